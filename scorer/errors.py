@@ -1,0 +1,126 @@
+"""What can go wrong for a user, and how it is told.
+
+    ScorerError            anything that the reader of the message can mend; its text is the message
+    |-- ChallengeError     challenge.toml, or a file that it names
+    |-- MeasureError       the name of a measure (also a ValueError)
+    |-- StoreError         the database
+    `-- FileError          a solution or a submission, with all that is wrong in it
+        |-- SolutionError
+        `-- SubmissionError
+
+Any other exception that leaves the package is a bug.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SHOWN = 20
+"""How many findings of one file are kept in words; the rest are counted."""
+
+QUOTED = 60
+"""How many characters of a foreign text a message repeats."""
+
+
+class ScorerError(Exception):
+    """Catch this to catch all that a user can mend."""
+
+
+class ChallengeError(ScorerError):
+    """``challenge.toml`` or something that it names is at fault."""
+
+
+class MeasureError(ScorerError, ValueError):
+    """No measure goes by that name, or not with those parameters."""
+
+
+class StoreError(ScorerError):
+    """The database cannot be opened, is of another version, or is in use."""
+
+
+def printable(text: str) -> str:
+    """Foreign text with every character that does not print (controls, bidi marks, lone surrogates) escaped."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def quoted(text: str) -> str:
+    """Foreign text as a message may show it: in double quotes, on one line, escaped, and cut."""
+    cut = text if len(text) <= QUOTED else text[: QUOTED - 3] + "..."
+    return printable(json.dumps(cut, ensure_ascii=False))
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing found in a file: what was found, what was expected, what to do."""
+
+    line: int
+    """From 1; 0 where it concerns the file as a whole."""
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.line}: {self.text}" if self.line else self.text
+
+
+@dataclass(slots=True)
+class Findings:
+    """Problems as they are found: the first `SHOWN` in words, all of them counted."""
+
+    shown: list[Problem] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, line: int, text: str) -> None:
+        self.count += 1
+        if len(self.shown) < SHOWN:
+            self.shown.append(Problem(line, text))
+
+    def add_each(self, lines: Sequence[int] | NDArray[np.int64], text: Callable[[int], str]) -> None:
+        """Add one finding for each of `lines`; ``text(i)`` words the i-th, and is asked only for those shown."""
+        for place, line in enumerate(lines[: SHOWN - len(self.shown)]):
+            self.shown.append(Problem(int(line), text(place)))
+        self.count += len(lines)
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+    def __iter__(self) -> Iterator[Problem]:
+        return iter(self.shown)
+
+    def lines(self, path: str = "") -> list[str]:
+        """The findings as lines of text, each headed by `path` and its line number."""
+        told = [_located(path, problem) for problem in self.shown]
+        if self.count > len(self.shown):
+            told.append(_located(path, Problem(0, f"and {self.count - len(self.shown):,} more")))
+        return told
+
+
+def _located(path: str, problem: Problem) -> str:
+    if not path:
+        return str(problem)
+    return f"{path}:{problem}" if problem.line else f"{path}: {problem}"
+
+
+class FileError(ScorerError):
+    """A file that cannot be used, with everything that is wrong in it."""
+
+    def __init__(self, path: str, findings: Findings) -> None:
+        self.path = path
+        self.findings = findings
+        super().__init__(path, findings)
+
+    def __str__(self) -> str:
+        return "\n".join(self.findings.lines(self.path))
+
+
+class SolutionError(FileError):
+    """A solution that cannot be used."""
+
+
+class SubmissionError(FileError):
+    """A submission that cannot be used."""

@@ -1,0 +1,52 @@
+"""The formats of solutions and submissions, and how a file's format is told.
+
+Each module is one format: how its lines read is all that it knows. To add one, write such a module (see
+`rows.Format`) and put it into FORMATS.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
+
+from scorer.errors import quoted
+from scorer.formats import delimited, trec, vlnet
+from scorer.formats.rows import Format, Graded, Ranked
+from scorer.formats.text import Block, Unreadable, blocks, open_bytes
+
+FORMATS: dict[str, Format] = {module.NAME: module for module in (delimited, trec, vlnet)}
+"""By name, in the order in which they are tried."""
+
+SAMPLE_LINES = 20
+SAMPLE_BYTES = 1 << 16
+
+__all__ = ["FORMATS", "Block", "Format", "Graded", "Ranked", "Unreadable", "opened"]
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str], name: str | None, option: str) -> Iterator[tuple[Format, Iterator[Block]]]:
+    """The file's format and its blocks. `name` is the format's, or None to tell it from the content.
+
+    `option` is the setting that names a format, for the message where it cannot be told. Raises Unreadable.
+    """
+    with open_bytes(path) as stream:
+        rest = blocks(stream)
+        first = next((block for block in rest if block.content.strip()), None)
+        if first is None:
+            raise Unreadable("the file is empty")
+        yield FORMATS[name] if name else _told(first, option), chain([first], rest)
+
+
+def _told(first: Block, option: str) -> Format:
+    """The format that recognises the file's first lines."""
+    sample = first.content[:SAMPLE_BYTES].decode("utf-8", errors="ignore").splitlines()
+    lines = [line.strip("\r\n") for line in sample if line.strip()][:SAMPLE_LINES]
+    for known in FORMATS.values():
+        if known.recognises(lines):
+            return known
+    raise Unreadable(
+        f"the format cannot be told from {quoted(lines[0])}; add {option} {'|'.join(FORMATS)} to name it",
+        first.first_line,
+    )

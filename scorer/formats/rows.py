@@ -1,0 +1,85 @@
+"""What a format hands on: Graded rows of a solution, Ranked rows of a submission, a batch for each block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from scorer.errors import Findings
+from scorer.formats.text import Block
+from scorer.hits import Bools, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graded:
+    """Part of a solution: rows, each with a query and the graded items that stand in it."""
+
+    query: pa.StringArray
+    line: Ints
+    """[row]: the number of its line."""
+    flag: Bools | None
+    """[row]: does the query count for the preliminary board? None where the format does not say."""
+    lengths: Ints | None
+    """[row]: how many items stand in it; None: one in each."""
+    item: pa.StringArray
+    grade: Floats
+
+    @property
+    def row_of_item(self) -> Ints:
+        return rows_of(self.lengths, len(self.query))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """Part of a submission: rows, each with a query and the items that stand in it, in the file's order."""
+
+    query: pa.StringArray
+    line: Ints
+    """[row]: the number of its line."""
+    lengths: Ints | None
+    """[row]: how many items stand in it; None: one in each."""
+    item: pa.StringArray
+    run_score: Floats | None
+    """[item]: what the list is ordered by, highest first; None: as listed."""
+    rank: Ints | None = None
+    """[item]: the place that the file itself states, where it states no run score."""
+
+    @property
+    def row_of_item(self) -> Ints:
+        return rows_of(self.lengths, len(self.query))
+
+
+def rows_of(lengths: Ints | None, rows: int) -> Ints:
+    """[item]: the row that it stands in."""
+    every = np.arange(rows, dtype=np.int64)
+    return every if lengths is None else np.repeat(every, lengths)
+
+
+class Format(Protocol):
+    """A way to write solutions and submissions down. A module of this package is one; FORMATS lists them."""
+
+    NAME: str
+    SOLUTION: str
+    """A solution's line, as an example."""
+    SUBMISSION: str
+    """A submission's line, as an example."""
+    QUERY_ONCE: bool
+    """Does a query have one row only?"""
+    LISTED_IS_RIGHT: bool
+    """Is every item that a solution lists right, whatever its grade?"""
+
+    def recognises(self, lines: list[str]) -> bool:
+        """Are these, the first lines of a file that are not blank, in this format?"""
+        ...
+
+    def graded(self, blocks: Iterator[Block], findings: Findings) -> Iterator[Graded]:
+        """A solution's batches; what is wrong with a line becomes a finding, and the line is left out."""
+        ...
+
+    def ranked(self, blocks: Iterator[Block], findings: Findings) -> Iterator[Ranked]:
+        """A submission's batches, likewise."""
+        ...

@@ -1,0 +1,245 @@
+"""From a path to blocks of whole lines: compression, encoding and line ends, and nothing of what the lines mean."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import stat
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from scorer.errors import Findings, quoted
+from scorer.hits import Bools, Floats, Ints
+
+BLOCK = 1 << 24
+"""Bytes read at a time; also the longest line that is taken for one."""
+
+GZIP = b"\x1f\x8b"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+EXPANSION = 300
+"""How many times its own size a compressed file may grow to; ranked lists grow three to twenty times."""
+
+BARE_RETURN = re.compile(rb"\r[^\r\n]")
+
+NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+
+
+class Unreadable(Exception):  # noqa: N818 (it tells of a file, and becomes a finding)
+    """The file cannot be read on; what was found until then stays found."""
+
+    def __init__(self, text: str, line: int = 0) -> None:
+        super().__init__(text)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Whole lines of a file, valid UTF-8 without NUL bytes; the last one may lack its line end."""
+
+    content: bytes
+    first_line: int
+    """The number of its first line, from 1."""
+
+    @property
+    def lines(self) -> pa.StringArray:
+        """Its lines, line ends included, without a copy."""
+        ends = np.flatnonzero(np.frombuffer(self.content, dtype=np.uint8) == 10) + 1
+        if not ends.size or ends[-1] != len(self.content):
+            ends = np.append(ends, len(self.content))
+        offsets = np.concatenate([[0], ends]).astype(np.int32)
+        return pa.StringArray.from_buffers(ends.size, pa.py_buffer(offsets), pa.py_buffer(self.content))
+
+    def holds(self, *characters: bytes) -> bool:
+        """Is any of these in it?"""
+        return any(character in self.content for character in characters)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lines:
+    """Lines with the numbers that they have in their file."""
+
+    text: pa.StringArray
+    number: Ints
+
+    @classmethod
+    def of(cls, block: Block, *, trim: str | None = None, comments: bool = False) -> Lines:
+        """The lines of a block that are not blank, trimmed of white space (or of the characters `trim` alone).
+
+        With `comments`, a line that starts with ``#`` in its first column is left out.
+        """
+        raw = block.lines
+        number = block.first_line + np.arange(len(raw), dtype=np.int64)
+        bare = pc.ascii_trim_whitespace(raw)
+        text = bare if trim is None else pc.ascii_trim(raw, characters=trim)
+        kept = pc.greater(pc.binary_length(bare), 0)
+        if comments and block.holds(b"#"):
+            kept = pc.and_not(kept, pc.starts_with(raw, "#"))
+        lines = cls(text, number)
+        return lines.where(booleans(kept))
+
+    def where(self, kept: Bools) -> Lines:
+        """Those lines for which `kept` is true."""
+        if kept.all():
+            return self
+        return Lines(self.text.filter(pa.array(kept)), self.number[kept])
+
+    def sound(self, bad: Bools, findings: Findings, expected: str) -> Lines:
+        """The lines that are not `bad`; the bad ones become findings, with what was expected instead."""
+        if not bad.any():
+            return self
+        wrong = np.flatnonzero(bad)
+        found = self.text.take(pa.array(wrong))
+        findings.add_each(
+            self.number[wrong], lambda place: f"found {quoted(found[place].as_py())}; expected {expected}"
+        )
+        return self.where(~bad)
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+
+def booleans(mask: pa.BooleanArray) -> Bools:
+    """An Arrow mask for numpy."""
+    return np.asarray(mask.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def trimmed(texts: pa.StringArray, block: Block) -> pa.StringArray:
+    """The texts without white space around them; free where the block holds none."""
+    return pc.ascii_trim_whitespace(texts) if block.holds(b" ", b"\t") else texts
+
+
+def numbers(texts: pa.StringArray) -> Floats:
+    """Decimal numbers read to the nearest float64; NaN for what is none, or is not finite."""
+    try:
+        values = pc.cast(texts, pa.float64())
+    except pa.ArrowInvalid:
+        plain = pc.match_substring_regex(texts, NUMBER)
+        values = pc.cast(pc.if_else(plain, texts, pa.scalar(None, pa.string())), pa.float64())
+    read = values.to_numpy(zero_copy_only=False).astype(np.float64)
+    return np.where(np.isfinite(read), read, np.nan)
+
+
+def open_bytes(path: str | os.PathLike[str]) -> BinaryIO:
+    """The file's content, decompressed where its first bytes say that it is compressed.
+
+    Raises Unreadable with the reason in words.
+    """
+    try:
+        raw = Path(path).open("rb")  # noqa: SIM115 (it is handed on, and closed there)
+    except (OSError, ValueError) as error:
+        raise Unreadable(_reason(error)) from error
+    if raw.peek(2)[:2] == GZIP:
+        return io.BufferedReader(_Gunzip(raw), buffer_size=1 << 20)
+    return raw
+
+
+def regular(path: str | os.PathLike[str]) -> bool:
+    """Is it an ordinary file? A pipe or a device could keep a batch waiting for ever."""
+    try:
+        return stat.S_ISREG(Path(path).stat().st_mode)
+    except (OSError, ValueError):
+        return True
+
+
+def blocks(stream: BinaryIO) -> Iterator[Block]:
+    """The stream in blocks of whole lines. Raises Unreadable where the bytes are no UTF-8 text."""
+    line = 1
+    rest = b""
+    started = False
+    while True:
+        try:
+            chunk = stream.read(BLOCK)
+        except (OSError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise Unreadable(_reason(error), line) from error
+        if not started:
+            if chunk[:2] in UTF_16:
+                raise Unreadable("the file is in UTF-16; save it as UTF-8 and try again")
+            chunk = chunk.removeprefix(BYTE_ORDER_MARK)
+            started = True
+        end = chunk.rfind(b"\n") + 1 if chunk else 0
+        content = rest + chunk[:end] if end else b""
+        rest = chunk[end:] if end else rest + chunk
+        if not chunk:
+            content, rest = rest, b""
+        if content:
+            _check(content, line)
+            yield Block(content, line)
+            line += content.count(b"\n")
+        if len(rest) > BLOCK:
+            raise Unreadable(f"the line is longer than {BLOCK >> 20} MiB; is this a file of ranked lists?", line)
+        if not chunk:
+            return
+
+
+def _check(content: bytes, first_line: int) -> None:
+    """Raise Unreadable at the first byte that is not text in UTF-8."""
+    nul = content.find(b"\0")
+    if nul >= 0:
+        line = first_line + content.count(b"\n", 0, nul)
+        raise Unreadable("a NUL byte; the file is binary, or text in UTF-16: save it as plain text in UTF-8", line)
+    bare = BARE_RETURN.search(content)
+    if bare:
+        line = first_line + content.count(b"\n", 0, bare.start())
+        raise Unreadable("a carriage return within a line; expected lines to end with LF or CR LF", line)
+    if content.isascii():
+        return
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = first_line + content.count(b"\n", 0, error.start)
+        column = error.start - content.rfind(b"\n", 0, error.start)
+        byte = content[error.start]
+        raise Unreadable(f"byte 0x{byte:02x} at column {column} is not UTF-8; save the file as UTF-8", line) from error
+
+
+def _reason(error: BaseException) -> str:
+    match error:
+        case FileNotFoundError():
+            return "no such file"
+        case IsADirectoryError():
+            return "a folder; a file was expected"
+        case PermissionError():
+            return "no permission to read it"
+        case EOFError():
+            return "the compressed file is cut short; send it again whole"
+        case gzip.BadGzipFile() | zlib.error():
+            return f"the compressed file is damaged ({error}); compress it anew"
+        case OSError():
+            return error.strerror or str(error)
+        case _:
+            return str(error)
+
+
+class _Gunzip(io.RawIOBase):
+    """Decompression that stops at a file made to burst the reader."""
+
+    def __init__(self, raw: io.BufferedReader) -> None:
+        self._raw = raw
+        self._inner = gzip.GzipFile(fileobj=raw, mode="rb")
+        self._given = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        count = self._inner.readinto(buffer)
+        self._given += count
+        if self._given > 4 * BLOCK and self._given > EXPANSION * self._raw.tell():
+            raise OSError(0, f"the compressed file grows to more than {EXPANSION} times its size; refused")
+        return count
+
+    def close(self) -> None:
+        self._inner.close()
+        self._raw.close()
+        super().close()

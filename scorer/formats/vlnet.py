@@ -1,0 +1,122 @@
+"""The format of the VideoLectures.net challenge: a line for each query, with all of its items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from scorer.errors import Findings, quoted
+from scorer.formats.rows import Graded, Ranked, rows_of
+from scorer.formats.text import Block, Lines, booleans, numbers, trimmed
+from scorer.hits import Bools, Ints
+
+NAME = "vlnet"
+SOLUTION = "query:flag:item|score,item|score,..."
+SUBMISSION = "query:item,item,..."
+QUERY_ONCE = True
+LISTED_IS_RIGHT = True
+
+
+def recognises(lines: list[str]) -> bool:
+    """Half of the lines have a colon after the first word, before any comma."""
+    return 2 * sum(map(_starts_with_query, lines)) >= len(lines)
+
+
+def _starts_with_query(line: str) -> bool:
+    query, colon, _ = line.partition(":")
+    return bool(colon and query.strip()) and not any(mark in query for mark in ",;\t|") and len(query.split()) == 1
+
+
+def graded(blocks: Iterator[Block], findings: Findings) -> Iterator[Graded]:
+    """A solution's lines, with their flags; a query with nothing after its second colon has no right item."""
+    return (_graded(block, findings) for block in blocks)
+
+
+def ranked(blocks: Iterator[Block], findings: Findings) -> Iterator[Ranked]:
+    """A submission's lines; items stand in the order of their places."""
+    return (_ranked(block, findings) for block in blocks)
+
+
+def _graded(block: Block, findings: Findings) -> Graded:
+    lines, (query, flag, tail) = _parts(block, 3, findings, f'"{SOLUTION}"')
+    flagged = booleans(pc.equal(flag, "1"))
+    plain = booleans(pc.equal(flag, "0"))
+    kept = flagged | plain
+    _report(findings, lines.number, ~kept, flag, "found {} as the flag; expected 1 (preliminary) or 0")
+    _, tokens, row = _items(block, tail, lines.number, findings)
+    pair = pc.split_pattern(tokens, "|", max_splits=1, reverse=True)
+    whole = booleans(pc.equal(pc.list_value_length(pair), 2))
+    words = pc.list_flatten(pair.filter(pa.array(whole)))
+    item = trimmed(words[0::2], block)
+    score = np.full(len(tokens), np.nan)
+    score[whole] = numbers(trimmed(words[1::2], block))
+    named = np.zeros(len(tokens), dtype=bool)
+    named[whole] = booleans(pc.greater(pc.binary_length(item), 0))
+    sound = named & ~np.isnan(score)
+    _report(findings, lines.number[row], ~sound, tokens, "found {}; expected item|score, with a finite number")
+    sound &= kept[row]
+    return Graded(
+        query=query.filter(pa.array(kept)),
+        line=lines.number[kept],
+        flag=flagged[kept],
+        lengths=np.bincount(row[sound], minlength=len(lines))[kept],
+        item=item.filter(pa.array(sound[whole])),
+        grade=score[sound],
+    )
+
+
+def _ranked(block: Block, findings: Findings) -> Ranked:
+    lines, (query, tail) = _parts(block, 2, findings, f'"{SUBMISSION}"')
+    lengths, item, row = _items(block, tail, lines.number, findings)
+    if block.holds(b" ", b"\t"):
+        spaced = booleans(pc.match_substring_regex(item, r"\s"))
+        _report(findings, lines.number[row], spaced, item, "item {} holds a space; is a comma missing?")
+    return Ranked(query=query, line=lines.number, lengths=lengths, item=item, run_score=None)
+
+
+def _parts(block: Block, count: int, findings: Findings, expected: str) -> tuple[Lines, list[pa.StringArray]]:
+    """The block's lines, and the `count` parts of each that its first colons divide; lines without are reported."""
+    lines = Lines.of(block)
+    split = pc.split_pattern(lines.text, ":", max_splits=count - 1)
+    lengths = pc.list_value_length(split).to_numpy()
+    words = pc.list_flatten(split)
+    starts = np.cumsum(lengths) - lengths
+    query = trimmed(words.take(pa.array(starts)), block)
+    bad = (lengths < count) | ~booleans(pc.greater(pc.binary_length(query), 0))
+    sound = lines.sound(bad, findings, expected)
+    starts = starts[~bad]
+    rest = [trimmed(words.take(pa.array(starts + place)), block) for place in range(1, count)]
+    return sound, [query.filter(pa.array(~bad)), *rest]
+
+
+def _items(block: Block, tails: pa.StringArray, number: Ints, findings: Findings) -> tuple[Ints, pa.StringArray, Ints]:
+    """What commas divide: how many tokens each tail has, the tokens, and the tail that each stands in.
+
+    One comma at the end of a line is forgiven; an empty token elsewhere is reported and left out.
+    """
+    split = pc.split_pattern(tails, ",")
+    lengths = pc.list_value_length(split).to_numpy().astype(np.int64)
+    tokens = trimmed(pc.list_flatten(split), block)
+    row = rows_of(lengths, len(tails))
+    empty = booleans(pc.equal(pc.binary_length(tokens), 0))
+    if not empty.any():
+        return lengths, tokens, row
+    last = np.zeros(len(tokens), dtype=bool)
+    last[np.cumsum(lengths) - 1] = True
+    place = np.arange(len(tokens)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
+    wrong = np.flatnonzero(empty & ~last)
+    findings.add_each(
+        number[row[wrong]],
+        lambda at: f"item {place[wrong[at]]} of the list is empty; expected an item between the commas",
+    )
+    kept = ~empty
+    return np.bincount(row[kept], minlength=len(tails)), tokens.filter(pa.array(kept)), row[kept]
+
+
+def _report(findings: Findings, line: Ints, bad: Bools, found: pa.StringArray, sentence: str) -> None:
+    """What is bad becomes findings: the sentence, with what was found in place of its braces."""
+    wrong = np.flatnonzero(bad)
+    findings.add_each(line[wrong], lambda place: sentence.format(quoted(found[wrong[place]].as_py())))

@@ -1,0 +1,95 @@
+"""R-precision, as it is and as VL.NET averages it over cut-offs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from scorer.hits import Floats, Hits, Judged, Threshold, ratio
+from scorer.measures.registry import Kind, Relevant
+
+_VLNET = "ECML PKDD 2011 Discovery Challenge (VL.NET), evaluation metric example"
+
+
+@partial(
+    Kind,
+    name="MARp",
+    title="Mean average R-precision",
+    cutoff="list",
+    formula="MARp@z₁,z₂,... = (Rp@z₁ + Rp@z₂ + ...) / number of cut-offs",
+    source=_VLNET,
+)
+def mean_average_r_precision(judged: Judged, cutoffs: tuple[int, ...], *, rel: Relevant = "positive") -> Floats:
+    """The mean of Rp@z over several cut-offs z.
+
+    Items that tie with the last of the z best are relevant too, while the denominator stays min(m, z); so the score
+    never exceeds 1. A list shorter than z is not forgiven. In a solution in VL.NET's format every listed item is
+    right, also one scored 0; elsewhere only those with a positive grade are. With rel, only right items with at least
+    this grade count. Undefined where the query has no right item.
+    """
+    return _mean_capped(judged, cutoffs, rel)
+
+
+@partial(
+    Kind,
+    name="Rp",
+    title="R-precision at a cut-off",
+    cutoff="required",
+    formula=(
+        "Rp@z = |relevant(z) ∩ first z places| / min(m, z), where m = number of right items of the query, "
+        "relevant(z) = the min(m, z) best of them and all that tie with the last of these"
+    ),
+    source=_VLNET,
+)
+def r_precision_at(judged: Judged, z: int, *, rel: Relevant = "positive") -> Floats:
+    """How much of the z best items is among the first z places of the list.
+
+    Items that tie with the last of the z best are relevant too, while the denominator stays min(m, z); so the score
+    never exceeds 1. A list shorter than z is not forgiven. In a solution in VL.NET's format every listed item is
+    right, also one scored 0; elsewhere only those with a positive grade are. With rel, only right items with at least
+    this grade count. Undefined where the query has no right item.
+    """
+    return _mean_capped(judged, (z,), rel)
+
+
+@partial(
+    Kind,
+    name="Rprec",
+    title="R-precision",
+    cutoff="none",
+    formula="Rprec = hits@R / R",
+    source="Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, section 8.4",
+    aliases={"R-prec": {}, "R-precision": {}},
+)
+def r_precision(judged: Judged, *, rel: Relevant = "positive") -> Floats:
+    """Precision at R, the number of relevant items of the query.
+
+    Ties in the grades do not widen it (that is Rp). A list shorter than R is not forgiven. Undefined where the
+    query has no relevant item.
+    """
+    wanted = judged.relevant_items(rel)
+    hits = judged.found.relevant(rel)
+    return ratio(judged.total(hits.where(hits.rank <= wanted[hits.query])), wanted, wanted > 0)
+
+
+def _mean_capped(judged: Judged, cutoffs: Sequence[int], rel: Threshold) -> Floats:
+    """The mean of Rp@z over `cutoffs`, summed in their order, as the challenge's own evaluator does.
+
+    An item is in relevant(z) exactly when fewer than min(m, z) right items are strictly better: its tie rank tells.
+    """
+    found = _right(judged.found, rel)
+    right = judged.total(_right(judged.ideal, rel))
+    scores = np.zeros(judged.queries)
+    for z in cutoffs:
+        wanted = np.minimum(right, z)
+        hits = found.where((found.rank <= z) & (found.tie_rank <= wanted[found.query]))
+        scores += ratio(judged.total(hits), wanted, right > 0)
+    return scores / len(cutoffs)
+
+
+def _right(hits: Hits, rel: Threshold) -> Hits:
+    """The entries whose item is a right one. The tie ranks hold under a threshold: all better items meet it too."""
+    right = hits.where(hits.tie_rank > 0)
+    return right if rel == "positive" else right.relevant(rel)

@@ -1,0 +1,348 @@
+"""Score one submission: Scored or Rejected. And evaluate(), the library's front door."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, Union
+
+import numpy as np
+
+from scorer.errors import Findings, SolutionError, SubmissionError
+from scorer.formats import Ranked, Unreadable, frames, opened
+from scorer.hits import Bools, Floats, Ints
+from scorer.judging import Counts, Missing, Ties, judge
+from scorer.measures import Measure, parse
+from scorer.solution import Solution
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "SPLITS",
+    "Counts",
+    "Evaluation",
+    "Outcome",
+    "Rejected",
+    "Rules",
+    "Scored",
+    "Split",
+    "check",
+    "evaluate",
+    "named",
+    "score",
+]
+
+Split = Literal["all", "preliminary", "rest"]
+"""Which of the solution's queries: every one, those flagged for the preliminary board, or the others."""
+
+SPLITS: tuple[Split, ...] = ("all", "preliminary", "rest")
+
+GENERATION = 1
+"""Counts up when the same file, solution and rules begin to give another result; stored results are then made anew."""
+
+Source = Union[str, os.PathLike[str], Mapping[str, Any], "pd.DataFrame"]
+"""A path, a DataFrame, or a dict by query."""
+
+Asked = str | Measure | Sequence[str | Measure] | Mapping[str, Measure]
+"""Measures by their names or as such, or by names of the asker's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """All that decides on a submission's scores, besides the submission and the solution."""
+
+    measures: tuple[Measure, ...]
+    list_length: int | None = None
+    """Places of each list that count; None: all."""
+    missing: Missing = "zero"
+    ties: Ties = "trec"
+    solution_format: str | None = None
+    submission_format: str | None = None
+    """The names of formats; None: told from the file."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256, in hexadecimal: equal for rules that give the same result."""
+        told = [
+            GENERATION,
+            [measure.full for measure in self.measures],
+            self.list_length,
+            self.missing,
+            self.ties,
+            self.solution_format,
+            self.submission_format,
+        ]
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """A submission's scores."""
+
+    measures: tuple[str, ...]
+    """Canonical names, one for each row of `scores`."""
+    scores: Floats
+    """[measure, query], full precision, NaN where undefined; queries in the solution's order."""
+    flagged: Bools
+    """[query]: counts for the preliminary board."""
+    counts: Counts
+    notes: Findings
+    """What the reader of the file should know though it was scored: repeated items, unknown queries, ..."""
+
+    def inside(self, split: Split) -> Bools:
+        """[query]: is it in the split?"""
+        if split == "all":
+            return np.ones(self.flagged.size, dtype=bool)
+        return self.flagged if split == "preliminary" else ~self.flagged
+
+    def means(self, split: Split = "all") -> Floats:
+        """[measure]: the mean over the split's queries where the measure is defined, NaN where there is none.
+
+        Summed one by one in the solution's order, as VL.NET's own evaluator did, so that its last digits are met.
+        """
+        return np.array([_mean(row) for row in self.scores[:, self.inside(split)]], dtype=np.float64)
+
+    def undefined(self, split: Split = "all") -> Ints:
+        """[measure]: the number of the split's queries that the mean leaves out."""
+        left_out: Ints = np.count_nonzero(np.isnan(self.scores[:, self.inside(split)]), axis=1)
+        return left_out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rejected:
+    """A submission that could not be scored, and why."""
+
+    problems: Findings
+
+
+Outcome = Scored | Rejected
+
+
+def score(solution: Solution, path: str | os.PathLike[str], rules: Rules) -> Outcome:
+    """Score the submission in a file. Whatever is wrong with the file makes a Rejected, not an exception."""
+    problems, notes = Findings(), Findings()
+    outcome = None
+    try:
+        with opened(path, rules.submission_format, "--submission-format") as (told, blocks):
+            outcome = _scored(solution, told.ranked(blocks, problems), rules, told.QUERY_ONCE, problems, notes)
+    except Unreadable as error:
+        problems.add(error.line, str(error))
+    return Rejected(problems) if problems or outcome is None else outcome
+
+
+def check(queries: Solution | None, path: str | os.PathLike[str], rules: Rules) -> Outcome:
+    """Look a submission over without a solution; if it is fit, a Scored with counts and notes and no measures.
+
+    `queries` knows the ids that are asked for; where it is None, those in the file are taken for them.
+    """
+    if queries is None:
+        findings = Findings()
+        try:
+            with opened(path, rules.submission_format, "--submission-format") as (told, blocks):
+                ids = [query for batch in told.ranked(blocks, findings) for query in batch.query.to_pylist()]
+        except Unreadable as error:
+            findings.add(error.line, str(error))
+            return Rejected(findings)
+        queries = Solution.of_queries(ids)
+    return score(queries, path, replace(rules, measures=()))
+
+
+def _scored(
+    solution: Solution,
+    batches: Iterator[Ranked] | Sequence[Ranked],
+    rules: Rules,
+    query_once: bool,
+    problems: Findings,
+    notes: Findings,
+) -> Scored | None:
+    judged, counts = judge(
+        solution,
+        batches,
+        problems=problems,
+        notes=notes,
+        query_once=query_once,
+        list_length=rules.list_length,
+        missing=rules.missing,
+        ties=rules.ties,
+    )
+    if problems:
+        return None
+    scores = np.array([measure(judged) for measure in rules.measures], dtype=np.float64)
+    return Scored(
+        measures=tuple(map(str, rules.measures)),
+        scores=scores.reshape(len(rules.measures), judged.queries),
+        flagged=solution.flagged,
+        counts=counts,
+        notes=notes,
+    )
+
+
+def _mean(values: Floats) -> float:
+    defined = values[~np.isnan(values)]
+    return float(np.cumsum(defined)[-1] / defined.size) if defined.size else float("nan")
+
+
+class Evaluation(Mapping[str, float]):
+    """The scores of one submission: a mapping from the measures' names, as they were asked for, to the means.
+
+    A mean is NaN where no query has a defined score.
+    """
+
+    def __init__(
+        self,
+        names: Mapping[str, Measure],
+        scored: Scored,
+        solution: Solution,
+        split: Split = "all",
+        *,
+        per_query: bool = False,
+    ) -> None:
+        self._rows = {name: scored.measures.index(str(measure)) for name, measure in names.items()}
+        self._means = scored.means(split)
+        self._inside = scored.inside(split)
+        self._scores = scored.scores
+        self._queries = solution.queries
+        self._per_query = per_query
+        self.counts = scored.counts
+        """How the submission's queries and lists meet the solution's."""
+        self.notes = scored.notes
+        """What to know about the submission though it was scored."""
+
+    @property
+    def queries(self) -> int:
+        """Of the solution, in the split."""
+        return int(self._inside.sum())
+
+    @property
+    def undefined(self) -> int:
+        """Of those, how many have no score under any of the measures, for want of a relevant item."""
+        return int(np.isnan(self._scores[:, self._inside]).all(axis=0).sum())
+
+    @property
+    def per_query(self) -> pd.DataFrame | None:
+        """A row for each query of the split, a column for each measure, NaN where undefined; None if not asked for."""
+        if not self._per_query:
+            return None
+        import pandas as pd  # noqa: PLC0415 (slow to load, and needed here alone)
+
+        return pd.DataFrame.from_dict(self.by_query(), orient="index", columns=list(self._rows)).rename_axis("query")
+
+    def by_query(self) -> dict[str, dict[str, float]]:
+        """Query -> measure -> score, NaN where undefined, in the solution's order."""
+        places = np.flatnonzero(self._inside)
+        columns = {name: self._scores[row, places].tolist() for name, row in self._rows.items()}
+        ids = self._queries.take(places).to_pylist()
+        return {query: {name: column[place] for name, column in columns.items()} for place, query in enumerate(ids)}
+
+    def __getitem__(self, name: str) -> float:
+        return float(self._means[self._rows[name]])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"Evaluation({dict(self)!r}, queries={self.queries}, undefined={self.undefined})"
+
+
+def named(measures: Asked) -> dict[str, Measure]:
+    """The measures by the names that they were asked for; where a name stands for several, they go by their own.
+
+    Raises MeasureError for a name that is none.
+    """
+    if isinstance(measures, Mapping):
+        return dict(measures)
+    asked: dict[str, Measure] = {}
+    for measure in [measures] if isinstance(measures, str | Measure) else measures:
+        if isinstance(measure, Measure):
+            asked[str(measure)] = measure
+            continue
+        meant = parse(measure)
+        asked |= {measure: meant[0]} if len(meant) == 1 else {str(each): each for each in meant}
+    return asked
+
+
+def evaluate(
+    solution: Source | Solution,
+    submission: Source,
+    measures: Asked,
+    per_query: bool = False,
+    *,
+    split: Split = "all",
+    missing: Missing = "zero",
+    ties: Ties = "trec",
+    solution_format: str | None = None,
+    submission_format: str | None = None,
+) -> Evaluation:
+    """Score a submission against a solution.
+
+    Parameters
+    ----------
+    solution
+        A path; a DataFrame with columns query, item, grade (and flag, true where the query counts for the preliminary
+        board); a dict query -> item -> grade; or a Solution that was read before.
+    submission
+        A path; a DataFrame with columns query, item and score or rank; a dict query -> item -> run score, or
+        query -> items in order.
+    measures
+        One name or several, such as "MARp@5,10", "nDCG@10", "map"; or Measures; or a dict from any name to a Measure.
+    per_query
+        Also give each query's scores, as `Evaluation.per_query`.
+    split
+        The queries that the means are taken over.
+    missing
+        What becomes of a submission that lacks a query: the query scores 0, or the submission is refused.
+    ties
+        How equal run scores are ordered: by item id, descending ("trec"), or as listed ("order").
+    solution_format, submission_format
+        A format's name, where it is not to be told from the file.
+
+    Raises
+    ------
+    MeasureError
+        A name is no measure's.
+    SolutionError, SubmissionError
+        With all that is wrong in the one or the other.
+    """
+    names = named(measures)
+    if not isinstance(solution, Solution):
+        solution = _solution(solution, solution_format)
+    measured = tuple(dict.fromkeys(names.values()))
+    rules = Rules(measured, missing=missing, ties=ties, submission_format=submission_format)
+    if isinstance(submission, str | os.PathLike):
+        where, outcome = os.fspath(submission), score(solution, submission, rules)
+    else:
+        where, outcome = "the submission", _score_table(solution, submission, rules)
+    if isinstance(outcome, Rejected):
+        raise SubmissionError(where, outcome.problems)
+    return Evaluation(names, outcome, solution, split, per_query=per_query)
+
+
+def _solution(source: Source, format_name: str | None) -> Solution:
+    if isinstance(source, str | os.PathLike):
+        return Solution.read(source, format_name)
+    findings = Findings()
+    try:
+        solution = Solution.of([frames.graded(source, findings)], findings)
+    except Unreadable as error:
+        findings.add(error.line, str(error))
+    if findings:
+        raise SolutionError("the solution", findings)
+    return solution
+
+
+def _score_table(solution: Solution, source: Mapping[str, Any] | pd.DataFrame, rules: Rules) -> Outcome:
+    """As `score`, for a submission in memory."""
+    problems, notes = Findings(), Findings()
+    outcome = None
+    try:
+        outcome = _scored(solution, [frames.ranked(source, problems)], rules, False, problems, notes)
+    except Unreadable as error:
+        problems.add(error.line, str(error))
+    return Rejected(problems) if problems or outcome is None else outcome

@@ -1,0 +1,199 @@
+"""Solution: what is right, integer-coded once and matched with every submission."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from scorer.errors import Findings, SolutionError, quoted
+from scorer.formats import Graded, Unreadable, opened
+from scorer.formats.text import Lines, blocks, open_bytes
+from scorer.hits import Bools, Floats, Hits, Ints
+
+NOWHERE = -1
+"""The code of a query or an item that the solution does not have."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """The graded items of every query. Queries are numbered from 0 in the file's order, items as they come."""
+
+    queries: pa.StringArray
+    """[query]: ids."""
+    flagged: Bools
+    """[query]: counts for the preliminary board."""
+    items: pa.StringArray
+    """[item]: ids, each once."""
+    ideal: Hits
+    """Every graded item, by query, the highest grade first."""
+    keys: Ints
+    """[entry]: ascending; query number * len(items) + item number."""
+    entry_of_key: Ints
+    """[entry]: the place of that key's item in `ideal`."""
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], format_name: str | None = None) -> Solution:
+        """The solution in a file. Raises SolutionError with all that is wrong in it."""
+        findings = Findings()
+        solution = None
+        try:
+            with opened(path, format_name, "--solution-format") as (told, content):
+                batches = list(told.graded(content, findings))
+                rules = {"query_once": told.QUERY_ONCE, "listed_is_right": told.LISTED_IS_RIGHT}
+                solution = cls.of(batches, findings, **rules)
+        except Unreadable as error:
+            findings.add(error.line, str(error))
+        if findings or solution is None:
+            raise SolutionError(os.fspath(path), findings)
+        return solution
+
+    @classmethod
+    def of(
+        cls, batches: Sequence[Graded], findings: Findings, *, query_once: bool = False, listed_is_right: bool = False
+    ) -> Solution:
+        """The solution in these batches; what is wrong with it becomes findings.
+
+        `listed_is_right`: an item counts for Rp and MARp whatever its grade, else only with a grade above 0.
+        """
+        if not any(len(batch.query) for batch in batches):
+            if not findings:
+                findings.add(0, "the file has no rows")
+            return cls.of_queries([])
+        row_code, queries = coded(batch.query for batch in batches)
+        line = np.concatenate([batch.line for batch in batches])
+        if query_once:
+            report_repeated(row_code, queries, line, findings)
+        flagged = _flags(batches, row_code, queries, line, findings)
+        item_code, items = coded(batch.item for batch in batches)
+        starts = np.cumsum([0, *(len(batch.query) for batch in batches)])
+        row = np.concatenate([batch.row_of_item + start for batch, start in zip(batches, starts, strict=False)])
+        grade = np.concatenate([batch.grade for batch in batches])
+        query = row_code[row]
+
+        key = query * len(items) + item_code
+        by_key = np.argsort(key, kind="stable")
+        again = by_key[1:][key[by_key][1:] == key[by_key][:-1]]
+        findings.add_each(
+            line[row[again]],
+            lambda at: (
+                f"item {quoted(items[item_code[again[at]]].as_py())} stands again for query "
+                f"{quoted(queries[query[again[at]]].as_py())}; each item may stand once"
+            ),
+        )
+        best_first = np.lexsort((-grade, query))
+        place = np.empty_like(best_first)
+        place[best_first] = np.arange(len(best_first))
+        ideal = _ideal(query[best_first], grade[best_first], listed_is_right)
+        if not findings and not (ideal.tie_rank > 0).any():
+            findings.add(0, "no query has a relevant item, so nothing can be scored; expected grades above 0")
+        return cls(queries, flagged, items, ideal, key[by_key], place[by_key])
+
+    @classmethod
+    def of_queries(cls, queries: Iterable[str]) -> Solution:
+        """A solution that knows its queries and no items: enough to check a submission's form."""
+        ids = pa.array(list(dict.fromkeys(queries)), pa.string())
+        none = np.zeros(0, dtype=np.int64)
+        nothing = Hits(query=none, rank=none, grade=none.astype(float), tie_rank=none)
+        return cls(ids, np.zeros(len(ids), dtype=bool), pa.array([], pa.string()), nothing, none, none)
+
+    @classmethod
+    def read_queries(cls, path: str | os.PathLike[str]) -> Solution:
+        """As `of_queries`, from a file with one query id a line. Raises SolutionError."""
+        findings = Findings()
+        ids: list[str] = []
+        try:
+            with open_bytes(path) as stream:
+                for block in blocks(stream):
+                    ids += Lines.of(block).text.to_pylist()
+        except Unreadable as error:
+            findings.add(error.line, str(error))
+        if not ids and not findings:
+            findings.add(0, "the file is empty; expected one query id a line")
+        if findings:
+            raise SolutionError(os.fspath(path), findings)
+        return cls.of_queries(ids)
+
+    def query_codes(self, queries: pa.StringArray) -> Ints:
+        """The number of each query; NOWHERE for one that the solution does not have."""
+        return _codes(queries, self.queries)
+
+    def item_codes(self, items: pa.StringArray) -> Ints:
+        """The number of each item; NOWHERE for one that the solution does not have."""
+        return _codes(items, self.items)
+
+    def entries(self, query: Ints, item: Ints) -> Ints:
+        """The place in `ideal` of each pair of a query and an item; NOWHERE where the item is not judged."""
+        found = np.full(query.size, NOWHERE, dtype=np.int64)
+        if not self.keys.size:
+            return found
+        known = np.flatnonzero((query >= 0) & (item >= 0))
+        key = query[known] * len(self.items) + item[known]
+        place = np.minimum(np.searchsorted(self.keys, key), self.keys.size - 1)
+        match = self.keys[place] == key
+        found[known[match]] = self.entry_of_key[place[match]]
+        return found
+
+
+def digest(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of the file's bytes, in hexadecimal, as ``sha256sum`` prints it. Raises OSError."""
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _codes(texts: pa.StringArray, known: pa.StringArray) -> Ints:
+    places = pc.fill_null(pc.index_in(texts, value_set=known), NOWHERE)
+    return np.asarray(places.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def coded(texts: Iterable[pa.StringArray]) -> tuple[Ints, pa.StringArray]:
+    """The texts of all batches, numbered in the order of their first appearance, and the numbered texts."""
+    encoded = pa.chunked_array(texts, pa.string()).combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    return encoded.indices.to_numpy().astype(np.int64), encoded.dictionary
+
+
+def report_repeated(row_code: Ints, queries: pa.StringArray, line: Ints, findings: Findings) -> None:
+    """Every row whose query has had one becomes a finding."""
+    first = np.full(len(queries), line.size, dtype=np.int64)
+    np.minimum.at(first, row_code, np.arange(line.size))
+    again = np.flatnonzero(first[row_code] < np.arange(line.size))
+    findings.add_each(
+        line[again],
+        lambda at: (
+            f"query {quoted(queries[row_code[again[at]]].as_py())} stands again "
+            f"(first in line {line[first[row_code[again[at]]]]}); each query may have one line"
+        ),
+    )
+
+
+def _flags(batches: Sequence[Graded], row_code: Ints, queries: pa.StringArray, line: Ints, findings: Findings) -> Bools:
+    """[query]: the flag, which all rows of a query must agree on."""
+    flag = np.concatenate([np.zeros(len(batch.query), bool) if batch.flag is None else batch.flag for batch in batches])
+    flagged = np.zeros(len(queries), dtype=bool)
+    flagged[row_code[::-1]] = flag[::-1]
+    other = np.flatnonzero(flagged[row_code] != flag)
+    findings.add_each(
+        line[other],
+        lambda at: f"query {quoted(queries[row_code[other[at]]].as_py())} is flagged in one line and not in another",
+    )
+    return flagged
+
+
+def _ideal(query: Ints, grade: Floats, listed_is_right: bool) -> Hits:
+    """Entries sorted by query and falling grade, as Hits with their ranks and tie ranks."""
+    place = np.arange(query.size)
+    new_query = np.append(True, query[1:] != query[:-1])[: query.size]
+    rank = place - np.maximum.accumulate(np.where(new_query, place, 0)) + 1
+    new_grade = new_query | np.append(True, grade[1:] != grade[:-1])[: query.size]
+    tie_rank = rank[np.maximum.accumulate(np.where(new_grade, place, 0))] if query.size else rank
+    if not listed_is_right:
+        tie_rank = np.where(grade > 0, tie_rank, 0)
+    return Hits(query=query, rank=rank, grade=grade, tie_rank=tie_rank)

@@ -1,0 +1,89 @@
+"""Hypothesis strategies for solutions and submissions, and a slow judge that needs no file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from hypothesis import strategies as st
+
+from scorer.hits import Hits, Judged
+from scorer.measures import KINDS, Kind, Measure, Parameter, Value
+
+Solution = Mapping[str, Mapping[str, float]]
+Submission = Mapping[str, Sequence[str]]
+
+QUERIES = ("q1", "q2", "007", "NA")
+ITEMS = tuple("abcdefghijkl")
+JUNK = tuple("uvwxyz")
+"""Items that no solution lists."""
+
+GRADES = (-1.0, 0.0, 0.3, 1.0, 1.0, 2.0, 2.0, 3.0, 4.0, 7.5, 40.0)
+
+
+def solutions(grades: Sequence[float] = GRADES) -> st.SearchStrategy[Solution]:
+    """Some queries with graded items: ties, none relevant, no items at all; grades fractional, zero and negative."""
+    graded = st.dictionaries(st.sampled_from(ITEMS), st.sampled_from(grades), max_size=len(ITEMS))
+    return st.dictionaries(st.sampled_from(QUERIES), graded, min_size=1)
+
+
+def submissions() -> st.SearchStrategy[Submission]:
+    """Ranked lists for some queries, one of them in no solution: short, empty, with items repeated and unjudged."""
+    ranked = st.lists(st.sampled_from(ITEMS + ITEMS + JUNK), max_size=16)
+    return st.dictionaries(st.sampled_from([*QUERIES, "unknown"]), ranked)
+
+
+def measures() -> st.SearchStrategy[Measure]:
+    """Any measure of the registry, with any cut-off and parameters."""
+    return st.sampled_from(KINDS).flatmap(_measures_of)
+
+
+def _measures_of(kind: Kind) -> st.SearchStrategy[Measure]:
+    places = st.integers(1, 1000)
+    cutoffs: dict[str, st.SearchStrategy[object]] = {
+        "none": st.none(),
+        "optional": st.none() | places,
+        "required": places,
+        "list": st.lists(places, min_size=1, max_size=6, unique=True),
+        "level": st.floats(0, 1),
+    }
+    parameters = {each.name: _values_of(each) for each in kind.parameters}
+    settled = st.fixed_dictionaries({}, optional=parameters)
+    return st.builds(kind.measure, cutoffs[kind.cutoff], settled)
+
+
+def _values_of(parameter: Parameter) -> st.SearchStrategy[Value]:
+    words: st.SearchStrategy[Value] = st.sampled_from(parameter.words)
+    if not parameter.numeric:
+        return words
+    numbers = st.floats(max(parameter.about.least, -1e9), min(parameter.about.most, 1e9))
+    return numbers | words if parameter.words else numbers
+
+
+def judged(solution: Solution, submission: Submission, *, all_right: bool = False) -> Judged:
+    """The submission seen through the solution, entry by entry; `all_right` as in a solution in VL.NET's format."""
+    found: list[tuple[int, int, float, int]] = []
+    ideal: list[tuple[int, int, float, int]] = []
+    for query, (name, grades) in enumerate(solution.items()):
+        right = {item for item, grade in grades.items() if all_right or grade > 0}
+        tie_rank = {
+            item: 1 + sum(grades[other] > grades[item] for other in right) if item in right else 0 for item in grades
+        }
+        best_first = [item for _, item in sorted((-grade, item) for item, grade in grades.items())]
+        for entries, ranked in ((found, submission.get(name, ())), (ideal, best_first)):
+            for rank, item in enumerate(ranked, 1):
+                if item in grades and item not in ranked[: rank - 1]:
+                    entries.append((query, rank, grades[item], tie_rank[item]))
+    retrieved = np.array([len(submission.get(query, ())) for query in solution], dtype=np.int64)
+    return Judged(_hits(found), _hits(ideal), retrieved)
+
+
+def _hits(entries: Sequence[tuple[int, int, float, int]]) -> Hits:
+    columns = list(zip(*entries, strict=True)) or [(), (), (), ()]
+    query, rank, grade, tie_rank = columns
+    return Hits(
+        np.array(query, dtype=np.int64),
+        np.array(rank, dtype=np.int64),
+        np.array(grade, dtype=np.float64),
+        np.array(tie_rank, dtype=np.int64),
+    )

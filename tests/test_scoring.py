@@ -1,0 +1,293 @@
+"""Scoring from files and from memory: the challenge's worked examples, its evaluator's edge cases, splits and means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+
+import scorer
+from scorer.errors import SolutionError, SubmissionError
+from scorer.measures import KINDS
+from scorer.scoring import Rejected, Rules, Scored, check, score
+from scorer.solution import Solution
+from tests import strategies
+from tests.oracles import ORACLES
+
+_listed = ",".join
+EXAMPLE_1 = (
+    "1:1:" + _listed(f"{item}|{101 - item}" for item in range(1, 11)) + "\n"
+    "2:1:" + _listed(f"{item}|{151 - item}" for item in range(101, 111)) + "\n",
+    "1:1,2,3,20,10,6,7,8,21,22\n2:101,102,103,50,30,106,107,108,109,52\n",
+)
+EXAMPLE_2 = (
+    "1:1:1|100,2|99,3|98,4|97,5|96,6|96,7|96,8|93,9|92,10|91\n2:1:1|50,2|49,3|48,4|47,5|46,6|45,7|44\n",
+    "1:1,2,3,7,20,6,21,8,22,23\n2:23,2,3,20,10,6,7,8,21,22\n",
+)
+TASK_1 = "MARp@5,10,15,20,25,30"
+TASK_2 = "MARp@5,10"
+
+
+def files(tmp_path: Path, solution: str, submission: str | bytes) -> tuple[Path, Path]:
+    """A solution and a submission, written down."""
+    right, sent = tmp_path / "solution.txt", tmp_path / "submission.txt"
+    right.write_text(solution, encoding="utf-8")
+    sent.write_bytes(submission.encode() if isinstance(submission, str) else submission)
+    return right, sent
+
+
+def test_the_first_worked_example_of_the_challenge(tmp_path: Path) -> None:
+    """13/20, and to the last bit what the challenge's own evaluator printed."""
+    result = scorer.evaluate(*files(tmp_path, *EXAMPLE_1), TASK_2, per_query=True)
+
+    assert result[TASK_2] == pytest.approx(13 / 20, abs=1e-15)
+    assert result[TASK_2] == 0.6499999999999999
+    assert scorer.evaluate(*files(tmp_path, *EXAMPLE_1), TASK_1)[TASK_1] == 0.6833333333333332
+
+
+def test_the_second_worked_example_of_the_challenge(tmp_path: Path) -> None:
+    """7/10 and 17/35, in the mean 83/140, with ties at the cut-off and a list shorter than it."""
+    result = scorer.evaluate(*files(tmp_path, *EXAMPLE_2), TASK_2, per_query=True)
+
+    assert result.per_query is not None
+    assert result.per_query[TASK_2].tolist() == [0.7, 17 / 35]
+    assert result[TASK_2] == 83 / 140 == 0.5928571428571429
+    assert scorer.evaluate(*files(tmp_path, *EXAMPLE_2), TASK_1)[TASK_1] == 0.588095238095238
+
+
+ELEVEN = "1:1:1|9,2|8,3|7,4|6,5|5,6|4,7|3,8|2,9|1,10|1,11|1\n"
+
+EDGES = {
+    "fewer items than the cut-off": (ELEVEN, "1:1,2,3\n", (3 / 5 + 3 / 10) / 2),
+    "an item that stands again fills a place": (ELEVEN, "1:1,1,1,1,1,2,3,4,5,6\n", (1 / 5 + 6 / 10) / 2),
+    "a tie at the cut-off widens what is right": (ELEVEN, "1:1,2,3,4,11,9,10,8,7,6,5\n", (4 / 5 + 10 / 10) / 2),
+    "an unknown item is not right": (ELEVEN, "1:15001,1,2,3,4\n", (4 / 5 + 4 / 10) / 2),
+    "so is one that is no number": (ELEVEN, "1:1,2,x\n", (2 / 5 + 2 / 10) / 2),
+    "so is a negative one": (ELEVEN, "1:-1,1,2,3,4,5\n", (4 / 5 + 5 / 10) / 2),
+    "spaces": (ELEVEN, " 1 : 1, 2 ,3\n", (3 / 5 + 3 / 10) / 2),
+    "a comma at the end": (ELEVEN, "1:1,2,3,\n", (3 / 5 + 3 / 10) / 2),
+    "CR LF": (ELEVEN, "1:1,2,3\r\n", (3 / 5 + 3 / 10) / 2),
+    "a line too many is ignored": (ELEVEN, "1:1,2,3,4,5\n7:1\n", (5 / 5 + 5 / 10) / 2),
+    "an empty list": (ELEVEN, "1:\n", 0.0),
+    "a score of 0 is right like any other": ("1:1:1|0,2|0,3|0\n", "1:3,2\n", 2 / 3),
+    "a solution that is not sorted": ("1:1:1|5,2|9,3|9,4|9,5|9,6|9\n", "1:1,2,3,4,6\n", (4 / 5 + 5 / 6) / 2),
+    "a query with nothing right is left out": ("1:1:\n2:0:5|3\n", "1:zzz\n2:5\n", 1.0),
+}
+
+
+@pytest.mark.parametrize(("solution", "submission", "expected"), EDGES.values(), ids=EDGES.keys())
+def test_edge_cases_of_the_challenge(solution: str, submission: str, expected: float, tmp_path: Path) -> None:
+    """As its evaluator had them, or better where it was silently wrong."""
+    assert scorer.evaluate(*files(tmp_path, solution, submission), TASK_2)[TASK_2] == pytest.approx(expected, abs=1e-15)
+
+
+REFUSED = {
+    "no colon": (ELEVEN, "1;1,2,3\n", SubmissionError),
+    "an empty item": (ELEVEN, "1:1,,3\n", SubmissionError),
+    "no line": (ELEVEN, "", SubmissionError),
+    "another query": (ELEVEN, "2:1,2,3\n", SubmissionError),
+    "an item twice in the solution": ("1:1:1|5,1|5,2|4\n", "1:1,2\n", SolutionError),
+    "nothing right in the solution": ("1:1:\n", "1:5\n", SolutionError),
+}
+
+
+@pytest.mark.parametrize(("solution", "submission", "error"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_the_challenge_refuses(
+    solution: str, submission: str, error: type[scorer.FileError], tmp_path: Path
+) -> None:
+    """A clean error in place of the evaluator's crash or silent number."""
+    with pytest.raises(error):
+        scorer.evaluate(*files(tmp_path, solution, submission), TASK_2)
+
+
+def test_unsorted_edge_case_by_hand(tmp_path: Path) -> None:
+    """m = 6, so at 5 all five items of 9 are right and 4 of them found; at 10 all six are right and 5 found."""
+    solution, submission, expected = EDGES["a solution that is not sorted"]
+    result = scorer.evaluate(*files(tmp_path, solution, submission), ["Rp@5", "Rp@10"])
+
+    assert (result["Rp@5"], result["Rp@10"]) == (4 / 5, 5 / 6)
+    assert expected == (4 / 5 + 5 / 6) / 2
+
+
+def test_a_grade_of_zero_is_relevant_to_no_other_measure(tmp_path: Path) -> None:
+    """Only Rp and MARp take a VL.NET solution's list as it is; elsewhere relevant means a grade above 0."""
+    result = scorer.evaluate(*files(tmp_path, "1:1:1|0,2|3\n", "1:1,2\n"), ["P@2", "Rp@2"])
+
+    assert dict(result) == {"P@2": 0.5, "Rp@2": 1.0}
+
+
+@settings(max_examples=60, deadline=None)
+@given(strategies.solutions(), strategies.submissions())
+def test_every_measure_equals_its_oracle_from_dicts(
+    solution: strategies.Solution, submission: strategies.Submission
+) -> None:
+    """Solution, submission, judging, measure and mean together, over the whole registry."""
+    if not any(grade > 0 for grades in solution.values() for grade in grades.values()):
+        solution = {**solution, "sure": {"a": 1.0}}
+    submission = {**submission, next(iter(solution)): submission.get(next(iter(solution)), [])}
+    cutoffs = {"required": ("@3", 3), "list": ("@2,4", (2, 4)), "level": ("@0.5", 0.5)}
+    asked = {kind.name + cutoffs.get(kind.cutoff, ("", None))[0]: kind for kind in KINDS}
+
+    result = scorer.evaluate(solution, submission, list(asked), per_query=True)
+
+    assert result.per_query is not None
+    for name, kind in asked.items():
+        oracle, cutoff = ORACLES[kind.name], cutoffs.get(kind.cutoff, ("", None))[1]
+        expected = [oracle(grades, list(submission.get(query, [])), cutoff) for query, grades in solution.items()]
+        np.testing.assert_allclose(result.per_query[name], expected, atol=1e-12, err_msg=name)
+        defined = [value for value in expected if not math.isnan(value)]
+        mean = sum(defined) / len(defined) if defined else math.nan
+        assert result[name] == pytest.approx(mean, abs=1e-12, nan_ok=True)
+
+
+FLAGGED = "q1:1:a|1\nq2:0:b|1\nq3:1:\nq4:0:c|1\n"
+
+
+def test_splits_follow_the_flags(tmp_path: Path) -> None:
+    """Preliminary are the flagged queries, rest the others; queries with nothing right are counted, not scored."""
+    both = files(tmp_path, FLAGGED, "q1:a\nq2:x\nq3:x\nq4:c\n")
+
+    shown = {split: scorer.evaluate(*both, "P@1", split=split) for split in ("all", "preliminary", "rest")}
+
+    assert {split: result["P@1"] for split, result in shown.items()} == {"all": 2 / 3, "preliminary": 1.0, "rest": 0.5}
+    assert {split: (result.queries, result.undefined) for split, result in shown.items()} == {
+        "all": (4, 1),
+        "preliminary": (2, 1),
+        "rest": (2, 0),
+    }
+    assert list(shown["rest"].by_query()) == ["q2", "q4"]
+
+
+def test_an_empty_split_has_no_mean(tmp_path: Path) -> None:
+    """NaN, not 0 and not an error."""
+    result = scorer.evaluate(*files(tmp_path, "q:0:a|1\n", "q:a\n"), "AP", split="preliminary")
+
+    assert math.isnan(result["AP"])
+    assert result.queries == 0
+
+
+def test_missing_queries_score_zero_or_refuse_the_file() -> None:
+    """Never left out of the mean."""
+    solution, submission = {"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": ["a"]}
+
+    assert scorer.evaluate(solution, submission, "RR")["RR"] == 0.5
+    with pytest.raises(SubmissionError, match="1 of 2 queries have no list"):
+        scorer.evaluate(solution, submission, "RR", missing="reject")
+
+
+SAME: Sequence[tuple[Mapping[str, object] | pd.DataFrame, Mapping[str, object] | pd.DataFrame]] = [
+    ({"7": {"a": 2, "b": 1}}, {"7": {"b": 0.5, "a": 0.1, "x": 0.7}}),
+    ({"7": {"a": 2, "b": 1}}, {"7": ["x", "b", "a"]}),
+    (
+        pd.DataFrame({"qid": [7, 7], "docno": ["a", "b"], "rel": [2, 1]}),
+        pd.DataFrame({"query": [7, 7, 7], "item": ["a", "b", "x"], "score": [0.1, 0.5, 0.7]}),
+    ),
+    (
+        pd.DataFrame({"query": ["7", "7"], "item": ["a", "b"], "grade": [2.0, 1.0]}),
+        pd.DataFrame({"query": ["7", "7", "7"], "item": ["b", "a", "x"], "rank": [2, 3, 1]}),
+    ),
+]
+
+
+@pytest.mark.parametrize(("solution", "submission"), SAME, ids=["scores", "lists", "frames", "ranks"])
+def test_what_is_in_memory_is_scored_as_a_file_is(
+    solution: Mapping[str, object], submission: Mapping[str, object], tmp_path: Path
+) -> None:
+    """Dicts of scores, dicts of lists, DataFrames with scores or ranks, ids as numbers or text."""
+    names = ["AP", "nDCG@2", "MARp@1,2"]
+
+    in_memory = scorer.evaluate(solution, submission, names)
+
+    assert in_memory == scorer.evaluate(*files(tmp_path, "7:0:a|2,b|1\n", "7:x,b,a\n"), names)
+    assert in_memory["AP"] == (1 / 2 + 2 / 3) / 2
+
+
+IN_MEMORY_FAULTS = {
+    "no grade column": (pd.DataFrame({"query": ["q"], "item": ["a"]}), {"q": ["a"]}, "no column for the grade"),
+    "no dict of dicts": ({"q": ["a"]}, {"q": ["a"]}, "expected a dict of dicts"),
+    "a text for a list": ({"q": {"a": 1}}, {"q": "abc"}, "expected a dict whose values are dicts"),
+    "lists and scores": ({"q": {"a": 1}, "r": {"a": 1}}, {"q": ["a"], "r": {"a": 1}}, "for all queries alike"),
+    "an id that is no id": ({"q": {"a": 1}}, {"q": [1.5]}, 'found "1.5" as the id of a item; expected text'),
+    "a score of nan": ({"q": {"a": 1}}, {"q": {"a": math.nan}}, "found nan as the score; expected a finite number"),
+    "another thing": ({"q": {"a": 1}}, 7, "expected a path, a DataFrame or a dict"),
+}
+
+
+@pytest.mark.parametrize(("solution", "submission", "told"), IN_MEMORY_FAULTS.values(), ids=IN_MEMORY_FAULTS.keys())
+def test_what_is_in_memory_is_refused_in_words(solution: object, submission: object, told: str) -> None:
+    """With the same errors as files."""
+    with pytest.raises(scorer.FileError, match=told):
+        scorer.evaluate(solution, submission, "AP")  # type: ignore[arg-type]
+
+
+def test_scores_go_by_the_names_that_were_asked_for() -> None:
+    """An alias keeps its spelling; a name of several measures gives each its own."""
+    result = scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, ["map", "ndcg_cut.10", "P@1,2"])
+
+    assert list(result) == ["map", "ndcg_cut.10", "P@1", "P@2"]
+    assert result == {"map": 1.0, "ndcg_cut.10": 1.0, "P@1": 1.0, "P@2": 0.5}
+
+
+def test_an_unknown_measure_is_an_error_of_the_caller() -> None:
+    """Also a ValueError, for those who do not know the package's own errors."""
+    with pytest.raises(ValueError, match="no measure is called"):
+        scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "nonsense")
+
+
+def test_evaluating_twice_gives_the_same(tmp_path: Path) -> None:
+    """Nothing of one evaluation is left over for the next."""
+    right, sent = files(tmp_path, *EXAMPLE_2)
+    solution = Solution.read(right)
+    names = [kind.name if kind.cutoff in ("none", "optional") else f"{kind.name}@1" for kind in KINDS]
+
+    assert scorer.evaluate(solution, sent, names) == scorer.evaluate(solution, sent, names)
+
+
+def test_a_file_at_fault_is_rejected_not_raised(tmp_path: Path) -> None:
+    """So that a batch goes on."""
+    right, sent = files(tmp_path, ELEVEN, "1:1,,2\n1:3\n")
+
+    outcome = score(Solution.read(right), sent, Rules(scorer.parse("AP")))
+
+    assert isinstance(outcome, Rejected)
+    assert [problem.line for problem in outcome.problems] == [1, 2]
+
+
+def test_a_check_needs_no_solution(tmp_path: Path) -> None:
+    """It tells the same of the file as scoring does, and knows no score."""
+    right, sent = files(tmp_path, ELEVEN, "1:1,1,2\n9:4\n")
+    rules = Rules(scorer.parse("AP"), list_length=2, missing="reject")
+
+    checked = check(Solution.of_queries(["1"]), sent, rules)
+    scored = score(Solution.read(right), sent, rules)
+    alone = check(None, sent, rules)
+
+    assert isinstance(checked, Scored)
+    assert isinstance(scored, Scored)
+    assert isinstance(alone, Scored)
+    assert checked.notes.lines() == scored.notes.lines()
+    assert checked.counts == scored.counts
+    assert checked.scores.size == 0
+    assert alone.counts.queries == 2
+
+
+def test_rules_that_score_alike_have_one_digest() -> None:
+    """And every rule that can change a score changes it."""
+    rules = Rules(scorer.parse("AP"), 10)
+
+    assert Rules(scorer.parse("map"), 10).digest == rules.digest
+    others = [
+        Rules(scorer.parse("AP@10"), 10),
+        Rules(scorer.parse("AP"), 11),
+        Rules(scorer.parse("AP"), None),
+        Rules(scorer.parse("AP"), 10, missing="reject"),
+        Rules(scorer.parse("AP"), 10, ties="order"),
+        Rules(scorer.parse("AP"), 10, solution_format="trec"),
+        Rules(scorer.parse("AP"), 10, submission_format="trec"),
+    ]
+    assert len({rules.digest, *(other.digest for other in others)}) == len(others) + 1
