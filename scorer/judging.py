@@ -12,11 +12,12 @@ import pyarrow.compute as pc
 
 from scorer.errors import Findings, quoted
 from scorer.formats import Ranked
+from scorer.formats.arrow import integers, take
 from scorer.hits import Bools, Floats, Hits, Ints, Judged
 from scorer.solution import NOWHERE, Solution, coded, report_repeated
 
 Missing = Literal["zero", "reject"]
-"""What becomes of a submission that lacks a query of the solution: the query scores 0, or the file is refused."""
+"""What becomes of a submission that lacks a query of the solution: the query scores 0, or the file is rejected."""
 
 Ties = Literal["trec", "order"]
 """How equal run scores are ordered: by item id, descending, as trec_eval does, or as the file lists them."""
@@ -235,7 +236,7 @@ def _ranking(rows: _Rows, ties: Ties, problems: Findings) -> tuple[Ints, Ints]:
 def _by_name(rows: _Rows, score: Floats, tied: Ints) -> Ints:
     """The order of these items by query, falling score, and id, the last in the byte order first, as trec_eval does."""
     numbers, which = np.unique(rows.item[tied], return_inverse=True)
-    ascending = pc.sort_indices(rows.items.take(pa.array(numbers))).to_numpy()
+    ascending = integers(pc.sort_indices(take(rows.items, numbers)))
     name_order = np.empty(numbers.size, dtype=np.int64)
     name_order[ascending] = np.arange(numbers.size)
     return np.lexsort((-name_order[which], -score[tied], rows.query[tied]))

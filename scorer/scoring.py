@@ -13,6 +13,7 @@ import numpy as np
 
 from scorer.errors import Findings, SolutionError, SubmissionError
 from scorer.formats import Ranked, Unreadable, frames, opened
+from scorer.formats.arrow import take
 from scorer.hits import Bools, Floats, Ints
 from scorer.judging import Counts, Missing, Ties, judge
 from scorer.measures import Measure, parse
@@ -235,7 +236,7 @@ class Evaluation(Mapping[str, float]):
         """Query -> measure -> score, NaN where undefined, in the solution's order."""
         places = np.flatnonzero(self._inside)
         columns = {name: self._scores[row, places].tolist() for name, row in self._rows.items()}
-        ids = self._queries.take(places).to_pylist()
+        ids = take(self._queries, places).to_pylist()
         return {query: {name: column[place] for name, column in columns.items()} for place, query in enumerate(ids)}
 
     def __getitem__(self, name: str) -> float:
@@ -297,7 +298,7 @@ def evaluate(
     split
         The queries that the means are taken over.
     missing
-        What becomes of a submission that lacks a query: the query scores 0, or the submission is refused.
+        What becomes of a submission that lacks a query: the query scores 0, or the submission is rejected.
     ties
         How equal run scores are ordered: by item id, descending ("trec"), or as listed ("order").
     solution_format, submission_format

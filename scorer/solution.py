@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from scorer.errors import Findings, SolutionError, quoted
 from scorer.formats import Graded, Unreadable, opened
+from scorer.formats.arrow import integers, texts
 from scorer.formats.text import Lines, blocks, open_bytes
 from scorer.hits import Bools, Floats, Hits, Ints
 
@@ -98,10 +99,10 @@ class Solution:
     @classmethod
     def of_queries(cls, queries: Iterable[str]) -> Solution:
         """A solution that knows its queries and no items: enough to check a submission's form."""
-        ids = pa.array(list(dict.fromkeys(queries)), pa.string())
+        ids = texts(dict.fromkeys(queries))
         none = np.zeros(0, dtype=np.int64)
         nothing = Hits(query=none, rank=none, grade=none.astype(float), tie_rank=none)
-        return cls(ids, np.zeros(len(ids), dtype=bool), pa.array([], pa.string()), nothing, none, none)
+        return cls(ids, np.zeros(len(ids), dtype=bool), texts([]), nothing, none, none)
 
     @classmethod
     def read_queries(cls, path: str | os.PathLike[str]) -> Solution:
@@ -147,17 +148,16 @@ def digest(path: str | os.PathLike[str]) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _codes(texts: pa.StringArray, known: pa.StringArray) -> Ints:
-    places = pc.fill_null(pc.index_in(texts, value_set=known), NOWHERE)
-    return np.asarray(places.to_numpy(zero_copy_only=False), dtype=np.int64)
+def _codes(ids: pa.StringArray, known: pa.StringArray) -> Ints:
+    return integers(pc.index_in(ids, value_set=known), null=NOWHERE)
 
 
-def coded(texts: Iterable[pa.StringArray]) -> tuple[Ints, pa.StringArray]:
+def coded(parts: Iterable[pa.StringArray]) -> tuple[Ints, pa.StringArray]:
     """The texts of all batches, numbered in the order of their first appearance, and the numbered texts."""
-    encoded = pa.chunked_array(texts, pa.string()).combine_chunks().dictionary_encode()
+    encoded = pa.chunked_array(parts, pa.string()).combine_chunks().dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
-    return encoded.indices.to_numpy().astype(np.int64), encoded.dictionary
+    return integers(encoded.indices), encoded.dictionary
 
 
 def report_repeated(row_code: Ints, queries: pa.StringArray, line: Ints, findings: Findings) -> None:

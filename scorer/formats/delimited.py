@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scorer.errors import Findings, quoted
+from scorer.formats.arrow import booleans, keep, list_lengths, numbers, take, text_lengths, texts
 from scorer.formats.rows import Graded, Ranked
-from scorer.formats.text import Block, Lines, Unreadable, booleans, numbers
+from scorer.formats.text import Block, Lines, Unreadable
 from scorer.hits import Bools, Floats, Ints
 
 NAME = "delimited"
@@ -52,17 +53,17 @@ def graded(blocks: Iterator[Block], findings: Findings) -> Iterator[Graded]:
         sound &= table.named(findings)
         flag = None
         if "flag" in table.columns:
-            flag = booleans(pc.is_in(pc.ascii_lower(table.columns["flag"]), pa.array(["1", "true", "yes"])))
-            plain = booleans(pc.is_in(pc.ascii_lower(table.columns["flag"]), pa.array(["0", "false", "no"])))
+            told = pc.ascii_lower(table.columns["flag"])
+            flag = booleans(pc.is_in(told, value_set=texts(["1", "true", "yes"])))
+            plain = booleans(pc.is_in(told, value_set=texts(["0", "false", "no"])))
             sound &= table.sound(flag | plain, "flag", "1 (preliminary) or 0", findings)
             flag = flag[sound]
-        kept = pa.array(sound)
         yield Graded(
-            query=table.columns["query"].filter(kept),
+            query=keep(table.columns["query"], sound),
             line=table.number[sound],
             flag=flag,
             lengths=None,
-            item=table.columns["item"].filter(kept),
+            item=keep(table.columns["item"], sound),
             grade=grade[sound],
         )
 
@@ -79,12 +80,11 @@ def ranked(blocks: Iterator[Block], findings: Findings) -> Iterator[Ranked]:
             whole = np.isnan(value) | ((value == np.floor(value)) & (value >= 0))
             sound &= table.sound(whole, "rank", "a whole number from 1", findings)
         sound &= table.named(findings)
-        kept = pa.array(sound)
         yield Ranked(
-            query=table.columns["query"].filter(kept),
+            query=keep(table.columns["query"], sound),
             line=table.number[sound],
             lengths=None,
-            item=table.columns["item"].filter(kept),
+            item=keep(table.columns["item"], sound),
             run_score=value[sound] if by == "score" else None,
             rank=value[sound].astype(np.int64) if by == "rank" else None,
         )
@@ -106,7 +106,7 @@ class _Table:
         """Where neither the query nor the item is empty; where one is, it is reported."""
         sound = np.ones(len(self.number), dtype=bool)
         for name in ("query", "item"):
-            filled = booleans(pc.greater(pc.binary_length(self.columns[name]), 0))
+            filled = text_lengths(self.columns[name]) > 0
             sound &= self.sound(filled, name, "an id", findings)
         return sound
 
@@ -156,7 +156,7 @@ def _tables(blocks: Iterator[Block], wanted: tuple[str, ...], findings: Findings
         if delimiter is None or not len(lines):
             continue
         split = _quoted(lines, delimiter, findings) if block.holds(b'"') else pc.split_pattern(lines.text, delimiter)
-        lengths = pc.list_value_length(split).fill_null(0).to_numpy()
+        lengths = list_lengths(split)
         whole = lengths == len(names)
         starts = (np.cumsum(lengths) - lengths)[whole]
         words = pc.list_flatten(split)
@@ -164,7 +164,7 @@ def _tables(blocks: Iterator[Block], wanted: tuple[str, ...], findings: Findings
         expected = f"{len(names)} columns, as in the header"
         number = lines.where(~unclosed).sound(~whole[~unclosed], findings, expected).number
         places = {name: place for name in wanted if (place := _place(names, name)) is not None}
-        yield _Table(number, {name: words.take(pa.array(starts + place)) for name, place in places.items()})
+        yield _Table(number, {name: take(words, starts + place) for name, place in places.items()})
 
 
 def _quoted(lines: Lines, delimiter: str, findings: Findings) -> pa.ListArray:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings, quoted
+from scorer.formats.arrow import texts
 from scorer.formats.delimited import COLUMNS
 from scorer.formats.rows import Graded, Ranked
 from scorer.formats.text import Unreadable
@@ -109,7 +110,7 @@ def _ids(values: Iterable[Any], what: str) -> pa.StringArray:
     for value in listed:
         if not isinstance(value, str | int | np.integer) or isinstance(value, bool):
             raise Unreadable(f"found {quoted(repr(value))} as the id of a {what}; expected text or a whole number")
-    return pa.array([str(value) for value in listed], pa.string())
+    return texts(map(str, listed))
 
 
 def _finite(values: Any, what: str, findings: Findings) -> Floats:

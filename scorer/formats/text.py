@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scorer.errors import Findings, quoted
-from scorer.hits import Bools, Floats, Ints
+from scorer.formats.arrow import booleans, keep, strings, take, text_lengths
+from scorer.hits import Bools, Ints
 
 BLOCK = 1 << 24
 """Bytes read at a time; also the longest line that is taken for one."""
@@ -31,8 +32,6 @@ EXPANSION = 300
 """How many times its own size a compressed file may grow to; ranked lists grow three to twenty times."""
 
 BARE_RETURN = re.compile(rb"\r[^\r\n]")
-
-NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 
 class Unreadable(Exception):  # noqa: N818 (it tells of a file, and becomes a finding)
@@ -57,8 +56,7 @@ class Block:
         ends = np.flatnonzero(np.frombuffer(self.content, dtype=np.uint8) == 10) + 1
         if not ends.size or ends[-1] != len(self.content):
             ends = np.append(ends, len(self.content))
-        offsets = np.concatenate([[0], ends]).astype(np.int32)
-        return pa.StringArray.from_buffers(ends.size, pa.py_buffer(offsets), pa.py_buffer(self.content))
+        return strings(np.concatenate([[0], ends]), self.content)
 
     def holds(self, *characters: bytes) -> bool:
         """Is any of these in it?"""
@@ -82,24 +80,24 @@ class Lines:
         number = block.first_line + np.arange(len(raw), dtype=np.int64)
         bare = pc.ascii_trim_whitespace(raw)
         text = bare if trim is None else pc.ascii_trim(raw, characters=trim)
-        kept = pc.greater(pc.binary_length(bare), 0)
+        kept = text_lengths(bare) > 0
         if comments and block.holds(b"#"):
-            kept = pc.and_not(kept, pc.starts_with(raw, "#"))
+            kept &= ~booleans(pc.starts_with(raw, "#"))
         lines = cls(text, number)
-        return lines.where(booleans(kept))
+        return lines.where(kept)
 
     def where(self, kept: Bools) -> Lines:
         """Those lines for which `kept` is true."""
         if kept.all():
             return self
-        return Lines(self.text.filter(pa.array(kept)), self.number[kept])
+        return Lines(keep(self.text, kept), self.number[kept])
 
     def sound(self, bad: Bools, findings: Findings, expected: str) -> Lines:
         """The lines that are not `bad`; the bad ones become findings, with what was expected instead."""
         if not bad.any():
             return self
         wrong = np.flatnonzero(bad)
-        found = self.text.take(pa.array(wrong))
+        found = take(self.text, wrong)
         findings.add_each(
             self.number[wrong], lambda place: f"found {quoted(found[place].as_py())}; expected {expected}"
         )
@@ -109,25 +107,9 @@ class Lines:
         return len(self.text)
 
 
-def booleans(mask: pa.BooleanArray) -> Bools:
-    """An Arrow mask for numpy."""
-    return np.asarray(mask.to_numpy(zero_copy_only=False), dtype=bool)
-
-
 def trimmed(texts: pa.StringArray, block: Block) -> pa.StringArray:
     """The texts without white space around them; free where the block holds none."""
     return pc.ascii_trim_whitespace(texts) if block.holds(b" ", b"\t") else texts
-
-
-def numbers(texts: pa.StringArray) -> Floats:
-    """Decimal numbers read to the nearest float64; NaN for what is none, or is not finite."""
-    try:
-        values = pc.cast(texts, pa.float64())
-    except pa.ArrowInvalid:
-        plain = pc.match_substring_regex(texts, NUMBER)
-        values = pc.cast(pc.if_else(plain, texts, pa.scalar(None, pa.string())), pa.float64())
-    read = values.to_numpy(zero_copy_only=False).astype(np.float64)
-    return np.where(np.isfinite(read), read, np.nan)
 
 
 def open_bytes(path: str | os.PathLike[str]) -> BinaryIO:

@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scorer.errors import Findings, quoted
+from scorer.formats.arrow import keep, list_lengths, numbers, take
 from scorer.formats.rows import Graded, Ranked
-from scorer.formats.text import Block, Lines, numbers
-from scorer.hits import Bools, Floats
+from scorer.formats.text import Block, Lines
+from scorer.hits import Bools, Floats, Ints
 
 NAME = "trec"
 SOLUTION = "query iteration item grade"
@@ -57,12 +58,12 @@ def graded(blocks: Iterator[Block], findings: Findings) -> Iterator[Graded]:
         grade = numbers(text)
         kept = _sound(lines, text, grade, findings, "grade")
         yield Graded(
-            query=query.filter(kept),
-            line=lines.number[~np.isnan(grade)],
+            query=keep(query, kept),
+            line=lines.number[kept],
             flag=None,
             lengths=None,
-            item=item.filter(kept),
-            grade=grade[~np.isnan(grade)],
+            item=keep(item, kept),
+            grade=grade[kept],
         )
 
 
@@ -77,31 +78,31 @@ def ranked(blocks: Iterator[Block], findings: Findings) -> Iterator[Ranked]:
         score = numbers(text)
         kept = _sound(lines, text, score, findings, "score")
         yield Ranked(
-            query=query.filter(kept),
-            line=lines.number[~np.isnan(score)],
+            query=keep(query, kept),
+            line=lines.number[kept],
             lengths=None,
-            item=item.filter(kept),
-            run_score=score[~np.isnan(score)],
+            item=keep(item, kept),
+            run_score=score[kept],
         )
 
 
-def _columns(lines: Lines) -> tuple[np.ndarray, pa.StringArray]:
+def _columns(lines: Lines) -> tuple[Ints, pa.StringArray]:
     """How many columns each line has, and all of them one after the other."""
     split = pc.ascii_split_whitespace(lines.text)
-    return pc.list_value_length(split).to_numpy(), pc.list_flatten(split)
+    return list_lengths(split), pc.list_flatten(split)
 
 
-def _picked(words: pa.StringArray, lengths: np.ndarray, kept: Bools, columns: tuple[int, ...]) -> list[pa.StringArray]:
+def _picked(words: pa.StringArray, lengths: Ints, kept: Bools, columns: tuple[int, ...]) -> list[pa.StringArray]:
     """Those columns of the kept lines."""
     starts = (np.cumsum(lengths) - lengths)[kept]
-    return [words.take(pa.array(starts + column)) for column in columns]
+    return [take(words, starts + column) for column in columns]
 
 
-def _sound(lines: Lines, text: pa.StringArray, value: Floats, findings: Findings, what: str) -> pa.BooleanArray:
+def _sound(lines: Lines, text: pa.StringArray, value: Floats, findings: Findings, what: str) -> Bools:
     """Report the lines whose number is none or not finite; give a mask of the others."""
     wrong = np.flatnonzero(np.isnan(value))
     findings.add_each(
         lines.number[wrong],
         lambda place: f"found {quoted(text[wrong[place]].as_py())} as the {what}; expected a finite number",
     )
-    return pa.array(~np.isnan(value))
+    return ~np.isnan(value)

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scorer.errors import Findings, quoted
+from scorer.formats.arrow import booleans, equal, keep, list_lengths, numbers, take, text_lengths
 from scorer.formats.rows import Graded, Ranked, rows_of
-from scorer.formats.text import Block, Lines, booleans, numbers, trimmed
+from scorer.formats.text import Block, Lines, trimmed
 from scorer.hits import Bools, Ints
 
 NAME = "vlnet"
@@ -42,28 +43,28 @@ def ranked(blocks: Iterator[Block], findings: Findings) -> Iterator[Ranked]:
 
 def _graded(block: Block, findings: Findings) -> Graded:
     lines, (query, flag, tail) = _parts(block, 3, findings, f'"{SOLUTION}"')
-    flagged = booleans(pc.equal(flag, "1"))
-    plain = booleans(pc.equal(flag, "0"))
+    flagged = equal(flag, "1")
+    plain = equal(flag, "0")
     kept = flagged | plain
     _report(findings, lines.number, ~kept, flag, "found {} as the flag; expected 1 (preliminary) or 0")
     _, tokens, row = _items(block, tail, lines.number, findings)
     pair = pc.split_pattern(tokens, "|", max_splits=1, reverse=True)
-    whole = booleans(pc.equal(pc.list_value_length(pair), 2))
-    words = pc.list_flatten(pair.filter(pa.array(whole)))
+    whole = list_lengths(pair) == 2
+    words = pc.list_flatten(keep(pair, whole))
     item = trimmed(words[0::2], block)
     score = np.full(len(tokens), np.nan)
     score[whole] = numbers(trimmed(words[1::2], block))
     named = np.zeros(len(tokens), dtype=bool)
-    named[whole] = booleans(pc.greater(pc.binary_length(item), 0))
+    named[whole] = text_lengths(item) > 0
     sound = named & ~np.isnan(score)
     _report(findings, lines.number[row], ~sound, tokens, "found {}; expected item|score, with a finite number")
     sound &= kept[row]
     return Graded(
-        query=query.filter(pa.array(kept)),
+        query=keep(query, kept),
         line=lines.number[kept],
         flag=flagged[kept],
         lengths=np.bincount(row[sound], minlength=len(lines))[kept],
-        item=item.filter(pa.array(sound[whole])),
+        item=keep(item, sound[whole]),
         grade=score[sound],
     )
 
@@ -81,15 +82,15 @@ def _parts(block: Block, count: int, findings: Findings, expected: str) -> tuple
     """The block's lines, and the `count` parts of each that its first colons divide; lines without are reported."""
     lines = Lines.of(block)
     split = pc.split_pattern(lines.text, ":", max_splits=count - 1)
-    lengths = pc.list_value_length(split).to_numpy()
+    lengths = list_lengths(split)
     words = pc.list_flatten(split)
     starts = np.cumsum(lengths) - lengths
-    query = trimmed(words.take(pa.array(starts)), block)
-    bad = (lengths < count) | ~booleans(pc.greater(pc.binary_length(query), 0))
+    query = trimmed(take(words, starts), block)
+    bad = (lengths < count) | (text_lengths(query) == 0)
     sound = lines.sound(bad, findings, expected)
     starts = starts[~bad]
-    rest = [trimmed(words.take(pa.array(starts + place)), block) for place in range(1, count)]
-    return sound, [query.filter(pa.array(~bad)), *rest]
+    rest = [trimmed(take(words, starts + place), block) for place in range(1, count)]
+    return sound, [keep(query, ~bad), *rest]
 
 
 def _items(block: Block, tails: pa.StringArray, number: Ints, findings: Findings) -> tuple[Ints, pa.StringArray, Ints]:
@@ -98,10 +99,10 @@ def _items(block: Block, tails: pa.StringArray, number: Ints, findings: Findings
     One comma at the end of a line is forgiven; an empty token elsewhere is reported and left out.
     """
     split = pc.split_pattern(tails, ",")
-    lengths = pc.list_value_length(split).to_numpy().astype(np.int64)
+    lengths = list_lengths(split)
     tokens = trimmed(pc.list_flatten(split), block)
     row = rows_of(lengths, len(tails))
-    empty = booleans(pc.equal(pc.binary_length(tokens), 0))
+    empty = text_lengths(tokens) == 0
     if not empty.any():
         return lengths, tokens, row
     last = np.zeros(len(tokens), dtype=bool)
@@ -113,7 +114,7 @@ def _items(block: Block, tails: pa.StringArray, number: Ints, findings: Findings
         lambda at: f"item {place[wrong[at]]} of the list is empty; expected an item between the commas",
     )
     kept = ~empty
-    return np.bincount(row[kept], minlength=len(tails)), tokens.filter(pa.array(kept)), row[kept]
+    return np.bincount(row[kept], minlength=len(tails)), keep(tokens, kept), row[kept]
 
 
 def _report(findings: Findings, line: Ints, bad: Bools, found: pa.StringArray, sentence: str) -> None:

@@ -61,7 +61,7 @@ def r_precision_at(judged: Judged, z: int, *, rel: Relevant = "positive") -> Flo
     cutoff="none",
     formula="Rprec = hits@R / R",
     source="Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, section 8.4",
-    aliases={"R-prec": {}, "R-precision": {}},
+    aliases={"R-precision": {}},
 )
 def r_precision(judged: Judged, *, rel: Relevant = "positive") -> Floats:
     """Precision at R, the number of relevant items of the query.

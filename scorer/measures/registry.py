@@ -338,7 +338,7 @@ def _numbers(text: str) -> tuple[float, ...]:
     for written in map(str.strip, text.split(",")):
         number = _number(written)
         if not math.isfinite(number):
-            raise MeasureError(f"{quoted(written)} in {quoted(text)} is no cut-off; write whole numbers, as in P@5,10")
+            raise MeasureError(f"cut-offs are numbers, as in P@5,10; found {quoted(written)}")
         if number in numbers:
             raise MeasureError(f"cut-off {quoted(written)} stands twice in {quoted(text)}")
         numbers.append(number)
