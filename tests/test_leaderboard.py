@@ -1,0 +1,591 @@
+"""The board: who stands where, which entry counts, what is shown, and how it is exported."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from hashlib import sha256
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scorer.challenge import Track
+from scorer.errors import Findings, Problem
+from scorer.leaderboard import (
+    Board,
+    Entry,
+    board,
+    export_columns,
+    export_rows,
+    rounded,
+    rules,
+    slug,
+    teams,
+    to_csv,
+    to_json,
+    to_markdown,
+)
+from scorer.scoring import Counts, Rejected, Scored
+from scorer.store import Basis, Store, Submission
+
+BASIS = Basis("solution" + "0" * 56, "settings" + "0" * 56)
+FLAGGED = np.array([True, False, False, False, False])
+START = datetime(2011, 4, 18, 10, tzinfo=UTC)
+NAN = math.nan
+
+HOSTILE = ("<script>alert(1)</script>", "=cmd()|' /C calc'!A0", "../../x", "a|b\\c", "con", "Ünïcode", "🦊", "x" * 300)
+
+
+def track(**settings: object) -> Track:
+    """A track of two measures; of the scores only the primary one matters here."""
+    plain = {
+        "name": "cold-start",
+        "title": "Cold start",
+        "solution": "solution.txt",
+        "list_length": 30,
+        "primary": "MARp@5,10",
+        "measures": ["RR"],
+        "decimals": 3,
+        "final": "rest",
+    }
+    return Track.model_validate(plain | settings)
+
+
+def outcome(preliminary: float, rest: float | None = None, flagged: np.ndarray = FLAGGED) -> Scored:
+    """A file that scores so on the flagged query, and so on each of the other four (default: the same)."""
+    primary = np.where(FLAGGED, preliminary, preliminary if rest is None else rest)
+    counts, notes = Counts(5, 5, 0, 150, 1, 0), Findings([Problem(2, "noted")], 1)
+    return Scored(("MARp@5,10", "RR"), np.stack([primary, np.full(5, 0.25)]), flagged, counts, notes)
+
+
+def rejected() -> Rejected:
+    """A file without a colon."""
+    return Rejected(Findings([Problem(2, "no colon")], 7))
+
+
+class Sent:
+    """A store, and a short way of saying who sent what into it."""
+
+    def __init__(self, store: Store, flagged: np.ndarray = FLAGGED) -> None:
+        self.store = store
+        self.flagged = flagged
+        store.keep_solution(BASIS.solution, [f"q{number}" for number in range(5)], flagged)
+        store.set_basis("cold-start", BASIS)
+
+    def __call__(self, team: str, result: float | Scored | Rejected | None, hours: float = 0, file: str = "") -> None:
+        """One file of a team; a number is a score on all queries, None a file that was not scored yet."""
+        name = f"cold-start/{team}/{file or hours}.txt"
+        sent = Submission("cold-start", team, name, sha256(name.encode()).hexdigest(), START + timedelta(hours=hours))
+        if result is None:
+            kept = [each.submission for each in self.store.entries("cold-start", BASIS)]
+            self.store.keep_submissions("cold-start", [*kept, sent])
+        else:
+            scored = outcome(result, flagged=self.flagged) if isinstance(result, float) else result
+            self.store.record(sent, BASIS, scored)
+
+    def withdraw(self, team: str, hours: float) -> None:
+        """Take away the file that the team sent at that hour."""
+        kept = [each.submission for each in self.store.entries("cold-start", BASIS)]
+        gone = START + timedelta(hours=hours)
+        there = [each for each in kept if (each.team, each.received) != (team, gone)]
+        self.store.keep_submissions("cold-start", there)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """A new database."""
+    with Store.open(tmp_path / "scores.db") as store:
+        yield store
+
+
+@pytest.fixture
+def sent(store: Store) -> Sent:
+    """The same, with a solution that flags one of its five queries."""
+    return Sent(store)
+
+
+def ranks(board: Board) -> list[tuple[int | None, str]]:
+    """The board in short."""
+    return [(row.rank, row.team.name) for row in board.rows]
+
+
+def counting(board: Board, team: str) -> Entry:
+    """The entry that the team's place comes from."""
+    (row,) = [row for row in board.rows if row.team.name == team]
+    assert row.entry is not None
+    assert [entry for entry in row.entries if entry.counts_for_board] == [row.entry]
+    return row.entry
+
+
+# Ranks
+
+
+def test_equal_scores_share_a_rank_and_baselines_take_none(sent: Sent, store: Store) -> None:
+    """1, 1, 3: a baseline between them stands in its place and moves nobody."""
+    for hours, (team, score) in enumerate({"a": 0.4, "random": 0.35, "b": 0.5, "c": 0.5, "d": 0.3}.items()):
+        sent(team, score, hours)
+
+    found = board(store, track(baselines=["random"]))
+
+    assert ranks(found) == [(1, "b"), (1, "c"), (3, "a"), (None, "random"), (4, "d")]
+    assert [row.baseline for row in found.rows] == [False, False, False, True, False]
+
+
+def test_a_baseline_at_the_top_leaves_the_first_rank_free(sent: Sent, store: Store) -> None:
+    """Ranks of teams ignore a better baseline, and one of equal score."""
+    for team, score in {"popular": 0.9, "random": 0.4, "a": 0.4, "b": 0.1}.items():
+        sent(team, score)
+
+    assert ranks(board(store, track(baselines=["popular", "random"]))) == [
+        (None, "popular"),
+        (1, "a"),
+        (None, "random"),
+        (2, "b"),
+    ]
+
+
+def test_scores_that_print_alike_rank_alike(sent: Sent, store: Store) -> None:
+    """Scores are rounded to the track's decimals before they are compared; of equals the earlier is named first."""
+    sent("a-later", 0.50049, 2)
+    sent("b-earlier", 0.49951, 1)
+    sent("c-next", 0.49949, 3)
+
+    assert ranks(board(store, track(decimals=3))) == [(1, "b-earlier"), (1, "a-later"), (3, "c-next")]
+    assert ranks(board(store, track(decimals=5))) == [(1, "a-later"), (2, "b-earlier"), (3, "c-next")]
+
+
+def test_the_earlier_of_equal_scores_may_stand_higher(sent: Sent, store: Store) -> None:
+    """With equal_ranks = "earlier" only equal scores of equal time share a rank."""
+    sent("late", 0.5, 3)
+    sent("early", 0.5, 1)
+    sent("also-early", 0.5, 1)
+
+    assert ranks(board(store, track(equal_ranks="earlier"))) == [(1, "also-early"), (1, "early"), (3, "late")]
+
+
+def test_a_blank_never_outranks_a_number(sent: Sent, store: Store) -> None:
+    """A team whose primary score is undefined stands below 0, unranked; then those with nothing scored, by name."""
+    sent("undefined", NAN, 1)
+    sent("zero", 0.0, 2)
+    sent("waiting", None, 3)
+    sent("broken", rejected(), 4)
+
+    found = board(store, track())
+
+    assert ranks(found) == [(1, "zero"), (None, "undefined"), (None, "broken"), (None, "waiting")]
+    assert [row.entry is None for row in found.rows] == [False, False, True, True]
+    assert [row.entries[0].status for row in found.rows] == ["scored", "scored", "rejected", "pending"]
+
+
+def test_the_order_of_recording_does_not_show(tmp_path: Path) -> None:
+    """Whatever order a run scores its files in, the board is the same to the last byte."""
+    files = [("b", 0.5, 1.0), ("a", 0.5, 1.0), ("a", 0.2, 3.0), ("c", NAN, 0.0)]
+    exports = set()
+    for number, order in enumerate(permutations(files)):
+        with Store.open(tmp_path / f"{number}.db") as store:
+            sent = Sent(store)
+            for team, score, hours in order:
+                sent(team, score, hours)
+            found = board(store, track())
+            assert ranks(found) == [(1, "a"), (1, "b"), (None, "c")]
+            exports.add(to_json(found) + repr([row.entries for row in found.rows]))
+    assert len(exports) == 1
+
+
+@given(st.floats(-2, 2), st.floats(-2, 2), st.integers(0, 12))
+def test_what_is_printed_is_what_was_ranked(one: float, other: float, decimals: int) -> None:
+    """A rounded score prints as the score itself does, and two compare as their printed forms do."""
+    first, second = rounded(one, decimals), rounded(other, decimals)
+    assert first is not None
+    assert second is not None
+    printed = [Decimal(f"{value:.{decimals}f}") for value in (first, second)]
+
+    assert printed == [Decimal(f"{value:.{decimals}f}") for value in (one, other)]
+    assert (first < second, first == second) == (printed[0] < printed[1], printed[0] == printed[1])
+
+
+def test_no_score_prints_as_minus_zero() -> None:
+    """What rounds to zero from below is zero; halves go to even as the float has it; NaN is a blank."""
+    assert f"{rounded(-0.00001, 3):.3f}" == "0.000"
+    assert (rounded(0.125, 2), rounded(0.375, 2), rounded(0.5, 0)) == (0.12, 0.38, 0.0)
+    assert (rounded(NAN, 3), rounded(None, 3)) == (None, None)
+
+
+# Which entry counts
+
+
+def test_the_best_entry_is_judged_by_its_preliminary_score(sent: Sent, store: Store) -> None:
+    """Nobody may pick by the final score; of equally good ones the earliest counts."""
+    sent("team", outcome(0.5, 0.1), 2)
+    sent("team", outcome(0.4, 0.9), 1)
+    sent("team", outcome(0.5004, 0.2), 3)
+
+    assert counting(board(store, track()), "team").received == START + timedelta(hours=2)
+
+
+def test_without_flags_the_best_entry_is_judged_by_its_final_score(store: Store) -> None:
+    """Where the solution flags no query there is nothing else to judge by."""
+    sent = Sent(store, np.zeros(5, dtype=bool))
+    sent("team", 0.1, 1)
+    sent("team", 0.3, 2)
+    sent("team", 0.2, 3)
+
+    found = board(store, track(final="all"))
+
+    assert counting(found, "team").final == (0.3, 0.25)
+    assert counting(found, "team").preliminary == (None, None)
+    assert found.preliminary_queries == 0
+
+
+def test_the_last_valid_entry_may_count(sent: Sent, store: Store) -> None:
+    """With entry = "last" a better one before it does not count, nor do later ones that are rejected or gone."""
+    sent("team", 0.9, 1)
+    sent("team", 0.2, 2)
+    sent("team", 0.8, 3)
+    sent("team", rejected(), 4)
+    sent("team", None, 5)
+    sent.withdraw("team", 3)
+
+    found = board(store, track(entry="last"))
+
+    assert counting(found, "team").received == START + timedelta(hours=2)
+    assert [entry.status for entry in found.rows[0].entries] == [
+        "pending",
+        "rejected",
+        "withdrawn",
+        "scored",
+        "scored",
+    ]
+    assert found.rows[0].last_received == START + timedelta(hours=5)
+
+
+def test_a_withdrawn_entry_never_counts(sent: Sent, store: Store) -> None:
+    """A team whose only scored file is gone has nothing on the board, and no score."""
+    sent("gone", 0.9, 1)
+    sent("there", 0.1, 1)
+    sent.withdraw("gone", 1)
+
+    assert ranks(board(store, track())) == [(1, "there"), (None, "gone")]
+
+
+def test_a_changed_setting_makes_all_entries_pending(sent: Sent, store: Store) -> None:
+    """Results of an earlier solution or setting never stand on the board of a later one."""
+    sent("team", 0.9)
+    store.set_basis("cold-start", Basis(BASIS.solution, "other"))
+
+    (row,) = board(store, track()).rows
+
+    assert (row.rank, row.entry, row.entries[0].status) == (None, None, "pending")
+
+
+# What is shown
+
+
+def test_final_scores_come_from_the_declared_queries(sent: Sent, store: Store) -> None:
+    """`final = "all"` takes the flagged queries in, `"rest"` leaves them out; preliminary scores are those alone."""
+    sent("team", outcome(0.5, 0.25))
+
+    rest, everything = (board(store, track(final=split)) for split in ("rest", "all"))
+
+    assert (rest.rows[0].entries[0].final[0], everything.rows[0].entries[0].final[0]) == (0.25, 0.3)
+    assert rest.rows[0].entries[0].preliminary == everything.rows[0].entries[0].preliminary == (0.5, 0.25)
+    assert (rest.columns, rest.queries, rest.scored_queries, rest.preliminary_queries) == (("MARp@5,10", "RR"), 5, 5, 1)
+
+
+def test_queries_without_a_score_are_counted_out(sent: Sent, store: Store) -> None:
+    """The numbers of queries are of those that the primary measure is defined for."""
+    result = outcome(0.5)
+    result.scores[0, [0, 2]] = NAN
+    sent("team", result)
+
+    found = board(store, track())
+
+    assert (found.queries, found.scored_queries, found.preliminary_queries) == (5, 3, 0)
+
+
+def test_a_preliminary_board_shows_no_final_score(sent: Sent, store: Store) -> None:
+    """While the stage is preliminary the final scores are in no view and no export, and do not rank."""
+    sent("a", outcome(0.2, 0.777))
+    sent("b", outcome(0.3, 0.111))
+
+    found = board(store, track(stage="preliminary"))
+
+    assert ranks(found) == [(1, "b"), (2, "a")]
+    assert {entry.final for row in found.rows for entry in row.entries} == {(None, None)}
+    assert export_columns(found) == (
+        "rank",
+        "team",
+        "baseline",
+        "preliminary MARp@5,10",
+        "preliminary RR",
+        "entries",
+        "last entry",
+    )
+    for shown in (repr(found), to_csv(found), to_json(found), to_markdown(found)):
+        assert "0.2" in shown
+        assert not re.search(r"0\.777|0\.111|0\.66|0\.14", shown)
+
+
+def test_an_entry_tells_its_file_and_findings(sent: Sent, store: Store) -> None:
+    """A rejected file has its problems and no scores; a scored one its counts and notes."""
+    sent("team", rejected(), 2)
+    sent("team", 0.5, 1)
+
+    broken, good = board(store, track()).rows[0].entries
+
+    assert (broken.file, broken.findings, broken.findings_count) == (
+        "cold-start/team/2.txt",
+        (Problem(2, "no colon"),),
+        7,
+    )
+    assert (broken.counts, broken.final, broken.preliminary) == (None, (None, None), (None, None))
+    assert (good.counts, good.findings) == (Counts(5, 5, 0, 150, 1, 0), (Problem(2, "noted"),))
+
+
+def test_a_measure_that_was_not_scored_is_blank(sent: Sent, store: Store) -> None:
+    """A measure that was added to the settings since has no scores, and is no reason to fail."""
+    sent("team", 0.5)
+
+    found = board(store, track(measures=["RR", "AP"]))
+
+    assert found.rows[0].entries[0].final == (0.5, 0.25, None)
+
+
+def test_a_track_that_was_never_scored_has_an_empty_board(store: Store) -> None:
+    """No rows, no queries, and exports with a head alone."""
+    found = board(store, track())
+
+    assert (found.rows, found.queries, found.scored_queries, found.solution_digest) == ((), 0, 0, "")
+    assert to_csv(found) == 'rank,team,baseline,"MARp@5,10",RR,entries,last entry\r\n'
+    assert "Nothing has been scored yet." in rules(found)
+
+
+def test_teams_of_all_boards_are_listed_once(sent: Sent, store: Store) -> None:
+    """A team on two boards is one team."""
+    sent("b", 0.5)
+    sent("a", 0.1)
+
+    found = board(store, track())
+
+    assert [team.name for team in teams([found, found])] == ["a", "b"]
+
+
+def test_names_are_made_printable_for_teams_and_baselines_alike(sent: Sent, store: Store) -> None:
+    """A name that turns the text around stays a name, and is still known as a baseline."""
+    sent("abc\u202egnp", 0.5)
+
+    (row,) = board(store, track(baselines=["abc\u202egnp"])).rows
+
+    assert row.team.name == "abc\\u202egnp"
+    assert row.baseline
+
+
+# Slugs
+
+
+@pytest.mark.parametrize("name", ["tea-kettle", "a", "2011", "x" * 60, "deadbeef"])
+def test_a_plain_name_is_its_own_slug(name: str) -> None:
+    """Names that are safe already stay readable."""
+    assert slug(name) == name
+
+
+@pytest.mark.parametrize("name", ["", "con", "com1", "nul", "Tea-Kettle", "-a", "a--b", "x" * 61, "../../x", *HOSTILE])
+def test_any_other_name_gets_a_safe_slug(name: str) -> None:
+    """Reserved, long, empty and foreign names all become something that is a path and an address everywhere."""
+    assert slug(name) != name
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug(name))
+    assert 1 <= len(slug(name)) <= 60
+
+
+@given(st.lists(st.text(max_size=80) | st.text("aA-é ", max_size=4), unique=True, max_size=30))
+def test_no_two_names_share_a_slug(names: list[str]) -> None:
+    """Also without regard to case, and every slug is safe."""
+    slugs = [slug(name) for name in names]
+
+    assert len({each.lower() for each in slugs}) == len(names)
+    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", each) and len(each) <= 60 for each in slugs)
+
+
+@pytest.mark.parametrize("name", ["Tea Kettle", "🦊"])
+def test_a_name_that_copies_a_slug_gets_another(name: str) -> None:
+    """Nobody can take another team's page by the choice of a name."""
+    assert slug(slug(name)) != slug(name)
+
+
+# Exports
+
+
+@pytest.fixture
+def hostile(sent: Sent, store: Store) -> Board:
+    """Hostile names, a blank score, a baseline and a file that was rejected."""
+    for hours, team in enumerate(HOSTILE):
+        sent(team, 0.5 + hours / 100, hours)
+    sent("undefined", NAN)
+    sent("random", outcome(0.125, 0.0625), 20)
+    sent("broken", rejected())
+    return board(store, track(baselines=["random"]))
+
+
+def test_exports_show_the_same_rows(hostile: Board) -> None:
+    """One definition of columns: values under their names, None for a blank."""
+    first, *_, undefined, broken = export_rows(hostile)
+
+    assert first == {
+        "rank": 1,
+        "team": "x" * 300,
+        "baseline": False,
+        "MARp@5,10": 0.57,
+        "RR": 0.25,
+        "preliminary MARp@5,10": 0.57,
+        "entries": 1,
+        "last entry": "2011-04-18T17:00:00Z",
+    }
+    assert tuple(first) == export_columns(hostile)
+    assert (undefined["rank"], undefined["MARp@5,10"], undefined["RR"]) == (None, None, 0.25)
+    assert (broken["rank"], broken["MARp@5,10"], broken["RR"], broken["entries"]) == (None, None, None, 1)
+
+
+def test_csv_is_read_back_and_holds_no_formula(hostile: Board) -> None:
+    """RFC 4180: CRLF, as many cells as columns, fixed decimals, empty blanks; a formula begins with an apostrophe."""
+    text = to_csv(hostile)
+    head, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+
+    assert text.count("\r\n") == text.count("\n") == len(rows) + 1
+    assert tuple(head) == export_columns(hostile)
+    assert {len(row) for row in rows} == {len(head)}
+    assert {row[1] for row in rows} == {*HOSTILE, "undefined", "random", "broken"} - {HOSTILE[1]} | {"'" + HOSTILE[1]}
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for row in rows for cell in row)
+    assert ["", "random", "true", "0.062", "0.250", "0.125", "1", "2011-04-19T06:00:00Z"] in rows
+    assert ["", "broken", "false", "", "", "", "1", "2011-04-18T10:00:00Z"] in rows
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@x"])
+def test_every_beginning_of_a_formula_is_guarded(sent: Sent, store: Store, name: str) -> None:
+    """Each character that makes a spreadsheet calculate."""
+    sent(name, 0.5)
+
+    assert f",'{name}," in to_csv(board(store, track()))
+
+
+def test_json_is_read_back(hostile: Board) -> None:
+    """A version, the track, its rules, the columns, the rows; names as they are, null for blanks."""
+    found = json.loads(to_json(hostile))
+
+    assert found["version"] == 1
+    assert found["track"] == {
+        "name": "cold-start",
+        "title": "Cold start",
+        "stage": "final",
+        "primary": "MARp@5,10",
+        "decimals": 3,
+        "queries": 5,
+        "scored_queries": 5,
+        "preliminary_queries": 1,
+    }
+    assert found["rules"] == list(rules(hostile))
+    assert found["columns"] == list(export_columns(hostile))
+    assert found["rows"] == list(export_rows(hostile))
+    assert {row["team"] for row in found["rows"]} >= set(HOSTILE)
+
+
+def test_markdown_names_stay_text(hostile: Board) -> None:
+    """Every line has as many cells as the head, and neither markup nor HTML of a name gets through."""
+    lines = to_markdown(hostile).splitlines()
+    cells = [re.split(r"(?<!\\)(?:\\\\)*\|", line) for line in lines]
+
+    assert {len(each) for each in cells} == {len(export_columns(hostile)) + 2}
+    assert "<" not in "".join(lines)
+    assert any(r"| a\|b\\c |" in line for line in lines)
+    assert "|  | random | true | 0.062 | 0.250 | 0.125 | 1 | 2011-04-19T06:00:00Z |" in lines
+
+
+@pytest.mark.parametrize("name", ["[x](javascript:1)", "**x**", "`x`", "~~x~~", "_x_"])
+def test_markdown_of_a_name_is_escaped(sent: Sent, store: Store, name: str) -> None:
+    """Each mark of a name has a backslash before it."""
+    sent(name, 0.5)
+
+    line = to_markdown(board(store, track())).splitlines()[2]
+
+    assert re.sub(r"\\(.)", r"\1", line.split(" | ")[1]) == name
+    assert not re.search(r"(?<!\\)[\[\]*`~_]", line.split(" | ")[1])
+
+
+# Rules
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({}, "The board is ranked by the final MARp@5,10."),
+        (
+            {"stage": "preliminary"},
+            "The board is ranked by the preliminary MARp@5,10; final scores are not shown yet.",
+        ),
+        ({}, "Scores are means over the queries for which they are defined: 4 of the solution's 5 for MARp@5,10."),
+        (
+            {"final": "all"},
+            "Preliminary scores come from 1 of them, final scores from all 4.",
+        ),
+        (
+            {"final": "rest"},
+            "Preliminary scores come from 1 of them, final scores from the other 3.",
+        ),
+        ({"missing": "zero"}, "A query that a file leaves out scores 0."),
+        ({"missing": "reject"}, "A file that leaves out a query is rejected."),
+        ({"list_length": 10}, "What a list holds beyond its first 10 items does not count."),
+        ({"ties": "trec"}, "Items of equal run score are ordered by item id, descending."),
+        ({"ties": "order"}, "Items of equal run score stay in the order of the file."),
+        ({"decimals": 1}, "Scores are rounded to 1 decimal, and then compared."),
+        ({"decimals": 0}, "Scores are rounded to 0 decimals, and then compared."),
+        ({"equal_ranks": "shared"}, "Equal scores share a rank, and as many ranks after it are left out: 1, 1, 3."),
+        ({"equal_ranks": "earlier"}, "Of equal scores, the one received earlier stands higher."),
+        (
+            {"entry": "best"},
+            "The best of a team's entries counts, judged by its preliminary score; of equally good ones, the earliest.",
+        ),
+        ({"entry": "last"}, "The last of a team's scored entries counts."),
+        ({"baselines": ["random"]}, "Baselines stand where their scores put them, and have no rank."),
+    ],
+)
+def test_the_rule_sheet_says_what_was_declared(
+    sent: Sent, store: Store, settings: dict[str, object], sentence: str
+) -> None:
+    """Each setting has its sentence, and no other value's."""
+    result = outcome(0.5)
+    result.scores[0, 4] = NAN
+    sent("team", result)
+
+    assert sentence in rules(board(store, track(**settings)))
+
+
+def test_the_board_is_silent_about_what_is_not_there(store: Store) -> None:
+    """No word about baselines and preliminary scores where there are none."""
+    Sent(store, np.zeros(5, dtype=bool))("team", 0.5)
+
+    found = board(store, track(final="all"))
+    text = " ".join(rules(found))
+
+    assert export_columns(found) == ("rank", "team", "baseline", "MARp@5,10", "RR", "entries", "last entry")
+    assert "aseline" not in text
+    assert "reliminary" not in text
+    assert "the solution's 5 queries." in text
+
+
+def test_a_preliminary_board_without_flags_says_why_it_is_empty(store: Store) -> None:
+    """Nothing can be shown where the solution flags no query, and the page says so."""
+    Sent(store, np.zeros(5, dtype=bool))("team", 0.5)
+
+    found = board(store, track(stage="preliminary"))
+
+    assert ranks(found) == [(None, "team")]
+    assert "The solution flags no query for preliminary scores, so there are none to show." in rules(found)

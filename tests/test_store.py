@@ -1,0 +1,646 @@
+"""The store: what goes in comes out, whatever happens to the process, the disk or the neighbours."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+from sqlalchemy import Engine, event
+from sqlalchemy.exc import IntegrityError
+
+from scorer.errors import Findings, Problem, StoreError
+from scorer.hits import Floats
+from scorer.scoring import Counts, Rejected, Scored
+from scorer.store import SCHEMA_VERSION, Basis, Store, Submission, decode, encode
+
+QUERIES = tuple(f"q{number}" for number in range(20))
+FLAGGED = np.arange(20) % 5 == 0
+BASIS = Basis("solution" + "0" * 56, "settings" + "0" * 56)
+OTHER_SETTINGS = Basis(BASIS.solution, "settings" + "1" * 56)
+START = datetime(2011, 4, 18, 10, tzinfo=UTC)
+
+
+def digest(text: str) -> str:
+    """Stands for the SHA-256 of a file."""
+    return sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def submission(name: str, *, team: str = "tea-kettle", track: str = "cold-start", hours: int = 0) -> Submission:
+    """A file of that name and content."""
+    return Submission(track, team, f"{track}/{team}/{name}.txt", digest(name), START + timedelta(hours=hours))
+
+
+def scored(seed: int = 0) -> Scored:
+    """Two measures over the queries, one of them undefined for some."""
+    scores = np.random.default_rng(seed).integers(0, 30, (2, 20)) / 30
+    scores[1, 3:7] = np.nan
+    notes = Findings([Problem(3, 'item "a" stands twice')], 21)
+    return Scored(("MARp@5,10", "nDCG@10"), scores, FLAGGED, Counts(20, 19, 0, 190, 1, 0), notes)
+
+
+def rejected() -> Rejected:
+    """A file that has no colon in its line 2."""
+    return Rejected(Findings([Problem(2, "no colon")], 1))
+
+
+def opened(path: Path) -> Store:
+    """A store that holds the solution."""
+    store = Store.open(path)
+    store.keep_solution(BASIS.solution, QUERIES, FLAGGED)
+    return store
+
+
+def content(path: Path) -> list[str]:
+    """All that a database holds, in no order but the text's own."""
+    connection = sqlite3.connect(path)
+    lines = sorted(connection.iterdump())
+    connection.close()
+    return lines
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Where a new database may be."""
+    return tmp_path / "scores.db"
+
+
+# What goes in comes out
+
+
+def test_a_result_comes_back_as_it_was_recorded(place: Path) -> None:
+    """Means of every split, undefined counts, counts, notes and every bit of the per-query scores survive reopening."""
+    outcome = scored()
+    with opened(place) as store:
+        store.record(submission("first"), BASIS, outcome)
+
+    with Store.open(place, create=False) as store:
+        (kept,) = store.entries("cold-start", BASIS)
+        per_query = store.per_query(digest("first"), BASIS)
+
+    assert kept.submission == submission("first")
+    assert kept.present
+    assert kept.result is not None
+    assert (kept.result.status, kept.result.counts, kept.result.findings) == ("scored", outcome.counts, outcome.notes)
+    means: dict[str, list[float | None]] = {
+        split: [mean.value for mean in by_name.values()] for split, by_name in kept.result.means.items()
+    }
+    expected = {
+        "all": np.nanmean(outcome.scores, axis=1),
+        "preliminary": np.nanmean(outcome.scores[:, FLAGGED], axis=1),
+        "rest": np.nanmean(outcome.scores[:, ~FLAGGED], axis=1),
+    }
+    assert set(means) == set(expected)
+    for split, values in expected.items():
+        assert means[split] == pytest.approx(values.tolist(), abs=1e-15)
+    undefined = {split: by_name["nDCG@10"].undefined for split, by_name in kept.result.means.items()}
+    assert undefined == {"all": 4, "preliminary": 1, "rest": 3}
+    assert list(per_query) == ["MARp@5,10", "nDCG@10"]
+    for name, row in zip(outcome.measures, outcome.scores, strict=True):
+        assert per_query[name].tobytes() == row.tobytes()
+
+
+def test_an_undefined_mean_is_none(place: Path) -> None:
+    """A measure that no query of a split defines has no mean there, and all its queries are counted as left out."""
+    outcome = scored()
+    outcome.scores[1, FLAGGED] = np.nan
+    with opened(place) as store:
+        store.record(submission("first"), BASIS, outcome)
+        (kept,) = store.entries("cold-start", BASIS)
+
+    assert kept.result is not None
+    assert kept.result.means["preliminary"]["nDCG@10"] == (None, 4)
+
+
+def test_a_rejected_file_keeps_its_problems_and_has_no_means(place: Path) -> None:
+    """Its findings are kept, the shown ones and the count; there is no mean and no score."""
+    with opened(place) as store:
+        store.record(submission("broken"), BASIS, rejected())
+        (kept,) = store.entries("cold-start", BASIS)
+
+        assert store.known_digests(BASIS) == {digest("broken")}
+        assert store.per_query(digest("broken"), BASIS) == {}
+    assert kept.result is not None
+    assert kept.result.status == "rejected"
+    assert kept.result.counts is None
+    assert kept.result.findings == rejected().problems
+    assert kept.result.means == {}
+
+
+def test_only_the_measures_asked_for_are_unpacked(place: Path) -> None:
+    """`measures` selects by canonical name; a name that is not there is left out."""
+    with opened(place) as store:
+        store.record(submission("first"), BASIS, scored())
+
+        assert list(store.per_query(digest("first"), BASIS, ["nDCG@10", "RR"])) == ["nDCG@10"]
+
+
+def test_a_solution_comes_back_in_its_order(place: Path) -> None:
+    """Ids are text ("007" and "7" differ), in the solution's order, with their flags; a known digest is left alone."""
+    ids, flags = ("7", "007", "NA", "#0", 'a"b,c', "é\ud800", ""), np.array([1, 0, 0, 1, 1, 0, 1], dtype=bool)
+    with Store.open(place) as store:
+        store.keep_solution("d" * 64, ids, flags)
+        store.keep_solution("d" * 64, ids[::-1], flags)
+        kept = store.solution("d" * 64)
+
+    assert kept.query_ids == ids
+    assert kept.flagged.tolist() == flags.tolist()
+
+
+def test_an_unknown_solution_is_told(place: Path) -> None:
+    """Asking for a solution that is not there says so."""
+    with Store.open(place) as store, pytest.raises(StoreError, match="no solution"):
+        store.solution("d" * 64)
+
+
+def test_what_a_track_was_last_scored_with_is_remembered(place: Path) -> None:
+    """The basis of a board is None at first, then the last one that was set."""
+    with opened(place) as store:
+        assert store.basis("cold-start") is None
+        store.set_basis("cold-start", BASIS)
+        store.set_basis("cold-start", OTHER_SETTINGS)
+
+    with Store.open(place) as store:
+        assert store.basis("cold-start") == OTHER_SETTINGS
+        assert store.basis("pooled-sequences") is None
+
+
+def test_times_come_back_in_utc(place: Path) -> None:
+    """A time of another zone is the same moment in UTC, to the microsecond; one without a zone is refused."""
+    moment = datetime(2011, 4, 18, 12, 0, 0, 123456, tzinfo=timezone(timedelta(hours=2)))
+    with opened(place) as store:
+        store.keep_submissions("cold-start", [Submission("cold-start", "t", "t.txt", "d" * 64, moment)])
+        (kept,) = store.entries("cold-start", None)
+    with pytest.raises(ValueError, match="without a zone"):
+        Submission("cold-start", "t", "t.txt", "e" * 64, moment.replace(tzinfo=None))
+
+    assert kept.submission.received == moment
+    assert kept.submission.received.utcoffset() == timedelta(0)
+
+
+# Keys
+
+
+def test_recording_again_changes_nothing(place: Path) -> None:
+    """Neither another outcome nor another time replaces what is kept."""
+    with opened(place) as store:
+        store.record(submission("first"), BASIS, scored(0))
+    before = content(place)
+
+    with Store.open(place) as store:
+        store.record(submission("first", hours=5), BASIS, scored(1))
+        store.keep_submissions("cold-start", [submission("first", hours=9)])
+        store.keep_solution(BASIS.solution, QUERIES, FLAGGED)
+
+    assert content(place) == before
+
+
+def test_a_changed_setting_makes_a_new_result_beside_the_old(place: Path) -> None:
+    """A result belongs to its solution and settings; results of others stay and are not mixed in."""
+    with opened(place) as store:
+        store.record(submission("first"), BASIS, scored(0))
+        assert store.known_digests(OTHER_SETTINGS) == frozenset()
+        (pending,) = store.entries("cold-start", OTHER_SETTINGS)
+        store.record(submission("first"), OTHER_SETTINGS, scored(1))
+
+        (old,), (new,) = store.entries("cold-start", BASIS), store.entries("cold-start", OTHER_SETTINGS)
+
+    assert pending.result is None
+    assert old.result is not None
+    assert new.result is not None
+    assert old.result.means != new.result.means
+
+
+def test_two_teams_may_send_the_same_bytes(place: Path) -> None:
+    """The result is kept once and belongs to both entries."""
+    ours = submission("same")
+    theirs = Submission("cold-start", "paper-boats", "cold-start/paper-boats/x.txt", ours.digest, START)
+    with opened(place) as store:
+        store.record(ours, BASIS, scored())
+        store.keep_submissions("cold-start", [ours, theirs])
+        assert store.known_digests(BASIS) == {ours.digest}
+        first, second = store.entries("cold-start", BASIS)
+
+    assert {first.submission.team, second.submission.team} == {"tea-kettle", "paper-boats"}
+    assert first.result == second.result
+    assert sum('INSERT INTO "result"' in line for line in content(place)) == 1
+
+
+def test_tracks_do_not_see_each_other(place: Path) -> None:
+    """Entries are those of the track."""
+    with opened(place) as store:
+        store.record(submission("a"), BASIS, scored())
+        store.record(submission("b", track="pooled-sequences"), BASIS, scored())
+
+        assert [kept.submission for kept in store.entries("cold-start", BASIS)] == [submission("a")]
+
+
+def test_a_file_that_is_gone_is_withdrawn_and_may_come_back(place: Path) -> None:
+    """Nothing is deleted: what is not among the present files is marked, and unmarked when it is there again."""
+    first, second = submission("first"), submission("second", hours=1)
+
+    def present(store: Store) -> list[bool]:
+        return [kept.present for kept in store.entries("cold-start", BASIS)]
+
+    with opened(place) as store:
+        store.record(first, BASIS, scored(0))
+        store.record(second, BASIS, scored(1))
+        store.record(submission("other", track="pooled-sequences"), BASIS, scored(2))
+        store.keep_submissions("cold-start", [second])
+        assert present(store) == [False, True]
+        store.keep_submissions("cold-start", [first, replace(second, digest="f" * 64)])
+        assert present(store) == [True, False, True]
+        store.keep_submissions("cold-start", [second])
+        assert present(store) == [False, True, False]
+        (untouched,) = store.entries("pooled-sequences", BASIS)
+
+    assert untouched.present
+
+
+def test_a_submission_is_pending_until_it_is_recorded(place: Path) -> None:
+    """What was sent in is known before it is scored."""
+    with opened(place) as store:
+        store.keep_submissions("cold-start", [submission("first"), submission("second", hours=1)])
+        store.record(submission("first"), BASIS, scored())
+        first, second = store.entries("cold-start", BASIS)
+
+    assert first.result is not None
+    assert second.result is None
+
+
+def test_names_that_cannot_be_stored_are_escaped(place: Path) -> None:
+    """Lone surrogates and NUL do not stop the store, and the escaped file is the one that is marked."""
+    hostile = Submission("cold-start", "a\udcffb\0", "cold-start/a\udcffb\0.txt", "d" * 64, START)
+    with opened(place) as store:
+        store.record(hostile, BASIS, scored())
+        store.keep_submissions("cold-start", [hostile])
+        (kept,) = store.entries("cold-start", BASIS)
+
+    assert kept.submission.team == "a\\udcffb\\x00"
+    assert kept.present
+
+
+def test_hostile_names_are_only_text(place: Path) -> None:
+    """What looks like SQL or markup comes back as it was."""
+    names = ["'; DROP TABLE submission; --", "<script>alert(1)</script>", "%s :x {y}", "🦊", "x" * 1000]
+    with opened(place) as store:
+        for name in names:
+            store.record(submission(name, team=name), BASIS, scored())
+        kept = store.entries("cold-start", BASIS)
+
+    assert sorted(each.submission.team for each in kept) == sorted(names)
+
+
+def test_order_of_recording_does_not_show(tmp_path: Path) -> None:
+    """Entries come by receipt, team and file, and two databases filled in different order hold the same."""
+    sent = [submission(name, hours=hours) for name, hours in (("c", 1), ("a", 2), ("b", 1))]
+    seen = []
+    for name, order in (("one.db", sent), ("two.db", sent[::-1])):
+        with opened(tmp_path / name) as store:
+            for each in order:
+                store.record(each, BASIS, scored(len(each.digest)))
+            seen.append([kept.submission for kept in store.entries("cold-start", BASIS)])
+
+    assert seen[0] == seen[1] == [sent[2], sent[0], sent[1]]
+    assert content(tmp_path / "one.db") == content(tmp_path / "two.db")
+
+
+# Packing
+
+
+@given(npst.arrays(np.float64, st.integers(0, 400), elements=st.floats(width=64) | st.sampled_from([0.0, 0.5, -0.0])))
+def test_packing_loses_no_bit(scores: Floats) -> None:
+    """Any floats come back bit by bit: NaN with its payload, infinities, -0.0, none at all."""
+    assert decode(encode(scores)).tobytes() == scores.tobytes()
+
+
+@pytest.mark.parametrize("repeated", [0, 1, 255, 256, 65_535, 65_536])
+def test_packing_holds_at_the_limits_of_its_codes(repeated: int) -> None:
+    """The table of repeated scores may have as many as a code of 1, 2 or 4 bytes can name."""
+    scores = np.concatenate([np.repeat(np.arange(repeated) / 7, 2), [1e300, np.nan]])
+
+    assert decode(encode(scores)).tobytes() == scores.tobytes()
+
+
+def test_packing_is_compact() -> None:
+    """Scores of few values take less than a byte each, scores of all different values less than their eight."""
+    random = np.random.default_rng(1)
+
+    assert len(encode(random.integers(0, 11, 5000) / 10)) < 0.6 * 5000
+    assert len(encode(random.random(5000))) < 7.2 * 5000
+
+
+def test_damaged_scores_are_told(place: Path) -> None:
+    """Packed bytes that do not unpack make a StoreError, not a crash."""
+    with opened(place) as store:
+        store.record(submission("first"), BASIS, scored())
+    connection = sqlite3.connect(place)
+    with connection:
+        connection.execute("UPDATE score SET packed = substr(packed, 1, 12)")
+    connection.close()
+
+    with Store.open(place) as store, pytest.raises(StoreError, match="damaged"):
+        store.per_query(digest("first"), BASIS)
+
+
+# Opening
+
+
+def test_a_url_opens_the_same_database_as_its_path(place: Path) -> None:
+    """An SQLAlchemy URL will do in place of a path."""
+    with opened(place) as store:
+        store.record(submission("first"), BASIS, scored())
+
+    with Store.open(f"sqlite:///{place}") as store:
+        assert store.known_digests(BASIS) == {digest("first")}
+
+
+def test_sqlite_is_set_up_to_survive(place: Path) -> None:
+    """WAL is on in the file, and foreign keys are checked."""
+    with opened(place):
+        pass
+    connection = sqlite3.connect(place)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()
+
+    with Store.open(place) as store, pytest.raises(IntegrityError, match="FOREIGN KEY"):
+        store.record(submission("first"), Basis("unknown", "settings"), scored())
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_an_empty_file_is_a_new_database(place: Path, create: bool) -> None:
+    """A process killed at the very start leaves one: it is filled by who may, and told by who only reads."""
+    place.touch()
+
+    if create:
+        with opened(place) as store:
+            assert store.solution(BASIS.solution).query_ids == QUERIES
+    else:
+        with pytest.raises(StoreError, match=r"holds nothing yet; `scorer run`"):
+            Store.open(place, create=False)
+
+
+def test_reading_makes_no_database(place: Path) -> None:
+    """Without leave to create, a missing file is told and not made."""
+    with pytest.raises(StoreError, match="no such database"):
+        Store.open(place, create=False)
+    assert not place.exists()
+
+
+@pytest.mark.parametrize("version", [0, SCHEMA_VERSION + 1])
+def test_another_schema_version_is_refused(place: Path, version: int) -> None:
+    """The message names the version found, the version expected and what to do; the file stays as it is."""
+    opened(place).close()
+    connection = sqlite3.connect(place)
+    with connection:
+        connection.execute("UPDATE scorer_schema SET version = ?", [version])
+    connection.close()
+    before = content(place)
+
+    with pytest.raises(StoreError, match=rf"scores\.db: schema version {version}, .*version {SCHEMA_VERSION}; use"):
+        Store.open(place)
+    assert content(place) == before
+
+
+def test_the_database_of_something_else_is_refused_and_untouched(place: Path) -> None:
+    """A file with other tables is named as such, and not a byte of it changes."""
+    connection = sqlite3.connect(place)
+    connection.execute("CREATE TABLE recipe (name TEXT)")
+    connection.close()
+    before = place.read_bytes()
+
+    with pytest.raises(StoreError, match=r"tables of something else \(recipe\)"):
+        Store.open(place)
+    assert place.read_bytes() == before
+
+
+def test_a_file_that_is_no_database_is_refused_and_untouched(place: Path) -> None:
+    """A text under the database's name is told and kept."""
+    place.write_text("team,score\n" * 1000)
+
+    with pytest.raises(StoreError, match=r"scores\.db: is not a database; move it away"):
+        Store.open(place)
+    assert place.read_text() == "team,score\n" * 1000
+
+
+def test_a_damaged_database_is_told(place: Path) -> None:
+    """Pages overwritten in the middle are found when they are read, and told with what to do."""
+    with opened(place) as store:
+        for number in range(20):
+            store.record(submission(str(number)), BASIS, scored(number))
+    page = 4096
+    with place.open("r+b") as file:
+        file.seek(page)
+        file.write(b"\xff" * (place.stat().st_size - page))
+
+    with pytest.raises(StoreError, match=r"is damaged; move it away"), Store.open(place) as store:
+        store.entries("cold-start", BASIS)
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    """A folder under the database's name is told as such."""
+    with pytest.raises(StoreError, match="is a folder"):
+        Store.open(tmp_path)
+
+
+def test_a_missing_folder_is_told(tmp_path: Path) -> None:
+    """No folders are made for a database."""
+    with pytest.raises(StoreError, match="there is no folder"):
+        Store.open(tmp_path / "no" / "scores.db")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_refused(place: Path) -> None:
+    """What is neither file nor folder is refused before anything waits on it."""
+    os.mkfifo(place)
+
+    with pytest.raises(StoreError, match="is not a file"):
+        Store.open(place)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 5000])
+def test_an_impossible_path_is_told(tmp_path: Path, name: str) -> None:
+    """A path that the system refuses is a StoreError."""
+    with pytest.raises(StoreError, match="cannot be used as a path"):
+        Store.open(tmp_path / name)
+
+
+@pytest.mark.parametrize("url", ["nosuch://secret@host/x", "sqlite:/\\//x://", "://"])
+def test_an_address_that_is_none_is_told_without_its_secrets(url: str) -> None:
+    """Neither an unknown kind of database nor a garbled address is a traceback; a password is never repeated."""
+    with pytest.raises(StoreError, match="not the address of a database") as error:
+        Store.open(url)
+    assert "secret" not in str(error.value)
+
+
+def test_a_missing_driver_is_told() -> None:
+    """A database whose driver is not installed is told, its password hidden."""
+    with pytest.raises(StoreError, match="driver of this database is not installed") as error:
+        Store.open("mysql+mysqldb://me:secret@host/name")
+    assert "secret" not in str(error.value)
+
+
+def test_a_locked_database_is_told(place: Path) -> None:
+    """A writer that waited in vain says that the database is in use; a reader need not wait."""
+    opened(place).close()
+    neighbour = sqlite3.connect(place, isolation_level=None)
+    neighbour.execute("BEGIN IMMEDIATE")
+
+    with Store.open(place, wait=0.05) as store:
+        assert store.solution(BASIS.solution).query_ids == QUERIES
+        with pytest.raises(StoreError, match=r"is in use: another process did not finish writing within 0\.05 seconds"):
+            store.record(submission("first"), BASIS, scored())
+        neighbour.execute("ROLLBACK")
+        neighbour.close()
+        store.record(submission("first"), BASIS, scored())
+
+
+def test_making_a_database_waits_for_who_makes_it_too(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite refuses to change to WAL, without waiting, while another process writes; the store then tries again."""
+    neighbour = sqlite3.connect(place, isolation_level=None)
+    neighbour.execute("BEGIN IMMEDIATE")
+    waited = []
+
+    def release(seconds: float) -> None:
+        waited.append(seconds)
+        neighbour.execute("ROLLBACK")
+
+    monkeypatch.setattr("scorer.store.time.sleep", release)
+    with opened(place) as store:
+        assert store.solution(BASIS.solution).query_ids == QUERIES
+    neighbour.close()
+    assert len(waited) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder_is_told(tmp_path: Path) -> None:
+    """Neither a new database nor an old one can be used in a folder that may not be written to."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    opened(folder / "old.db").close()
+    (folder / "old.db").chmod(0o444)
+    folder.chmod(0o555)
+    try:
+        for name in ("new.db", "old.db"):
+            with pytest.raises(StoreError, match=r"cannot be opened|read-only"), opened(folder / name):
+                pass
+    finally:
+        folder.chmod(0o755)
+
+
+def test_a_full_disk_is_told(place: Path) -> None:
+    """A write that does not fit is told and leaves nothing behind."""
+    opened(place).close()
+    before = content(place)
+
+    def small(connection: sqlite3.Connection, _record: object) -> None:
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+
+    event.listen(Engine, "connect", small)
+    try:
+        scores, names = np.zeros((200, 20)), tuple(f"P@{place}" for place in range(1, 201))
+        large = Scored(names, scores, FLAGGED, Counts(20, 20, 0, 200, 0, 0), Findings())
+        with Store.open(place) as store, pytest.raises(StoreError, match="disk is full"):
+            store.record(submission("first"), BASIS, large)
+    finally:
+        event.remove(Engine, "connect", small)
+
+    assert content(place) == before
+
+
+# Killed, and not alone
+
+KILLED = textwrap.dedent(
+    """
+    import os, signal, sys
+    from pathlib import Path
+    from sqlalchemy import Engine, event
+    from tests.test_store import fill
+    place, team, last, times = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
+    def kill(_connection, _cursor, statement, *_):
+        global times
+        times -= bool(last) and statement.strip().startswith(last)
+        if times == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+    event.listen(Engine, "after_cursor_execute", kill)
+    fill(place, team)
+    """
+)
+
+
+def fill(place: Path, team: str = "tea-kettle") -> None:
+    """Record a team's twelve files, every fourth of them rejected."""
+    with opened(place) as store:
+        for number in range(12):
+            outcome = rejected() if number % 4 == 3 else scored(number)
+            store.record(submission(f"{team}-{number}", team=team, hours=number), BASIS, outcome)
+        store.set_basis("cold-start", BASIS)
+
+
+def filling(place: Path, *, team: str = "tea-kettle", last: str = "", times: int = 1) -> subprocess.Popen[str]:
+    """The same in a process, which kills itself once it has run the statement `last` so many times."""
+    command = [sys.executable, "-c", KILLED, str(place), team, last, str(times)]
+    root = Path(__file__).parents[1]
+    return subprocess.Popen(command, cwd=root, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
+@pytest.mark.parametrize(
+    ("last", "times"),
+    [
+        ("PRAGMA journal_mode", 1),
+        ("CREATE TABLE mean", 1),
+        ("INSERT INTO submission", 2),
+        ("INSERT INTO result", 3),
+        ("INSERT INTO mean", 5),
+    ],
+)
+def test_a_killed_writer_leaves_a_valid_database_that_the_next_completes(
+    tmp_path: Path, place: Path, last: str, times: int
+) -> None:
+    """Killed while the tables are made or between any two rows of a result: all or nothing of it is there, and a second
+    run ends with what one undisturbed run leaves.
+    """
+    with filling(place, last=last, times=times) as process:
+        process.communicate()
+    assert process.returncode == -signal.SIGKILL
+
+    connection = sqlite3.connect(place)
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+    if connection.execute("SELECT * FROM sqlite_master").fetchall():
+        half = "SELECT digest FROM result WHERE status = 'scored' AND digest NOT IN (SELECT result_digest FROM score)"
+        assert connection.execute(half).fetchall() == []
+        unscored = "SELECT digest FROM submission WHERE digest NOT IN (SELECT submission_digest FROM result)"
+        assert connection.execute(unscored).fetchall() == []
+    connection.close()
+
+    fill(tmp_path / "undisturbed.db")
+    undisturbed = content(tmp_path / "undisturbed.db")
+    assert content(place) != undisturbed
+    fill(place)
+    assert content(place) == undisturbed
+
+
+def test_two_processes_may_make_and_fill_a_database_at_once(place: Path) -> None:
+    """Both wait for each other, none fails, and nothing is lost."""
+    with filling(place, team="tea-kettle") as one, filling(place, team="paper-boats") as two:
+        assert (one.communicate()[1], two.communicate()[1]) == ("", "")
+
+    with Store.open(place) as store:
+        kept = store.entries("cold-start", BASIS)
+    assert len(kept) == 24
+    assert all(each.result is not None for each in kept)
