@@ -1,0 +1,156 @@
+"""Pages in headless Chromium, driven over its debugging pipe (two file descriptors, JSON ended by NUL)."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+Message = dict[str, Any]
+
+SWITCHES = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--remote-debugging-pipe",
+)
+
+QUIET = 15.0
+"""Seconds after which a command without an answer is an error."""
+
+
+def chromium() -> str | None:
+    """The command that starts the browser, if there is one."""
+    return next(
+        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+    )
+
+
+@dataclass
+class Page:
+    """One tab. Everything that the page complains of or asks the network for is kept."""
+
+    commands: int
+    answers: int
+    session: str = ""
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    _unread: bytes = b""
+
+    def open(self, address: str, *, scripts: bool = True, width: int = 1280, dark: bool = False) -> None:
+        """Load a page as a fresh one, and wait until it is complete."""
+        self.send("Emulation.setScriptExecutionDisabled", value=not scripts)
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self.send("Emulation.setDeviceMetricsOverride", **size)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.send("Emulation.setEmulatedMedia", media="", features=[scheme])
+        self.send("Emulation.setScrollbarsHidden", hidden=True)
+        self.send("Page.navigate", url="about:blank")
+        self._wait("Page.loadEventFired")
+        self.complaints.clear()
+        self.requests.clear()
+        self.send("Page.navigate", url=address)
+        self._wait("Page.loadEventFired")
+
+    def ask(self, expression: str) -> Any:
+        """The value of a JavaScript expression in the page."""
+        answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True)
+        if "exceptionDetails" in answer:
+            raise AssertionError(answer["exceptionDetails"])
+        return answer["result"].get("value")
+
+    def picture(self, path: Path) -> None:
+        """The whole page as a PNG."""
+        size = self.send("Page.getLayoutMetrics")["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
+        answer = self.send("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
+        path.write_bytes(base64.b64decode(answer["data"]))
+
+    def send(self, method: str, **parameters: Any) -> Message:
+        """Send a command and give its answer."""
+        number = next(self._numbers)
+        message: Message = {"id": number, "method": method, "params": parameters}
+        if self.session:
+            message["sessionId"] = self.session
+        os.write(self.commands, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._read()
+            if answer.get("id") == number:
+                if "error" in answer:
+                    raise AssertionError(f"{method}: {answer['error']}")
+                result: Message = answer["result"]
+                return result
+
+    def _wait(self, event: str) -> None:
+        while self._read().get("method") != event:
+            pass
+
+    def _read(self) -> Message:
+        while b"\0" not in self._unread:
+            block = os.read(self.answers, 1 << 20)
+            if not block:
+                raise AssertionError("the browser has gone")
+            self._unread += block
+        text, self._unread = self._unread.split(b"\0", 1)
+        message: Message = json.loads(text)
+        self._note(message.get("method", ""), message.get("params", {}))
+        return message
+
+    def _note(self, event: str, details: Mapping[str, Any]) -> None:
+        if event == "Runtime.exceptionThrown":
+            self.complaints.append(json.dumps(details["exceptionDetails"]))
+        elif event == "Log.entryAdded":
+            self.complaints.append(details["entry"]["text"])
+        elif event == "Network.requestWillBeSent":
+            self.requests.append(details["request"]["url"])
+
+
+@contextmanager
+def browser(profile: Path) -> Iterator[Page]:
+    """A browser with one tab and an empty profile in `profile`; ends with the context."""
+    command = chromium()
+    assert command is not None
+    command_end, commands = os.pipe()
+    answers, answer_end = os.pipe()
+    # The browser reads commands from its descriptor 3 and writes answers to its descriptor 4.
+    redirected = 'exec "$@" 3<&"$READ" 4>&"$WRITE"'
+    process = subprocess.Popen(
+        ["bash", "-c", redirected, "bash", command, *SWITCHES, f"--user-data-dir={profile}", "about:blank"],
+        pass_fds=(command_end, answer_end),
+        env={**os.environ, "READ": str(command_end), "WRITE": str(answer_end)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(command_end)
+    os.close(answer_end)
+    try:
+        page = Page(commands, answers)
+        target = page.send("Target.createTarget", url="about:blank")["targetId"]
+        page.session = page.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            page.send(f"{domain}.enable")
+        yield page
+        page.session = ""
+        page.send("Browser.close")
+    finally:
+        os.close(commands)
+        os.close(answers)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
