@@ -1,0 +1,64 @@
+"""``scorer check``: a participant's look at a file before it is sent in, with the organiser's own code."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from scorer.cli.run import chosen
+from scorer.cli.say import complain, counted, format_name, say
+
+if TYPE_CHECKING:
+    from scorer.challenge import Track
+    from scorer.solution import Solution
+
+
+def check(
+    file: Annotated[Path, typer.Argument(help="The submission.")],
+    track: Annotated[str, typer.Option("--track", "-t", help="The track that it is for.")],
+    challenge: Annotated[Path, typer.Option("--challenge", help="The folder with challenge.toml.")] = Path(),
+    submission_format: Annotated[str | None, typer.Option(help="The file's format, if it cannot be told.")] = None,
+) -> None:
+    """Check a submission before sending it in: format, queries, lengths, duplicates.
+
+    No solution is needed, and nothing that only the solution knows is shown.
+    """
+    from scorer.challenge import Challenge
+    from scorer.pipeline import rules_of
+    from scorer.scoring import Rejected
+    from scorer.scoring import check as look_over
+    from scorer.solution import digest
+
+    asked = chosen(Challenge.read(challenge, solutions=False), track)
+    rules = rules_of(asked)
+    if submission_format is not None:
+        rules = replace(rules, submission_format=format_name(submission_format))
+    queries = _queries(asked)
+    outcome = look_over(queries, file, rules)
+    if isinstance(outcome, Rejected):
+        complain("\n".join(outcome.problems.lines(str(file))))
+        complain(f"{file}: not fit for {asked.name}: {counted(outcome.problems.count, 'problem')}")
+        raise typer.Exit(1)
+    for line in outcome.notes.lines(str(file)):
+        complain(line)
+    if queries is None:
+        complain(f"{asked.name}: its queries are not known here, so they were not compared with the file's")
+    counts = outcome.counts
+    say(f"{file}: fit for {asked.name}: {counted(counts.answered, 'list')}, {counted(counts.items, 'item')}")
+    say(f"sha256 {digest(file)}")
+
+
+def _queries(track: Track) -> Solution | None:
+    """The queries that the track asks for: from its public list, else from its solution, if either is here."""
+    from scorer.errors import SolutionError
+    from scorer.solution import Solution
+
+    if track.queries_path is not None:
+        return Solution.read_queries(track.queries_path)
+    try:
+        return Solution.of_queries(Solution.read(track.solution_path, track.solution_format).queries.to_pylist())
+    except SolutionError:
+        return None

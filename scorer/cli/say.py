@@ -1,0 +1,50 @@
+"""What the commands have in common when they speak: errors, notes, progress."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+Folder = Annotated[Path, typer.Argument(help="The challenge: a folder with challenge.toml, or that file.")]
+TrackName = Annotated[str | None, typer.Option("--track", "-t", help="One track alone; without it all of them.")]
+
+Thing = TypeVar("Thing")
+
+
+def say(text: str = "") -> None:
+    """A line of a command's result, to standard output."""
+    typer.echo(text)
+
+
+def complain(text: str) -> None:
+    """A line about what is wrong or worth knowing, to standard error."""
+    typer.echo(text, err=True)
+
+
+def followed(things: Iterable[Thing], count: int, what: str) -> Iterator[Thing]:
+    """The things as they come, with a progress bar where a person is watching."""
+    if count < 2 or not sys.stderr.isatty():
+        yield from things
+        return
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(things, total=count, description=what, console=Console(stderr=True), transient=True)
+
+
+def counted(count: int, thing: str) -> str:
+    """``1 list``, ``2 lists``."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def format_name(name: str) -> str:
+    """A format's name as it was given; one that is none is a wrong call."""
+    from scorer.formats import FORMATS
+
+    if name not in FORMATS:
+        raise typer.BadParameter(f"no format is called {name!r}; there are: {', '.join(FORMATS)}")
+    return name

@@ -1,0 +1,104 @@
+"""The main job: score what a challenge's teams sent in, keep it, and render the site from what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from scorer.challenge import Challenge, Track
+from scorer.errors import Findings, SolutionError
+from scorer.leaderboard import board
+from scorer.scoring import Outcome, Rules, score
+from scorer.solution import Solution, digest
+from scorer.store import Basis, Store, Submission
+from scorer.submissions import SentIn, Skipped, sent_in
+from scorer.website import pages, write
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Work:
+    """What is to be done for a track."""
+
+    track: Track
+    rules: Rules
+    basis: Basis
+    solution: Solution | None
+    """None where nothing is pending, so that nothing needs it."""
+    pending: tuple[tuple[SentIn, Submission], ...]
+    """Not scored yet under the basis."""
+    known: int
+    """How many were scored before."""
+    skipped: tuple[Skipped, ...]
+
+
+def rules_of(track: Track) -> Rules:
+    """What a track's settings say on scoring."""
+    return Rules(
+        measures=track.all_measures,
+        list_length=track.list_length,
+        missing=track.missing,
+        ties=track.ties,
+        solution_format=track.solution_format,
+        submission_format=track.submission_format,
+    )
+
+
+def plan(store: Store, track: Track) -> Work:
+    """Look through a track's submissions for what is not scored yet, and keep what was sent in or withdrawn.
+
+    Raises SolutionError, ChallengeError, StoreError.
+    """
+    rules = rules_of(track)
+    basis = Basis(_digest_of_solution(track), rules.digest)
+    present: list[tuple[SentIn, Submission]] = []
+    skipped: list[Skipped] = []
+    for sent in sent_in(track):
+        if isinstance(sent, Skipped):
+            skipped.append(sent)
+            continue
+        try:
+            present.append((sent, Submission(track.name, sent.team, sent.file, digest(sent.path), sent.received)))
+        except OSError as error:
+            skipped.append(Skipped(sent.file, f"cannot be read: {error.strerror}"))
+    known = store.known_digests(basis)
+    pending = tuple(each for each in present if each[1].digest not in known)
+    solution = None
+    if pending or store.basis(track.name) != basis:
+        solution = Solution.read(track.solution_path, track.solution_format)
+        store.keep_solution(basis.solution, solution.queries.to_pylist(), solution.flagged)
+        store.set_basis(track.name, basis)
+    store.keep_submissions(track.name, [submission for _, submission in present])
+    return Work(track, rules, basis, solution, pending, len(present) - len(pending), tuple(skipped))
+
+
+def carry_out(store: Store, work: Work) -> Iterator[tuple[Submission, Outcome]]:
+    """Score what is pending, one after the other; each is kept before it is given."""
+    for sent, submission in work.pending:
+        if work.solution is None:
+            return
+        outcome = score(work.solution, sent.path, work.rules)
+        store.record(submission, work.basis, outcome)
+        yield submission, outcome
+
+
+def rejected(store: Store, work: Work) -> list[str]:
+    """The files that are there and were rejected, now or before."""
+    kept = store.entries(work.track.name, work.basis)
+    return [each.submission.file for each in kept if each.present and each.result and each.result.status == "rejected"]
+
+
+def render(challenge: Challenge, store: Store) -> Path:
+    """Write the site from what is kept; give the path of its first page."""
+    boards = [board(store, track) for track in challenge.tracks]
+    write(pages(challenge, boards), challenge.site_path)
+    return challenge.site_path / "index.html"
+
+
+def _digest_of_solution(track: Track) -> str:
+    try:
+        return digest(track.solution_path)
+    except OSError as error:
+        findings = Findings()
+        findings.add(0, f"cannot be read: {error.strerror}")
+        raise SolutionError(str(track.solution_path), findings) from error

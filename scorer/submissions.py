@@ -1,0 +1,94 @@
+"""What the teams sent in: the files under a track's folder, whose they are, and when they were received."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from scorer.challenge import Track
+from scorer.errors import ChallengeError, printable
+
+RECEIVED = re.compile(r"(\d{8}T\d{6}Z)[-_. ]*")
+"""How a file's name may begin: the UTC time of its receipt."""
+
+COMPRESSED = ".gz"
+
+
+@dataclass(frozen=True, slots=True)
+class SentIn:
+    """A file that a team sent in."""
+
+    path: Path
+    file: str
+    """Its path under the challenge's folder of submissions, as printable text."""
+    team: str
+    """As printable text; from the name of the team's folder, or of the file where it lies in the track's."""
+    received: datetime
+    """UTC: the time that the name begins with, else the time of the last change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something among the submissions that cannot be one."""
+
+    file: str
+    reason: str
+
+
+def sent_in(track: Track) -> list[SentIn | Skipped]:
+    """All files of a track's teams, by name: ``<team>.txt``, or ``<team>/<file>``; hidden ones are left out.
+
+    Raises ChallengeError where the track's folder cannot be read.
+    """
+    folder = track.submissions_path
+    if not folder.exists():
+        return []
+    try:
+        return list(_within(folder, track.name, None))
+    except OSError as error:
+        raise ChallengeError(
+            f"{folder}: cannot be read: {error.strerror}; expected the folder of submissions"
+        ) from error
+
+
+def _within(folder: Path, shown: str, team: str | None) -> Iterator[SentIn | Skipped]:
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
+            continue
+        file = f"{shown}/{printable(path.name)}"
+        try:
+            if path.is_dir() and team is None:
+                yield from _within(path, file, printable(path.name))
+            elif path.is_dir():
+                yield Skipped(file, "a folder; expected a team's files right in the team's folder")
+            elif path.is_file():
+                yield SentIn(path, file, team or _team(path.name), _received(path))
+            else:
+                yield Skipped(file, "not a regular file" if path.exists() else "a link to a file that is not there")
+        except OSError as error:
+            yield Skipped(file, f"cannot be read: {error.strerror}")
+
+
+def _team(file_name: str) -> str:
+    """The team whose name a file carries: without the time in front, and the ending."""
+    stem = Path(file_name.removesuffix(COMPRESSED)).stem
+    return printable(stem[_time(stem)[1] :] or stem)
+
+
+def _time(name: str) -> tuple[datetime | None, int]:
+    """The time that a name begins with, and how long that beginning is; (None, 0) where there is none."""
+    match = RECEIVED.match(name)
+    if match:
+        try:
+            return datetime.strptime(match[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC), match.end()
+        except ValueError:
+            pass
+    return None, 0
+
+
+def _received(path: Path) -> datetime:
+    stated, _ = _time(path.name)
+    return stated or datetime.fromtimestamp(int(path.stat().st_mtime), UTC)

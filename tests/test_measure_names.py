@@ -1,0 +1,332 @@
+"""The names of measures: written, read, refused."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scorer.errors import MeasureError, ScorerError
+from scorer.measures import KINDS, Kind, Measure, gain, graded, parse, parse_one, position, r_precision, registry
+from scorer.measures import set_based as sets
+from tests.strategies import judged, measures
+
+every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+
+
+def names(text: str, *cutoffs: int) -> list[str]:
+    """The canonical names of what the text names."""
+    return [str(measure) for measure in parse(text, cutoffs)]
+
+
+# --- Written ----------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=300, deadline=None)
+@given(measure=measures(), change=st.sampled_from([str, str.upper, str.lower, str.swapcase]))
+def test_what_a_measure_prints_is_read_as_that_measure(measure: Measure, change: type[str]) -> None:
+    """The canonical name and the full one round-trip, in any case of letters."""
+    assert parse(change(str(measure))) == (measure,)
+    assert parse(change(measure.full)) == (measure,)
+    assert str(parse_one(measure.full)) == str(measure)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical", "full"),
+    [
+        ("ndcg@10", "nDCG@10", "nDCG(gain=linear,discount=log2,ideal=judged)@10"),
+        (
+            "nDCG( IDEAL = retrieved, gain='EXP' )",
+            "nDCG(gain=exp,ideal=retrieved)",
+            "nDCG(gain=exp,discount=log2,ideal=retrieved)",
+        ),
+        ("nDCG(gain=linear)", "nDCG", "nDCG(gain=linear,discount=log2,ideal=judged)"),
+        ("AP(rel=2.0)@05", "AP(rel=2)@5", "AP(rel=2)@5"),
+        ("AP(rel=positive)", "AP", "AP(rel=positive)"),
+        ("F(rel=.5,beta=2)@10", "F(beta=2,rel=0.5)@10", "F(beta=2,rel=0.5)@10"),
+        ("MARp@30,5,10", "MARp@5,10,30", "MARp(rel=positive)@5,10,30"),
+        ("IPrec@0", "IPrec@0.0", "IPrec(rel=positive)@0.0"),
+        ("muap()@5", "muAP@5", "muAP@5"),
+        ("P(rel=-0)@5", "P(rel=0)@5", "P(rel=0)@5"),
+    ],
+)
+def test_canonical_names(text: str, canonical: str, full: str) -> None:
+    """Defaults are not written, parameters stand in the declared order; the full name hides nothing."""
+    measure = parse_one(text)
+
+    assert str(measure) == canonical
+    assert measure.full == full
+
+
+@pytest.mark.parametrize(
+    ("text", "mean"), [("muAP@5", "muMAP@5"), ("AP(rel=2)", "MAP(rel=2)"), ("rr@10", "MRR@10"), ("P@5", "P@5")]
+)
+def test_a_mean_can_have_a_name_of_its_own(text: str, mean: str) -> None:
+    """The mean of AP over queries is printed as MAP, and that name is read too."""
+    assert parse_one(text).mean_name == mean
+    assert parse_one(mean) == parse_one(text)
+
+
+def test_measures_are_values() -> None:
+    """Equal names make equal measures: in sets, in dictionaries, copied, and sent to another process."""
+    measure = parse_one("nDCG(gain=exp)@10")
+
+    assert {measure, parse_one("ndcg_burges@10")} == {measure}
+    assert measure != parse_one("nDCG@10")
+    for again in (copy.deepcopy(measure), pickle.loads(pickle.dumps(measure))):
+        assert again == measure
+        assert again.kind is measure.kind
+
+
+# --- Read -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("P@5,10", ["P@5", "P@10"]),
+        ("P@10, 5", ["P@10", "P@5"]),
+        ("MARp@5,10", ["MARp@5,10"]),
+        ("IPrec@0.0,0.1", ["IPrec@0.0", "IPrec@0.1"]),
+        ("nDCG(gain=exp)@5,10", ["nDCG(gain=exp)@5", "nDCG(gain=exp)@10"]),
+        ("  Rprec ", ["Rprec"]),
+    ],
+)
+def test_lists_of_cutoffs(text: str, expected: list[str]) -> None:
+    """A list makes one measure of each, in its order, but one of all where the measure is a mean over cut-offs."""
+    assert names(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("MARp", ["MARp@5,10"]),
+        ("MARp(rel=2)", ["MARp(rel=2)@5,10"]),
+        ("Rp", ["Rp@5", "Rp@10"]),
+        ("P", ["P@5", "P@10"]),
+        ("P@3", ["P@3"]),
+        ("nDCG", ["nDCG"]),
+        ("Rprec", ["Rprec"]),
+    ],
+)
+def test_the_tracks_cutoffs_stand_in_for_those_that_are_needed(text: str, expected: list[str]) -> None:
+    """Only a measure that cannot do without a cut-off takes the track's."""
+    assert names(text, 5, 10) == expected
+
+
+@pytest.mark.parametrize(
+    ("spelling", "expected"),
+    [
+        ("ndcg", "nDCG"),
+        ("NDCG@10", "nDCG@10"),
+        ("ndcg_cut_10", "nDCG@10"),
+        ("ndcg_cut.10", "nDCG@10"),
+        ("ndcg_cut.5,10", "nDCG@5 nDCG@10"),
+        ("ndcg_cut_5,10", "nDCG@5 nDCG@10"),
+        ("ndcg_at_10", "nDCG@10"),
+        ("ndcg_burges@10", "nDCG(gain=exp)@10"),
+        ("dcg_burges", "DCG(gain=exp)"),
+        ("P_10", "P@10"),
+        ("P.5,10", "P@5 P@10"),
+        ("precision@10", "P@10"),
+        ("recall_10", "R@10"),
+        ("recall.10", "R@10"),
+        ("recall@10", "R@10"),
+        ("recall", "R"),
+        ("map", "AP"),
+        ("map_cut_10", "AP@10"),
+        ("map@10", "AP@10"),
+        ("mrr", "RR"),
+        ("mrr@10", "RR@10"),
+        ("recip_rank", "RR"),
+        ("Rprec", "Rprec"),
+        ("r-precision", "Rprec"),
+        ("r_precision", "Rprec"),
+        ("R-prec", "Rprec"),
+        ("set_P", "SetP"),
+        ("set_recall", "SetR"),
+        ("set_F", "SetF"),
+        ("iprec_at_recall_0.10", "IPrec@0.1"),
+        ("iprec_at_recall.0.1,0.2", "IPrec@0.1 IPrec@0.2"),
+        ("f1@10", "F@10"),
+        ("f1_10", "F@10"),
+        ("F2(rel=3)@10", "F(beta=2,rel=3)@10"),
+        ("muMAP", "muAP"),
+        ("μMAP@5", "muAP@5"),
+        ("nDCGφ@5", "nDCGphi@5"),
+        ("mean_ndcg@5", "MeanNDCG@5"),
+    ],
+)
+def test_the_spellings_of_other_tools(spelling: str, expected: str) -> None:
+    """The names that trec_eval, ir_measures, ranx, and papers have for the same measure."""
+    assert " ".join(names(spelling)) == expected
+
+
+@every_kind
+def test_a_kind_is_found_under_all_its_names(kind: Kind) -> None:
+    """Its own, its aliases, and the name of its mean."""
+    for name in (kind.name, kind.name.upper(), *kind.aliases, kind.mean_name or kind.name):
+        assert registry.kind(name) is kind
+
+
+def test_no_two_kinds_share_a_name() -> None:
+    """Not even names that differ in case, hyphens and underscores only."""
+    spelled = [
+        name.casefold().replace("_", "").replace("-", "") for kind in KINDS for name in (kind.name, *kind.aliases)
+    ]
+
+    assert [name for name, times in Counter(spelled).items() if times > 1] == []
+
+
+# --- Refused ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("P", "P needs a cut-off, as in P@10"),
+        ("MARp", "MARp needs cut-offs, as in MARp@5,10"),
+        ("IPrec", "IPrec needs a level of recall, as in IPrec@0.1"),
+        ("Rprec@10", "Rprec takes no cut-off"),
+        ("P@", 'cut-offs are numbers, as in P@5,10; found ""'),
+        ("P@5,,10", 'cut-offs are numbers, as in P@5,10; found ""'),
+        ("P@ten", 'cut-offs are numbers, as in P@5,10; found "ten"'),
+        ("P@1_0", 'cut-offs are numbers, as in P@5,10; found "1_0"'),
+        ("P@0", "P takes a whole number from 1 to 1,000,000,000 as a cut-off; found 0"),
+        ("P@-5", "P takes a whole number from 1 to 1,000,000,000 as a cut-off; found -5"),
+        ("P@2.5", "P takes a whole number from 1 to 1,000,000,000 as a cut-off; found 2.5"),
+        ("P@1e30", "P takes a whole number from 1 to 1,000,000,000 as a cut-off; found 1e+30"),
+        ("P@5,5", 'cut-off "5" stands twice in "5,5"'),
+        ("MARp@5,5.0", 'cut-off "5.0" stands twice in "5,5.0"'),
+        ("IPrec@1.5", "IPrec takes a number from 0 to 1 as the level of recall; found 1.5"),
+        ("P(relevance=1)@5", 'P has no parameter "relevance"; it takes rel'),
+        ("P(cutoff=1)@5", 'P has no parameter "cutoff"; it takes rel'),
+        ("P(self=1)@5", 'P has no parameter "self"; it takes rel'),
+        ("muAP(rel=1)", 'muAP has no parameter "rel"; it takes none'),
+        ("P(rel=high)@5", 'P takes positive or a number as rel; found "high"'),
+        ("P(rel=nan)@5", 'P takes positive or a number as rel; found "nan"'),
+        ("P(rel=1e999)@5", 'P takes positive or a number as rel; found "1e999"'),
+        ("nDCG(gain=cubic)", 'nDCG takes linear or exp as gain; found "cubic"'),
+        ("nDCG(gain=2)", 'nDCG takes linear or exp as gain; found "2"'),
+        ("F(beta=0)@5", 'F takes a number from 0.001 to 1000 as beta; found "0"'),
+        ("F1(beta=2)@5", '"F1(beta=2)@5": F1 settles beta already; write F'),
+        ("P(2)@5", '"2" is not of the form parameter=value'),
+        ("P(rel=1,REL=2)@5", 'parameter "rel" is given twice'),
+        ("P(rel=1@5", '"P(rel=1@5" is not of the form Name(parameter=value)@k'),
+        ("P@5(rel=1)", 'cut-offs are numbers, as in P@5,10; found "5(rel=1)"'),
+        (
+            "ndgc@10",
+            'no measure is called "ndgc"; the nearest are nDCG, NDCNG, nDCGphi, DCG; `scorer measures` lists all',
+        ),
+        (
+            "precison@5",
+            'no measure is called "precison"; the nearest are P, Rprec, SetP, IPrec; `scorer measures` lists all',
+        ),
+        ("", 'no measure is called ""; `scorer measures` lists all'),
+        ("\x1b[31m@5", 'no measure is called "\\u001b[31m"; `scorer measures` lists all'),
+    ],
+)
+def test_a_name_that_is_none_is_answered_with_what_would_be(text: str, message: str) -> None:
+    """The message says what was found, and what is allowed there."""
+    with pytest.raises(MeasureError) as refusal:
+        parse(text)
+
+    assert str(refusal.value) == message
+
+
+def test_a_cutoff_of_the_track_is_checked_too() -> None:
+    """Cut-offs from a setting are held to the same rules."""
+    with pytest.raises(MeasureError, match="MARp takes a cut-off only once; found 5,5"):
+        parse("MARp", (5, 5))
+
+
+def test_one_measure_is_wanted() -> None:
+    """A list where one measure must stand is refused, with the names."""
+    assert str(parse_one("P@5")) == "P@5"
+    with pytest.raises(MeasureError, match=r'"P@5,10" names 2 measures \(P@5, P@10\) where one is wanted'):
+        parse_one("P@5,10")
+
+
+def test_a_measure_error_is_the_users_and_a_value_error() -> None:
+    """Programs that know nothing of scorer catch it as what it is."""
+    assert issubclass(MeasureError, ScorerError)
+    assert issubclass(MeasureError, ValueError)
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=st.text(max_size=30) | st.text("PRFndcgMAp@()=,._-0159e +rel", max_size=30))
+def test_no_text_breaks_the_reading(text: str) -> None:
+    """Any text is a measure or a MeasureError."""
+    try:
+        measures = parse(text)
+    except MeasureError:
+        return
+    assert [parse_one(str(measure)) for measure in measures] == list(measures)
+
+
+# --- Declared ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_list_of_kinds_is_complete() -> None:
+    """Every kind that a family declares is in the list, once."""
+    families = (r_precision, sets, position, gain, graded)
+    declared = {value for family in families for value in vars(family).values() if isinstance(value, Kind)}
+
+    assert set(KINDS) == declared
+    assert len(KINDS) == len(declared)
+
+
+@every_kind
+def test_a_kind_explains_itself(kind: Kind) -> None:
+    """It has all the words that help and pages are made of, safe to put into a page as they are."""
+    assert kind.title
+    assert kind.summary.endswith(".")
+    assert "Undefined where" in kind.edge_cases
+    assert kind.formula.startswith((f"{kind.name} ", f"{kind.name}@")) or "with gain" in kind.formula
+    assert kind.source
+    assert kind.usage.startswith(kind.name)
+    words = [kind.title, kind.summary, kind.edge_cases, kind.formula, kind.source]
+    words += [parameter.about.description for parameter in kind.parameters]
+    assert not set("<>&") & set("".join(words))
+
+
+@every_kind
+def test_parameters_are_those_of_the_function(kind: Kind) -> None:
+    """The declaration is the signature: names, order and defaults, which are allowed values."""
+    keywords = inspect.getfullargspec(kind.function).kwonlydefaults or {}
+
+    assert {each.name: each.default for each in kind.parameters} == keywords
+    assert all(each.value(each.default) == each.default for each in kind.parameters)
+
+
+@pytest.mark.parametrize(
+    ("name", "usage"),
+    [
+        ("MARp", "MARp@z1,z2,..."),
+        ("Rp", "Rp@z"),
+        ("P", "P@k"),
+        ("AP", "AP[@k]"),
+        ("IPrec", "IPrec@recall"),
+        ("SetP", "SetP"),
+    ],
+)
+def test_usage_shows_where_a_cutoff_goes(name: str, usage: str) -> None:
+    """Brackets where it may be left out."""
+    assert registry.kind(name).usage == usage
+
+
+def test_a_measure_can_be_made_without_text() -> None:
+    """From Python a kind takes its cut-off and parameters as values, and a Judged."""
+    measure = registry.kind("AP").measure(2, {"rel": 2})
+
+    assert str(measure) == "AP(rel=2)@2"
+    seen = judged({"q": {"a": 2.0, "b": 1.0}}, {"q": ["b", "a"]})
+    np.testing.assert_array_equal(measure(seen), [0.5])
+    with pytest.raises(MeasureError, match="AP takes one cut-off; found 2"):
+        registry.kind("AP").measure((1, 2))

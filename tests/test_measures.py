@@ -1,0 +1,603 @@
+"""The measures: their rules over the whole registry, and the values of their sources."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scorer.hits import Floats, Judged
+from scorer.measures import KINDS, Cutoff, Kind, Measure, Parameter, Value, parse_one
+from scorer.measures.phi import Whisker, relevance_curves
+from tests import oracles
+from tests.oracles import ORACLES
+from tests.strategies import ITEMS, JUNK, QUERIES, Solution, Submission, judged, solutions, submissions
+
+CUTOFFS: dict[str, tuple[Cutoff, ...]] = {
+    "none": (None,),
+    "optional": (None, 1, 3, 10),
+    "required": (1, 3, 10),
+    "list": ((3,), (1, 2, 5, 20)),
+    "level": (0.0, 0.1, 0.5, 1.0),
+}
+
+PERFECT_BELOW_ONE = {
+    "P": "is divided by k, also where fewer items are relevant",
+    "F": "contains P",
+    "DCG": "is not normalised",
+}
+PERFECT_BELOW_ONE_WITH_CUTOFF = {
+    "R": "k places cannot hold more than k items",
+    "AP": "is divided by all relevant items",
+    "muAP": "is made of AP",
+}
+
+every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+examples = settings(max_examples=100, deadline=None)
+over_all_variants = settings(max_examples=40, deadline=None)
+
+
+def values_tried(parameter: Parameter) -> tuple[Value, ...]:
+    """All words that a parameter can be, and two numbers if it can be a number."""
+    return (*parameter.words, *((0.5, 2.0) if parameter.numeric else ()))
+
+
+def variants(kind: Kind) -> Iterator[Measure]:
+    """The kind at some cut-offs, with all combinations of its parameters."""
+    names = [parameter.name for parameter in kind.parameters]
+    for cutoff in CUTOFFS[kind.cutoff]:
+        for values in product(*map(values_tried, kind.parameters)):
+            yield kind.measure(cutoff, dict(zip(names, values, strict=True)))
+
+
+ALL_VARIANTS = [measure for kind in KINDS for measure in variants(kind)]
+AT_CUTOFF = {
+    k: [each for each in ALL_VARIANTS if each.cutoff in (k, (k,)) and each.kind.cutoff != "level"] for k in (1, 3, 10)
+}
+
+
+def parameters_of(measure: Measure) -> dict[str, Value]:
+    """By name."""
+    return dict(zip((each.name for each in measure.kind.parameters), measure.parameters, strict=True))
+
+
+def scores_of(measures: Sequence[Measure], seen: Judged) -> Floats:
+    """[measure, query]"""
+    return np.array([measure(seen) for measure in measures])
+
+
+def differing(measures: Sequence[Measure], actual: Floats, expected: Floats) -> list[str]:
+    """The measures whose scores are not the expected ones, to the last few bits."""
+    same = np.isclose(actual, expected, rtol=1e-12, atol=1e-12, equal_nan=True)
+    return [str(measure) for measure, row in zip(measures, same, strict=True) if not row.all()]
+
+
+def told_by_oracle(measure: Measure, solution: Solution, submission: Submission, **more: object) -> list[float]:
+    """The oracle's score of each query."""
+    oracle = ORACLES[measure.kind.name]
+    return [
+        oracle(grades, submission.get(query, []), measure.cutoff, **parameters_of(measure), **more)
+        for query, grades in solution.items()
+    ]
+
+
+def score(name: str, grades: Mapping[str, float], ranking: Sequence[str], *, all_right: bool = False) -> float:
+    """The score of one list."""
+    return float(parse_one(name)(judged({"q": grades}, {"q": ranking}, all_right=all_right)).item())
+
+
+def graded_list(*grades: float) -> tuple[dict[str, float], list[str]]:
+    """Items graded so, and their list in this order."""
+    names = [f"item {place}" for place in range(1, len(grades) + 1)]
+    return dict(zip(names, grades, strict=True)), names
+
+
+# --- Rules of all measures --------------------------------------------------------------------------------------------
+
+
+def test_every_kind_has_its_oracle() -> None:
+    """No measure is without a second, slow opinion, and no oracle without a measure."""
+    assert sorted(ORACLES) == sorted(kind.name for kind in KINDS)
+
+
+@every_kind
+@examples
+@given(solution=solutions(), submission=submissions())
+def test_a_measure_equals_its_oracle(kind: Kind, solution: Solution, submission: Submission) -> None:
+    """Every variant gives what the loop over its definition gives, undefined where that is."""
+    measures = list(variants(kind))
+    expected = np.array([told_by_oracle(measure, solution, submission) for measure in measures])
+
+    assert not differing(measures, scores_of(measures, judged(solution, submission)), expected)
+
+
+@examples
+@given(solution=solutions(), submission=submissions())
+def test_all_items_can_be_right(solution: Solution, submission: Submission) -> None:
+    """In a solution in VL.NET's format also items scored 0 or less count for Rp and MARp."""
+    measures = [measure for measure in ALL_VARIANTS if measure.kind.name in ("MARp", "Rp")]
+    expected = np.array([told_by_oracle(measure, solution, submission, all_right=True) for measure in measures])
+
+    assert not differing(measures, scores_of(measures, judged(solution, submission, all_right=True)), expected)
+
+
+@over_all_variants
+@given(solution=solutions(), submission=submissions())
+def test_scores_are_floats_in_bounds_one_for_each_query(solution: Solution, submission: Submission) -> None:
+    """Defined scores are at least 0, and at most 1 where the kind says so."""
+    seen = judged(solution, submission)
+
+    for measure in ALL_VARIANTS:
+        scores = measure(seen)
+        assert scores.dtype == np.float64
+        assert scores.shape == (len(solution),)
+        assert not (scores < 0).any(), str(measure)
+        assert not measure.kind.bounded or not (scores > 1 + 1e-12).any(), str(measure)
+
+
+def perfect(solution: Solution, least: float) -> Judged:
+    """The lists of all items with a positive grade that is at least so high, the highest first."""
+    return judged(
+        solution,
+        {
+            query: [item for item in oracles.best_first(grades) if grades[item] > 0 and grades[item] >= least]
+            for query, grades in solution.items()
+        },
+    )
+
+
+@over_all_variants
+@given(solution=solutions(), submission=submissions())
+def test_nothing_beats_a_perfect_list(solution: Solution, submission: Submission) -> None:
+    """All that is relevant, best first, scores 1, or where that cannot be, no less than another list."""
+    seen = judged(solution, submission)
+    best_lists = {rel: perfect(solution, least) for rel, least in (("positive", 0.0), (0.5, 0.5), (2.0, 2.0))}
+
+    best = np.array([measure(best_lists[parameters_of(measure).get("rel", "positive")]) for measure in ALL_VARIANTS])
+    one = np.where(np.isnan(best), np.nan, 1.0)
+    reaching = np.array([not below_one(measure) for measure in ALL_VARIANTS])
+
+    assert not (scores_of(ALL_VARIANTS, seen) > best + 1e-12).any()
+    assert not differing(ALL_VARIANTS, best, np.where(reaching[:, np.newaxis], one, best))
+
+
+def below_one(measure: Measure) -> bool:
+    """Can a perfect list score less than 1?"""
+    cut = measure.cutoff is not None and measure.kind.name in PERFECT_BELOW_ONE_WITH_CUTOFF
+    return cut or measure.kind.name in PERFECT_BELOW_ONE
+
+
+@over_all_variants
+@given(
+    solution=solutions(),
+    submission=submissions(),
+    queries=st.permutations(QUERIES),
+    items=st.permutations(ITEMS),
+)
+def test_order_and_names_of_queries_and_items_do_not_matter(
+    solution: Solution, submission: Submission, queries: list[str], items: list[str]
+) -> None:
+    """The solution's queries and items in another order, under other names, leave every score as it is."""
+    renamed = dict(zip(ITEMS, items, strict=True))
+    places = [list(solution).index(query) for query in queries if query in solution]
+    before = judged(solution, submission)
+    after = judged(
+        {
+            query: {renamed[item]: solution[query][item] for item in ITEMS if item in solution[query]}
+            for query in queries
+            if query in solution
+        },
+        {query: [renamed.get(item, item) for item in ranking] for query, ranking in submission.items()},
+    )
+
+    expected = scores_of(ALL_VARIANTS, before)[:, places]
+    assert not differing(ALL_VARIANTS, scores_of(ALL_VARIANTS, after), expected)
+
+
+@over_all_variants
+@given(solution=solutions(), submission=submissions(), tail=st.lists(st.sampled_from(ITEMS + JUNK), max_size=5))
+def test_what_stands_past_the_cutoff_changes_nothing(
+    solution: Solution, submission: Submission, tail: list[str]
+) -> None:
+    """A list that goes on past k, with whatever items, scores as one that ends there."""
+    for k in (1, 3, 10):
+        filled = {query: [*submission.get(query, []), *"-" * k][:k] for query in solution}
+        longer = {query: [*ranking, *tail] for query, ranking in filled.items()}
+        # With ideal=retrieved the best list is of all the list's items.
+        measures = [each for each in AT_CUTOFF[k] if "retrieved" not in each.parameters]
+
+        expected = scores_of(measures, judged(solution, filled))
+        assert not differing(measures, scores_of(measures, judged(solution, longer)), expected)
+
+
+@over_all_variants
+@given(solution=solutions(), submission=submissions())
+def test_unjudged_items_at_the_end_change_nothing_but_the_length(solution: Solution, submission: Submission) -> None:
+    """Only measures that know the length of the list notice items that the solution does not list."""
+    longer = {query: [*submission.get(query, []), "x", "y"] for query in solution}
+    knowing = ("SetP", "SetF", "MeanNDCG", "MeanNDCNG")
+    measures = [measure for measure in ALL_VARIANTS if measure.kind.name not in knowing]
+
+    expected = scores_of(measures, judged(solution, submission))
+    assert not differing(measures, scores_of(measures, judged(solution, longer)), expected)
+
+
+@every_kind
+def test_nothing_relevant_is_undefined_and_nothing_retrieved_is_zero(kind: Kind) -> None:
+    """A query without relevant items is left to the reader of the scores; a missing list is not."""
+    solution = {"none": {}, "judged": {"a": 0.0, "b": -2.0}, "some": {"a": 3.0, "b": 2.0}}
+
+    for measure in variants(kind):
+        scores = measure(judged(solution, {"none": ["a"], "judged": ["a", "b"]}))
+        np.testing.assert_array_equal(scores, [np.nan, np.nan, 0.0], err_msg=str(measure))
+
+
+@every_kind
+def test_a_solution_without_queries_has_no_scores(kind: Kind) -> None:
+    """Nothing in, nothing out."""
+    for measure in variants(kind):
+        assert measure(judged({}, {})).shape == (0,)
+
+
+@every_kind
+@pytest.mark.parametrize("grades", [(1e308, 9e307, 5.0, 1.0), (5000.0, 4999.0, 3.0, 2.0), (4e-320, 2e-320, 1e-320)])
+def test_grades_of_any_size_give_finite_scores(kind: Kind, grades: tuple[float, ...]) -> None:
+    """No normalised score is lost to overflow or underflow, and nothing warns."""
+    solution, best_list = graded_list(*grades)
+    seen = judged({"best": solution, "worst": solution}, {"best": best_list, "worst": best_list[::-1]})
+
+    for measure in variants(kind):
+        scores = measure(seen)
+        if kind.bounded and not np.isnan(scores).all():
+            best, worst = scores
+            assert 0 <= worst <= best <= 1 + 1e-12, str(measure)
+
+
+def test_only_an_unnormalised_gain_can_be_infinite() -> None:
+    """DCG says how large the sum is; where floating point has no number for it, that is infinity."""
+    solution, ranking = graded_list(1024.0, 1.0)
+
+    assert score("DCG(gain=exp)", solution, ranking) == math.inf
+    assert score("nDCG(gain=exp)", solution, ranking) == 1.0
+
+
+# --- The values of the sources ----------------------------------------------------------------------------------------
+
+
+def numbered(*numbers: int) -> list[str]:
+    """Items by their numbers."""
+    return [str(number) for number in numbers]
+
+
+def scored_down(highest: int, numbers: Sequence[int]) -> dict[str, float]:
+    """The items scored `highest`, one less, and so on."""
+    return {str(number): float(highest - place) for place, number in enumerate(numbers)}
+
+
+FIRST = {"1": scored_down(100, range(1, 11)), "2": scored_down(50, range(101, 111))}
+FIRST_LISTS = {
+    "1": numbered(1, 2, 3, 20, 10, 6, 7, 8, 21, 22),
+    "2": numbered(101, 102, 103, 50, 30, 106, 107, 108, 109, 52),
+}
+SECOND = {"1": FIRST["1"] | {"6": 96.0, "7": 96.0}, "2": scored_down(50, range(1, 8))}
+SECOND_LISTS = {
+    "1": numbered(1, 2, 3, 7, 20, 6, 21, 8, 22, 23),
+    "2": numbered(23, 2, 3, 20, 10, 6, 7, 8, 21, 22),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("Rp@5", [3 / 5, 3 / 5], [4 / 5, 2 / 5]),
+        ("Rp@10", [7 / 10, 7 / 10], [6 / 10, 4 / 7]),
+        ("MARp@5,10", [0.65, 0.65], [0.7, 17 / 35]),
+        ("MARp@5,10,15,20,25,30", [41 / 60, 41 / 60], [19 / 30, (2 / 5 + 5 * 4 / 7) / 6]),
+    ],
+)
+def test_vlnet_examples(name: str, first: list[float], second: list[float]) -> None:
+    """The two worked examples of the challenge, list by list."""
+    np.testing.assert_allclose(parse_one(name)(judged(FIRST, FIRST_LISTS)), first, rtol=1e-15)
+    np.testing.assert_allclose(parse_one(name)(judged(SECOND, SECOND_LISTS)), second, rtol=1e-15)
+
+
+def test_vlnet_means() -> None:
+    """The two examples' totals: 13/20 and 83/140."""
+    measure = parse_one("MARp@5,10")
+
+    assert measure(judged(FIRST, FIRST_LISTS)).mean() == pytest.approx(13 / 20, rel=1e-15)
+    assert measure(judged(SECOND, SECOND_LISTS)).mean() == pytest.approx(83 / 140, rel=1e-15)
+
+
+def test_marp_sums_as_the_challenge_did() -> None:
+    """Cut-off after cut-off and then divided: (0.8 + 0.6) / 2, whose last bit another order would lose."""
+    assert parse_one("MARp@5,10")(judged(SECOND, SECOND_LISTS))[0] == (0.8 + 0.6) / 2
+
+
+ELEVEN = {str(number): float(max(10 - number, 1)) for number in range(1, 12)}
+
+
+@pytest.mark.parametrize(
+    ("grades", "ranking", "name", "expected"),
+    [
+        (ELEVEN, numbered(1, 1, 1, 1, 1, 2, 3, 4, 5, 6), "MARp@5,10", 0.4),
+        (ELEVEN, numbered(1, 2, 3), "Rp@5", 3 / 5),
+        (ELEVEN, numbered(1, 2, 3), "Rp@10", 3 / 10),
+        (ELEVEN, [], "Rp@5", 0),
+        (ELEVEN, numbered(1, 2, 3, 4, 11, 9, 10, 8, 7, 6), "Rp@10", 1),
+        ({"1": 0.0, "2": 0.0, "3": 0.0}, numbered(3, 2), "Rp@5", 2 / 3),
+        ({"1": 1.0}, numbered(2, 1), "Rp@1", 0),
+        (dict.fromkeys("abcd", 1.0), list("abcd"), "Rp@10", 1),
+        (dict.fromkeys("abcd", 1.0), list("abcd"), "P@10", 0.4),
+    ],
+)
+def test_vlnet_edge_cases(grades: dict[str, float], ranking: list[str], name: str, expected: float) -> None:
+    """Repeated items, short and empty lists, ties across the cut-off, scores of 0: as the challenge's evaluator."""
+    assert score(name, grades, ranking, all_right=True) == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("relevant", "name", "expected"),
+    [
+        (2, "P@5", 0.4),
+        (2, "SetP", 0.4),
+        (20, "R", 0.1),
+        (20, "R@5", 0.1),
+        (20, "F@5", 0.16),
+        (20, "SetF", 0.16),
+        (5, "Rprec", 0.4),
+        (2, "AP", 0.75),
+        (5, "AP", 0.3),
+        (20, "AP", 0.075),
+        (5, "RR", 1),
+        (5, "IPrec@0.0", 1),
+        (5, "IPrec@0.4", 0.4 + 0.1),
+        (5, "IPrec@0.5", 0),
+    ],
+)
+def test_binary_measures_of_the_slides(relevant: int, name: str, expected: float) -> None:
+    """The list 1, 0, 0, 1, 0 with so many relevant items in all."""
+    solution, ranking = graded_list(1, 0, 0, 1, 0)
+    missed = {f"missed {number}": 1.0 for number in range(relevant - 2)}
+
+    assert score(name, solution | missed, ranking) == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("DCG(discount=jk)", 3.5),
+        ("nDCG(discount=jk,ideal=retrieved)", 0.7),
+        ("DCG", 3.292030),
+        ("nDCG(ideal=retrieved)", 0.772440),
+        ("DCG(gain=exp)", 6.014736),
+        ("nDCG(gain=exp,ideal=retrieved)", 0.676361),
+    ],
+)
+def test_gain_measures_of_the_slides(name: str, expected: float) -> None:
+    """The list 2, 0, 0, 3, 0 under the three formulas that go by the name of DCG."""
+    assert score(name, *graded_list(2, 0, 0, 3, 0)) == pytest.approx(expected, abs=5e-7)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("nDCG@6", 0.7850),
+        ("nDCG(gain=exp)@6", 0.7511),
+        ("nDCG(discount=jk)@6", 0.7691),
+        ("nDCG(ideal=retrieved)@6", 0.9608),
+        ("nDCG", 0.7562),
+    ],
+)
+def test_ndcg_takes_its_ideal_from_the_whole_solution(name: str, expected: float) -> None:
+    """The list 3, 2, 3, 0, 1, 2 while items graded 3 and 2 are missed."""
+    solution, ranking = graded_list(3, 2, 3, 0, 1, 2)
+
+    assert score(name, solution | {"missed": 3.0, "missed too": 2.0}, ranking) == pytest.approx(expected, abs=5e-5)
+
+
+SCHEEL = graded_list(1, 0, 3, 3, 2, 0, 1, 4)
+
+
+@pytest.mark.parametrize(("threshold", "expected"), [(4, 0.125), (3, 0.402778), (2, 0.483333), (1, 0.780159), (0, 1.0)])
+def test_scheel_table_1(threshold: int, expected: float) -> None:
+    """Average precision of one list at each grade as the threshold; at 0 all that is judged is relevant."""
+    assert score(f"AP(rel={threshold})", *SCHEEL) == pytest.approx(expected, abs=5e-7)
+
+
+def test_scheel_multi_graded_average_precision() -> None:
+    """Steps of 1: the mean over the thresholds 1 to 4. A threshold that no item meets leaves AP undefined."""
+    assert score("muAP", *SCHEEL) == pytest.approx(0.447817, abs=5e-7)
+    assert math.isnan(score("AP(rel=5)", *SCHEEL))
+
+
+@pytest.mark.parametrize(
+    ("name", "factor", "places", "mean"),
+    [
+        (
+            "nDCG(gain=exp)",
+            1,
+            [0.066667, 0.051503, 0.196365, 0.310417, 0.352720, 0.347685, 0.361044, 0.550690],
+            0.279636,
+        ),
+        (
+            "nDCG(gain=exp)",
+            2,
+            [0.011765, 0.010178, 0.105748, 0.185245, 0.201981, 0.201337, 0.204323, 0.444497],
+            0.170634,
+        ),
+        ("NDCNG", 1, [0.189207, 0.132298, 0.299314, 0.422547, 0.486479, 0.470792, 0.500968, 0.651905], 0.394189),
+        ("NDCNG", 2, [0.189207, 0.132298, 0.299314, 0.422547, 0.486479, 0.470792, 0.500968, 0.651905], 0.394189),
+    ],
+)
+def test_scheel_table_2(name: str, factor: float, places: list[float], mean: float) -> None:
+    """Doubled grades lower nDCG and leave NDCNG as it is."""
+    grades, ranking = SCHEEL
+    scaled = {item: factor * grade for item, grade in grades.items()}
+    mean_name = {"NDCNG": "MeanNDCNG"}.get(name, "MeanNDCG")
+
+    assert [score(f"{name}@{k}", scaled, ranking) for k in range(1, 9)] == pytest.approx(places, abs=5.1e-7)
+    assert score(mean_name, scaled, ranking) == pytest.approx(mean, abs=5e-7)
+    assert score(f"{mean_name}@8", scaled, ranking) == pytest.approx(mean, abs=5e-7)
+
+
+@pytest.mark.parametrize(("place", "gain"), [(1, 12.0), (2, 12 / math.log2(3))])
+def test_dcg_of_scheel_in_its_own_logarithm(place: int, gain: float) -> None:
+    """The table's DCG is in log10; ours in log2 is smaller by log2(10)."""
+    solution, ranking = graded_list(*[0.0] * (place - 1), math.log2(13))
+
+    assert score("DCG(gain=exp)", solution, ranking) == pytest.approx(gain, rel=1e-14)
+
+
+def test_weights_of_uneven_levels() -> None:
+    """Of grades 0.0, 0.3 and 1.0, the threshold 0.3 weighs 0.3 and the threshold 1.0 weighs 0.7."""
+    solution, ranking = graded_list(0.0, 0.3, 1.0)
+    low, high = score("AP(rel=0.3)", solution, ranking), score("AP(rel=1)", solution, ranking)
+
+    assert score("muAP", solution, ranking) == pytest.approx(0.3 * low + 0.7 * high, rel=1e-14)
+
+
+def curve(grades: Sequence[float], whisker: Whisker = "observed") -> Floats:
+    """phi of each of the grades."""
+    solution, ranking = graded_list(*grades)
+    seen = judged({"q": solution}, {"q": ranking})
+    return relevance_curves(seen, whisker)(seen.found)
+
+
+def test_phi_without_outliers() -> None:
+    """Of 1 to 10: 0 up to the median, then up to 1."""
+    expected = [0, 0, 0, 0, 0, 0.018381, 0.151852, 0.384088, 0.678875, 1]
+
+    np.testing.assert_allclose(curve(range(1, 11)), expected, atol=5e-7)
+
+
+def test_phi_with_an_outlier() -> None:
+    """Of 1 to 10 and 40: the whisker at 10 has what the outlier leaves it."""
+    expected = [0, 0, 0, 0, 0, 0, 0.028677, 0.095704, 0.172570, 0.230769, 1]
+
+    np.testing.assert_allclose(curve([*range(1, 11), 40]), expected, atol=5e-7)
+
+
+@pytest.mark.parametrize(
+    ("grades", "expected"),
+    [
+        ([1, 5, 5, 5], [0.2, 1, 1, 1]),
+        ([1, 2], [0, 1]),
+        ([3, 0, -1, 6], [0, 0, 0, 1]),
+    ],
+)
+def test_phi_where_points_fall_together(grades: list[float], expected: list[float]) -> None:
+    """Of points at one grade the higher counts; what is not positive has no part."""
+    np.testing.assert_allclose(curve(grades), expected, atol=1e-15)
+
+
+def test_phi_keeps_the_whisker_at_the_median() -> None:
+    """The hinges of 1, 5, 5, 5, 9 are both 5, so is the whisker, half-way between the extremes."""
+    phi = curve([1, 5, 5, 5, 9])
+
+    assert phi[1:].tolist() == [0.5, 0.5, 0.5, 1.0]
+    assert 0 < phi[0] < 0.5
+
+
+def test_the_fence_is_the_other_whisker() -> None:
+    """With it an outlier leaves more room: the fence of 1 to 10 and 40 is 16, not 10."""
+    observed, fence = curve([*range(1, 11), 16, 40]), curve([*range(1, 11), 16, 40], "fence")
+
+    assert observed[-2] == pytest.approx(1 - 24 / 39)
+    assert fence[-2] < observed[-2]
+    assert fence[-1] == observed[-1] == 1
+
+
+POSITIVE = st.floats(1e-3, 1e6) | st.integers(1, 6).map(float) | st.integers(1, 1000).map(float)
+
+
+@pytest.mark.parametrize("whisker", ["observed", "fence"])
+@settings(max_examples=200, deadline=None)
+@given(queries=st.lists(st.lists(POSITIVE, max_size=14), min_size=1, max_size=4))
+def test_phi_equals_scipys_interpolation(whisker: Whisker, queries: list[list[float]]) -> None:
+    """The curves of all queries at once are those that PchipInterpolator draws one by one."""
+    solution = {str(number): graded_list(*grades)[0] for number, grades in enumerate(queries)}
+    seen = judged(solution, {query: list(grades) for query, grades in solution.items()})
+    curves = relevance_curves(seen, whisker)
+    expected: list[float] = []
+    for grades in queries:
+        phi = oracles.relevance(grades, whisker)
+        expected += [0.0] * len(grades) if phi is None else map(phi, grades)
+
+    np.testing.assert_allclose(curves(seen.found), expected, rtol=1e-9, atol=1e-9)
+    assert curves.defined.tolist() == [oracles.relevance(grades, whisker) is not None for grades in queries]
+
+
+@pytest.mark.parametrize(("day", "expected"), [((100, 80, 90, 15, 10), 0.969360), ((100, 20, 90, 15, 10), 0.935004)])
+def test_moniz_table_1(day: tuple[float, ...], expected: float) -> None:
+    """The same swap costs more where the swapped items are further apart."""
+    assert score("nDCGphi@5", *graded_list(*day)) == pytest.approx(expected, abs=5e-7)
+
+
+# --- Identities -------------------------------------------------------------------------------------------------------
+
+
+@examples
+@given(solution=solutions(grades=(2.0,)), submission=submissions(), z=st.integers(1, 15))
+def test_rp_of_equal_grades_is_capped_recall(solution: Solution, submission: Submission, z: int) -> None:
+    """Where all grades tie, every item is relevant: Rp@z = hits@z / min(z, R)."""
+    seen = judged(solution, submission)
+    wanted = seen.relevant_items()
+    defined = wanted > 0
+    capped = seen.relevant_found(k=z)[defined] / np.minimum(wanted, z)[defined]
+
+    np.testing.assert_array_equal(parse_one(f"Rp@{z}")(seen)[defined], capped)
+
+
+@examples
+@given(solution=solutions(grades=(0.0, 3.0)), submission=submissions())
+def test_muap_of_two_levels_is_ap(solution: Solution, submission: Submission) -> None:
+    """With one positive grade the weight cancels."""
+    seen = judged(solution, submission)
+
+    np.testing.assert_allclose(parse_one("muAP")(seen), parse_one("AP")(seen), rtol=1e-14)
+
+
+@examples
+@given(solution=solutions(grades=(0.0, 3.0)), submission=submissions())
+def test_ndcng_of_two_levels_is_binary_ndcg(solution: Solution, submission: Submission) -> None:
+    """With one positive grade all gains are 0 or 1."""
+    seen = judged(solution, submission)
+    binary = judged({query: {i: g / 3 for i, g in grades.items()} for query, grades in solution.items()}, submission)
+
+    np.testing.assert_allclose(parse_one("NDCNG@5")(seen), parse_one("nDCG@5")(binary), rtol=1e-14)
+
+
+@examples
+@given(solution=solutions(), submission=submissions())
+def test_a_threshold_below_all_positive_grades_is_none(solution: Solution, submission: Submission) -> None:
+    """rel=0.3 is the lowest positive grade here, so it is the default in other words."""
+    seen = judged(solution, submission)
+    for name in ("P{}@3", "R{}", "F{}@5", "AP{}", "RR{}", "Rprec{}", "Rp{}@4", "IPrec{}@0.5", "SetP{}"):
+        plain, thresholded = parse_one(name.format("")), parse_one(name.format("(rel=0.3)"))
+        np.testing.assert_array_equal(plain(seen), thresholded(seen), err_msg=name)
+
+
+def test_a_threshold_of_zero_or_less_counts_what_is_judged() -> None:
+    """Items that the solution does not list are never relevant; for Rp only right items count at any threshold."""
+    solution, ranking = {"a": 0.0, "b": -1.0, "c": 1.0}, ["a", "b", "unjudged"]
+
+    assert score("P(rel=0)@3", solution, ranking) == pytest.approx(1 / 3)
+    assert score("P(rel=-1)@3", solution, ranking) == pytest.approx(2 / 3)
+    assert score("Rp(rel=-1)@3", solution, ranking) == 0
+
+
+@pytest.mark.parametrize("name", ["MeanNDCG", "MeanNDCNG", "MeanNDCG@500", "muAP", "nDCG", "nDCGphi"])
+def test_long_lists_keep_their_precision(name: str) -> None:
+    """Running sums over hundreds of places agree with the place-by-place loop."""
+    solution, ranking = graded_list(*[float(number * 7919 % 23 - 5) for number in range(300)])
+    measure = parse_one(name)
+
+    assert score(name, solution, ranking) == pytest.approx(
+        told_by_oracle(measure, {"q": solution}, {"q": ranking})[0], rel=1e-12
+    )
