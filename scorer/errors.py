@@ -93,7 +93,8 @@ class Findings:
         return iter(self.shown)
 
     def lines(self, path: str = "") -> list[str]:
-        """The findings as lines of text, each headed by `path` and its line number."""
+        """The findings as lines of text, each headed by `path`, made printable, and its line number."""
+        path = printable(path)
         told = [_located(path, problem) for problem in self.shown]
         if self.count > len(self.shown):
             told.append(_located(path, Problem(0, f"and {self.count - len(self.shown):,} more")))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from scorer.challenge import Challenge, Track
 from scorer.errors import Findings, SolutionError
+from scorer.formats.text import regular
 from scorer.leaderboard import board
 from scorer.scoring import Outcome, Rules, score
 from scorer.solution import Solution, digest
@@ -96,9 +97,11 @@ def render(challenge: Challenge, store: Store) -> Path:
 
 
 def _digest_of_solution(track: Track) -> str:
+    findings = Findings()
     try:
-        return digest(track.solution_path)
+        if regular(track.solution_path):
+            return digest(track.solution_path)
+        findings.add(0, "not a regular file")
     except OSError as error:
-        findings = Findings()
         findings.add(0, f"cannot be read: {error.strerror}")
-        raise SolutionError(str(track.solution_path), findings) from error
+    raise SolutionError(str(track.solution_path), findings)

@@ -438,6 +438,7 @@ _WORDS = {
     "readonly": "cannot be written to: the file or its folder is read-only; make both writable",
     "unable to open": "cannot be opened; its folder must be there, readable and writable",
     "is full": "cannot be written to: the disk is full",
+    "disk I/O": "cannot be read or written: the disk is full or failing",
 }
 """What SQLite says, and how it is told."""
 
@@ -449,9 +450,12 @@ def _in_words(where: str, wait: float) -> Iterator[None]:
     except IntegrityError:
         raise  # never the user's doing
     except DBAPIError as error:
-        found = " ".join(str(error.orig).split())
-        words = next((words for sign, words in _WORDS.items() if sign in found), f"cannot be used: {found}")
-        raise StoreError(f"{where}: {words.format(wait=wait)}") from error
+        found = printable(" ".join(str(error.orig).split()))
+        told = (words.format(wait=wait) for sign, words in _WORDS.items() if sign in found)
+        raise StoreError(f"{where}: {next(told, f'cannot be used: {found}')}") from error
+    except (ValueError, LookupError) as error:
+        # What the driver or SQLAlchemy makes of bytes that are no text, no JSON, no date.
+        raise StoreError(f"{where}: {_WORDS['malformed']}") from error
 
 
 # Tables

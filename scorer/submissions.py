@@ -16,6 +16,10 @@ RECEIVED = re.compile(r"(\d{8}T\d{6}Z)[-_. ]*")
 
 COMPRESSED = ".gz"
 
+FIRST_SECOND = int(datetime(1, 1, 1, tzinfo=UTC).timestamp())
+LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
+"""All that a date can tell; some file systems keep times far beyond."""
+
 
 @dataclass(frozen=True, slots=True)
 class SentIn:
@@ -91,4 +95,5 @@ def _time(name: str) -> tuple[datetime | None, int]:
 
 def _received(path: Path) -> datetime:
     stated, _ = _time(path.name)
-    return stated or datetime.fromtimestamp(int(path.stat().st_mtime), UTC)
+    changed = int(path.stat().st_mtime)
+    return stated or datetime.fromtimestamp(min(max(changed, FIRST_SECOND), LAST_SECOND), UTC)

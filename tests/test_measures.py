@@ -315,8 +315,12 @@ def test_vlnet_means() -> None:
 
 
 def test_marp_sums_as_the_challenge_did() -> None:
-    """Cut-off after cut-off and then divided: (0.8 + 0.6) / 2, whose last bit another order would lose."""
-    assert parse_one("MARp@5,10")(judged(SECOND, SECOND_LISTS))[0] == (0.8 + 0.6) / 2
+    """Cut-off after cut-off, divided once at the end: another order would lose the last bits."""
+    score = parse_one("MARp@5,10,15,20,25,30")(judged(SECOND, SECOND_LISTS))[0]
+    other_way_round = 0.6 + 0.6 + 0.6 + 0.6 + 0.6 + 0.8
+
+    assert score == (0.8 + 0.6 + 0.6 + 0.6 + 0.6 + 0.6) / 6
+    assert score != other_way_round / 6
 
 
 ELEVEN = {str(number): float(max(10 - number, 1)) for number in range(1, 12)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -27,6 +28,9 @@ app.command("init")(new.init)
 
 def main() -> None:
     """Run the command line; a fault of the user's is told in words, without a traceback."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A file's name may hold what the terminal's encoding cannot say.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app()
     except ScorerError as error:

@@ -10,6 +10,7 @@ import typer
 
 from scorer.cli.run import chosen
 from scorer.cli.say import complain, counted, format_name, say
+from scorer.errors import printable
 
 if TYPE_CHECKING:
     from scorer.challenge import Track
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def check(
-    file: Annotated[Path, typer.Argument(help="The submission.")],
+    file: Annotated[Path, typer.Argument(help="The submission.", readable=False)],
     track: Annotated[str, typer.Option("--track", "-t", help="The track that it is for.")],
     challenge: Annotated[Path, typer.Option("--challenge", help="The folder with challenge.toml.")] = Path(),
     submission_format: Annotated[str | None, typer.Option(help="The file's format, if it cannot be told.")] = None,
@@ -38,16 +39,17 @@ def check(
         rules = replace(rules, submission_format=format_name(submission_format))
     queries = _queries(asked)
     outcome = look_over(queries, file, rules)
+    shown = printable(str(file))
     if isinstance(outcome, Rejected):
         complain("\n".join(outcome.problems.lines(str(file))))
-        complain(f"{file}: not fit for {asked.name}: {counted(outcome.problems.count, 'problem')}")
+        complain(f"{shown}: not fit for {asked.name}: {counted(outcome.problems.count, 'problem')}")
         raise typer.Exit(1)
     for line in outcome.notes.lines(str(file)):
         complain(line)
     if queries is None:
         complain(f"{asked.name}: its queries are not known here, so they were not compared with the file's")
     counts = outcome.counts
-    say(f"{file}: fit for {asked.name}: {counted(counts.answered, 'list')}, {counted(counts.items, 'item')}")
+    say(f"{shown}: fit for {asked.name}: {counted(counts.answered, 'list')}, {counted(counts.items, 'item')}")
     say(f"sha256 {digest(file)}")
 
 

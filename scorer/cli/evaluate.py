@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scorer.cli.say import complain, counted, followed, format_name, say
-from scorer.errors import MeasureError, SubmissionError
+from scorer.errors import MeasureError, SubmissionError, printable
 
 if TYPE_CHECKING:
     from scorer.scoring import Evaluation
@@ -54,8 +54,8 @@ class Ties(StrEnum):
 
 
 def evaluate(
-    solution: Annotated[Path, typer.Argument(help="What is right: the graded items of every query.")],
-    submissions: Annotated[list[Path], typer.Argument(help="Ranked lists, a file each.")],
+    solution: Annotated[Path, typer.Argument(help="What is right: the graded items of every query.", readable=False)],
+    submissions: Annotated[list[Path], typer.Argument(help="Ranked lists, a file each.", readable=False)],
     measure: Annotated[list[str], typer.Option("-m", "--measure", help="A measure, as in nDCG@10; repeatable.")],
     output: Annotated[Output, typer.Option("--format", help="How to print the scores.")] = Output.table,
     per_query: Annotated[bool, typer.Option("--per-query", help="Print each query's scores too.")] = False,
@@ -148,8 +148,8 @@ def _table(results: Results, measures: Sequence[str], per_query: bool) -> str:
     rows = [["submission", *(["query"] if per_query else []), *measures]]
     for path, result in results:
         for query, scores in result.by_query().items() if per_query else ():
-            rows.append([path, query, *map(_decimal, scores.values())])
-        rows.append([path, *(["all"] if per_query else []), *map(_decimal, result.values())])
+            rows.append([printable(path), printable(query), *map(_decimal, scores.values())])
+        rows.append([printable(path), *(["all"] if per_query else []), *map(_decimal, result.values())])
     return aligned(rows, left=2 if per_query else 1)
 
 

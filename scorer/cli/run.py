@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from scorer.cli.say import Folder, TrackName, complain, followed, say
-from scorer.errors import FileError
+from scorer.errors import ChallengeError, FileError
 
 if TYPE_CHECKING:
     from scorer.challenge import Challenge, Track
@@ -63,8 +63,6 @@ def _opened(folder: Path, track: str | None) -> tuple[Challenge, Sequence[Track]
 
 def chosen(challenge: Challenge, name: str) -> Track:
     """The track that was asked for; a name that is none is a wrong call, not a fault of a file."""
-    from scorer.errors import ChallengeError
-
     try:
         return challenge.track(name)
     except ChallengeError as error:
@@ -77,7 +75,7 @@ def _score_all(store: Store, tracks: Sequence[Track]) -> bool:
     for track in tracks:
         try:
             fine &= _score_track(store, track)
-        except FileError as error:
+        except (ChallengeError, FileError) as error:
             complain(str(error))
             complain(f"{track.name}: not scored; its board stays as it was")
             fine = False

@@ -121,7 +121,12 @@ def open_bytes(path: str | os.PathLike[str]) -> BinaryIO:
         raw = Path(path).open("rb")  # noqa: SIM115 (it is handed on, and closed there)
     except (OSError, ValueError) as error:
         raise Unreadable(_reason(error)) from error
-    if raw.peek(2)[:2] == GZIP:
+    try:
+        compressed = raw.peek(2)[:2] == GZIP
+    except OSError as error:
+        raw.close()
+        raise Unreadable(_reason(error)) from error
+    if compressed:
         return io.BufferedReader(_Gunzip(raw), buffer_size=1 << 20)
     return raw
 
