@@ -86,6 +86,11 @@ class Findings:
             self.shown.append(Problem(int(line), text(place)))
         self.count += len(lines)
 
+    def extend(self, others: Findings) -> None:
+        """Add what was found elsewhere, after what is here."""
+        self.shown += others.shown[: SHOWN - len(self.shown)]
+        self.count += others.count
+
     def __bool__(self) -> bool:
         return self.count > 0
 

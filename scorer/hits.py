@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ Bools = NDArray[np.bool_]
 
 Threshold = float | Literal["positive"]
 """What makes an item relevant: a grade of at least this number, or any positive one."""
+
+
+Computed = TypeVar("Computed")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +39,15 @@ class Hits:
     A right item is one that counts for Rp and MARp: a graded one above 0, or, in a VL.NET solution (which lists
     nothing but right items), any.
     """
+    memo: dict[object, Any] = field(default_factory=dict, repr=False)
+    """What has been computed from these arrays once, since most measures begin alike; see `once`."""
+
+    def once(self, key: object, compute: Callable[[], Computed]) -> Computed:
+        """What `compute` gives, computed at the first call with this key alone; nobody may change it."""
+        if key not in self.memo:
+            self.memo[key] = compute()
+        found: Computed = self.memo[key]
+        return found
 
     def __len__(self) -> int:
         return self.query.size
@@ -49,7 +62,9 @@ class Hits:
 
     def relevant(self, rel: Threshold = "positive") -> Hits:
         """The entries whose item is relevant."""
-        return self.where(self.grade > 0 if rel == "positive" else self.grade >= rel)
+        return self.once(
+            ("relevant", rel), lambda: self.where(self.grade > 0 if rel == "positive" else self.grade >= rel)
+        )
 
     def nth(self) -> Ints:
         """1 for the first entry of its query, 2 for the second, and so on."""
@@ -79,7 +94,7 @@ class Judged:
 
     def relevant_items(self, rel: Threshold = "positive") -> Floats:
         """R: how many relevant items the solution has for each query, found or not."""
-        return self.total(self.ideal.relevant(rel))
+        return self.ideal.once(("R", rel, self.queries), lambda: self.total(self.ideal.relevant(rel)))
 
     def relevant_found(self, rel: Threshold = "positive", k: int | None = None) -> Floats:
         """How many relevant items stand in the first `k` places of each list; in all of it without `k`."""

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from scorer.challenge import Challenge, Track
 from scorer.errors import Findings, SolutionError
-from scorer.formats.text import regular
+from scorer.executors import Executor, Failed, File, Processes, Result, Serial
+from scorer.formats.text import is_regular
 from scorer.leaderboard import board
-from scorer.scoring import Outcome, Rules, score
+from scorer.scoring import Rules
 from scorer.solution import Solution, digest
 from scorer.store import Basis, Store, Submission
 from scorer.submissions import SentIn, Skipped, sent_in
 from scorer.website import pages, write
+
+TIME_LIMIT = 600.0
+"""Seconds that a submission may take, unless told otherwise."""
+
+KEEP_EVERY = 0.5
+"""Seconds between two transactions."""
+
+MUCH = 24 << 20
+"""Bytes from which several processes pay."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,21 +78,46 @@ def plan(store: Store, track: Track) -> Work:
     pending = tuple(each for each in present if each[1].digest not in known)
     solution = None
     if pending or store.basis(track.name) != basis:
-        solution = Solution.read(track.solution_path, track.solution_format)
-        store.keep_solution(basis.solution, solution.queries.to_pylist(), solution.flagged)
-        store.set_basis(track.name, basis)
+        solution = Solution.read(track.solution_path, track.solution_format, digest=basis.solution)
     store.keep_submissions(track.name, [submission for _, submission in present])
     return Work(track, rules, basis, solution, pending, len(present) - len(pending), tuple(skipped))
 
 
-def carry_out(store: Store, work: Work) -> Iterator[tuple[Submission, Outcome]]:
-    """Score what is pending, one after the other; each is kept before it is given."""
-    for sent, submission in work.pending:
-        if work.solution is None:
-            return
-        outcome = score(work.solution, sent.path, work.rules)
-        store.record(submission, work.basis, outcome)
-        yield submission, outcome
+def carry_out(
+    store: Store, work: Work, executor: Executor | None = None, time_limit: float = TIME_LIMIT
+) -> Iterator[tuple[Submission, Result]]:
+    """Score what is pending, and keep it; then the board stands on it.
+
+    Without an executor the work decides: a little is done here, a lot in as many processes as there are cores. What
+    has been kept comes out, after each short while in one transaction, so that a kill costs no more than that while.
+    """
+    if work.solution is not None:
+        store.keep_solution(
+            work.basis.solution, work.solution.queries.to_pylist(), work.solution.flagged, work.solution.ideal
+        )
+        files = [File(sent.path, submission.digest) for sent, submission in work.pending]
+        chosen = executor or _chosen(work)
+        done: list[tuple[Submission, Result]] = []
+        kept_at = time.monotonic()
+        for place, result in chosen.results(work.solution, work.rules, files, time_limit):
+            done.append((work.pending[place][1], result))
+            if time.monotonic() - kept_at > KEEP_EVERY:
+                yield from _kept(store, work, done)
+                done, kept_at = [], time.monotonic()
+        yield from _kept(store, work, done)
+        store.set_basis(work.track.name, work.basis)
+
+
+def _kept(store: Store, work: Work, done: list[tuple[Submission, Result]]) -> list[tuple[Submission, Result]]:
+    """What is done, once it is in the database; what failed is not kept, so that it is tried again."""
+    store.record([(each, result) for each, result in done if not isinstance(result, Failed)], work.basis)
+    return done
+
+
+def _chosen(work: Work) -> Executor:
+    """Starting processes takes about as long as scoring some megabytes."""
+    size = sum(sent.path.stat().st_size for sent, _ in work.pending if sent.path.exists())
+    return Processes(os.cpu_count() or 1) if len(work.pending) > 1 and size > MUCH else Serial()
 
 
 def rejected(store: Store, work: Work) -> list[str]:
@@ -99,7 +136,7 @@ def render(challenge: Challenge, store: Store) -> Path:
 def _digest_of_solution(track: Track) -> str:
     findings = Findings()
     try:
-        if regular(track.solution_path):
+        if is_regular(track.solution_path):
             return digest(track.solution_path)
         findings.add(0, "not a regular file")
     except OSError as error:

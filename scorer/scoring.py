@@ -5,19 +5,25 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Union
 
 import numpy as np
 
 from scorer.errors import Findings, SolutionError, SubmissionError
-from scorer.formats import Ranked, Unreadable, frames, opened
+from scorer.formats import Block, Ranked, Unreadable, frames, opened
 from scorer.formats.arrow import take
-from scorer.hits import Bools, Floats, Ints
-from scorer.judging import Counts, Missing, Ties, judge
+from scorer.formats.text import is_large, is_regular
+from scorer.hits import Bools, Floats, Ints, Judged
+from scorer.judging import AHEAD, Counts, Missing, ScatteredError, judge
+from scorer.lists import Ties
 from scorer.measures import Measure, parse
-from scorer.solution import Solution
+from scorer.packing import pack_hits
+from scorer.solution import Solution, coded
+from scorer.threads import ordered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +37,7 @@ __all__ = [
     "Rules",
     "Scored",
     "Split",
+    "Summary",
     "check",
     "evaluate",
     "named",
@@ -90,6 +97,8 @@ class Scored:
     """[measure, query], full precision, NaN where undefined; queries in the solution's order."""
     flagged: Bools
     """[query]: counts for the preliminary board."""
+    judged: Judged
+    """What the scores come from."""
     counts: Counts
     notes: Findings
     """What the reader of the file should know though it was scored: repeated items, unknown queries, ..."""
@@ -112,6 +121,33 @@ class Scored:
         left_out: Ints = np.count_nonzero(np.isnan(self.scores[:, self.inside(split)]), axis=1)
         return left_out
 
+    def summary(self) -> Summary:
+        """What is worth keeping of it."""
+        return Summary(
+            measures=self.measures,
+            means={split: tuple(self.means(split).tolist()) for split in SPLITS},
+            undefined={split: tuple(self.undefined(split).tolist()) for split in SPLITS},
+            hits=pack_hits(self.judged),
+            counts=self.counts,
+            notes=self.notes,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summary:
+    """A Scored in a few kilobytes, from which the scores of every query follow, if the solution is at hand."""
+
+    measures: tuple[str, ...]
+    """Canonical names."""
+    means: Mapping[Split, tuple[float, ...]]
+    """One for each measure, NaN where no query of the split defines it."""
+    undefined: Mapping[Split, tuple[int, ...]]
+    """For each measure, how many queries of the split the mean leaves out."""
+    hits: bytes
+    """As `packing.pack_hits` has them."""
+    counts: Counts
+    notes: Findings
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rejected:
@@ -123,16 +159,63 @@ class Rejected:
 Outcome = Scored | Rejected
 
 
-def score(solution: Solution, path: str | os.PathLike[str], rules: Rules) -> Outcome:
-    """Score the submission in a file. Whatever is wrong with the file makes a Rejected, not an exception."""
+class ChangedError(Exception):
+    """A file is not what it was when its digest was taken."""
+
+
+def score(
+    solution: Solution, path: str | os.PathLike[str], rules: Rules, *, threads: int = 1, digest: str | None = None
+) -> Outcome:
+    """Score the submission in a file. Whatever is wrong with the file makes a Rejected, not an exception.
+
+    A large file is read and judged in blocks, by so many threads; little more than the blocks in work is in memory.
+    Raises ChangedError where the bytes that were read are not those of the SHA-256 `digest`, if one is given.
+    """
+    parallel = threads > 1 and is_large(path)
+    with ThreadPoolExecutor(threads) if parallel else nullcontext() as pool:
+        # What is not a file cannot be read twice.
+        if is_regular(path):
+            try:
+                return _score_file(solution, path, rules, pool, digest, at_once=False)
+            except ScatteredError:
+                pass
+        return _score_file(solution, path, rules, pool, digest, at_once=True)
+
+
+def _score_file(
+    solution: Solution,
+    path: str | os.PathLike[str],
+    rules: Rules,
+    pool: Executor | None,
+    digest: str | None,
+    *,
+    at_once: bool,
+) -> Outcome:
     problems, notes = Findings(), Findings()
-    outcome = None
+    outcome, read = None, None if digest is None else hashlib.sha256()
     try:
-        with opened(path, rules.submission_format, "--submission-format") as (told, blocks):
-            outcome = _scored(solution, told.ranked(blocks, problems), rules, told.QUERY_ONCE, problems, notes)
+        with opened(path, rules.submission_format, "--submission-format", read) as (told, head, blocks):
+            batches = _read(told.ranked(head), blocks, problems, pool)
+            outcome = _scored(solution, batches, rules, problems, notes, told.QUERY_ONCE, pool, at_once=at_once)
     except Unreadable as error:
         problems.add(error.line, str(error))
+    if read is not None and read.hexdigest() != digest:
+        raise ChangedError(os.fspath(path))
     return Rejected(problems) if problems or outcome is None else outcome
+
+
+def _read(
+    read: Callable[[Block, Findings], Ranked], blocks: Iterable[Block], problems: Findings, pool: Executor | None
+) -> Iterator[Ranked]:
+    """The blocks' rows, with the problems in the order of the blocks."""
+
+    def read_apart(block: Block) -> tuple[Ranked, Findings]:
+        found = Findings()
+        return read(block, found), found
+
+    for batch, found in ordered(pool, read_apart, blocks, AHEAD):
+        problems.extend(found)
+        yield batch
 
 
 def check(queries: Solution | None, path: str | os.PathLike[str], rules: Rules) -> Outcome:
@@ -143,8 +226,9 @@ def check(queries: Solution | None, path: str | os.PathLike[str], rules: Rules) 
     if queries is None:
         findings = Findings()
         try:
-            with opened(path, rules.submission_format, "--submission-format") as (told, blocks):
-                ids = [query for batch in told.ranked(blocks, findings) for query in batch.query.to_pylist()]
+            with opened(path, rules.submission_format, "--submission-format") as (told, head, blocks):
+                batches = _read(told.ranked(head), blocks, findings, None)
+                ids = [query for batch in batches for query in coded([batch.query])[1].to_pylist()]
         except Unreadable as error:
             findings.add(error.line, str(error))
             return Rejected(findings)
@@ -154,11 +238,14 @@ def check(queries: Solution | None, path: str | os.PathLike[str], rules: Rules) 
 
 def _scored(
     solution: Solution,
-    batches: Iterator[Ranked] | Sequence[Ranked],
+    batches: Iterable[Ranked],
     rules: Rules,
-    query_once: bool,
     problems: Findings,
     notes: Findings,
+    query_once: bool = False,
+    pool: Executor | None = None,
+    *,
+    at_once: bool = True,
 ) -> Scored | None:
     judged, counts = judge(
         solution,
@@ -169,6 +256,8 @@ def _scored(
         list_length=rules.list_length,
         missing=rules.missing,
         ties=rules.ties,
+        pool=pool,
+        at_once=at_once,
     )
     if problems:
         return None
@@ -177,6 +266,7 @@ def _scored(
         measures=tuple(map(str, rules.measures)),
         scores=scores.reshape(len(rules.measures), judged.queries),
         flagged=solution.flagged,
+        judged=judged,
         counts=counts,
         notes=notes,
     )
@@ -317,7 +407,7 @@ def evaluate(
     measured = tuple(dict.fromkeys(names.values()))
     rules = Rules(measured, missing=missing, ties=ties, submission_format=submission_format)
     if isinstance(submission, str | os.PathLike):
-        where, outcome = os.fspath(submission), score(solution, submission, rules)
+        where, outcome = os.fspath(submission), score(solution, submission, rules, threads=os.cpu_count() or 1)
     else:
         where, outcome = "the submission", _score_table(solution, submission, rules)
     if isinstance(outcome, Rejected):
@@ -343,7 +433,7 @@ def _score_table(solution: Solution, source: Mapping[str, Any] | pd.DataFrame, r
     problems, notes = Findings(), Findings()
     outcome = None
     try:
-        outcome = _scored(solution, [frames.ranked(source, problems)], rules, False, problems, notes)
+        outcome = _scored(solution, [frames.ranked(source, problems)], rules, problems, notes)
     except Unreadable as error:
         problems.add(error.line, str(error))
     return Rejected(problems) if problems or outcome is None else outcome

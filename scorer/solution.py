@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from scorer.errors import Findings, SolutionError, quoted
 from scorer.formats import Graded, Unreadable, opened
-from scorer.formats.arrow import integers, texts
+from scorer.formats.arrow import fingerprints, integers, joined, pairs, run_starts, take, texts
 from scorer.formats.text import Lines, blocks, open_bytes
 from scorer.hits import Bools, Floats, Hits, Ints
 
@@ -38,19 +39,33 @@ class Solution:
     """[entry]: ascending; query number * len(items) + item number."""
     entry_of_key: Ints
     """[entry]: the place of that key's item in `ideal`."""
+    item_of_entry: Ints
+    """[entry of `ideal`]: the item's number."""
+    pairs: NDArray[np.uint64]
+    """[entry]: ascending; as `arrow.pairs` has them, of the query's number and the item."""
+    entry_of_pair: Ints
+    """[entry]: the place of that pair's item in `ideal`."""
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], format_name: str | None = None) -> Solution:
-        """The solution in a file. Raises SolutionError with all that is wrong in it."""
+    def read(
+        cls, path: str | os.PathLike[str], format_name: str | None = None, *, digest: str | None = None
+    ) -> Solution:
+        """The solution in a file. Raises SolutionError with all that is wrong in it.
+
+        With `digest`, the file's SHA-256, it is wrong too if the bytes that were read are not of that digest.
+        """
         findings = Findings()
-        solution = None
+        solution, read_bytes = None, None if digest is None else hashlib.sha256()
         try:
-            with opened(path, format_name, "--solution-format") as (told, content):
-                batches = list(told.graded(content, findings))
+            with opened(path, format_name, "--solution-format", read_bytes) as (told, head, content):
+                read = told.graded(head)
+                batches = [read(block, findings) for block in content]
                 rules = {"query_once": told.QUERY_ONCE, "listed_is_right": told.LISTED_IS_RIGHT}
                 solution = cls.of(batches, findings, **rules)
         except Unreadable as error:
             findings.add(error.line, str(error))
+        if read_bytes is not None and read_bytes.hexdigest() != digest:
+            findings.add(0, "the file changed while it was read; run again when it is whole")
         if findings or solution is None:
             raise SolutionError(os.fspath(path), findings)
         return solution
@@ -94,7 +109,19 @@ class Solution:
         ideal = _ideal(query[best_first], grade[best_first], listed_is_right)
         if not findings and not (ideal.tie_rank > 0).any():
             findings.add(0, "no query has a relevant item, so nothing can be scored; expected grades above 0")
-        return cls(queries, flagged, items, ideal, key[by_key], place[by_key])
+        pair = pairs(ideal.query, fingerprints(items)[item_code[best_first]])
+        by_pair = np.argsort(pair)
+        return cls(
+            queries=queries,
+            flagged=flagged,
+            items=items,
+            ideal=ideal,
+            keys=key[by_key],
+            entry_of_key=place[by_key],
+            item_of_entry=item_code[best_first],
+            pairs=pair[by_pair],
+            entry_of_pair=by_pair,
+        )
 
     @classmethod
     def of_queries(cls, queries: Iterable[str]) -> Solution:
@@ -102,7 +129,17 @@ class Solution:
         ids = texts(dict.fromkeys(queries))
         none = np.zeros(0, dtype=np.int64)
         nothing = Hits(query=none, rank=none, grade=none.astype(float), tie_rank=none)
-        return cls(ids, np.zeros(len(ids), dtype=bool), texts([]), nothing, none, none)
+        return cls(
+            queries=ids,
+            flagged=np.zeros(len(ids), dtype=bool),
+            items=texts([]),
+            ideal=nothing,
+            keys=none,
+            entry_of_key=none,
+            item_of_entry=none,
+            pairs=none.astype(np.uint64),
+            entry_of_pair=none,
+        )
 
     @classmethod
     def read_queries(cls, path: str | os.PathLike[str]) -> Solution:
@@ -153,11 +190,14 @@ def _codes(ids: pa.StringArray, known: pa.StringArray) -> Ints:
 
 
 def coded(parts: Iterable[pa.StringArray]) -> tuple[Ints, pa.StringArray]:
-    """The texts of all batches, numbered in the order of their first appearance, and the numbered texts."""
-    encoded = pa.chunked_array(parts, pa.string()).combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
-    return integers(encoded.indices), encoded.dictionary
+    """The texts of all parts, numbered in the order of their first appearance, and the numbered texts.
+
+    Runs of one text, such as a query has in a file, are looked up once.
+    """
+    whole = joined(parts)
+    start = run_starts(whole)
+    heads = take(whole, start).dictionary_encode()
+    return np.repeat(integers(heads.indices), np.diff(start, append=len(whole))), heads.dictionary
 
 
 def report_repeated(row_code: Ints, queries: pa.StringArray, line: Ints, findings: Findings) -> None:

@@ -1,12 +1,14 @@
 """The database: what was sent in, how it scored, and what was wrong with it. The only SQL of the package.
 
     scorer_schema   the version of these tables
-    solution        a solution's query ids and flags
+    solution        a solution's query ids and flags, and its grades
     track           what each track was last scored with
     submission      a file that a team sent in for a track, and whether it is still there
-    result          scored or rejected: one for each submission, solution and settings
+    result          scored or rejected: one for each submission, solution and settings; what was found
     mean            a result's mean of each measure over each split
-    score           a result's scores of each measure, one for each query, packed by `encode`
+
+The scores of single queries are not kept, but what they come from: a solution's grades and a result's hits, in a few
+bytes a query (see `packing`). Any measure can be computed from them, whenever it is asked for.
 
 Every key is a digest or a name, none a counter, and nothing is taken from the machine's clock: a run that was killed
 and started again leaves what an undisturbed one leaves. Nothing is deleted, and no result is ever changed.
@@ -20,10 +22,9 @@ from __future__ import annotations
 import hashlib
 import json
 import stat
-import struct
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -32,7 +33,6 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import (
     JSON,
     URL,
@@ -64,8 +64,10 @@ from sqlalchemy import (
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 
 from scorer.errors import Findings, Problem, StoreError, printable
-from scorer.hits import Bools, Floats
-from scorer.scoring import SPLITS, Counts, Outcome, Rejected, Scored, Split
+from scorer.hits import Bools, Floats, Hits
+from scorer.measures import Measure
+from scorer.packing import DamagedError, pack_ideal, unpack_hits, unpack_ideal
+from scorer.scoring import SPLITS, Counts, Rejected, Split, Summary
 
 SCHEMA_VERSION = 1
 
@@ -138,6 +140,8 @@ class KeptSolution:
     query_ids: tuple[str, ...]
     flagged: Bools
     """[query]: counts for the preliminary board."""
+    ideal: Hits
+    """The graded items, the best of each query first."""
 
 
 class Store:
@@ -182,9 +186,14 @@ class Store:
 
     # Solutions and tracks
 
-    def keep_solution(self, digest: str, query_ids: Iterable[str], flagged: Bools) -> None:
-        """Keep a solution's queries and flags, one flag for each query. A digest that is known is left as it is."""
-        row = {"digest": digest, "queries": _packed_ids(query_ids), "flagged": np.packbits(flagged).tobytes()}
+    def keep_solution(self, digest: str, query_ids: Sequence[str], flagged: Bools, ideal: Hits) -> None:
+        """Keep a solution's queries, with a flag each, and its grades. A digest that is known is left as it is."""
+        row = {
+            "digest": digest,
+            "queries": _packed_ids(query_ids),
+            "flagged": np.packbits(flagged).tobytes(),
+            "ideal": pack_ideal(ideal, len(query_ids)),
+        }
         with self._writing() as connection:
             _add(connection, _solution, row)
 
@@ -196,7 +205,7 @@ class Store:
             raise StoreError(f"{self._where}: holds no solution of digest {digest[:12]}; `scorer run` puts it there")
         query_ids = self._unpacked(row.queries, _unpacked_ids)
         flags = np.unpackbits(np.frombuffer(row.flagged, dtype=np.uint8), count=len(query_ids))
-        return KeptSolution(query_ids, flags.astype(bool))
+        return KeptSolution(query_ids, flags.astype(bool), self._unpacked(row.ideal, unpack_ideal))
 
     def set_basis(self, track: str, basis: Basis) -> None:
         """Remember what the track's board stands on; the solution must be kept already."""
@@ -237,18 +246,17 @@ class Store:
         with self._reading() as connection:
             return frozenset(connection.scalars(select(_result.c.submission_digest).where(*_of_basis(basis))))
 
-    def record(self, submission: Submission, basis: Basis, outcome: Outcome) -> None:
-        """Keep what became of a submission, and itself, in one transaction. What is known already stays as it is.
+    def record(self, outcomes: Iterable[tuple[Submission, Summary | Rejected]], basis: Basis) -> None:
+        """Keep what became of submissions, and themselves, in one transaction. What is known already stays as it is.
 
         Needs the basis's solution to be kept.
         """
-        digest = _result_digest(submission.digest, basis)
-        means, scores = _score_rows(digest, outcome) if isinstance(outcome, Scored) else ([], [])
         with self._writing() as connection:
-            _add(connection, _submission, _submission_row(submission))
-            if _add(connection, _result, _result_row(digest, submission.digest, basis, outcome)):
-                _add_all(connection, _mean, means)
-                _add_all(connection, _score, scores)
+            for submission, outcome in outcomes:
+                digest = _result_digest(submission.digest, basis)
+                _add(connection, _submission, _submission_row(submission))
+                if _add(connection, _result, _result_row(digest, submission.digest, basis, outcome)):
+                    _add_all(connection, _mean, _mean_rows(digest, outcome))
 
     # Reading
 
@@ -277,23 +285,24 @@ class Store:
         )
         return tuple(sorted(kept, key=_receipt))
 
-    def per_query(self, submission_digest: str, basis: Basis, measures: Iterable[str] = ()) -> dict[str, Floats]:
-        """A result's scores: for each measure (of `measures`, by canonical name; default all) float64[query].
+    def per_query(self, submission_digest: str, basis: Basis, measures: Iterable[Measure]) -> dict[str, Floats] | None:
+        """A result's scores under these measures: by canonical name, float64[query]; None without such a result.
 
-        In the order of `solution(basis.solution).query_ids`, NaN where undefined; empty where there is no such result.
+        In the order of `solution(basis.solution).query_ids`, NaN where undefined. Any measure can be asked for.
         """
-        wanted = tuple(measures)
-        scores = select(_score).where(_score.c.result_digest == _result_digest(submission_digest, basis))
-        if wanted:
-            scores = scores.where(_score.c.measure.in_(wanted))
+        key = _result_digest(submission_digest, basis)
         with self._reading() as connection:
-            rows = connection.execute(scores.order_by(_score.c.measure)).all()
-        return {row.measure: self._unpacked(row.packed, decode) for row in rows}
+            hits = connection.execute(select(_result.c.hits).where(_result.c.digest == key)).scalar()
+        if hits is None:
+            return None
+        ideal = self.solution(basis.solution).ideal
+        judged = self._unpacked(hits, lambda packed: unpack_hits(packed, ideal))
+        return {str(measure): measure(judged) for measure in measures}
 
     def _unpacked(self, packed: bytes, unpack: Callable[[bytes], _Unpacked]) -> _Unpacked:
         try:
             return unpack(packed)
-        except (ValueError, IndexError, struct.error, zlib.error) as error:
+        except (DamagedError, ValueError, zlib.error) as error:
             raise StoreError(f"{self._where}: {_WORDS['malformed']}") from error
 
     # Opening
@@ -498,6 +507,7 @@ _solution = Table(
     Column("digest", _Digest, primary_key=True),
     Column("queries", LargeBinary, nullable=False),
     Column("flagged", LargeBinary, nullable=False),
+    Column("ideal", LargeBinary, nullable=False),
 )
 
 _track = Table(
@@ -529,6 +539,7 @@ _result = Table(
     Column("status", String(8), nullable=False),
     Column("counts", JSON(none_as_null=True)),
     Column("findings", JSON, nullable=False),
+    Column("hits", LargeBinary),
     UniqueConstraint("submission_digest", "solution_digest", "settings_digest"),
 )
 """`digest` stands for the other three digests, so that the tables below need not repeat them."""
@@ -542,14 +553,6 @@ _mean = Table(
     Column("value", Double),
     Column("undefined", Integer, nullable=False),
     sqlite_with_rowid=False,
-)
-
-_score = Table(
-    "score",
-    _tables,
-    Column("result_digest", _Digest, ForeignKey("result.digest"), primary_key=True),
-    Column("measure", _Text, primary_key=True),
-    Column("packed", LargeBinary, nullable=False),
 )
 
 _result_facts = (_result.c.status, _result.c.counts, _result.c.findings)
@@ -595,11 +598,11 @@ def _of_basis(basis: Basis) -> tuple[Any, ...]:
     return _result.c.solution_digest == basis.solution, _result.c.settings_digest == basis.settings
 
 
-def _result_row(digest: str, submission_digest: str, basis: Basis, outcome: Outcome) -> Values:
+def _result_row(digest: str, submission_digest: str, basis: Basis, outcome: Summary | Rejected) -> Values:
     if isinstance(outcome, Rejected):
-        status, counts, findings = "rejected", None, outcome.problems
+        status, counts, findings, hits = "rejected", None, outcome.problems, None
     else:
-        status, counts, findings = "scored", asdict(outcome.counts), outcome.notes
+        status, counts, findings, hits = "scored", asdict(outcome.counts), outcome.notes, outcome.hits
     return {
         "digest": digest,
         "submission_digest": submission_digest,
@@ -608,27 +611,26 @@ def _result_row(digest: str, submission_digest: str, basis: Basis, outcome: Outc
         "status": status,
         "counts": counts,
         "findings": {"shown": [[found.line, found.text] for found in findings.shown], "count": findings.count},
+        "hits": hits,
     }
 
 
-def _score_rows(digest: str, scored: Scored) -> tuple[list[Values], list[Values]]:
-    """The rows of `mean` and of `score`."""
-    means = [
+def _mean_rows(digest: str, outcome: Summary | Rejected) -> list[Values]:
+    if isinstance(outcome, Rejected):
+        return []
+    return [
         {
             "result_digest": digest,
             "split": split,
             "measure": measure,
-            "value": None if np.isnan(value) else float(value),
-            "undefined": int(undefined),
+            "value": None if np.isnan(value) else value,
+            "undefined": undefined,
         }
         for split in SPLITS
-        for measure, value, undefined in zip(scored.measures, scored.means(split), scored.undefined(split), strict=True)
+        for measure, value, undefined in zip(
+            outcome.measures, outcome.means[split], outcome.undefined[split], strict=True
+        )
     ]
-    scores = [
-        {"result_digest": digest, "measure": measure, "packed": encode(scores)}
-        for measure, scores in zip(scored.measures, scored.scores, strict=True)
-    ]
-    return means, scores
 
 
 def _means_by_result(rows: Iterable[Any]) -> dict[str, dict[Split, dict[str, Mean]]]:
@@ -648,59 +650,6 @@ def _as_result(row: Any, means: Mapping[Split, Mapping[str, Mean]]) -> Result:
 def _receipt(kept: Kept) -> tuple[datetime, str, str, str]:
     submission = kept.submission
     return submission.received, submission.team, submission.file, submission.digest
-
-
-# Packed columns
-
-_HEAD = struct.Struct("<II")
-_Bits = NDArray[np.unsignedinteger[Any]]
-
-
-def encode(scores: Floats) -> bytes:
-    """Scores (float64[query]) in few bytes, without loss: `decode` gives back every bit, NaN and -0.0 too.
-
-    Scores repeat (0, 1, NaN, small fractions), but those of graded measures mostly do not. So a score that occurs
-    twice or more is written once, in a table, and stands for its place in that table; one that occurs once is written
-    out. Bytes of equal significance stand together, the first ones being much alike, and all goes through zlib.
-    """
-    bits = np.ascontiguousarray(scores, dtype="<f8").view("<u8")
-    values, place, times = np.unique(bits, return_inverse=True, return_counts=True)
-    repeated = np.flatnonzero(times > 1)
-    repeated = repeated[np.argsort(-times[repeated], kind="stable")]
-    code = np.zeros(values.size, dtype=_code_type(repeated.size))
-    code[repeated] = np.arange(1, repeated.size + 1)
-    codes = code[place]
-    body = _planes(codes) + _planes(values[repeated]) + _planes(bits[codes == 0])
-    return _HEAD.pack(bits.size, repeated.size) + zlib.compress(body)
-
-
-def decode(packed: bytes) -> Floats:
-    """What was given to `encode`. Raises ValueError, struct.error or zlib.error for bytes that are not its."""
-    size, table_size = _HEAD.unpack_from(packed)
-    body = zlib.decompress(packed[_HEAD.size :])
-    code_type = _code_type(table_size)
-    end_of_codes = size * code_type.itemsize
-    end_of_table = end_of_codes + table_size * 8
-    codes = _from_planes(body[:end_of_codes], code_type)
-    table = _from_planes(body[end_of_codes:end_of_table], np.dtype("<u8"))
-    bits = np.concatenate((np.zeros(1, dtype="<u8"), table))[codes]
-    bits[codes == 0] = _from_planes(body[end_of_table:], np.dtype("<u8"))
-    return bits.view("<f8").astype(np.float64, copy=False)
-
-
-def _code_type(table_size: int) -> np.dtype[np.unsignedinteger[Any]]:
-    """The smallest type for the places in a table, from 1, and 0 for none."""
-    return np.dtype("<u1" if table_size < 1 << 8 else "<u2" if table_size < 1 << 16 else "<u4")
-
-
-def _planes(numbers: _Bits) -> bytes:
-    """The first byte of all numbers, then the second of all, ..."""
-    return numbers.view(np.uint8).reshape(numbers.size, numbers.itemsize).T.tobytes()
-
-
-def _from_planes(planes: bytes, kind: np.dtype[np.unsignedinteger[Any]]) -> _Bits:
-    bytes_of = np.frombuffer(planes, dtype=np.uint8).reshape(kind.itemsize, -1)
-    return np.ascontiguousarray(bytes_of.T).reshape(-1).view(kind)
 
 
 def _packed_ids(query_ids: Iterable[str]) -> bytes:

@@ -11,7 +11,7 @@ import pytest
 
 from scorer.errors import SHOWN, Findings
 from scorer.formats import FORMATS, Unreadable, opened
-from scorer.formats.text import BLOCK
+from scorer.formats.text import LONGEST_LINE
 
 
 def rows(content: bytes | str, tmp_path: Path, *, solution: bool = False, name: str | None = None) -> Any:
@@ -20,8 +20,9 @@ def rows(content: bytes | str, tmp_path: Path, *, solution: bool = False, name: 
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     findings = Findings()
     found: list[tuple[Any, ...]] = []
-    with opened(path, name, "--format") as (told, blocks):
-        for batch in told.graded(blocks, findings) if solution else told.ranked(blocks, findings):
+    with opened(path, name, "--format") as (told, head, blocks):
+        read = told.graded(head) if solution else told.ranked(head)
+        for batch in (read(block, findings) for block in blocks):
             row = batch.row_of_item
             numbers = batch.grade if solution else batch.run_score if batch.rank is None else batch.rank  # type: ignore[union-attr]
             values = [None] * len(row) if numbers is None else numbers.tolist()
@@ -177,7 +178,7 @@ UNREADABLE = {
     "cut gzip": (gzip.compress(b"q:a\n" * 9999)[:50], "the compressed file is cut short"),
     "damaged gzip": (gzip.compress(b"q:a\n")[:-8] + b"12345678", "the compressed file is damaged"),
     "prose": (b"This is\nno list at all\n", 'the format cannot be told from "This is"; add --format '),
-    "a line without end": (b"q:" + b"a," * BLOCK, "the line is longer than 16 MiB"),
+    "a line without end": (b"q:" + b"a," * LONGEST_LINE, "the line is longer than 16 MiB"),
 }
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scorer.errors import Findings
 from scorer.formats import Graded, Ranked, frames
+from scorer.formats.arrow import fingerprints
 from scorer.hits import Hits, Judged
-from scorer.judging import Counts, judge
+from scorer.judging import Counts, ScatteredError, judge
 from scorer.solution import Solution
 from tests import strategies
 
@@ -145,11 +147,11 @@ def test_notes_tell_what_was_forgiven() -> None:
     *_, notes = seen(SOLUTION, [lists(submission)], list_length=3)
 
     assert notes.lines("f") == [
-        'f:3: query "q9" is not asked for; its list is ignored',
         'f: 1 of 3 queries have no list ("q3"); each scores 0',
         "f: 1 list is empty; each scores 0",
         "f: 1 list is shorter than 3 items; the places that are left open earn nothing",
         "f: 1 list is longer than 3 items; what follows is ignored",
+        'f:3: query "q9" is not asked for; its list is ignored',
         'f:1: item "a" stands twice for query "q1" (first at place 1); each item may stand once',
     ]
 
@@ -236,3 +238,90 @@ def test_graded_batches_join_over_blocks() -> None:
     assert solution.queries.to_pylist() == ["p", "q"]
     assert solution.ideal.grade.tolist() == [3.0, 1.0, 2.0]
     assert solution.ideal.rank.tolist() == [1, 2, 1]
+
+
+def in_batches(submission: Mapping[str, Sequence[str]], sizes: Sequence[int], *, scored: bool) -> list[Ranked]:
+    """The lists as rows of one item each, list after list, in batches of these sizes and one with the rest."""
+    every = [(query, item) for query, items in submission.items() for item in items]
+    ends = [*np.cumsum(sizes).tolist(), len(every)]
+    return [
+        Ranked(
+            query=pa.array([query for query, _ in every[start:end]], pa.string()),
+            line=np.arange(start, min(end, len(every))) + 1,
+            lengths=None,
+            item=pa.array([item for _, item in every[start:end]], pa.string()),
+            run_score=-np.arange(start, min(end, len(every)), dtype=float) if scored else None,
+        )
+        for start, end in zip([0, *ends], ends, strict=False)
+        if start <= len(every)
+    ]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    strategies.solutions(),
+    strategies.submissions(),
+    st.lists(st.integers(0, 9), max_size=6),
+    st.booleans(),
+    st.sampled_from([None, 3]),
+)
+def test_parts_give_what_all_at_once_gives(
+    solution: strategies.Solution,
+    submission: strategies.Submission,
+    sizes: list[int],
+    scored: bool,
+    length: int | None,
+) -> None:
+    """However the file is cut into blocks, in threads or not: hits, counts and notes are the same."""
+    batches = in_batches(submission, sizes, scored=scored)
+    whole = seen(solution, batches, list_length=length)
+
+    with ThreadPoolExecutor(2) as pool:
+        for threads in (None, pool):
+            judged, counts, problems, notes = seen(solution, batches, list_length=length, at_once=False, pool=threads)
+            assert_same(judged.found, whole[0].found)
+            np.testing.assert_array_equal(judged.retrieved, whole[0].retrieved)
+            assert counts == whole[1]
+            assert problems.lines() == whole[2].lines()
+            assert notes.lines() == whole[3].lines()
+
+
+@pytest.mark.parametrize("query", ["q1", "q9"])
+def test_a_list_that_goes_on_later_is_noticed(query: str) -> None:
+    """In parts it cannot be judged, whether the query is known or not; at once it can."""
+    rows_of = {query: ["a", "b"], "q2": ["c"], "q3": ["d"]}
+    batches = [*in_batches(rows_of, [2, 1], scored=True), *in_batches({query: ["x"]}, [], scored=True)]
+
+    with pytest.raises(ScatteredError):
+        seen(SOLUTION, batches, at_once=False)
+    assert not seen(SOLUTION, batches)[2]
+
+
+@pytest.mark.parametrize("print_of_all", [0, 2**64 - 1])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(solution=strategies.solutions(), submission=strategies.submissions(), scored=st.booleans())
+def test_equal_fingerprints_of_different_items_change_nothing(
+    print_of_all: int,
+    solution: strategies.Solution,
+    submission: strategies.Submission,
+    scored: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Fingerprints only make it fast: were they all alike, the ids themselves would decide."""
+    with monkeypatch.context() as patched:
+        for module in ("scorer.lists", "scorer.solution"):
+            patched.setattr(f"{module}.fingerprints", lambda ids: np.full(len(ids), print_of_all, dtype=np.uint64))
+        judged, *_ = seen(solution, in_batches(submission, [], scored=scored))
+
+    assert_same(judged.found, strategies.judged(solution, submission).found)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.text(max_size=20)), st.integers(0, 5))
+def test_fingerprints_are_equal_for_equal_texts_alone(texts: list[str], skipped: int) -> None:
+    """Wherever the texts stand in memory, and however long they are."""
+    ids = pa.array(["padding"] * skipped + texts, pa.string())[skipped:]
+    found = fingerprints(ids)
+
+    assert len(set(found.tolist())) == len(set(texts))
+    assert fingerprints(pa.array(texts, pa.string())).tolist() == found.tolist()

@@ -37,9 +37,11 @@ from scorer.leaderboard import (
 )
 from scorer.scoring import Counts, Rejected, Scored
 from scorer.store import Basis, Store, Submission
+from tests.strategies import judged
 
 BASIS = Basis("solution" + "0" * 56, "settings" + "0" * 56)
 FLAGGED = np.array([True, False, False, False, False])
+NOTHING = judged({f"q{number}": {} for number in range(5)}, {})
 START = datetime(2011, 4, 18, 10, tzinfo=UTC)
 NAN = math.nan
 
@@ -65,7 +67,7 @@ def outcome(preliminary: float, rest: float | None = None, flagged: np.ndarray =
     """A file that scores so on the flagged query, and so on each of the other four (default: the same)."""
     primary = np.where(FLAGGED, preliminary, preliminary if rest is None else rest)
     counts, notes = Counts(5, 5, 0, 150, 1, 0), Findings([Problem(2, "noted")], 1)
-    return Scored(("MARp@5,10", "RR"), np.stack([primary, np.full(5, 0.25)]), flagged, counts, notes)
+    return Scored(("MARp@5,10", "RR"), np.stack([primary, np.full(5, 0.25)]), flagged, NOTHING, counts, notes)
 
 
 def rejected() -> Rejected:
@@ -79,7 +81,7 @@ class Sent:
     def __init__(self, store: Store, flagged: np.ndarray = FLAGGED) -> None:
         self.store = store
         self.flagged = flagged
-        store.keep_solution(BASIS.solution, [f"q{number}" for number in range(5)], flagged)
+        store.keep_solution(BASIS.solution, [f"q{number}" for number in range(5)], flagged, NOTHING.ideal)
         store.set_basis("cold-start", BASIS)
 
     def __call__(self, team: str, result: float | Scored | Rejected | None, hours: float = 0, file: str = "") -> None:
@@ -91,7 +93,8 @@ class Sent:
             self.store.keep_submissions("cold-start", [*kept, sent])
         else:
             scored = outcome(result, flagged=self.flagged) if isinstance(result, float) else result
-            self.store.record(sent, BASIS, scored)
+            kept_outcome = scored.summary() if isinstance(scored, Scored) else scored
+            self.store.record([(sent, kept_outcome)], BASIS)
 
     def withdraw(self, team: str, hours: float) -> None:
         """Take away the file that the team sent at that hour."""

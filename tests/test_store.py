@@ -15,19 +15,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as npst
 from sqlalchemy import Engine, event
 from sqlalchemy.exc import IntegrityError
 
 from scorer.errors import Findings, Problem, StoreError
-from scorer.hits import Floats
+from scorer.measures import parse
 from scorer.scoring import Counts, Rejected, Scored
-from scorer.store import SCHEMA_VERSION, Basis, Store, Submission, decode, encode
+from scorer.store import SCHEMA_VERSION, Basis, Store, Submission
+from tests.strategies import judged
 
 QUERIES = tuple(f"q{number}" for number in range(20))
 FLAGGED = np.arange(20) % 5 == 0
+SOLUTION = {query: {f"i{n}": float(n % 3) for n in range(0 if 3 <= at < 7 else 6)} for at, query in enumerate(QUERIES)}
+IDEAL = judged(SOLUTION, {}).ideal
+MEASURES = (*parse("MARp@5,10"), *parse("nDCG@10"))
 BASIS = Basis("solution" + "0" * 56, "settings" + "0" * 56)
 OTHER_SETTINGS = Basis(BASIS.solution, "settings" + "1" * 56)
 START = datetime(2011, 4, 18, 10, tzinfo=UTC)
@@ -44,11 +45,19 @@ def submission(name: str, *, team: str = "tea-kettle", track: str = "cold-start"
 
 
 def scored(seed: int = 0) -> Scored:
-    """Two measures over the queries, one of them undefined for some."""
-    scores = np.random.default_rng(seed).integers(0, 30, (2, 20)) / 30
-    scores[1, 3:7] = np.nan
+    """A random submission under two measures, which four of the queries leave undefined."""
+    random = np.random.default_rng(seed)
+    submission = {query: [f"i{item}" for item in random.permutation(12)[:8]] for query in QUERIES[:19]}
+    seen = judged(SOLUTION, submission)
     notes = Findings([Problem(3, 'item "a" stands twice')], 21)
-    return Scored(("MARp@5,10", "nDCG@10"), scores, FLAGGED, Counts(20, 19, 0, 190, 1, 0), notes)
+    names = tuple(map(str, MEASURES))
+    scores = np.stack([measure(seen) for measure in MEASURES])
+    return Scored(names, scores, FLAGGED, seen, Counts(20, 19, 0, 152, 1, 0), notes)
+
+
+def keep(store: Store, submission: Submission, basis: Basis, outcome: Scored | Rejected) -> None:
+    """Record one submission."""
+    store.record([(submission, outcome.summary() if isinstance(outcome, Scored) else outcome)], basis)
 
 
 def rejected() -> Rejected:
@@ -59,7 +68,7 @@ def rejected() -> Rejected:
 def opened(path: Path) -> Store:
     """A store that holds the solution."""
     store = Store.open(path)
-    store.keep_solution(BASIS.solution, QUERIES, FLAGGED)
+    store.keep_solution(BASIS.solution, QUERIES, FLAGGED, IDEAL)
     return store
 
 
@@ -84,11 +93,11 @@ def test_a_result_comes_back_as_it_was_recorded(place: Path) -> None:
     """Means of every split, undefined counts, counts, notes and every bit of the per-query scores survive reopening."""
     outcome = scored()
     with opened(place) as store:
-        store.record(submission("first"), BASIS, outcome)
+        keep(store, submission("first"), BASIS, outcome)
 
     with Store.open(place, create=False) as store:
         (kept,) = store.entries("cold-start", BASIS)
-        per_query = store.per_query(digest("first"), BASIS)
+        per_query = store.per_query(digest("first"), BASIS, [*MEASURES, *parse("AP")])
 
     assert kept.submission == submission("first")
     assert kept.present
@@ -107,7 +116,9 @@ def test_a_result_comes_back_as_it_was_recorded(place: Path) -> None:
         assert means[split] == pytest.approx(values.tolist(), abs=1e-15)
     undefined = {split: by_name["nDCG@10"].undefined for split, by_name in kept.result.means.items()}
     assert undefined == {"all": 4, "preliminary": 1, "rest": 3}
-    assert list(per_query) == ["MARp@5,10", "nDCG@10"]
+    assert per_query is not None
+    assert list(per_query) == ["MARp@5,10", "nDCG@10", "AP"]
+    assert per_query["AP"].tobytes() == parse("AP")[0](outcome.judged).tobytes()
     for name, row in zip(outcome.measures, outcome.scores, strict=True):
         assert per_query[name].tobytes() == row.tobytes()
 
@@ -117,7 +128,7 @@ def test_an_undefined_mean_is_none(place: Path) -> None:
     outcome = scored()
     outcome.scores[1, FLAGGED] = np.nan
     with opened(place) as store:
-        store.record(submission("first"), BASIS, outcome)
+        keep(store, submission("first"), BASIS, outcome)
         (kept,) = store.entries("cold-start", BASIS)
 
     assert kept.result is not None
@@ -127,11 +138,11 @@ def test_an_undefined_mean_is_none(place: Path) -> None:
 def test_a_rejected_file_keeps_its_problems_and_has_no_means(place: Path) -> None:
     """Its findings are kept, the shown ones and the count; there is no mean and no score."""
     with opened(place) as store:
-        store.record(submission("broken"), BASIS, rejected())
+        keep(store, submission("broken"), BASIS, rejected())
         (kept,) = store.entries("cold-start", BASIS)
 
         assert store.known_digests(BASIS) == {digest("broken")}
-        assert store.per_query(digest("broken"), BASIS) == {}
+        assert store.per_query(digest("broken"), BASIS, MEASURES) is None
     assert kept.result is not None
     assert kept.result.status == "rejected"
     assert kept.result.counts is None
@@ -139,24 +150,18 @@ def test_a_rejected_file_keeps_its_problems_and_has_no_means(place: Path) -> Non
     assert kept.result.means == {}
 
 
-def test_only_the_measures_asked_for_are_unpacked(place: Path) -> None:
-    """`measures` selects by canonical name; a name that is not there is left out."""
-    with opened(place) as store:
-        store.record(submission("first"), BASIS, scored())
-
-        assert list(store.per_query(digest("first"), BASIS, ["nDCG@10", "RR"])) == ["nDCG@10"]
-
-
 def test_a_solution_comes_back_in_its_order(place: Path) -> None:
     """Ids are text ("007" and "7" differ), in the solution's order, with their flags; a known digest is left alone."""
     ids, flags = ("7", "007", "NA", "#0", 'a"b,c', "é\ud800", ""), np.array([1, 0, 0, 1, 1, 0, 1], dtype=bool)
+    ideal = judged({query: {"a": 2.5, "b": -1.0} for query in ids}, {}).ideal
     with Store.open(place) as store:
-        store.keep_solution("d" * 64, ids, flags)
-        store.keep_solution("d" * 64, ids[::-1], flags)
+        store.keep_solution("d" * 64, ids, flags, ideal)
+        store.keep_solution("d" * 64, ids[::-1], flags, ideal)
         kept = store.solution("d" * 64)
 
     assert kept.query_ids == ids
     assert kept.flagged.tolist() == flags.tolist()
+    assert kept.ideal.grade.tolist() == ideal.grade.tolist()
 
 
 def test_an_unknown_solution_is_told(place: Path) -> None:
@@ -196,13 +201,13 @@ def test_times_come_back_in_utc(place: Path) -> None:
 def test_recording_again_changes_nothing(place: Path) -> None:
     """Neither another outcome nor another time replaces what is kept."""
     with opened(place) as store:
-        store.record(submission("first"), BASIS, scored(0))
+        keep(store, submission("first"), BASIS, scored(0))
     before = content(place)
 
     with Store.open(place) as store:
-        store.record(submission("first", hours=5), BASIS, scored(1))
+        keep(store, submission("first", hours=5), BASIS, scored(1))
         store.keep_submissions("cold-start", [submission("first", hours=9)])
-        store.keep_solution(BASIS.solution, QUERIES, FLAGGED)
+        store.keep_solution(BASIS.solution, QUERIES, FLAGGED, IDEAL)
 
     assert content(place) == before
 
@@ -210,10 +215,10 @@ def test_recording_again_changes_nothing(place: Path) -> None:
 def test_a_changed_setting_makes_a_new_result_beside_the_old(place: Path) -> None:
     """A result belongs to its solution and settings; results of others stay and are not mixed in."""
     with opened(place) as store:
-        store.record(submission("first"), BASIS, scored(0))
+        keep(store, submission("first"), BASIS, scored(0))
         assert store.known_digests(OTHER_SETTINGS) == frozenset()
         (pending,) = store.entries("cold-start", OTHER_SETTINGS)
-        store.record(submission("first"), OTHER_SETTINGS, scored(1))
+        keep(store, submission("first"), OTHER_SETTINGS, scored(1))
 
         (old,), (new,) = store.entries("cold-start", BASIS), store.entries("cold-start", OTHER_SETTINGS)
 
@@ -228,7 +233,7 @@ def test_two_teams_may_send_the_same_bytes(place: Path) -> None:
     ours = submission("same")
     theirs = Submission("cold-start", "paper-boats", "cold-start/paper-boats/x.txt", ours.digest, START)
     with opened(place) as store:
-        store.record(ours, BASIS, scored())
+        keep(store, ours, BASIS, scored())
         store.keep_submissions("cold-start", [ours, theirs])
         assert store.known_digests(BASIS) == {ours.digest}
         first, second = store.entries("cold-start", BASIS)
@@ -241,8 +246,8 @@ def test_two_teams_may_send_the_same_bytes(place: Path) -> None:
 def test_tracks_do_not_see_each_other(place: Path) -> None:
     """Entries are those of the track."""
     with opened(place) as store:
-        store.record(submission("a"), BASIS, scored())
-        store.record(submission("b", track="pooled-sequences"), BASIS, scored())
+        keep(store, submission("a"), BASIS, scored())
+        keep(store, submission("b", track="pooled-sequences"), BASIS, scored())
 
         assert [kept.submission for kept in store.entries("cold-start", BASIS)] == [submission("a")]
 
@@ -255,9 +260,9 @@ def test_a_file_that_is_gone_is_withdrawn_and_may_come_back(place: Path) -> None
         return [kept.present for kept in store.entries("cold-start", BASIS)]
 
     with opened(place) as store:
-        store.record(first, BASIS, scored(0))
-        store.record(second, BASIS, scored(1))
-        store.record(submission("other", track="pooled-sequences"), BASIS, scored(2))
+        keep(store, first, BASIS, scored(0))
+        keep(store, second, BASIS, scored(1))
+        keep(store, submission("other", track="pooled-sequences"), BASIS, scored(2))
         store.keep_submissions("cold-start", [second])
         assert present(store) == [False, True]
         store.keep_submissions("cold-start", [first, replace(second, digest="f" * 64)])
@@ -273,7 +278,7 @@ def test_a_submission_is_pending_until_it_is_recorded(place: Path) -> None:
     """What was sent in is known before it is scored."""
     with opened(place) as store:
         store.keep_submissions("cold-start", [submission("first"), submission("second", hours=1)])
-        store.record(submission("first"), BASIS, scored())
+        keep(store, submission("first"), BASIS, scored())
         first, second = store.entries("cold-start", BASIS)
 
     assert first.result is not None
@@ -284,7 +289,7 @@ def test_names_that_cannot_be_stored_are_escaped(place: Path) -> None:
     """Lone surrogates and NUL do not stop the store, and the escaped file is the one that is marked."""
     hostile = Submission("cold-start", "a\udcffb\0", "cold-start/a\udcffb\0.txt", "d" * 64, START)
     with opened(place) as store:
-        store.record(hostile, BASIS, scored())
+        keep(store, hostile, BASIS, scored())
         store.keep_submissions("cold-start", [hostile])
         (kept,) = store.entries("cold-start", BASIS)
 
@@ -297,7 +302,7 @@ def test_hostile_names_are_only_text(place: Path) -> None:
     names = ["'; DROP TABLE submission; --", "<script>alert(1)</script>", "%s :x {y}", "🦊", "x" * 1000]
     with opened(place) as store:
         for name in names:
-            store.record(submission(name, team=name), BASIS, scored())
+            keep(store, submission(name, team=name), BASIS, scored())
         kept = store.entries("cold-start", BASIS)
 
     assert sorted(each.submission.team for each in kept) == sorted(names)
@@ -310,49 +315,24 @@ def test_order_of_recording_does_not_show(tmp_path: Path) -> None:
     for name, order in (("one.db", sent), ("two.db", sent[::-1])):
         with opened(tmp_path / name) as store:
             for each in order:
-                store.record(each, BASIS, scored(len(each.digest)))
+                keep(store, each, BASIS, scored(len(each.digest)))
             seen.append([kept.submission for kept in store.entries("cold-start", BASIS)])
 
     assert seen[0] == seen[1] == [sent[2], sent[0], sent[1]]
     assert content(tmp_path / "one.db") == content(tmp_path / "two.db")
 
 
-# Packing
-
-
-@given(npst.arrays(np.float64, st.integers(0, 400), elements=st.floats(width=64) | st.sampled_from([0.0, 0.5, -0.0])))
-def test_packing_loses_no_bit(scores: Floats) -> None:
-    """Any floats come back bit by bit: NaN with its payload, infinities, -0.0, none at all."""
-    assert decode(encode(scores)).tobytes() == scores.tobytes()
-
-
-@pytest.mark.parametrize("repeated", [0, 1, 255, 256, 65_535, 65_536])
-def test_packing_holds_at_the_limits_of_its_codes(repeated: int) -> None:
-    """The table of repeated scores may have as many as a code of 1, 2 or 4 bytes can name."""
-    scores = np.concatenate([np.repeat(np.arange(repeated) / 7, 2), [1e300, np.nan]])
-
-    assert decode(encode(scores)).tobytes() == scores.tobytes()
-
-
-def test_packing_is_compact() -> None:
-    """Scores of few values take less than a byte each, scores of all different values less than their eight."""
-    random = np.random.default_rng(1)
-
-    assert len(encode(random.integers(0, 11, 5000) / 10)) < 0.6 * 5000
-    assert len(encode(random.random(5000))) < 7.2 * 5000
-
-
 def test_damaged_scores_are_told(place: Path) -> None:
     """Packed bytes that do not unpack make a StoreError, not a crash."""
     with opened(place) as store:
-        store.record(submission("first"), BASIS, scored())
+        keep(store, submission("first"), BASIS, scored())
     connection = sqlite3.connect(place)
     with connection:
-        connection.execute("UPDATE score SET packed = substr(packed, 1, 12)")
+        connection.execute("UPDATE result SET hits = substr(hits, 1, 12)")
     connection.close()
 
     with Store.open(place) as store, pytest.raises(StoreError, match="damaged"):
-        store.per_query(digest("first"), BASIS)
+        store.per_query(digest("first"), BASIS, MEASURES)
 
 
 # Opening
@@ -361,7 +341,7 @@ def test_damaged_scores_are_told(place: Path) -> None:
 def test_a_url_opens_the_same_database_as_its_path(place: Path) -> None:
     """An SQLAlchemy URL will do in place of a path."""
     with opened(place) as store:
-        store.record(submission("first"), BASIS, scored())
+        keep(store, submission("first"), BASIS, scored())
 
     with Store.open(f"sqlite:///{place}") as store:
         assert store.known_digests(BASIS) == {digest("first")}
@@ -376,7 +356,7 @@ def test_sqlite_is_set_up_to_survive(place: Path) -> None:
     connection.close()
 
     with Store.open(place) as store, pytest.raises(IntegrityError, match="FOREIGN KEY"):
-        store.record(submission("first"), Basis("unknown", "settings"), scored())
+        keep(store, submission("first"), Basis("unknown", "settings"), scored())
 
 
 @pytest.mark.parametrize("create", [True, False])
@@ -439,7 +419,7 @@ def test_a_damaged_database_is_told(place: Path) -> None:
     """Pages overwritten in the middle are found when they are read, and told with what to do."""
     with opened(place) as store:
         for number in range(20):
-            store.record(submission(str(number)), BASIS, scored(number))
+            keep(store, submission(str(number)), BASIS, scored(number))
     page = 4096
     with place.open("r+b") as file:
         file.seek(page)
@@ -501,10 +481,10 @@ def test_a_locked_database_is_told(place: Path) -> None:
     with Store.open(place, wait=0.05) as store:
         assert store.solution(BASIS.solution).query_ids == QUERIES
         with pytest.raises(StoreError, match=r"is in use: another process did not finish writing within 0\.05 seconds"):
-            store.record(submission("first"), BASIS, scored())
+            keep(store, submission("first"), BASIS, scored())
         neighbour.execute("ROLLBACK")
         neighbour.close()
-        store.record(submission("first"), BASIS, scored())
+        keep(store, submission("first"), BASIS, scored())
 
 
 def test_making_a_database_waits_for_who_makes_it_too(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -552,9 +532,9 @@ def test_a_full_disk_is_told(place: Path) -> None:
     event.listen(Engine, "connect", small)
     try:
         scores, names = np.zeros((200, 20)), tuple(f"P@{place}" for place in range(1, 201))
-        large = Scored(names, scores, FLAGGED, Counts(20, 20, 0, 200, 0, 0), Findings())
+        large = Scored(names, scores, FLAGGED, judged(SOLUTION, {}), Counts(20, 20, 0, 200, 0, 0), Findings())
         with Store.open(place) as store, pytest.raises(StoreError, match="disk is full"):
-            store.record(submission("first"), BASIS, large)
+            keep(store, submission("first"), BASIS, large)
     finally:
         event.remove(Engine, "connect", small)
 
@@ -586,7 +566,7 @@ def fill(place: Path, team: str = "tea-kettle") -> None:
     with opened(place) as store:
         for number in range(12):
             outcome = rejected() if number % 4 == 3 else scored(number)
-            store.record(submission(f"{team}-{number}", team=team, hours=number), BASIS, outcome)
+            keep(store, submission(f"{team}-{number}", team=team, hours=number), BASIS, outcome)
         store.set_basis("cold-start", BASIS)
 
 
@@ -622,7 +602,7 @@ def test_a_killed_writer_leaves_a_valid_database_that_the_next_completes(
     assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
     if connection.execute("SELECT * FROM sqlite_master").fetchall():
-        half = "SELECT digest FROM result WHERE status = 'scored' AND digest NOT IN (SELECT result_digest FROM score)"
+        half = "SELECT digest FROM result WHERE status = 'scored' AND digest NOT IN (SELECT result_digest FROM mean)"
         assert connection.execute(half).fetchall() == []
         unscored = "SELECT digest FROM submission WHERE digest NOT IN (SELECT submission_digest FROM result)"
         assert connection.execute(unscored).fetchall() == []

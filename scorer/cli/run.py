@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,10 +13,25 @@ from scorer.errors import ChallengeError, FileError
 
 if TYPE_CHECKING:
     from scorer.challenge import Challenge, Track
+    from scorer.executors import Executor
     from scorer.store import Store
 
 
-def run(folder: Folder = Path(), track: TrackName = None) -> None:
+ExecutorName = Annotated[
+    str | None,
+    typer.Option(
+        "--executor", help="Where to score: serial, processes[:N], dask:ADDRESS. Without it, as the work asks."
+    ),
+]
+TimeLimit = Annotated[float, typer.Option(help="Seconds that one submission may take.", min=0.1)]
+
+
+def run(
+    folder: Folder = Path(),
+    track: TrackName = None,
+    executor: ExecutorName = None,
+    time_limit: TimeLimit = 600.0,
+) -> None:
     """Score what is new, keep it, and render the site: the main job.
 
     The last line printed is the path of the site. Exits with 1 where a file is at fault; all others are scored, and the
@@ -26,20 +41,27 @@ def run(folder: Folder = Path(), track: TrackName = None) -> None:
     from scorer.store import Store
 
     challenge, tracks = _opened(folder, track)
+    chosen_executor = _executor(executor)
     with Store.open(challenge.database_address) as store:
-        fine = _score_all(store, tracks)
+        fine = _score_all(store, tracks, chosen_executor, time_limit)
         say(str(render_site(challenge, store)))
     if not fine:
         raise typer.Exit(1)
 
 
-def score(folder: Folder = Path(), track: TrackName = None) -> None:
+def score(
+    folder: Folder = Path(),
+    track: TrackName = None,
+    executor: ExecutorName = None,
+    time_limit: TimeLimit = 600.0,
+) -> None:
     """Score what is new and keep it; the site stays as it is."""
     from scorer.store import Store
 
     challenge, tracks = _opened(folder, track)
+    chosen_executor = _executor(executor)
     with Store.open(challenge.database_address) as store:
-        fine = _score_all(store, tracks)
+        fine = _score_all(store, tracks, chosen_executor, time_limit)
     if not fine:
         raise typer.Exit(1)
 
@@ -69,12 +91,21 @@ def chosen(challenge: Challenge, name: str) -> Track:
         raise typer.BadParameter(str(error), param_hint="--track") from error
 
 
-def _score_all(store: Store, tracks: Sequence[Track]) -> bool:
+def _executor(name: str | None) -> Executor | None:
+    from scorer.executors import ExecutorError, named
+
+    try:
+        return None if name is None else named(name)
+    except ExecutorError as error:
+        raise typer.BadParameter(str(error), param_hint="--executor") from error
+
+
+def _score_all(store: Store, tracks: Sequence[Track], executor: Executor | None, time_limit: float) -> bool:
     """Score the tracks one after the other; one at fault does not stop the others. Was everything fine?"""
     fine = True
     for track in tracks:
         try:
-            fine &= _score_track(store, track)
+            fine &= _score_track(store, track, executor, time_limit)
         except (ChallengeError, FileError) as error:
             complain(str(error))
             complain(f"{track.name}: not scored; its board stays as it was")
@@ -82,20 +113,30 @@ def _score_all(store: Store, tracks: Sequence[Track]) -> bool:
     return fine
 
 
-def _score_track(store: Store, track: Track) -> bool:
+def _score_track(store: Store, track: Track, executor: Executor | None, time_limit: float) -> bool:
+    from scorer.executors import Failed
     from scorer.pipeline import carry_out, plan, rejected
     from scorer.scoring import Rejected
 
     work = plan(store, track)
     for skipped in work.skipped:
         complain(f"{skipped.file}: {skipped.reason}; left out")
-    scored = 0
-    for submission, outcome in followed(carry_out(store, work), len(work.pending), track.name):
-        if isinstance(outcome, Rejected):
-            complain("\n".join(outcome.problems.lines(submission.file)))
-        else:
-            scored += 1
+    scored, failed, told = 0, 0, set()
+    results = carry_out(store, work, executor, time_limit)
+    for submission, result in followed(results, len(work.pending), track.name):
+        match result:
+            case Failed(reason):
+                failed += 1
+                complain(f"{submission.file}: not scored: {reason}; the next run tries it again")
+            case Rejected(problems):
+                told.add(submission.file)
+                complain("\n".join(problems.lines(submission.file)))
+            case _:
+                scored += 1
     faulty = rejected(store, work)
-    told = [f"{scored:,} scored", f"{work.known:,} known", f"{len(faulty):,} rejected"]
-    complain(f"{track.name}: {', '.join(told)}")
-    return not faulty and not work.skipped
+    for file in faulty:
+        if file not in told:
+            complain(f"{file}: rejected before; its team's page says why")
+    counts = [f"{scored:,} scored", f"{work.known:,} known", f"{len(faulty):,} rejected"]
+    complain(f"{track.name}: {', '.join([*counts, *([f'{failed:,} failed'] if failed else [])])}")
+    return not faulty and not work.skipped and not failed

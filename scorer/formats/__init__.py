@@ -14,7 +14,7 @@ from itertools import chain
 from scorer.errors import quoted
 from scorer.formats import delimited, trec, vlnet
 from scorer.formats.rows import Format, Graded, Ranked
-from scorer.formats.text import Block, Unreadable, blocks, open_bytes
+from scorer.formats.text import Block, Digest, Unreadable, blocks, open_bytes
 
 FORMATS: dict[str, Format] = {module.NAME: module for module in (delimited, trec, vlnet)}
 """By name, in the order in which they are tried."""
@@ -26,17 +26,26 @@ __all__ = ["FORMATS", "Block", "Format", "Graded", "Ranked", "Unreadable", "open
 
 
 @contextmanager
-def opened(path: str | os.PathLike[str], name: str | None, option: str) -> Iterator[tuple[Format, Iterator[Block]]]:
-    """The file's format and its blocks. `name` is the format's, or None to tell it from the content.
+def opened(
+    path: str | os.PathLike[str], name: str | None, option: str, digest: Digest | None = None
+) -> Iterator[tuple[Format, Block, Iterator[Block]]]:
+    """The file's format, its first block that is not blank, and all blocks from that one on.
 
-    `option` is the setting that names a format, for the message where it cannot be told. Raises Unreadable.
+    `name` is the format's, or None to tell it from the content; `option` is the setting that names it, for the message
+    where it cannot be told. All bytes of the file go into `digest`. Raises Unreadable.
     """
-    with open_bytes(path) as stream:
+    with open_bytes(path, digest) as stream:
         rest = blocks(stream)
         first = next((block for block in rest if block.content.strip()), None)
         if first is None:
             raise Unreadable("the file is empty")
-        yield FORMATS[name] if name else _told(first, option), chain([first], rest)
+        yield _named(name) if name else _told(first, option), first, chain([first], rest)
+
+
+def _named(name: str) -> Format:
+    if name not in FORMATS:
+        raise Unreadable(f"no format is called {quoted(name)}; there are {', '.join(FORMATS)}")
+    return FORMATS[name]
 
 
 def _told(first: Block, option: str) -> Format:

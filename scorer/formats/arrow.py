@@ -30,6 +30,19 @@ def strings(offsets: Ints, content: bytes) -> pa.StringArray:
     return pa.StringArray.from_buffers(offsets.size - 1, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(content))
 
 
+def joined(parts: Iterable[pa.StringArray]) -> pa.StringArray:
+    """The parts as one; no copy where there is but one."""
+    whole = list(parts)
+    return whole[0] if len(whole) == 1 else pa.chunked_array(whole, pa.string()).combine_chunks()
+
+
+def run_starts(values: pa.StringArray) -> Ints:
+    """The places at which a text stands that differs from the one before."""
+    if len(values) < 2:
+        return np.arange(len(values))
+    return np.append(0, np.flatnonzero(booleans(pc.not_equal(values[1:], values[:-1]))) + 1)
+
+
 def take(values: pa.StringArray, places: Ints) -> pa.StringArray:
     """The values at the places."""
     wide = np.ascontiguousarray(places, dtype=np.int64)
@@ -56,7 +69,8 @@ def list_lengths(values: pa.ListArray) -> Ints:
 
 def integers(values: pa.Array, null: int = 0) -> Ints:
     """Arrow's integers for numpy, `null` where there is none."""
-    return np.where(_valid(values), _content(values), null).astype(np.int64, copy=False)
+    content = np.where(_valid(values), _content(values), null) if values.null_count else _content(values)
+    return content.astype(np.int64)
 
 
 def booleans(values: pa.BooleanArray) -> Bools:
@@ -75,8 +89,8 @@ def _content(values: pa.Array) -> NDArray[Any]:
     return np.frombuffer(values.buffers()[1], dtype=kind)[values.offset : values.offset + len(values)]
 
 
-def _valid(values: pa.Array) -> Bools | np.bool_:
-    return booleans(values.is_valid()) if values.null_count else np.True_
+def _valid(values: pa.Array) -> Bools:
+    return booleans(values.is_valid())
 
 
 def equal(values: pa.StringArray, text: str) -> Bools:
@@ -91,5 +105,63 @@ def numbers(values: pa.StringArray) -> Floats:
     except pa.ArrowInvalid:
         plain = pc.match_substring_regex(values, NUMBER)
         parsed = pc.cast(pc.if_else(plain, values, pa.nulls(1, pa.string())[0]), pa.float64())
-    read = np.where(_valid(parsed), _content(parsed), np.nan)
+    read = floats(parsed)
     return np.where(np.isfinite(read), read, np.nan)
+
+
+def floats(values: pa.DoubleArray) -> Floats:
+    """Arrow's numbers for numpy; NaN for a null."""
+    return np.where(_valid(values), _content(values), np.nan) if values.null_count else _content(values)
+
+
+ODD = np.uint64(0x9E3779B97F4A7C15)
+"""2^64 divided by the golden ratio: multiplication by it spreads the bits of what it multiplies."""
+
+
+def fingerprints(values: pa.StringArray) -> NDArray[np.uint64]:
+    """64 bits for each text: equal for equal texts, and for different ones almost never.
+
+    The bytes of all texts are taken eight at a time, so that the work is one pass for each eight bytes of the longest.
+    """
+    if not len(values):
+        return np.zeros(0, dtype=np.uint64)
+    offsets, content = _text_buffers(values)
+    # Eight bytes can be taken from anywhere in it: the view has one number for each byte, overlapping.
+    padded = np.concatenate([content, np.zeros(8, dtype=np.uint8)])
+    words = np.ndarray(content.size + 1, dtype="<u8", buffer=padded, strides=(1,))
+    start, left = offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64)
+    mixed = _mixed(words[start] & _low_bytes(left), left.astype(np.uint64))
+    longer = np.flatnonzero(left > 8)
+    while longer.size:
+        start[longer] += 8
+        left[longer] -= 8
+        mixed[longer] = _mixed(words[start[longer]] & _low_bytes(left[longer]), mixed[longer])
+        longer = longer[left[longer] > 8]
+    return mixed
+
+
+def pairs(query: Ints, item: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """One number for each pair of a query's number and an item's fingerprint, as good as the fingerprint."""
+    mixed = item ^ (query.astype(np.uint64) * ODD)
+    mixed ^= mixed >> np.uint64(31)
+    return mixed * ODD
+
+
+def _text_buffers(values: pa.StringArray) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    """Where each text begins and ends, and the bytes that they stand in."""
+    _, offsets, content = values.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int32)[values.offset : values.offset + len(values) + 1]
+    held = np.zeros(0, dtype=np.uint8) if content is None else np.frombuffer(content, dtype=np.uint8)
+    return ends - ends[0], held[ends[0] : ends[-1]]
+
+
+def _low_bytes(count: Ints) -> NDArray[np.uint64]:
+    """A mask for the first `count` bytes of a word, and for all eight where there are more."""
+    masks = np.array([(1 << 8 * size) - 1 for size in range(9)], dtype=np.uint64)
+    return masks[np.minimum(count, 8)]
+
+
+def _mixed(word: NDArray[np.uint64], seed: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    mixed = (word ^ (seed * ODD)) * ODD
+    mixed ^= mixed >> np.uint64(29)
+    return mixed * ODD

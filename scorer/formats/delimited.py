@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from scorer.errors import Findings, quoted
+from scorer.formats import regular
 from scorer.formats.arrow import booleans, keep, list_lengths, numbers, take, text_lengths, texts
 from scorer.formats.rows import Graded, Ranked
 from scorer.formats.text import Block, Lines, Unreadable
@@ -43,51 +45,115 @@ def recognises(lines: list[str]) -> bool:
     return bool(lines) and _delimiter(lines[0]) is not None
 
 
-def graded(blocks: Iterator[Block], findings: Findings) -> Iterator[Graded]:
+def graded(head: Block) -> Callable[[Block, Findings], Graded]:
     """A solution's rows; the flag column may be left out, and with it the preliminary board."""
-    for table in _tables(blocks, SOLUTION_COLUMNS, findings):
-        if "grade" not in table.columns:
-            expected = ", ".join(COLUMNS["grade"])
-            raise Unreadable(f"the header names no column for the grade; expected one of {expected}", 1)
-        grade, sound = table.numbers("grade", findings)
-        sound &= table.named(findings)
-        flag = None
-        if "flag" in table.columns:
-            told = pc.ascii_lower(table.columns["flag"])
-            flag = booleans(pc.is_in(told, value_set=texts(["1", "true", "yes"])))
-            plain = booleans(pc.is_in(told, value_set=texts(["0", "false", "no"])))
-            sound &= table.sound(flag | plain, "flag", "1 (preliminary) or 0", findings)
-            flag = flag[sound]
-        yield Graded(
-            query=keep(table.columns["query"], sound),
-            line=table.number[sound],
-            flag=flag,
-            lengths=None,
-            item=keep(table.columns["item"], sound),
-            grade=grade[sound],
-        )
+    return partial(_graded, _Header.of(head, SOLUTION_COLUMNS, "grade"))
 
 
-def ranked(blocks: Iterator[Block], findings: Findings) -> Iterator[Ranked]:
+def ranked(head: Block) -> Callable[[Block, Findings], Ranked]:
     """Items are ordered by score, as in TREC's runs; by rank only where there is no score column."""
-    for table in _tables(blocks, SUBMISSION_COLUMNS, findings):
-        by = next((name for name in ("score", "rank") if name in table.columns), None)
-        if by is None:
-            expected = ", ".join(COLUMNS["score"] + COLUMNS["rank"])
-            raise Unreadable(f"the header names no column to rank by; expected one of {expected}", 1)
-        value, sound = table.numbers(by, findings)
-        if by == "rank":
-            whole = np.isnan(value) | ((value == np.floor(value)) & (value >= 0))
-            sound &= table.sound(whole, "rank", "a whole number from 1", findings)
-        sound &= table.named(findings)
-        yield Ranked(
-            query=keep(table.columns["query"], sound),
-            line=table.number[sound],
-            lengths=None,
-            item=keep(table.columns["item"], sound),
-            run_score=value[sound] if by == "score" else None,
-            rank=value[sound].astype(np.int64) if by == "rank" else None,
-        )
+    return partial(_ranked, _Header.of(head, SUBMISSION_COLUMNS, "score", "rank"))
+
+
+def _graded(header: _Header, block: Block, findings: Findings) -> Graded:
+    table = header.table(block, findings)
+    grade, sound = table.numbers("grade", findings)
+    sound &= table.named(findings)
+    flag = None
+    if "flag" in table.columns:
+        told = pc.ascii_lower(table.columns["flag"])
+        flag = booleans(pc.is_in(told, value_set=texts(["1", "true", "yes"])))
+        plain = booleans(pc.is_in(told, value_set=texts(["0", "false", "no"])))
+        sound &= table.sound(flag | plain, "flag", "1 (preliminary) or 0", findings)
+        flag = flag[sound]
+    return Graded(
+        query=keep(table.columns["query"], sound),
+        line=table.number[sound],
+        flag=flag,
+        lengths=None,
+        item=keep(table.columns["item"], sound),
+        grade=grade[sound],
+    )
+
+
+def _ranked(header: _Header, block: Block, findings: Findings) -> Ranked:
+    by = header.by
+    fast = header.regular(block)
+    if fast is not None:
+        return fast
+    table = header.table(block, findings)
+    value, sound = table.numbers(by, findings)
+    if by == "rank":
+        whole = np.isnan(value) | ((value == np.floor(value)) & (value >= 0))
+        sound &= table.sound(whole, "rank", "a whole number from 1", findings)
+    sound &= table.named(findings)
+    return Ranked(
+        query=keep(table.columns["query"], sound),
+        line=table.number[sound],
+        lengths=None,
+        item=keep(table.columns["item"], sound),
+        run_score=value[sound] if by == "score" else None,
+        rank=value[sound].astype(np.int64) if by == "rank" else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """What the first line says of those below it."""
+
+    line: int
+    """Its number."""
+    delimiter: str
+    count: int
+    """Of the columns."""
+    places: Mapping[str, int]
+    """Of the columns that are read."""
+    by: str
+    """Which of them holds the numbers."""
+
+    @classmethod
+    def of(cls, head: Block, wanted: tuple[str, ...], *by: str) -> _Header:
+        """The header of a file that begins with `head`; one of the columns `by` must be there, the first is taken."""
+        lines = Lines.of(head, trim="\r\n")
+        text, line = lines.text[0].as_py(), int(lines.number[0])
+        delimiter = _delimiter(text)
+        if delimiter is None:
+            raise Unreadable(
+                f"found {quoted(text)}; expected a header that names a column query and a column item", line
+            )
+        names = _names(text, delimiter)
+        places = {name: place for name in wanted if (place := _place(names, name)) is not None}
+        found = next((name for name in by if name in places), None)
+        if found is None:
+            expected = ", ".join(name for each in by for name in COLUMNS[each])
+            raise Unreadable(f"the header names no column for the {' or '.join(by)}; expected one of {expected}", line)
+        return cls(line, delimiter, len(names), places, found)
+
+    def regular(self, block: Block) -> Ranked | None:
+        """A block's rows the fast way; None where it cannot be gone."""
+        skip = max(0, self.line - block.first_line + 1)
+        if self.by != "score" or block.holds(b'"') or skip > 1:
+            return None
+        places = {name: self.places[name] for name in ("query", "item", "score")}
+        read = regular.columns(block, self.delimiter, self.count, places, "score", skip=skip)
+        if read is None or not all(text_lengths(ids).all() for ids in (read[0]["query"], read[0]["item"])):
+            return None
+        line = block.first_line + skip + np.arange(read[1].size)
+        return Ranked(read[0]["query"], line, None, read[0]["item"], read[1])
+
+    def table(self, block: Block, findings: Findings) -> _Table:
+        """The rows under the header; those of another length are reported and left out."""
+        lines = Lines.of(block, trim="\r\n")
+        lines = lines.where(lines.number > self.line)
+        split = _quoted(lines, self.delimiter, findings) if block.holds(b'"') else _split(lines, self.delimiter)
+        lengths = list_lengths(split)
+        whole = lengths == self.count
+        starts = (np.cumsum(lengths) - lengths)[whole]
+        words = pc.list_flatten(split)
+        closed = booleans(split.is_valid())
+        expected = f"{self.count} columns, as in the header"
+        number = lines.where(closed).sound(~whole[closed], findings, expected).number
+        return _Table(number, {name: take(words, starts + place) for name, place in self.places.items()})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,32 +205,8 @@ def _place(names: list[str], wanted: str) -> int | None:
     return next((names.index(name) for name in COLUMNS[wanted] if name in names), None)
 
 
-def _tables(blocks: Iterator[Block], wanted: tuple[str, ...], findings: Findings) -> Iterator[_Table]:
-    """The rows under the header, a table for each block; rows of another length are reported and left out."""
-    delimiter, names = None, []
-    for block in blocks:
-        lines = Lines.of(block, trim="\r\n")
-        if delimiter is None and len(lines):
-            header = lines.text[0].as_py()
-            delimiter = _delimiter(header)
-            if delimiter is None:
-                raise Unreadable(
-                    f"found {quoted(header)}; expected a header that names a column query and a column item", 1
-                )
-            names = _names(header, delimiter)
-            lines = Lines(lines.text[1:], lines.number[1:])
-        if delimiter is None or not len(lines):
-            continue
-        split = _quoted(lines, delimiter, findings) if block.holds(b'"') else pc.split_pattern(lines.text, delimiter)
-        lengths = list_lengths(split)
-        whole = lengths == len(names)
-        starts = (np.cumsum(lengths) - lengths)[whole]
-        words = pc.list_flatten(split)
-        unclosed = booleans(split.is_null())
-        expected = f"{len(names)} columns, as in the header"
-        number = lines.where(~unclosed).sound(~whole[~unclosed], findings, expected).number
-        places = {name: place for name in wanted if (place := _place(names, name)) is not None}
-        yield _Table(number, {name: take(words, starts + place) for name, place in places.items()})
+def _split(lines: Lines, delimiter: str) -> pa.ListArray:
+    return pc.split_pattern(lines.text, delimiter)
 
 
 def _quoted(lines: Lines, delimiter: str, findings: Findings) -> pa.ListArray:

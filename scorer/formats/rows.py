@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -52,6 +52,22 @@ class Ranked:
     def row_of_item(self) -> Ints:
         return rows_of(self.lengths, len(self.query))
 
+    def part(self, start: int, stop: int) -> Ranked:
+        """Its rows from `start` up to, but without, `stop`."""
+        if self.lengths is None:
+            items = slice(start, stop)
+        else:
+            ends = np.concatenate([[0], np.cumsum(self.lengths)])
+            items = slice(int(ends[start]), int(ends[stop]))
+        return Ranked(
+            query=self.query[start:stop],
+            line=self.line[start:stop],
+            lengths=None if self.lengths is None else self.lengths[start:stop],
+            item=self.item[items],
+            run_score=None if self.run_score is None else self.run_score[items],
+            rank=None if self.rank is None else self.rank[items],
+        )
+
 
 def rows_of(lengths: Ints | None, rows: int) -> Ints:
     """[item]: the row that it stands in."""
@@ -76,10 +92,13 @@ class Format(Protocol):
         """Are these, the first lines of a file that are not blank, in this format?"""
         ...
 
-    def graded(self, blocks: Iterator[Block], findings: Findings) -> Iterator[Graded]:
-        """A solution's batches; what is wrong with a line becomes a finding, and the line is left out."""
+    def graded(self, head: Block) -> Callable[[Block, Findings], Graded]:
+        """How to read a solution that begins with the block `head`.
+
+        What is wrong with a line becomes a finding, and the line is left out. Raises Unreadable.
+        """
         ...
 
-    def ranked(self, blocks: Iterator[Block], findings: Findings) -> Iterator[Ranked]:
-        """A submission's batches, likewise."""
+    def ranked(self, head: Block) -> Callable[[Block, Findings], Ranked]:
+        """How to read a submission, likewise."""
         ...

@@ -6,12 +6,12 @@ import gzip
 import io
 import os
 import re
-import stat
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +21,13 @@ from scorer.errors import Findings, quoted
 from scorer.formats.arrow import booleans, keep, strings, take, text_lengths
 from scorer.hits import Bools, Ints
 
-BLOCK = 1 << 24
-"""Bytes read at a time; also the longest line that is taken for one."""
+BLOCK = 1 << 23
+"""Bytes read at a time."""
 
+LONGEST_LINE = 1 << 24
+"""Bytes; what is longer is no ranked list."""
+
+LINE_END = ord("\n")
 GZIP = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -53,7 +57,7 @@ class Block:
     @property
     def lines(self) -> pa.StringArray:
         """Its lines, line ends included, without a copy."""
-        ends = np.flatnonzero(np.frombuffer(self.content, dtype=np.uint8) == 10) + 1
+        ends = np.flatnonzero(np.frombuffer(self.content, dtype=np.uint8) == LINE_END) + 1
         if not ends.size or ends[-1] != len(self.content):
             ends = np.append(ends, len(self.content))
         return strings(np.concatenate([[0], ends]), self.content)
@@ -112,31 +116,41 @@ def trimmed(texts: pa.StringArray, block: Block) -> pa.StringArray:
     return pc.ascii_trim_whitespace(texts) if block.holds(b" ", b"\t") else texts
 
 
-def open_bytes(path: str | os.PathLike[str]) -> BinaryIO:
+@contextmanager
+def open_bytes(path: str | os.PathLike[str], digest: Digest | None = None) -> Iterator[BinaryIO]:
     """The file's content, decompressed where its first bytes say that it is compressed.
 
-    Raises Unreadable with the reason in words.
+    All bytes of the file go into `digest`, if there is one, also those that nobody reads. Raises Unreadable with the
+    reason in words.
     """
     try:
-        raw = Path(path).open("rb")  # noqa: SIM115 (it is handed on, and closed there)
+        file: io.RawIOBase = cast(io.RawIOBase, io.FileIO(path))
+        read = file if digest is None else _Digested(file, digest)
+        raw: io.BufferedReader[Any] = io.BufferedReader(read, buffer_size=1 << 20)
     except (OSError, ValueError) as error:
         raise Unreadable(_reason(error)) from error
-    try:
-        compressed = raw.peek(2)[:2] == GZIP
-    except OSError as error:
-        raw.close()
-        raise Unreadable(_reason(error)) from error
-    if compressed:
-        return io.BufferedReader(_Gunzip(raw), buffer_size=1 << 20)
-    return raw
+    with raw:
+        try:
+            compressed = raw.peek(2)[:2] == GZIP
+        except OSError as error:
+            raise Unreadable(_reason(error)) from error
+        try:
+            yield io.BufferedReader(_Gunzip(raw), buffer_size=1 << 20) if compressed else raw
+        finally:
+            if digest is not None:
+                with suppress(OSError):
+                    while raw.read(BLOCK):
+                        pass
 
 
-def regular(path: str | os.PathLike[str]) -> bool:
-    """Is it an ordinary file? A pipe or a device could keep a batch waiting for ever."""
-    try:
-        return stat.S_ISREG(Path(path).stat().st_mode)
-    except (OSError, ValueError):
-        return True
+def is_regular(path: str | os.PathLike[str]) -> bool:
+    """Is it an ordinary file, which can be read twice?"""
+    return Path(path).is_file()
+
+
+def is_large(path: str | os.PathLike[str]) -> bool:
+    """Has it more than one block, compressed or not?"""
+    return Path(path).is_file() and Path(path).stat().st_size > BLOCK // 4
 
 
 def blocks(stream: BinaryIO) -> Iterator[Block]:
@@ -162,9 +176,9 @@ def blocks(stream: BinaryIO) -> Iterator[Block]:
         if content:
             _check(content, line)
             yield Block(content, line)
-            line += content.count(b"\n")
-        if len(rest) > BLOCK:
-            raise Unreadable(f"the line is longer than {BLOCK >> 20} MiB; is this a file of ranked lists?", line)
+            line += int(np.count_nonzero(np.frombuffer(content, dtype=np.uint8) == LINE_END))
+        if len(rest) > LONGEST_LINE:
+            raise Unreadable(f"the line is longer than {LONGEST_LINE >> 20} MiB; is this a file of ranked lists?", line)
         if not chunk:
             return
 
@@ -175,7 +189,7 @@ def _check(content: bytes, first_line: int) -> None:
     if nul >= 0:
         line = first_line + content.count(b"\n", 0, nul)
         raise Unreadable("a NUL byte; the file is binary, or text in UTF-16: save it as plain text in UTF-8", line)
-    bare = BARE_RETURN.search(content)
+    bare = BARE_RETURN.search(content) if b"\r" in content else None
     if bare:
         line = first_line + content.count(b"\n", 0, bare.start())
         raise Unreadable("a carriage return within a line; expected lines to end with LF or CR LF", line)
@@ -208,10 +222,36 @@ def _reason(error: BaseException) -> str:
             return str(error)
 
 
+class Digest(Protocol):
+    """What `hashlib` makes."""
+
+    def update(self, data: bytes | memoryview, /) -> None: ...
+
+
+class _Digested(io.RawIOBase):
+    """A file whose bytes are digested as they are read, so that the digest is of what was read."""
+
+    def __init__(self, raw: io.RawIOBase, digest: Digest) -> None:
+        self._raw = raw
+        self._digest = digest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        count = self._raw.readinto(buffer) or 0
+        self._digest.update(memoryview(buffer)[:count])
+        return count
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
 class _Gunzip(io.RawIOBase):
     """Decompression that stops at a file made to burst the reader."""
 
-    def __init__(self, raw: io.BufferedReader) -> None:
+    def __init__(self, raw: BinaryIO) -> None:
         self._raw = raw
         self._inner = gzip.GzipFile(fileobj=raw, mode="rb")
         self._given = 0
@@ -222,11 +262,6 @@ class _Gunzip(io.RawIOBase):
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         count = self._inner.readinto(buffer)
         self._given += count
-        if self._given > 4 * BLOCK and self._given > EXPANSION * self._raw.tell():
+        if self._given > 8 * BLOCK and self._given > EXPANSION * self._raw.tell():
             raise OSError(0, f"the compressed file grows to more than {EXPANSION} times its size; refused")
         return count
-
-    def close(self) -> None:
-        self._inner.close()
-        self._raw.close()
-        super().close()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from scorer.errors import Findings, quoted
+from scorer.formats import regular
 from scorer.formats.arrow import keep, list_lengths, numbers, take
 from scorer.formats.rows import Graded, Ranked
 from scorer.formats.text import Block, Lines
@@ -47,43 +49,63 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def graded(blocks: Iterator[Block], findings: Findings) -> Iterator[Graded]:
+def graded(_head: Block) -> Callable[[Block, Findings], Graded]:
     """The rows of a file of relevance judgements (qrels); the iteration is not read."""
-    for block in blocks:
-        lines = Lines.of(block, comments=True)
-        lengths, words = _columns(lines)
-        wrong = lengths != QRELS_COLUMNS
-        lines = lines.sound(wrong, findings, f'four columns, "{SOLUTION}"')
-        query, item, text = _picked(words, lengths, ~wrong, (0, 2, 3))
-        grade = numbers(text)
-        kept = _sound(lines, text, grade, findings, "grade")
-        yield Graded(
-            query=keep(query, kept),
-            line=lines.number[kept],
-            flag=None,
-            lengths=None,
-            item=keep(item, kept),
-            grade=grade[kept],
-        )
+    return _graded
 
 
-def ranked(blocks: Iterator[Block], findings: Findings) -> Iterator[Ranked]:
+def ranked(_head: Block) -> Callable[[Block, Findings], Ranked]:
     """The rows of a run; the rank and what follows the score are not read."""
-    for block in blocks:
-        lines = Lines.of(block, comments=True)
-        lengths, words = _columns(lines)
-        wrong = lengths < RUN_COLUMNS
-        lines = lines.sound(wrong, findings, f'six columns, "{SUBMISSION}"')
-        query, item, text = _picked(words, lengths, ~wrong, (0, 2, 4))
-        score = numbers(text)
-        kept = _sound(lines, text, score, findings, "score")
-        yield Ranked(
-            query=keep(query, kept),
-            line=lines.number[kept],
-            lengths=None,
-            item=keep(item, kept),
-            run_score=score[kept],
-        )
+    return _ranked
+
+
+def _graded(block: Block, findings: Findings) -> Graded:
+    rows = _rows(block, findings, QRELS_COLUMNS, (0, 2, 3), "grade", f'four columns, "{SOLUTION}"', tail=False)
+    return Graded(rows.query, rows.line, None, None, rows.item, rows.value)
+
+
+def _ranked(block: Block, findings: Findings) -> Ranked:
+    rows = _rows(block, findings, RUN_COLUMNS, (0, 2, 4), "score", f'six columns, "{SUBMISSION}"', tail=True)
+    return Ranked(rows.query, rows.line, None, rows.item, rows.value)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """What qrels and runs have in common."""
+
+    query: pa.StringArray
+    line: Ints
+    item: pa.StringArray
+    value: Floats
+
+
+def _rows(
+    block: Block, findings: Findings, count: int, places: tuple[int, int, int], value: str, expected: str, *, tail: bool
+) -> _Rows:
+    """The rows of `count` columns, of which those at `places` are read; with `tail`, more columns are passed over."""
+    fast = _regular(block, count, dict(zip(("query", "item", "value"), places, strict=True)))
+    if fast is not None:
+        return fast
+    lines = Lines.of(block, comments=True)
+    lengths, words = _columns(lines)
+    wrong = lengths < count if tail else lengths != count
+    lines = lines.sound(wrong, findings, expected)
+    query, item, text = _picked(words, lengths, ~wrong, places)
+    number = numbers(text)
+    kept = _sound(lines, text, number, findings, value)
+    return _Rows(keep(query, kept), lines.number[kept], keep(item, kept), number[kept])
+
+
+def _regular(block: Block, count: int, places: dict[str, int]) -> _Rows | None:
+    """The rows of a block whose columns one character divides, without comments."""
+    tabs, spaces = block.holds(b"\t"), block.holds(b" ")
+    if tabs == spaces or block.holds(b"\v", b"\f") or (block.holds(b"#") and b"\n#" in b"\n" + block.content):
+        return None
+    read = regular.columns(block, "\t" if tabs else " ", count, places, "value")
+    if read is None:
+        return None
+    texts, value = read
+    return _Rows(texts["query"], block.first_line + np.arange(value.size), texts["item"], value)
 
 
 def _columns(lines: Lines) -> tuple[Ints, pa.StringArray]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -31,14 +31,14 @@ def _starts_with_query(line: str) -> bool:
     return bool(colon and query.strip()) and not any(mark in query for mark in ",;\t|") and len(query.split()) == 1
 
 
-def graded(blocks: Iterator[Block], findings: Findings) -> Iterator[Graded]:
+def graded(_head: Block) -> Callable[[Block, Findings], Graded]:
     """A solution's lines, with their flags; a query with nothing after its second colon has no right item."""
-    return (_graded(block, findings) for block in blocks)
+    return _graded
 
 
-def ranked(blocks: Iterator[Block], findings: Findings) -> Iterator[Ranked]:
+def ranked(_head: Block) -> Callable[[Block, Findings], Ranked]:
     """A submission's lines; items stand in the order of their places."""
-    return (_ranked(block, findings) for block in blocks)
+    return _ranked
 
 
 def _graded(block: Block, findings: Findings) -> Graded:

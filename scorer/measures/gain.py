@@ -98,8 +98,12 @@ def discounts(rank: Ints, discount: Discount = "log2") -> Floats:
 
 def best_grades(judged: Judged) -> Floats:
     """The highest grade of each query, 0 where none is positive."""
-    best = judged.ideal.where(judged.ideal.rank == 1).relevant()
-    return judged.total(best, best.grade)
+
+    def computed() -> Floats:
+        best = judged.ideal.where(judged.ideal.rank == 1).relevant()
+        return judged.total(best, best.grade)
+
+    return judged.ideal.once(("best grades", judged.queries), computed)
 
 
 def share_of_best(judged: Judged, gain: Gain) -> Gains:
@@ -109,7 +113,7 @@ def share_of_best(judged: Judged, gain: Gain) -> Gains:
     2^(g - b) (1 - 2^-g) / (1 - 2^-b).
     """
     best = best_grades(judged)
-    best[best == 0] = 1  # any divisor does: all gains of these queries are 0
+    best = np.where(best == 0, 1, best)  # any divisor does: all gains of these queries are 0
 
     def linear(hits: Hits) -> Floats:
         return np.maximum(hits.grade, 0) / best[hits.query]

@@ -1,0 +1,109 @@
+"""What a solution grades and what a submission found, in few bytes: enough to compute every measure anew.
+
+A hit is its rank and its place among its query's graded items, best first; a list is its length. The scores of any
+measure follow from these and from the grades, to the last bit, so that scores themselves need not be kept.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scorer.hits import Floats, Hits, Ints, Judged
+
+_HEAD = struct.Struct("<I")
+_Numbers = NDArray[Any]
+
+
+class DamagedError(Exception):
+    """Packed bytes that do not unpack."""
+
+
+def pack_ideal(ideal: Hits, queries: int) -> bytes:
+    """A solution's graded items, for `unpack_ideal`."""
+    return _packed(queries, [_counts(ideal, queries), ideal.grade, ideal.tie_rank])
+
+
+def unpack_ideal(packed: bytes) -> Hits:
+    """The graded items. Raises DamagedError."""
+    queries, (counts, grade, tie_rank) = _unpacked(packed, 3)
+    return Hits(np.repeat(np.arange(queries), counts), _within(counts), grade.astype(np.float64), tie_rank)
+
+
+def pack_hits(judged: Judged) -> bytes:
+    """What a submission found, for `unpack_hits`."""
+    counts = _counts(judged.found, judged.queries)
+    return _packed(judged.queries, [counts, judged.retrieved, judged.found.rank, _places(judged)])
+
+
+def unpack_hits(packed: bytes, ideal: Hits) -> Judged:
+    """The submission as a measure sees it. Raises DamagedError."""
+    queries, (counts, retrieved, rank, place) = _unpacked(packed, 4)
+    query = np.repeat(np.arange(queries), counts)
+    first = np.searchsorted(ideal.query, np.arange(queries))
+    entry = first[query] + place
+    if entry.size and entry.max() >= len(ideal):
+        raise DamagedError("a hit beyond the graded items")
+    return Judged(Hits(query, rank, ideal.grade[entry], ideal.tie_rank[entry]), ideal, retrieved)
+
+
+def _places(judged: Judged) -> Ints:
+    """For each hit the place, from 0, of the first of its query's graded items that has its grade.
+
+    Which of several it is makes no difference: what a measure sees of an item is its grade, and what follows from it.
+    """
+    found, ideal = judged.found, judged.ideal
+    grades, keys, place = ideal.once("places", lambda: _places_of_grades(ideal))
+    key = found.query * grades.size + (grades.size - 1 - np.searchsorted(grades, found.grade))
+    return place[np.searchsorted(keys, key)]
+
+
+def _places_of_grades(ideal: Hits) -> tuple[Floats, Ints, Ints]:
+    """All grades, ascending; a number for each grade of each query, ascending; and where in the query it begins."""
+    grades, code = np.unique(ideal.grade, return_inverse=True)
+    # Grades fall within a query, so the numbers count down from the highest grade to ascend with the places.
+    keys, first = np.unique(ideal.query * grades.size + (grades.size - 1 - code), return_index=True)
+    return grades, keys, ideal.rank[first] - 1
+
+
+def _counts(hits: Hits, queries: int) -> Ints:
+    return np.bincount(hits.query, minlength=queries)
+
+
+def _within(counts: Ints) -> Ints:
+    """1, 2, ... anew for each of the counts."""
+    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + 1
+
+
+def _packed(size: int, columns: Sequence[_Numbers]) -> bytes:
+    """The columns, each in the smallest type that holds it, bytes of equal weight side by side, compressed."""
+    body = b""
+    for column in columns:
+        small = column if column.dtype == np.float64 else column.astype(np.min_scalar_type(int(column.max(initial=0))))
+        code = small.dtype.str.encode()
+        body += (
+            struct.pack("<3sI", code, small.size) + small.view(np.uint8).reshape(small.size, small.itemsize).T.tobytes()
+        )
+    return _HEAD.pack(size) + zlib.compress(body)
+
+
+def _unpacked(packed: bytes, count: int) -> tuple[int, list[_Numbers]]:
+    try:
+        (size,) = _HEAD.unpack_from(packed)
+        body, columns = zlib.decompress(packed[_HEAD.size :]), []
+        for _ in range(count):
+            code, length = struct.unpack_from("<3sI", body)
+            kind = np.dtype(code.decode())
+            end = 7 + length * kind.itemsize
+            planes = np.frombuffer(body[7:end], dtype=np.uint8).reshape(kind.itemsize, -1)
+            column = np.ascontiguousarray(planes.T).reshape(-1).view(kind)
+            columns.append(column if kind.kind == "f" else column.astype(np.int64))
+            body = body[end:]
+    except (ValueError, TypeError, struct.error, zlib.error) as error:
+        raise DamagedError(str(error)) from error
+    return size, columns

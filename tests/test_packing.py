@@ -1,0 +1,52 @@
+"""Packing: every measure of the registry comes out of the packed bytes as it came out of the submission."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scorer.measures import Measure
+from scorer.packing import DamagedError, pack_hits, pack_ideal, unpack_hits, unpack_ideal
+from tests import strategies
+
+
+@settings(max_examples=200, deadline=None)
+@given(strategies.solutions(), strategies.submissions(), strategies.measures(), st.booleans())
+def test_measures_come_out_to_the_last_bit(
+    solution: strategies.Solution, submission: strategies.Submission, measure: Measure, all_right: bool
+) -> None:
+    """Ties, grades of 0 and below, queries without items, lists that are short, empty or missing."""
+    judged = strategies.judged(solution, submission, all_right=all_right)
+    ideal = unpack_ideal(pack_ideal(judged.ideal, judged.queries))
+
+    again = unpack_hits(pack_hits(judged), ideal)
+
+    assert again.queries == judged.queries
+    for before, after in ((judged.ideal, ideal), (judged.found, again.found)):
+        for name in ("query", "rank", "grade", "tie_rank"):
+            np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
+    assert measure(again).tobytes() == measure(judged).tobytes()
+
+
+def test_it_is_small() -> None:
+    """A submission of the size of VL.NET's takes some ten bytes a query, however many measures."""
+    random = np.random.default_rng(1)
+    solution = {
+        f"q{n}": {f"i{m}": float(random.geometric(0.4)) for m in range(random.geometric(0.12))} for n in range(500)
+    }
+    submission = {query: [f"i{m}" for m in random.permutation(60)[:30]] for query in solution}
+    judged = strategies.judged(solution, submission)
+
+    assert len(judged.found) > 500
+    assert len(pack_hits(judged)) < 10 * 500
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"1234", b"1234no zlib", pack_ideal(strategies.judged({"q": {"a": 1}}, {}).ideal, 1)[:-3]]
+)
+def test_damaged_bytes_are_told_apart(damage: bytes) -> None:
+    """They are a fault of the database, not of the program."""
+    with pytest.raises(DamagedError):
+        unpack_ideal(damage)
