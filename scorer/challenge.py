@@ -59,6 +59,7 @@ def _one_measure_name(name: str, known: ValidationInfo) -> str:
     return name
 
 
+FormatName = Literal["vlnet", "trec", "delimited"]
 Stated = Annotated[str, AfterValidator(_stated)]
 PathText = Annotated[str, AfterValidator(_path_text)]
 MeasureName = Annotated[str, AfterValidator(_measure_name)]
@@ -100,8 +101,8 @@ class Track(_Table):
     stage: Literal["final", "preliminary"] = Field("final", description='"final" or "preliminary"')
     final: Literal["all", "rest"] = Field("all", description='"all" or "rest"')
     baselines: tuple[Stated, ...] = Field((), strict=False, description="names of teams, each once")
-    solution_format: Stated | None = Field(None, description="the name of a format")
-    submission_format: Stated | None = Field(None, description="the name of a format")
+    solution_format: FormatName | None = Field(None, description='"vlnet", "trec" or "delimited"')
+    submission_format: FormatName | None = Field(None, description='"vlnet", "trec" or "delimited"')
 
     @field_validator("name")
     @classmethod

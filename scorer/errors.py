@@ -45,6 +45,11 @@ class StoreError(ScorerError):
     """The database cannot be opened, is of another version, or is in use."""
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """``1 list``, ``2 lists``; `many` where it is not the singular with an s."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
 def printable(text: str) -> str:
     """Foreign text with every character that does not print (controls, bidi marks, lone surrogates) escaped."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
@@ -70,25 +75,24 @@ class Problem:
 
 @dataclass(slots=True)
 class Findings:
-    """Problems as they are found: the first `SHOWN` in words, all of them counted."""
+    """Problems as they are found: the first `SHOWN` of the file in words, all of them counted."""
 
     shown: list[Problem] = field(default_factory=list)
+    """By line; those of the file as a whole come first."""
     count: int = 0
 
     def add(self, line: int, text: str) -> None:
-        self.count += 1
-        if len(self.shown) < SHOWN:
-            self.shown.append(Problem(line, text))
+        """Add one finding."""
+        self.extend(Findings([Problem(line, text)], 1))
 
     def add_each(self, lines: Sequence[int] | NDArray[np.int64], text: Callable[[int], str]) -> None:
-        """Add one finding for each of `lines`; ``text(i)`` words the i-th, and is asked only for those shown."""
-        for place, line in enumerate(lines[: SHOWN - len(self.shown)]):
-            self.shown.append(Problem(int(line), text(place)))
-        self.count += len(lines)
+        """Add one finding for each of `lines`, which ascend; ``text(i)`` words the i-th, and is asked for few."""
+        first = [Problem(int(line), text(place)) for place, line in enumerate(lines[:SHOWN])]
+        self.extend(Findings(first, len(lines)))
 
     def extend(self, others: Findings) -> None:
-        """Add what was found elsewhere, after what is here."""
-        self.shown += others.shown[: SHOWN - len(self.shown)]
+        """Add what was found elsewhere."""
+        self.shown = sorted([*self.shown, *others.shown], key=lambda problem: problem.line)[:SHOWN]
         self.count += others.count
 
     def __bool__(self) -> bool:

@@ -74,10 +74,11 @@ def judge(
     for part in ordered(pool, judged_part, parts, AHEAD):
         seen.add(part)
     problems.extend(seen.problems)
+    if not seen.lengths or not sum(map(len, seen.lengths)):
+        _no_lists(problems)
     _check_queries(solution, seen.answered, missing, problems, notes)
     _check_lengths(np.concatenate([np.zeros(0, dtype=np.int64), *seen.lengths]), list_length, notes)
-    notes.extend(seen.of_queries)
-    notes.extend(seen.of_items)
+    notes.extend(seen.notes)
     limit = np.iinfo(np.int64).max if list_length is None else list_length
     retrieved = np.minimum(seen.length, limit)
     judged = Judged(found=seen.hits(solution), ideal=solution.ideal, retrieved=retrieved)
@@ -139,10 +140,7 @@ class _Part:
     found: Found
     repeated: int
     problems: Findings
-    of_queries: Findings
-    """Notes on unknown ones."""
-    of_items: Findings
-    """Notes on repeated ones."""
+    notes: Findings
 
 
 @dataclass(slots=True, eq=False)
@@ -159,8 +157,7 @@ class _Seen:
     found: list[Found] = field(default_factory=list)
     repeated: int = 0
     problems: Findings = field(default_factory=Findings)
-    of_queries: Findings = field(default_factory=Findings)
-    of_items: Findings = field(default_factory=Findings)
+    notes: Findings = field(default_factory=Findings)
 
     def add(self, part: _Part) -> None:
         """Raises ScatteredError where a query has been seen before."""
@@ -175,8 +172,7 @@ class _Seen:
         self.found.append(part.found)
         self.repeated += part.repeated
         self.problems.extend(part.problems)
-        self.of_queries.extend(part.of_queries)
-        self.of_items.extend(part.of_items)
+        self.notes.extend(part.notes)
 
     def hits(self, solution: Solution) -> Hits:
         """The judged items that were found, sorted by the solution's order of queries, then rank."""
@@ -193,19 +189,24 @@ def _judge_part(
     solution: Solution, batches: Sequence[Ranked], *, query_once: bool, list_length: int | None, ties: Ties
 ) -> _Part:
     lists = Lists.of(batches)
-    problems, of_queries, of_items = Findings(), Findings(), Findings()
+    problems, notes = Findings(), Findings()
     if query_once:
         report_repeated(lists.query_of_row, lists.queries, lists.line, problems)
     lists.repeated_ranks(problems)
     number = solution.query_codes(lists.queries)
     unknown = np.flatnonzero(number == NOWHERE)
     names = take(lists.queries, unknown).to_pylist()
-    of_queries.add_each(
+    notes.add_each(
         lists.line[lists.first_rows()[unknown]],
         lambda at: f"query {quoted(names[at])} is not asked for; its list is ignored",
     )
-    found, repeated = lists.found(solution, number, list_length, ties, of_items)
-    return _Part(number, names, lists.length, found, repeated, problems, of_queries, of_items)
+    found, repeated = lists.found(solution, number, list_length, ties, notes)
+    return _Part(number, names, lists.length, found, repeated, problems, notes)
+
+
+def _no_lists(problems: Findings) -> None:
+    if not problems:
+        problems.add(0, "the file has no rows")
 
 
 def _check_queries(solution: Solution, answered: Bools, missing: Missing, problems: Findings, notes: Findings) -> None:
@@ -222,14 +223,14 @@ def _check_queries(solution: Solution, answered: Bools, missing: Missing, proble
         if missing == "reject":
             problems.add(0, f"{found}; expected a list for every query")
         else:
-            notes.add(0, f"{found}; each scores 0")
+            notes.add(0, f"{found}; each scores 0, unless nothing is relevant to it")
 
 
 def _check_lengths(length: Ints, list_length: int | None, notes: Findings) -> None:
     """Report empty lists, and those of another length than was asked for."""
     empty = int((length == 0).sum())
     if empty:
-        notes.add(0, f"{_lists(empty)} empty; each scores 0")
+        notes.add(0, f"{_lists(empty)} empty; each scores 0, unless nothing is relevant to its query")
     if list_length is None:
         return
     shorter = int(((length < list_length) & (length > 0)).sum())

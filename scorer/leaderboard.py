@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from scorer.challenge import RESERVED, Track
-from scorer.errors import Problem, printable
+from scorer.errors import Problem, counted, printable
 from scorer.scoring import Counts, Split
 from scorer.store import Kept, Mean, Result, Store
 
@@ -75,8 +75,13 @@ class Row:
     """All, latest first."""
 
     @property
+    def sent(self) -> tuple[Entry, ...]:
+        """Those that were not withdrawn; at least one."""
+        return tuple(entry for entry in self.entries if entry.status != "withdrawn")
+
+    @property
     def last_received(self) -> datetime:
-        return self.entries[0].received
+        return self.sent[0].received
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +122,7 @@ def board(store: Store, track: Track) -> Board:
     rows = [
         _row(name, entries, track, baseline=name in baselines, by_preliminary=preliminary_queries > 0)
         for name, entries in by_team.items()
+        if any(entry.status != "withdrawn" for entry in entries)
     ]
     return Board(
         track=track,
@@ -127,12 +133,6 @@ def board(store: Store, track: Track) -> Board:
         preliminary_queries=preliminary_queries,
         solution_digest=basis.solution if basis else "",
     )
-
-
-def teams(boards: Iterable[Board]) -> tuple[Team, ...]:
-    """Every team of the boards once, by name."""
-    found = {row.team for each in boards for row in each.rows}
-    return tuple(sorted(found, key=lambda team: team.name))
 
 
 # Entries and rows
@@ -276,12 +276,12 @@ def rules(board: Board) -> tuple[str, ...]:
         if track.missing == "zero"
         else "A file that leaves out a query is rejected.",
         "A query that the solution lacks is ignored.",
-        f"What a list holds beyond its first {_counted(track.list_length, 'item')} does not count.",
+        f"What a list holds beyond its first {counted(track.list_length, 'item')} does not count.",
         "An item that stands twice in a list counts once, at its first place; its second place is lost.",
         "Items of equal run score are ordered by item id, descending."
         if track.ties == "trec"
         else "Items of equal run score stay in the order of the file.",
-        f"Scores are rounded to {_counted(track.decimals, 'decimal')}, and then compared.",
+        f"Scores are rounded to {counted(track.decimals, 'decimal')}, and then compared.",
         "Equal scores share a rank, and as many ranks after it are left out: 1, 1, 3."
         if track.equal_ranks == "shared"
         else "Of equal scores, the one received earlier stands higher.",
@@ -302,7 +302,7 @@ def _queries(board: Board) -> list[str]:
     queries, scored, preliminary = board.queries, board.scored_queries, board.preliminary_queries
     if not scored:
         return ["Nothing has been scored yet."]
-    sentences = [f"Scores are means over the solution's {_counted(queries, 'query', 'queries')}."]
+    sentences = [f"Scores are means over the solution's {counted(queries, 'query', 'queries')}."]
     if scored < queries:
         sentences = [
             "Scores are means over the queries for which they are defined: "
@@ -321,10 +321,6 @@ def _counts(board: Board) -> str:
         return "The last of a team's scored entries counts."
     score = "preliminary score" if board.preliminary_queries else "score"
     return f"The best of a team's entries counts, judged by its {score}; of equally good ones, the earliest."
-
-
-def _counted(count: int, one: str, many: str = "") -> str:
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 # Exports
@@ -352,7 +348,7 @@ def export_rows(board: Board) -> tuple[dict[str, Cell], ...]:
             "team": row.team.name,
             "baseline": row.baseline,
             **_named_scores(board, row.entry),
-            "entries": len(row.entries),
+            "entries": len(row.sent),
             "last entry": _iso(row.last_received),
         }
         for row in board.rows

@@ -119,7 +119,7 @@ class Lists:
             return
         first = np.zeros(self.order.size, dtype=bool)
         first[self.equals()] = True
-        again = self.order[~first]
+        again = np.sort(self.order[~first])
         score = self.run_score
         problems.add_each(
             self.line[self.row[again]],
@@ -224,8 +224,8 @@ class Lists:
         places = np.flatnonzero(start)
         times = np.diff(places, append=key.size)
         again = places[times > 1]
-        # In the order of the lists, each repeated item once, at the line where it stands again first.
-        again = again[np.argsort(by_key[again + 1])]
+        # Each repeated item once, at the line where it stands again first.
+        again = again[np.argsort(order[by_key[again + 1]])]
         times = times[np.searchsorted(places, again)]
 
         def text(at: int) -> str:

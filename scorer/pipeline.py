@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from scorer.challenge import Challenge, Track
-from scorer.errors import Findings, SolutionError
+from scorer.errors import ChallengeError, Findings, SolutionError, StoreError, counted, quoted
 from scorer.executors import Executor, Failed, File, Processes, Result, Serial
 from scorer.formats.text import is_regular
-from scorer.leaderboard import board
+from scorer.leaderboard import Board, board
 from scorer.scoring import Rules
 from scorer.solution import Solution, digest
 from scorer.store import Basis, Store, Submission
@@ -45,24 +45,12 @@ class Work:
     skipped: tuple[Skipped, ...]
 
 
-def rules_of(track: Track) -> Rules:
-    """What a track's settings say on scoring."""
-    return Rules(
-        measures=track.all_measures,
-        list_length=track.list_length,
-        missing=track.missing,
-        ties=track.ties,
-        solution_format=track.solution_format,
-        submission_format=track.submission_format,
-    )
-
-
 def plan(store: Store, track: Track) -> Work:
     """Look through a track's submissions for what is not scored yet, and keep what was sent in or withdrawn.
 
     Raises SolutionError, ChallengeError, StoreError.
     """
-    rules = rules_of(track)
+    rules = Rules.of(track)
     basis = Basis(_digest_of_solution(track), rules.digest)
     present: list[tuple[SentIn, Submission]] = []
     skipped: list[Skipped] = []
@@ -74,11 +62,21 @@ def plan(store: Store, track: Track) -> Work:
             present.append((sent, Submission(track.name, sent.team, sent.file, digest(sent.path), sent.received)))
         except OSError as error:
             skipped.append(Skipped(sent.file, f"cannot be read: {error.strerror}"))
+    if (
+        not present
+        and not track.submissions_path.exists()
+        and any(kept.present for kept in store.entries(track.name, None))
+    ):
+        raise ChallengeError(
+            f"{track.submissions_path}: no such folder, though submissions were there before; put it back, or make it "
+            "anew to withdraw them all"
+        )
     known = store.known_digests(basis)
     pending = tuple(each for each in present if each[1].digest not in known)
     solution = None
     if pending or store.basis(track.name) != basis:
         solution = Solution.read(track.solution_path, track.solution_format, digest=basis.solution)
+        _compare_queries(track, solution)
     store.keep_submissions(track.name, [submission for _, submission in present])
     return Work(track, rules, basis, solution, pending, len(present) - len(pending), tuple(skipped))
 
@@ -128,9 +126,35 @@ def rejected(store: Store, work: Work) -> list[str]:
 
 def render(challenge: Challenge, store: Store) -> Path:
     """Write the site from what is kept; give the path of its first page."""
-    boards = [board(store, track) for track in challenge.tracks]
-    write(pages(challenge, boards), challenge.site_path)
+    # One render at a time: two at once would write the same files.
+    with store.alone():
+        write(pages(challenge, boards(store, challenge.tracks)), challenge.site_path)
     return challenge.site_path / "index.html"
+
+
+def boards(store: Store, tracks: Sequence[Track]) -> list[Board]:
+    """The tracks' boards. Raises StoreError for one that was scored by other settings than its track's."""
+    for track in tracks:
+        basis = store.basis(track.name)
+        if basis is not None and basis.settings != Rules.of(track).digest:
+            raise StoreError(
+                f"{track.name}: its settings have changed since it was scored, and there are no scores by the new ones "
+                "yet; `scorer run` makes them"
+            )
+    return [board(store, track) for track in tracks]
+
+
+def _compare_queries(track: Track, solution: Solution) -> None:
+    """A participant who checks a file by the public list must not learn later that queries are missing in it."""
+    if track.queries_path is None:
+        return
+    public = set(Solution.read_queries(track.queries_path).queries.to_pylist())
+    lacking = [query for query in solution.queries.to_pylist() if query not in public]
+    if lacking:
+        raise ChallengeError(
+            f"{track.queries_path}: {counted(len(lacking), 'query', 'queries')} of the solution not in it, such as "
+            f"{quoted(lacking[0])}; participants check their files by it, so it must have them all"
+        )
 
 
 def _digest_of_solution(track: Track) -> str:

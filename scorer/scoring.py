@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args
 
 import numpy as np
 
@@ -20,13 +20,15 @@ from scorer.formats.text import is_large, is_regular
 from scorer.hits import Bools, Floats, Ints, Judged
 from scorer.judging import AHEAD, Counts, Missing, ScatteredError, judge
 from scorer.lists import Ties
-from scorer.measures import Measure, parse
+from scorer.measures import Measure, parse, parse_one
 from scorer.packing import pack_hits
 from scorer.solution import Solution, coded
 from scorer.threads import ordered
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from scorer.challenge import Track
 
 __all__ = [
     "SPLITS",
@@ -47,7 +49,9 @@ __all__ = [
 Split = Literal["all", "preliminary", "rest"]
 """Which of the solution's queries: every one, those flagged for the preliminary board, or the others."""
 
-SPLITS: tuple[Split, ...] = ("all", "preliminary", "rest")
+SPLITS: tuple[Split, ...] = get_args(Split)
+MISSING: tuple[Missing, ...] = get_args(Missing)
+TIES: tuple[Ties, ...] = get_args(Ties)
 
 GENERATION = 1
 """Counts up when the same file, solution and rules begin to give another result; stored results are then made anew."""
@@ -55,7 +59,7 @@ GENERATION = 1
 Source = Union[str, os.PathLike[str], Mapping[str, Any], "pd.DataFrame"]
 """A path, a DataFrame, or a dict by query."""
 
-Asked = str | Measure | Sequence[str | Measure] | Mapping[str, Measure]
+Asked = str | Measure | Sequence[str | Measure] | Mapping[str, str | Measure]
 """Measures by their names or as such, or by names of the asker's own."""
 
 
@@ -71,6 +75,18 @@ class Rules:
     solution_format: str | None = None
     submission_format: str | None = None
     """The names of formats; None: told from the file."""
+
+    @classmethod
+    def of(cls, track: Track) -> Rules:
+        """What a track's settings say on scoring."""
+        return cls(
+            measures=track.all_measures,
+            list_length=track.list_length,
+            missing=track.missing,
+            ties=track.ties,
+            solution_format=track.solution_format,
+            submission_format=track.submission_format,
+        )
 
     @property
     def digest(self) -> str:
@@ -194,7 +210,7 @@ def _score_file(
     problems, notes = Findings(), Findings()
     outcome, read = None, None if digest is None else hashlib.sha256()
     try:
-        with opened(path, rules.submission_format, "--submission-format", read) as (told, head, blocks):
+        with opened(path, rules.submission_format, "submission_format", read) as (told, head, blocks):
             batches = _read(told.ranked(head), blocks, problems, pool)
             outcome = _scored(solution, batches, rules, problems, notes, told.QUERY_ONCE, pool, at_once=at_once)
     except Unreadable as error:
@@ -226,7 +242,7 @@ def check(queries: Solution | None, path: str | os.PathLike[str], rules: Rules) 
     if queries is None:
         findings = Findings()
         try:
-            with opened(path, rules.submission_format, "--submission-format") as (told, head, blocks):
+            with opened(path, rules.submission_format, "submission_format") as (told, head, blocks):
                 batches = _read(told.ranked(head), blocks, findings, None)
                 ids = [query for batch in batches for query in coded([batch.query])[1].to_pylist()]
         except Unreadable as error:
@@ -310,8 +326,13 @@ class Evaluation(Mapping[str, float]):
 
     @property
     def undefined(self) -> int:
-        """Of those, how many have no score under any of the measures, for want of a relevant item."""
+        """Of those, how many have no score under any of the measures, mostly for want of a relevant item."""
         return int(np.isnan(self._scores[:, self._inside]).all(axis=0).sum())
+
+    def left_out(self) -> dict[str, int]:
+        """For each measure, how many of the queries its mean leaves out, because it is undefined for them."""
+        undefined = np.isnan(self._scores[:, self._inside]).sum(axis=1)
+        return {name: int(undefined[row]) for name, row in self._rows.items()}
 
     @property
     def per_query(self) -> pd.DataFrame | None:
@@ -348,7 +369,7 @@ def named(measures: Asked) -> dict[str, Measure]:
     Raises MeasureError for a name that is none.
     """
     if isinstance(measures, Mapping):
-        return dict(measures)
+        return {name: each if isinstance(each, Measure) else parse_one(each) for name, each in measures.items()}
     asked: dict[str, Measure] = {}
     for measure in [measures] if isinstance(measures, str | Measure) else measures:
         if isinstance(measure, Measure):
@@ -396,11 +417,16 @@ def evaluate(
 
     Raises
     ------
+    ValueError
+        `split`, `missing` or `ties` is none of the words allowed.
     MeasureError
         A name is no measure's.
     SolutionError, SubmissionError
         With all that is wrong in the one or the other.
     """
+    for setting, value, allowed in (("split", split, SPLITS), ("missing", missing, MISSING), ("ties", ties, TIES)):
+        if value not in allowed:
+            raise ValueError(f"{setting} is one of {', '.join(allowed)}; found {value!r}")
     names = named(measures)
     if not isinstance(solution, Solution):
         solution = _solution(solution, solution_format)

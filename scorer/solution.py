@@ -57,7 +57,7 @@ class Solution:
         findings = Findings()
         solution, read_bytes = None, None if digest is None else hashlib.sha256()
         try:
-            with opened(path, format_name, "--solution-format", read_bytes) as (told, head, content):
+            with opened(path, format_name, "solution_format", read_bytes) as (told, head, content):
                 read = told.graded(head)
                 batches = [read(block, findings) for block in content]
                 rules = {"query_once": told.QUERY_ONCE, "listed_is_right": told.LISTED_IS_RIGHT}
@@ -95,7 +95,7 @@ class Solution:
 
         key = query * len(items) + item_code
         by_key = np.argsort(key, kind="stable")
-        again = by_key[1:][key[by_key][1:] == key[by_key][:-1]]
+        again = np.sort(by_key[1:][key[by_key][1:] == key[by_key][:-1]])
         findings.add_each(
             line[row[again]],
             lambda at: (

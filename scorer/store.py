@@ -25,7 +25,7 @@ import stat
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -362,8 +362,16 @@ class Store:
         ):
             yield connection
 
-    def _reading(self) -> AbstractContextManager[Connection]:
-        return self._transaction("BEGIN")
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with _sound(self._where), self._transaction("BEGIN") as connection:
+            yield connection
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Nobody else writes meanwhile, in this database or to what is made from it."""
+        with self._writing():
+            yield
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
@@ -462,8 +470,14 @@ def _in_words(where: str, wait: float) -> Iterator[None]:
         found = printable(" ".join(str(error.orig).split()))
         told = (words.format(wait=wait) for sign, words in _WORDS.items() if sign in found)
         raise StoreError(f"{where}: {next(told, f'cannot be used: {found}')}") from error
+
+
+@contextmanager
+def _sound(where: str) -> Iterator[None]:
+    """Around reading: what the driver makes of bytes that are no text, no JSON, no date is told as damage."""
+    try:
+        yield
     except (ValueError, LookupError) as error:
-        # What the driver or SQLAlchemy makes of bytes that are no text, no JSON, no date.
         raise StoreError(f"{where}: {_WORDS['malformed']}") from error
 
 

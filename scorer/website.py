@@ -20,7 +20,7 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined,
 
 from scorer.challenge import Challenge, Track
 from scorer.charts import Point, Svg, timeline
-from scorer.errors import ScorerError
+from scorer.errors import ScorerError, counted
 from scorer.leaderboard import Board, Entry, Row, Scores, Team, rules, to_csv, to_json
 from scorer.measures import Measure
 
@@ -157,7 +157,7 @@ class BoardView:
 
     @property
     def entries(self) -> int:
-        return sum(len(line.row.entries) for line in self.lines)
+        return sum(len(line.row.sent) for line in self.lines)
 
     def with_status(self, status: str) -> int:
         """How many entries have it."""
@@ -325,18 +325,13 @@ def _environment(loader: ChoiceLoader) -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters |= {
-        "counted": _counted,
+        "counted": counted,
         "number": _number,
         "paragraphs": _paragraphs,
         "stamp": _stamp,
         "iso": _iso,
     }
     return environment
-
-
-def _counted(count: int, one: str, many: str = "") -> str:
-    """`1 team`, `2 teams`, `1,200 entries`."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def _number(score: float | None, decimals: int) -> str:

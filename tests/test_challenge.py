@@ -218,7 +218,7 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
             'submissions: found "a\\u0000b", which is no path; allowed: the path of a folder',
         ),
         ("measures = [3]", 'measures[0]: found 3; allowed: names of measures, as in ["AP", "P@10"]'),
-        ("solution_format = 1", "solution_format: found 1; allowed: the name of a format"),
+        ("solution_format = 1", 'solution_format: found 1; allowed: "vlnet", "trec" or "delimited"'),
         (
             "decimal = 4",
             "decimal: unknown key (did you mean decimals?); known: title, description, solution, queries, submissions, "

@@ -48,7 +48,7 @@ def test_evaluate_gives_json_for_scripts(files: Path, terminal: Terminal) -> Non
             }
         ]
     }
-    assert "1 query of 3 left out of the means" in answer.err
+    assert "1 query of 3 left out of the means of map" in answer.err
 
 
 def test_evaluate_gives_each_query_when_asked(files: Path, terminal: Terminal) -> None:
@@ -256,8 +256,82 @@ def test_a_file_that_is_taken_away_is_withdrawn(challenge: Path, terminal: Termi
     board = json.loads(terminal.run("leaderboard", challenge, "--format", "json").out)
 
     assert "0 scored, 2 known" in again.err
-    assert [row["rank"] for row in without["rows"] if not row["baseline"]] == [None]
+    assert [row["rank"] for row in without["rows"] if not row["baseline"]] == []
     assert [row["rank"] for row in board["rows"] if not row["baseline"]] == [1]
+
+
+def test_a_folder_of_submissions_that_is_gone_withdraws_nothing(challenge: Path, terminal: Terminal) -> None:
+    """A disk that is not mounted must not empty the board."""
+    terminal.run("run", challenge)
+    first = terminal.run("leaderboard", challenge, "--format", "csv").out
+    (challenge / "submissions" / "main").rename(challenge / "elsewhere")
+
+    answer = terminal.run("run", challenge)
+
+    assert answer.code == 1
+    assert "no such folder, though submissions were there before" in answer.err
+    assert terminal.run("leaderboard", challenge, "--format", "csv").out == first
+
+
+def test_no_board_stands_on_settings_that_its_scores_were_not_made_by(challenge: Path, terminal: Terminal) -> None:
+    """After a changed setting, render and leaderboard ask for a run; what changes no score, they show."""
+    terminal.run("run", challenge)
+    toml = challenge / "challenge.toml"
+    before = toml.read_text(encoding="utf-8")
+
+    toml.write_text(before.replace("list_length = 5", "list_length = 6"), encoding="utf-8")
+    for name in ("render", "leaderboard"):
+        answer = terminal.run(name, challenge)
+        assert answer.code == 1
+        assert "main: its settings have changed since it was scored" in answer.err
+    toml.write_text(before.replace('title = "Main track"', 'title = "Other"\ndecimals = 2'), encoding="utf-8")
+    assert "Other" in terminal.run("leaderboard", challenge).out
+
+
+def test_the_public_queries_must_have_all_of_the_solution(challenge: Path, terminal: Terminal) -> None:
+    """Or a file that was checked by them would be rejected later."""
+    (challenge / "queries" / "main.txt").write_text("q1\nq2\nq4\nq5\n", encoding="utf-8")
+
+    answer = terminal.run("run", challenge)
+
+    assert answer.code == 1
+    assert '1 query of the solution not in it, such as "q3"' in answer.err
+
+
+def test_runs_at_the_same_time_do_not_disturb_each_other(challenge: Path) -> None:
+    """All end well, and the site is whole."""
+    runs = [
+        subprocess.Popen(command("run", challenge), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    told = [run.communicate(timeout=100) for run in runs]
+
+    assert [run.returncode for run in runs] == [0, 0, 0, 0], told
+    assert not list((challenge / "site").rglob("*.part"))
+    assert (challenge / "site" / "main" / "index.html").is_file()
+
+
+def test_what_the_means_leave_out_is_told_for_each_measure(files: Path, terminal: Terminal) -> None:
+    """A query without relevant items, or with nothing that tells its items apart; and a split without queries."""
+    told = terminal.run("evaluate", "solution.txt", "good.txt", "-m", "AP", "-m", "nDCGphi").err
+    (files / "unflagged.txt").write_text("q1:0:a|1\n", encoding="utf-8")
+    empty = terminal.run("evaluate", "unflagged.txt", "good.txt", "-m", "AP", "--split", "preliminary")
+
+    assert "1 query of 3 left out of the means of AP" in told
+    assert "2 queries of 3 left out of the means of nDCGphi" in told
+    assert "flags no query for this split" in empty.err
+
+
+def test_a_board_survives_sums_that_no_number_holds(challenge: Path, terminal: Terminal) -> None:
+    """Grades of any size: the page and the exports show a blank, not an infinity, and not a traceback."""
+    solution = challenge / "solutions" / "main.txt"
+    solution.write_text(solution.read_text(encoding="utf-8").replace("apple|3", "apple|5000"), encoding="utf-8")
+    toml = challenge / "challenge.toml"
+    text = toml.read_text(encoding="utf-8").replace('measures = ["AP"', 'measures = ["DCG(gain=exp)", "AP"')
+    toml.write_text(text, encoding="utf-8")
+
+    assert terminal.run("run", challenge).code == 0
+    assert "inf" not in terminal.run("leaderboard", challenge, "--format", "csv").out.lower()
 
 
 def test_score_keeps_and_render_shows(challenge: Path, terminal: Terminal) -> None:

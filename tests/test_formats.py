@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
+from scorer.challenge import FormatName
 from scorer.errors import SHOWN, Findings
 from scorer.formats import FORMATS, Unreadable, opened
 from scorer.formats.text import LONGEST_LINE
@@ -20,7 +21,7 @@ def rows(content: bytes | str, tmp_path: Path, *, solution: bool = False, name: 
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     findings = Findings()
     found: list[tuple[Any, ...]] = []
-    with opened(path, name, "--format") as (told, head, blocks):
+    with opened(path, name, "submission_format") as (told, head, blocks):
         read = told.graded(head) if solution else told.ranked(head)
         for batch in (read(block, findings) for block in blocks):
             row = batch.row_of_item
@@ -113,6 +114,70 @@ def test_quoted_ids_hold_delimiters(tmp_path: Path) -> None:
     assert found == [("q,1", 'say "x"', 1.0), ("q2", "<script>", 2.0)]
 
 
+def test_ids_in_tables_lose_the_spaces_around_them(tmp_path: Path) -> None:
+    """What looks like the same id is the same id, also where it is quoted; within an id, spaces stay."""
+    plain, _ = rows("query , item, score\nq1, a b ,1\n q1,c,0.5\n", tmp_path)
+    quoted, _ = rows('query,item,score\n"q1 "," a b",1\nq1,c,0.5\n', tmp_path)
+
+    assert plain == quoted == [("q1", "a b", 1.0), ("q1", "c", 0.5)]
+
+
+def test_the_first_problems_of_a_file_are_shown(tmp_path: Path) -> None:
+    """Whatever they are: those of the lowest lines, in the order of the lines."""
+    _, problems = rows("q:a,,b\n" * 15 + "no colon\n" * 15 + "r:a,,b\n" * 15, tmp_path, name="vlnet")
+
+    assert [problem.partition(":")[0] for problem in problems] == [*map(str, range(1, SHOWN + 1)), "and 25 more"]
+
+
+@pytest.mark.parametrize("content", SAME_RANKING.values(), ids=SAME_RANKING.keys())
+def test_the_fast_way_and_the_slow_way_read_the_same(
+    content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A block whose lines are all alike is read at once; line by line it gives the same."""
+    fast = rows(content, tmp_path)
+    monkeypatch.setattr("scorer.formats.regular.columns", lambda *_, **__: None)
+
+    assert rows(content, tmp_path) == fast
+
+
+ODD_BLOCKS = {
+    "a comment": "q Q0 a 1 2 t\n#c Q0 b 2 1 t\n",
+    "a tab among spaces": "q Q0 a 1 2 t\nq\tQ0 b 2 1 t\n",
+    "two spaces": "q Q0 a 1 2 t\nq  Q0 b 2 1 t\n",
+    "a blank line": "q Q0 a 1 2 t\n\nq Q0 b 2 1 t\n",
+    "a seventh column": "q Q0 a 1 2 t\nq Q0 b 2 1 t u\n",
+    "spaces before and after": " q Q0 a 1 2 t \nq Q0 b 2 1 t\n",
+    "a form feed": "q Q0 a\f1 2 t u\nq Q0 b 2 1 t\n",
+    "a quote": 'q Q0 a" 1 2 t\nq Q0 b 2 1 t\n',
+    "words for nothing": "null Q0 NaN 1 2 t\nNA Q0 null 2 1 t\n",
+}
+
+
+@pytest.mark.parametrize("content", ODD_BLOCKS.values(), ids=ODD_BLOCKS.keys())
+def test_what_is_not_quite_regular_is_read_all_the_same(
+    content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fast way is gone only where it leads to the same rows."""
+    found = rows(content, tmp_path, name="trec")
+    monkeypatch.setattr("scorer.formats.regular.columns", lambda *_, **__: None)
+
+    assert rows(content, tmp_path, name="trec") == found
+
+
+def test_line_numbers_survive_the_fast_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A header and blocks that end anywhere: every row still knows its line."""
+    monkeypatch.setattr("scorer.formats.text.BLOCK", 64)
+    path = tmp_path / "file"
+    path.write_text("query,item,score\n" + "".join(f"q,i{number},1\n" for number in range(40)), encoding="utf-8")
+    numbers: list[int] = []
+    with opened(path, None, "submission_format") as (told, head, blocks):
+        read = told.ranked(head)
+        for block in blocks:
+            numbers += read(block, Findings()).line.tolist()
+
+    assert numbers == list(range(2, 42))
+
+
 FAULTS = {
     "no colon": ("q1:a\nq2;b\n", '2: found "q2;b"; expected "query:item,item,..."'),
     "no query": (":a\nq2:b\nq3:c\n", '1: found ":a"; expected "query:item,item,..."'),
@@ -124,6 +189,8 @@ FAULTS = {
     "columns missing": ("query,item,score\nq,a,1\nq,b\n", '3: found "q,b"; expected 3 columns, as in the header'),
     "open quote": ('query,item,score\nq,"a,1\nq,b,1\n', '2: found "q,\\"a,1"; expected every quote closed on its line'),
     "empty id": ("query,item,score\n,a,1\n", '2: found "" in the column query; expected an id'),
+    "rank too large": ("query,item,rank\nq,a,1e30\nq,b,1\n", '2: found "1e30" in the column rank; expected a whole'),
+    "rank below 0": ("query,item,rank\nq,a,-1\nq,b,1\n", '2: found "-1" in the column rank; expected a whole number'),
     "rank no whole number": (
         "query,item,rank\nq,a,1.5\n",
         '2: found "1.5" in the column rank; expected a whole number',
@@ -177,7 +244,7 @@ UNREADABLE = {
     "lines end with CR": (b"q1:a\rq2:b\r", "a carriage return within a line"),
     "cut gzip": (gzip.compress(b"q:a\n" * 9999)[:50], "the compressed file is cut short"),
     "damaged gzip": (gzip.compress(b"q:a\n")[:-8] + b"12345678", "the compressed file is damaged"),
-    "prose": (b"This is\nno list at all\n", 'the format cannot be told from "This is"; add --format '),
+    "prose": (b"This is\nno list at all\n", 'the format cannot be told from "This is"; expected lines like '),
     "a line without end": (b"q:" + b"a," * LONGEST_LINE, "the line is longer than 16 MiB"),
 }
 
@@ -202,7 +269,7 @@ def test_a_gzip_bomb_is_refused_before_it_bursts(tmp_path: Path, monkeypatch: py
 def test_what_cannot_be_opened_is_told_in_words(tmp_path: Path) -> None:
     """A folder, and nothing at all."""
     for path, told in ((tmp_path, "a folder"), (tmp_path / "none", "no such file")):
-        with pytest.raises(Unreadable, match=told), opened(path, None, "--format"):
+        with pytest.raises(Unreadable, match=told), opened(path, None, "submission_format"):
             pass
 
 
@@ -233,7 +300,8 @@ def test_numbers_are_read_to_the_nearest_float(tmp_path: Path) -> None:
 
 
 def test_every_format_says_what_its_lines_look_like() -> None:
-    """Messages and help are made from these."""
+    """Messages and help are made from these; challenge.toml allows just these names."""
+    assert set(get_args(FormatName)) == set(FORMATS)
     for name, format_ in FORMATS.items():
         assert name == format_.NAME
         assert format_.SOLUTION

@@ -147,12 +147,12 @@ def test_notes_tell_what_was_forgiven() -> None:
     *_, notes = seen(SOLUTION, [lists(submission)], list_length=3)
 
     assert notes.lines("f") == [
-        'f: 1 of 3 queries have no list ("q3"); each scores 0',
-        "f: 1 list is empty; each scores 0",
+        'f: 1 of 3 queries have no list ("q3"); each scores 0, unless nothing is relevant to it',
+        "f: 1 list is empty; each scores 0, unless nothing is relevant to its query",
         "f: 1 list is shorter than 3 items; the places that are left open earn nothing",
         "f: 1 list is longer than 3 items; what follows is ignored",
-        'f:3: query "q9" is not asked for; its list is ignored',
         'f:1: item "a" stands twice for query "q1" (first at place 1); each item may stand once',
+        'f:3: query "q9" is not asked for; its list is ignored',
     ]
 
 

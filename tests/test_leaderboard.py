@@ -30,7 +30,6 @@ from scorer.leaderboard import (
     rounded,
     rules,
     slug,
-    teams,
     to_csv,
     to_json,
     to_markdown,
@@ -98,7 +97,7 @@ class Sent:
 
     def withdraw(self, team: str, hours: float) -> None:
         """Take away the file that the team sent at that hour."""
-        kept = [each.submission for each in self.store.entries("cold-start", BASIS)]
+        kept = [each.submission for each in self.store.entries("cold-start", BASIS) if each.present]
         gone = START + timedelta(hours=hours)
         there = [each for each in kept if (each.team, each.received) != (team, gone)]
         self.store.keep_submissions("cold-start", there)
@@ -273,12 +272,19 @@ def test_the_last_valid_entry_may_count(sent: Sent, store: Store) -> None:
 
 
 def test_a_withdrawn_entry_never_counts(sent: Sent, store: Store) -> None:
-    """A team whose only scored file is gone has nothing on the board, and no score."""
+    """A team with a file that is gone stands by its others, and one with none left is not on the board."""
     sent("gone", 0.9, 1)
     sent("there", 0.1, 1)
+    sent("there", 0.8, 2)
     sent.withdraw("gone", 1)
+    sent.withdraw("there", 2)
 
-    assert ranks(board(store, track())) == [(1, "there"), (None, "gone")]
+    found = board(store, track())
+
+    assert ranks(found) == [(1, "there")]
+    assert counting(found, "there").final[0] == 0.1
+    assert found.rows[0].last_received == START + timedelta(hours=1)
+    assert export_rows(found)[0]["entries"] == 1
 
 
 def test_a_changed_setting_makes_all_entries_pending(sent: Sent, store: Store) -> None:
@@ -371,16 +377,6 @@ def test_a_track_that_was_never_scored_has_an_empty_board(store: Store) -> None:
     assert (found.rows, found.queries, found.scored_queries, found.solution_digest) == ((), 0, 0, "")
     assert to_csv(found) == 'rank,team,baseline,"MARp@5,10",RR,entries,last entry\r\n'
     assert "Nothing has been scored yet." in rules(found)
-
-
-def test_teams_of_all_boards_are_listed_once(sent: Sent, store: Store) -> None:
-    """A team on two boards is one team."""
-    sent("b", 0.5)
-    sent("a", 0.1)
-
-    found = board(store, track())
-
-    assert [team.name for team in teams([found, found])] == ["a", "b"]
 
 
 def test_names_are_made_printable_for_teams_and_baselines_alike(sent: Sent, store: Store) -> None:

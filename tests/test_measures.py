@@ -258,11 +258,11 @@ def test_grades_of_any_size_give_finite_scores(kind: Kind, grades: tuple[float, 
             assert 0 <= worst <= best <= 1 + 1e-12, str(measure)
 
 
-def test_only_an_unnormalised_gain_can_be_infinite() -> None:
-    """DCG says how large the sum is; where floating point has no number for it, that is infinity."""
+def test_a_gain_that_no_number_holds_is_undefined() -> None:
+    """DCG says how large the sum is; where floating point has no number for it, it has no value, while nDCG has one."""
     solution, ranking = graded_list(1024.0, 1.0)
 
-    assert score("DCG(gain=exp)", solution, ranking) == math.inf
+    assert math.isnan(score("DCG(gain=exp)", solution, ranking))
     assert score("nDCG(gain=exp)", solution, ranking) == 1.0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,8 +15,8 @@ from hypothesis import given, settings
 import scorer
 from scorer.errors import SolutionError, SubmissionError
 from scorer.measures import KINDS
-from scorer.scoring import Rejected, Rules, Scored, check, score
-from scorer.solution import Solution
+from scorer.scoring import ChangedError, Rejected, Rules, Scored, check, score
+from scorer.solution import Solution, digest
 from tests import strategies
 from tests.oracles import ORACLES
 
@@ -212,7 +213,7 @@ IN_MEMORY_FAULTS = {
     "no dict of dicts": ({"q": ["a"]}, {"q": ["a"]}, "expected a dict of dicts"),
     "a text for a list": ({"q": {"a": 1}}, {"q": "abc"}, "expected a dict whose values are dicts"),
     "lists and scores": ({"q": {"a": 1}, "r": {"a": 1}}, {"q": ["a"], "r": {"a": 1}}, "for all queries alike"),
-    "an id that is no id": ({"q": {"a": 1}}, {"q": [1.5]}, 'found "1.5" as the id of a item; expected text'),
+    "an id that is no id": ({"q": {"a": 1}}, {"q": [1.5]}, 'found "1.5" as the id of the item; expected text'),
     "a score of nan": ({"q": {"a": 1}}, {"q": {"a": math.nan}}, "found nan as the score; expected a finite number"),
     "another thing": ({"q": {"a": 1}}, 7, "expected a path, a DataFrame or a dict"),
 }
@@ -223,6 +224,67 @@ def test_what_is_in_memory_is_refused_in_words(solution: object, submission: obj
     """With the same errors as files."""
     with pytest.raises(scorer.FileError, match=told):
         scorer.evaluate(solution, submission, "AP")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("flags", [[True, False], [1, 0], ["1", "0"], ["yes", "No"], [1.0, 0.0]])
+def test_flags_of_a_frame_mean_what_they_say(flags: list[object]) -> None:
+    """Text and numbers are read as a table's are; anything else is refused, not taken for true."""
+    solution = pd.DataFrame({"query": ["q", "r"], "item": ["a", "a"], "grade": [1, 1], "flag": flags})
+    solution["flag"] = solution["flag"].map(lambda flag: int(flag) if isinstance(flag, float) else flag).astype(object)
+
+    assert scorer.evaluate(solution, {"q": ["a"]}, "P@1", split="preliminary")["P@1"] == 1.0
+    assert scorer.evaluate(solution, {"q": ["a"]}, "P@1", split="rest")["P@1"] == 0.0
+    with pytest.raises(SolutionError, match="as the flag; expected 1"):
+        scorer.evaluate(solution.assign(flag=["maybe", "1"]), {"q": ["a"]}, "P@1")
+
+
+def test_ranks_of_a_frame_are_whole_numbers() -> None:
+    """As in a file: fractions and negative ones are told by their row."""
+    for rank in (1.5, -1, 1e30):
+        submission = pd.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "rank": [2, rank]})
+        with pytest.raises(SubmissionError, match=r"2: found .* as the rank; expected a whole number"):
+            scorer.evaluate({"q": {"a": 1}}, submission, "AP")
+    with pytest.raises(SubmissionError, match="no column for the score"):
+        scorer.evaluate({"q": {"a": 1}}, pd.DataFrame({"query": ["q"], "item": ["a"]}), "AP")
+
+
+@pytest.mark.parametrize("setting", ["split", "missing", "ties"])
+def test_a_setting_that_is_none_is_refused(setting: str) -> None:
+    """No word is taken for another."""
+    with pytest.raises(ValueError, match=f"{setting} is one of .*; found 'half'"):
+        scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "AP", **{setting: "half"})  # type: ignore[arg-type]
+    with pytest.raises(SubmissionError, match='no format is called "xml"; there are delimited, trec, vlnet'):
+        scorer.evaluate({"q": {"a": 1}}, __file__, "AP", submission_format="xml")
+
+
+def test_measures_may_have_names_of_the_callers_own() -> None:
+    """A dict from any name to a measure, or to a measure's name."""
+    own: dict[str, str | scorer.Measure] = {"first": "P@1", "second": scorer.parse("P@2")[0]}
+
+    assert scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, own) == {"first": 1.0, "second": 0.5}
+
+
+def test_a_file_that_changes_while_it_is_read_is_not_taken_for_another(tmp_path: Path) -> None:
+    """A result belongs to the bytes that were read; of others than were asked for there is none."""
+    right, sent = files(tmp_path, ELEVEN, "1:1,2\n")
+    planned = digest(sent)
+    rules, solution = Rules(scorer.parse("AP")), Solution.read(right, digest=digest(right))
+
+    assert isinstance(score(solution, sent, rules, digest=planned), Scored)
+    sent.write_text("1:3,4\n", encoding="utf-8")
+    with pytest.raises(ChangedError):
+        score(solution, sent, rules, digest=planned)
+    with pytest.raises(SolutionError, match="changed while it was read"):
+        Solution.read(right, digest=planned)
+
+
+def test_a_digest_is_of_all_bytes_also_of_a_file_that_is_not_read_to_its_end(tmp_path: Path) -> None:
+    """A compressed file that is cut or damaged, or a line without end, has the digest that sha256sum gives it."""
+    solution, rules = Solution.of_queries(["1"]), Rules(scorer.parse("AP"))
+    for content in (gzip.compress(b"1:a\n" * 99)[:30], b"1:" + b"a," * (1 << 24), b"\xff\xfe1", b""):
+        sent = tmp_path / "sent"
+        sent.write_bytes(content)
+        assert isinstance(score(solution, sent, rules, digest=digest(sent)), Rejected)
 
 
 def test_scores_go_by_the_names_that_were_asked_for() -> None:

@@ -37,7 +37,7 @@ def main() -> None:
         complain(str(error))
         sys.exit(1)
     except KeyboardInterrupt:
-        complain("stopped; what was scored until now is kept")
+        complain("stopped")
         sys.exit(130)
     except BrokenPipeError:
         # The reader has seen enough; Python's own flush at exit must not fail on it again.

@@ -34,14 +34,14 @@ def leaderboard(
 ) -> None:
     """Print the board of each track, from what is kept."""
     from scorer.challenge import Challenge
-    from scorer.leaderboard import board
+    from scorer.pipeline import boards
     from scorer.store import Store
 
     challenge = Challenge.read(folder, solutions=False)
     tracks = challenge.tracks if track is None else [chosen(challenge, track)]
     with Store.open(challenge.database_address, create=False) as store:
-        boards = [board(store, each) for each in tracks]
-    say(_printed(boards, output))
+        shown = boards(store, tracks)
+    say(_printed(shown, output))
 
 
 def _printed(boards: list[Board], output: Output) -> str:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scorer.cli.run import chosen
-from scorer.cli.say import complain, counted, format_name, say
-from scorer.errors import printable
+from scorer.cli.say import FORMAT_HELP, complain, format_name, say
+from scorer.errors import counted, printable
 
 if TYPE_CHECKING:
     from scorer.challenge import Track
@@ -21,20 +21,20 @@ def check(
     file: Annotated[Path, typer.Argument(help="The submission.", readable=False)],
     track: Annotated[str, typer.Option("--track", "-t", help="The track that it is for.")],
     challenge: Annotated[Path, typer.Option("--challenge", help="The folder with challenge.toml.")] = Path(),
-    submission_format: Annotated[str | None, typer.Option(help="The file's format, if it cannot be told.")] = None,
+    submission_format: Annotated[str | None, typer.Option(help=f"The file's format, {FORMAT_HELP}.")] = None,
 ) -> None:
     """Check a submission before sending it in: format, queries, lengths, duplicates.
 
     No solution is needed, and nothing that only the solution knows is shown.
     """
     from scorer.challenge import Challenge
-    from scorer.pipeline import rules_of
-    from scorer.scoring import Rejected
+    from scorer.formats.text import is_regular
+    from scorer.scoring import Rejected, Rules
     from scorer.scoring import check as look_over
     from scorer.solution import digest
 
     asked = chosen(Challenge.read(challenge, solutions=False), track)
-    rules = rules_of(asked)
+    rules = Rules.of(asked)
     if submission_format is not None:
         rules = replace(rules, submission_format=format_name(submission_format))
     queries = _queries(asked)
@@ -50,7 +50,8 @@ def check(
         complain(f"{asked.name}: its queries are not known here, so they were not compared with the file's")
     counts = outcome.counts
     say(f"{shown}: fit for {asked.name}: {counted(counts.answered, 'list')}, {counted(counts.items, 'item')}")
-    say(f"sha256 {digest(file)}")
+    if is_regular(file):
+        say(f"sha256 {digest(file)}")
 
 
 def _queries(track: Track) -> Solution | None:

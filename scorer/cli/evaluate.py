@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scorer.cli.say import complain, counted, followed, format_name, say
-from scorer.errors import MeasureError, SubmissionError, printable
+from scorer.cli.say import FORMAT_HELP, complain, followed, format_name, say
+from scorer.errors import MeasureError, SubmissionError, counted, printable
 
 if TYPE_CHECKING:
     from scorer.scoring import Evaluation
@@ -66,8 +66,8 @@ def evaluate(
     ties: Annotated[
         Ties, typer.Option(help="Equal run scores: by item id, descending, as trec_eval does, or as listed.")
     ] = Ties.trec,
-    solution_format: Annotated[str | None, typer.Option(help="The solution's format, if it cannot be told.")] = None,
-    submission_format: Annotated[str | None, typer.Option(help="The submissions' format, likewise.")] = None,
+    solution_format: Annotated[str | None, typer.Option(help=f"The solution's format, {FORMAT_HELP}.")] = None,
+    submission_format: Annotated[str | None, typer.Option(help=f"The submissions' format, {FORMAT_HELP}.")] = None,
 ) -> None:
     """Score submissions against a solution, and print the means over its queries.
 
@@ -112,9 +112,17 @@ def evaluate(
 def _tell_undefined(results: Results) -> None:
     """How many queries the means leave out, aloud, and once: it lies in the solution."""
     for _, result in results[:1]:
-        if result.undefined:
-            left_out = counted(result.undefined, "query").replace("querys", "queries")
-            complain(f"{left_out} of {result.queries:,} left out of the means, with nothing relevant in the solution")
+        if not result.queries:
+            complain("the solution flags no query for this split, so there is nothing to take a mean over")
+            continue
+        by_count: dict[int, list[str]] = {}
+        for measure, count in result.left_out().items():
+            by_count.setdefault(count, []).append(measure)
+        for count, measures in by_count.items():
+            if count:
+                of = "all measures" if len(by_count) == 1 else ", ".join(measures)
+                left_out = counted(count, "query", "queries")
+                complain(f"{left_out} of {result.queries:,} left out of the means of {of}: undefined by the solution")
 
 
 def _json(results: Results, _measures: Sequence[str], per_query: bool) -> str:

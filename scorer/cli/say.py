@@ -36,9 +36,7 @@ def followed(things: Iterable[Thing], count: int, what: str) -> Iterator[Thing]:
     yield from track(things, total=count, description=what, console=Console(stderr=True), transient=True)
 
 
-def counted(count: int, thing: str) -> str:
-    """``1 list``, ``2 lists``."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+FORMAT_HELP = "if it cannot be told: vlnet, trec or delimited"
 
 
 def format_name(name: str) -> str:

@@ -15,7 +15,7 @@ from scorer.errors import Findings, quoted
 from scorer.formats import regular
 from scorer.formats.arrow import booleans, keep, list_lengths, numbers, take, text_lengths, texts
 from scorer.formats.rows import Graded, Ranked
-from scorer.formats.text import Block, Lines, Unreadable
+from scorer.formats.text import Block, Lines, Unreadable, trimmed
 from scorer.hits import Bools, Floats, Ints
 
 NAME = "delimited"
@@ -36,8 +36,19 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 """What a column is for, and the names that it goes by, whatever their case."""
 
+FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+"""What a flag may be, whatever its case."""
+
+A_RANK = "a whole number, 0 or more"
+
 SOLUTION_COLUMNS = ("query", "item", "grade", "flag")
 SUBMISSION_COLUMNS = ("query", "item", "score", "rank")
+
+
+def are_ranks(values: Floats) -> Bools:
+    """Which of the numbers can be ranks? Beyond 2^53 a float64 cannot tell one from the next."""
+    whole: Bools = values == np.floor(values)
+    return whole & (values >= 0) & (values <= 2.0**53)
 
 
 def recognises(lines: list[str]) -> bool:
@@ -62,8 +73,8 @@ def _graded(header: _Header, block: Block, findings: Findings) -> Graded:
     flag = None
     if "flag" in table.columns:
         told = pc.ascii_lower(table.columns["flag"])
-        flag = booleans(pc.is_in(told, value_set=texts(["1", "true", "yes"])))
-        plain = booleans(pc.is_in(told, value_set=texts(["0", "false", "no"])))
+        flag = booleans(pc.is_in(told, value_set=texts(word for word, flag in FLAGS.items() if flag)))
+        plain = booleans(pc.is_in(told, value_set=texts(word for word, flag in FLAGS.items() if not flag)))
         sound &= table.sound(flag | plain, "flag", "1 (preliminary) or 0", findings)
         flag = flag[sound]
     return Graded(
@@ -84,8 +95,7 @@ def _ranked(header: _Header, block: Block, findings: Findings) -> Ranked:
     table = header.table(block, findings)
     value, sound = table.numbers(by, findings)
     if by == "rank":
-        whole = np.isnan(value) | ((value == np.floor(value)) & (value >= 0))
-        sound &= table.sound(whole, "rank", "a whole number from 1", findings)
+        sound &= table.sound(np.isnan(value) | are_ranks(value), "rank", A_RANK, findings)
     sound &= table.named(findings)
     return Ranked(
         query=keep(table.columns["query"], sound),
@@ -139,7 +149,7 @@ class _Header:
         if read is None or not all(text_lengths(ids).all() for ids in (read[0]["query"], read[0]["item"])):
             return None
         line = block.first_line + skip + np.arange(read[1].size)
-        return Ranked(read[0]["query"], line, None, read[0]["item"], read[1])
+        return Ranked(trimmed(read[0]["query"], block), line, None, trimmed(read[0]["item"], block), read[1])
 
     def table(self, block: Block, findings: Findings) -> _Table:
         """The rows under the header; those of another length are reported and left out."""
@@ -153,7 +163,9 @@ class _Header:
         closed = booleans(split.is_valid())
         expected = f"{self.count} columns, as in the header"
         number = lines.where(closed).sound(~whole[closed], findings, expected).number
-        return _Table(number, {name: take(words, starts + place) for name, place in self.places.items()})
+        return _Table(
+            number, {name: trimmed(take(words, starts + place), block) for name, place in self.places.items()}
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,7 +177,7 @@ class _Table:
 
     def numbers(self, name: str, findings: Findings) -> tuple[Floats, Bools]:
         """A column as numbers, and where it holds any; where not, it is reported."""
-        value = numbers(pc.ascii_trim_whitespace(self.columns[name]))
+        value = numbers(self.columns[name])
         return value, self.sound(~np.isnan(value), name, "a finite number", findings)
 
     def named(self, findings: Findings) -> Bools:

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from scorer.errors import Findings, quoted
 from scorer.formats.arrow import texts
-from scorer.formats.delimited import COLUMNS
+from scorer.formats.delimited import A_RANK, COLUMNS, FLAGS, are_ranks
 from scorer.formats.rows import Graded, Ranked
 from scorer.formats.text import Unreadable
-from scorer.hits import Floats, Ints
+from scorer.hits import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +29,7 @@ def graded(source: pd.DataFrame | Table, findings: Findings) -> Graded:
         return Graded(
             query=_ids(_needed(source, "query"), "query"),
             line=_line_numbers(len(source)),
-            flag=None if flag is None else np.asarray(source[flag].astype(bool)),
+            flag=None if flag is None else _flags(source[flag].tolist(), findings),
             lengths=None,
             item=_ids(_needed(source, "item"), "item"),
             grade=_finite(_needed(source, "grade"), "grade", findings),
@@ -50,15 +50,18 @@ def graded(source: pd.DataFrame | Table, findings: Findings) -> Graded:
 def ranked(source: pd.DataFrame | Table, findings: Findings) -> Ranked:
     """A submission in memory. Raises Unreadable where it has not the form of one."""
     if not isinstance(source, Mapping):
-        by = next((name for name in ("score", "rank") if _column(source, name) is not None), None)
-        value = None if by is None else _finite(_needed(source, by), by, findings)
+        by = "rank" if _column(source, "score") is None and _column(source, "rank") is not None else "score"
+        value = _finite(_needed(source, by), by, findings)
+        if by == "rank":
+            wrong = np.flatnonzero(np.isfinite(value) & ~are_ranks(value))
+            findings.add_each(wrong + 1, lambda at: f"found {value[wrong[at]]:g} as the rank; expected {A_RANK}")
         return Ranked(
             query=_ids(_needed(source, "query"), "query"),
             line=_line_numbers(len(source)),
             lengths=None,
             item=_ids(_needed(source, "item"), "item"),
             run_score=value if by == "score" else None,
-            rank=np.nan_to_num(value).astype(np.int64) if by == "rank" and value is not None else None,
+            rank=np.where(are_ranks(value), value, 0).astype(np.int64) if by == "rank" else None,
         )
     lists = _lists(source)
     scored = [isinstance(listed, Mapping) for listed in lists]
@@ -104,12 +107,23 @@ def _needed(frame: pd.DataFrame, wanted: str) -> Any:
     return frame[name]
 
 
+def _flags(values: list[Any], findings: Findings) -> Bools:
+    """Truth values, 0 and 1, and the words that a table may have for them; anything else becomes a finding."""
+    words = [str(value).strip().lower() for value in values]
+    wrong = [place for place, word in enumerate(words) if word not in FLAGS]
+    findings.add_each(
+        [place + 1 for place in wrong],
+        lambda at: f"found {quoted(words[wrong[at]])} as the flag; expected 1 (preliminary) or 0",
+    )
+    return np.array([FLAGS.get(word, False) for word in words], dtype=bool)
+
+
 def _ids(values: Iterable[Any], what: str) -> pa.StringArray:
     """Ids as text; whole numbers are written as such, and anything else is refused, since its text is not certain."""
     listed = values.tolist() if hasattr(values, "tolist") else list(values)
     for value in listed:
         if not isinstance(value, str | int | np.integer) or isinstance(value, bool):
-            raise Unreadable(f"found {quoted(repr(value))} as the id of a {what}; expected text or a whole number")
+            raise Unreadable(f"found {quoted(repr(value))} as the id of the {what}; expected text or a whole number")
     return texts(map(str, listed))
 
 

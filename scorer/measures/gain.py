@@ -66,9 +66,9 @@ def ndcg(
 def dcg(judged: Judged, k: int | None, *, gain: Gain = "linear", discount: Discount = "log2") -> Floats:
     """The gain of the items in the list, discounted by their rank.
 
-    Not comparable between queries, nor between scales of grades. A negative grade has gain 0. Infinite where the
-    sum exceeds the floating-point numbers (gain=exp from grade 1024 on), as nDCG never is. Undefined where the
-    query has no positive grade.
+    Not comparable between queries, nor between scales of grades. A negative grade has gain 0. Undefined where the
+    query has no positive grade, and where the sum exceeds the floating-point numbers (gain=exp from grade 1024 on),
+    which no sum of nDCG does.
     """
 
     def gains(hits: Hits) -> Floats:
@@ -76,7 +76,8 @@ def dcg(judged: Judged, k: int | None, *, gain: Gain = "linear", discount: Disco
         return grade if gain == "linear" else np.exp2(grade) - 1
 
     with np.errstate(over="ignore"):
-        return ratio(cumulated(judged, judged.found.top(k), gains, discount), 1, best_grades(judged) > 0)
+        sums = cumulated(judged, judged.found.top(k), gains, discount)
+    return ratio(sums, 1, (best_grades(judged) > 0) & np.isfinite(sums))
 
 
 def normalised(judged: Judged, best_list: Hits, gains: Gains, k: int | None, discount: Discount = "log2") -> Floats:
