@@ -49,7 +49,7 @@ class Counts:
 
 def judge(
     solution: Solution,
-    batches: Iterable[Ranked],
+    parts: Iterable[Sequence[Ranked]],
     *,
     problems: Findings,
     notes: Findings,
@@ -58,17 +58,16 @@ def judge(
     missing: Missing = "zero",
     ties: Ties = "trec",
     pool: Executor | None = None,
-    at_once: bool = True,
 ) -> tuple[Judged, Counts]:
     """Match the submission's lists with the solution.
 
     What makes the submission unfit becomes `problems`; what its reader should know all the same, `notes`. Where there
     are problems, the result is not to be used.
 
-    With `at_once` all batches are judged together. Without, in parts, each let go of before the next but one is taken,
-    by the threads of `pool` if there is one; a ScatteredError then says that the lists do not lie one after the other.
+    The submission comes in parts of whole lists: as one, or as `whole_lists` or `spilling.by_query` make them. They are
+    judged by the threads of `pool`, if there is one, and each is let go of before the next but a few is taken. Raises
+    ScatteredError where a query is in two parts.
     """
-    parts: Iterable[Sequence[Ranked]] = [list(batches)] if at_once else _whole_lists(batches)
     judged_part = partial(_judge_part, solution, query_once=query_once, list_length=list_length, ties=ties)
     seen = _Seen(np.zeros(len(solution.queries), dtype=np.int64), np.zeros(len(solution.queries), dtype=bool))
     for part in ordered(pool, judged_part, parts, AHEAD):
@@ -93,7 +92,7 @@ def judge(
     return judged, counts
 
 
-def _whole_lists(batches: Iterable[Ranked]) -> Iterator[list[Ranked]]:
+def whole_lists(batches: Iterable[Ranked]) -> Iterator[list[Ranked]]:
     """The batches cut and joined anew, so that no list lies in two parts, if those of a query lie together."""
     coming = iter(batches)
     part: list[Ranked] = []

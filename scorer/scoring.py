@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args
 
 import numpy as np
@@ -18,11 +20,12 @@ from scorer.formats import Block, Ranked, Unreadable, frames, opened
 from scorer.formats.arrow import take
 from scorer.formats.text import is_large, is_regular
 from scorer.hits import Bools, Floats, Ints, Judged
-from scorer.judging import AHEAD, Counts, Missing, ScatteredError, judge
+from scorer.judging import AHEAD, Counts, Missing, ScatteredError, judge, whole_lists
 from scorer.lists import Ties
 from scorer.measures import Measure, parse, parse_one
 from scorer.packing import pack_hits
 from scorer.solution import Solution, coded
+from scorer.spilling import by_query
 from scorer.threads import ordered
 
 if TYPE_CHECKING:
@@ -52,6 +55,12 @@ Split = Literal["all", "preliminary", "rest"]
 SPLITS: tuple[Split, ...] = get_args(Split)
 MISSING: tuple[Missing, ...] = get_args(Missing)
 TIES: tuple[Ties, ...] = get_args(Ties)
+
+PILE = 16 << 20
+"""Bytes of a file whose lists lie in pieces that are brought together at a time."""
+
+MOST_PILES = 256
+"""Each is a file that is open while they are made."""
 
 GENERATION = 1
 """Counts up when the same file, solution and rules begin to give another result; stored results are then made anew."""
@@ -187,15 +196,19 @@ def score(
     A large file is read and judged in blocks, by so many threads; little more than the blocks in work is in memory.
     Raises ChangedError where the bytes that were read are not those of the SHA-256 `digest`, if one is given.
     """
-    parallel = threads > 1 and is_large(path)
+    parallel = threads > 1 and (is_large(path) or not is_regular(path))
     with ThreadPoolExecutor(threads) if parallel else nullcontext() as pool:
-        # What is not a file cannot be read twice.
-        if is_regular(path):
-            try:
-                return _score_file(solution, path, rules, pool, digest, at_once=False)
-            except ScatteredError:
-                pass
-        return _score_file(solution, path, rules, pool, digest, at_once=True)
+        try:
+            return _score_file(solution, path, rules, pool, digest, whole_lists)
+        except ScatteredError:
+            if not is_regular(path):
+                problems = Findings()
+                problems.add(0, "a query's rows lie apart, and what is no file cannot be read again; save it as a file")
+                return Rejected(problems)
+        if is_large(path):
+            piles = min(Path(path).stat().st_size // PILE + 1, MOST_PILES)
+            return _score_file(solution, path, rules, pool, digest, partial(by_query, piles=piles))
+        return _score_file(solution, path, rules, pool, digest, lambda batches: [list(batches)])
 
 
 def _score_file(
@@ -204,17 +217,18 @@ def _score_file(
     rules: Rules,
     pool: Executor | None,
     digest: str | None,
-    *,
-    at_once: bool,
+    parted: Callable[[Iterable[Ranked]], Iterable[Sequence[Ranked]]],
 ) -> Outcome:
     problems, notes = Findings(), Findings()
     outcome, read = None, None if digest is None else hashlib.sha256()
     try:
         with opened(path, rules.submission_format, "submission_format", read) as (told, head, blocks):
             batches = _read(told.ranked(head), blocks, problems, pool)
-            outcome = _scored(solution, batches, rules, problems, notes, told.QUERY_ONCE, pool, at_once=at_once)
+            outcome = _scored(solution, parted(batches), rules, problems, notes, told.QUERY_ONCE, pool)
     except Unreadable as error:
         problems.add(error.line, str(error))
+    except OSError as error:
+        problems.add(0, f"cannot be put in order: {error.strerror or error} (in the folder for temporary files)")
     if read is not None and read.hexdigest() != digest:
         raise ChangedError(os.fspath(path))
     return Rejected(problems) if problems or outcome is None else outcome
@@ -254,18 +268,16 @@ def check(queries: Solution | None, path: str | os.PathLike[str], rules: Rules) 
 
 def _scored(
     solution: Solution,
-    batches: Iterable[Ranked],
+    parts: Iterable[Sequence[Ranked]],
     rules: Rules,
     problems: Findings,
     notes: Findings,
     query_once: bool = False,
     pool: Executor | None = None,
-    *,
-    at_once: bool = True,
 ) -> Scored | None:
     judged, counts = judge(
         solution,
-        batches,
+        parts,
         problems=problems,
         notes=notes,
         query_once=query_once,
@@ -273,7 +285,6 @@ def _scored(
         missing=rules.missing,
         ties=rules.ties,
         pool=pool,
-        at_once=at_once,
     )
     if problems:
         return None
@@ -459,7 +470,7 @@ def _score_table(solution: Solution, source: Mapping[str, Any] | pd.DataFrame, r
     problems, notes = Findings(), Findings()
     outcome = None
     try:
-        outcome = _scored(solution, [frames.ranked(source, problems)], rules, problems, notes)
+        outcome = _scored(solution, [[frames.ranked(source, problems)]], rules, problems, notes)
     except Unreadable as error:
         problems.add(error.line, str(error))
     return Rejected(problems) if problems or outcome is None else outcome

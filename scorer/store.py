@@ -14,7 +14,8 @@ Every key is a digest or a name, none a counter, and nothing is taken from the m
 and started again leaves what an undisturbed one leaves. Nothing is deleted, and no result is ever changed.
 
 SQLite unless the address names another database. A write is one short transaction that first locks the one row of
-`scorer_schema` (on SQLite: BEGIN IMMEDIATE), so that writers wait for each other rather than fail.
+`scorer_schema` (on SQLite: BEGIN IMMEDIATE), so that writers wait for each other rather than fail. Every method may be
+repeated without harm, and is, for a while, where the connection to a database server is lost.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, NamedTuple, Self, TypeVar
+from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, Self, TypeVar
 
 import numpy as np
 from sqlalchemy import (
@@ -61,7 +63,7 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, OperationalError
 
 from scorer.errors import Findings, Problem, StoreError, printable
 from scorer.hits import Bools, Floats, Hits
@@ -72,6 +74,8 @@ from scorer.scoring import SPLITS, Counts, Rejected, Split, Summary
 SCHEMA_VERSION = 1
 
 _Unpacked = TypeVar("_Unpacked")
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,23 +148,49 @@ class KeptSolution:
     """The graded items, the best of each query first."""
 
 
+class _LostError(StoreError):
+    """The database's server does not answer, or not any more."""
+
+
+def _persistent(
+    method: Callable[Concatenate[Store, _Given], _Found],
+) -> Callable[Concatenate[Store, _Given], _Found]:
+    """Repeat the method while the server is gone, as when it restarts, for as long as the store waits."""
+
+    @wraps(method)
+    def repeated(store: Store, /, *args: _Given.args, **named: _Given.kwargs) -> _Found:
+        deadline = time.monotonic() + store.wait
+        while True:
+            try:
+                return method(store, *args, **named)
+            except _LostError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.2)
+
+    return repeated
+
+
 class Store:
     """The database of a challenge. A context manager: leaving it closes the database.
 
-    Every method raises `StoreError` where the database is in use for too long, read-only, full or damaged.
+    Every method raises `StoreError` where the database is out of reach, in use for too long, read-only, full or
+    damaged.
     """
 
     def __init__(self, engine: Engine, where: str, wait: float) -> None:
         self._engine = engine
         self._where = where
-        self._wait = wait
+        self.wait = wait
+        """Seconds that a write waits for another process, and that a server may be gone."""
 
     @classmethod
     def open(cls, place: str | Path, *, create: bool = True, wait: float = 30.0) -> Store:
         """The database at `place`, a path (SQLite) or an SQLAlchemy URL.
 
         A new or empty one is made ready, or refused where `create` is False. `wait` is how many seconds a write waits
-        for another process. Raises `StoreError` for what is not a database of this version, or cannot be used.
+        for another process, and every call for a server that went away after the database was opened. Raises
+        `StoreError` for what is not a database of this version, or cannot be used.
         """
         url, where = _address(place)
         if url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:"):
@@ -186,6 +216,7 @@ class Store:
 
     # Solutions and tracks
 
+    @_persistent
     def keep_solution(self, digest: str, query_ids: Sequence[str], flagged: Bools, ideal: Hits) -> None:
         """Keep a solution's queries, with a flag each, and its grades. A digest that is known is left as it is."""
         row = {
@@ -197,6 +228,7 @@ class Store:
         with self._writing() as connection:
             _add(connection, _solution, row)
 
+    @_persistent
     def solution(self, digest: str) -> KeptSolution:
         """The queries of a solution. Raises `StoreError` for a digest that is not kept."""
         with self._reading() as connection:
@@ -207,6 +239,7 @@ class Store:
         flags = np.unpackbits(np.frombuffer(row.flagged, dtype=np.uint8), count=len(query_ids))
         return KeptSolution(query_ids, flags.astype(bool), self._unpacked(row.ideal, unpack_ideal))
 
+    @_persistent
     def set_basis(self, track: str, basis: Basis) -> None:
         """Remember what the track's board stands on; the solution must be kept already."""
         row = {"name": track, "solution_digest": basis.solution, "settings_digest": basis.settings}
@@ -214,6 +247,7 @@ class Store:
             if not _add(connection, _track, row):
                 connection.execute(update(_track).where(_track.c.name == track).values(row))
 
+    @_persistent
     def basis(self, track: str) -> Basis | None:
         """What the track's board stands on; None for a track that was never scored."""
         with self._reading() as connection:
@@ -222,7 +256,8 @@ class Store:
 
     # Submissions and results
 
-    def keep_submissions(self, track: str, submissions: Iterable[Submission]) -> None:
+    @_persistent
+    def keep_submissions(self, track: str, submissions: Sequence[Submission]) -> None:
         """Say which submissions of a track are there: new ones are added, all others of the track become withdrawn.
 
         Nothing is deleted. One that is there again is no longer withdrawn, and keeps the time of its first receipt.
@@ -241,12 +276,14 @@ class Store:
             if changed:
                 connection.execute(_set_present, changed)
 
+    @_persistent
     def known_digests(self, basis: Basis) -> frozenset[str]:
         """The digests of the submissions that there is a result for."""
         with self._reading() as connection:
             return frozenset(connection.scalars(select(_result.c.submission_digest).where(*_of_basis(basis))))
 
-    def record(self, outcomes: Iterable[tuple[Submission, Summary | Rejected]], basis: Basis) -> None:
+    @_persistent
+    def record(self, outcomes: Sequence[tuple[Submission, Summary | Rejected]], basis: Basis) -> None:
         """Keep what became of submissions, and themselves, in one transaction. What is known already stays as it is.
 
         Needs the basis's solution to be kept.
@@ -260,6 +297,7 @@ class Store:
 
     # Reading
 
+    @_persistent
     def entries(self, track: str, basis: Basis | None) -> tuple[Kept, ...]:
         """All submissions of a track with their results by `basis`, in order of receipt, then team, file and digest."""
         of_basis = _of_basis(basis or Basis("", ""))
@@ -285,6 +323,7 @@ class Store:
         )
         return tuple(sorted(kept, key=_receipt))
 
+    @_persistent
     def per_query(self, submission_digest: str, basis: Basis, measures: Iterable[Measure]) -> dict[str, Floats] | None:
         """A result's scores under these measures: by canonical name, float64[query]; None without such a result.
 
@@ -318,7 +357,7 @@ class Store:
         elif _schema.name not in tables:
             raise StoreError(
                 f"{self._where}: is not a scorer database, but holds the tables of something else "
-                f"({', '.join(sorted(tables)[:3])}); name another file as `database` in challenge.toml"
+                f"({', '.join(sorted(tables)[:3])}); name another as `database` in challenge.toml"
             )
         with self._reading() as connection:
             versions = list(connection.scalars(select(_schema.c.version)))
@@ -326,19 +365,22 @@ class Store:
             found = ", ".join(map(str, versions)) or "none"
             raise StoreError(
                 f"{self._where}: schema version {found}, where this scorer reads and writes version {SCHEMA_VERSION}; "
-                "use the scorer that made it, or move the file away and run `scorer run` to score everything anew"
+                "use the scorer that made it, or name another as `database` in challenge.toml to score everything anew"
             )
 
     def _make_tables(self) -> None:
         if self._engine.dialect.name == "sqlite":
             self._set_wal()
-        with self._transaction(begin="BEGIN IMMEDIATE") as connection:
+        with self._transaction(begin=_TO_WRITE) as connection:
+            if self._engine.dialect.name == "postgresql":
+                # Who makes the tables at the same moment waits here, and then finds them made.
+                connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtext('scorer'))")
             _tables.create_all(connection)
             _add(connection, _schema, {"version": SCHEMA_VERSION})
 
     def _set_wal(self) -> None:
         """Let readers and a writer work side by side. SQLite keeps it in the file, and sets it in no transaction."""
-        deadline = time.monotonic() + self._wait
+        deadline = time.monotonic() + self.wait
         while True:
             try:
                 with self._transaction(begin="") as connection:
@@ -357,9 +399,11 @@ class Store:
     def _transaction(self, begin: str) -> Iterator[Connection]:
         """A transaction that SQLite begins with these words; what goes wrong in it is told in ours."""
         with (
-            _in_words(self._where, self._wait),
+            _in_words(self._where, self.wait),
             self._engine.execution_options(**{_BEGIN: begin}).begin() as connection,
         ):
+            if begin == _TO_WRITE and self._engine.dialect.name == "postgresql":
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, round(1000 * self.wait))}")
             yield connection
 
     @contextmanager
@@ -377,7 +421,7 @@ class Store:
     def _writing(self) -> Iterator[Connection]:
         # A transaction that reads and then writes is refused at once, whatever the time-out, if another was faster; one
         # that says at its beginning that it will write waits for its turn.
-        with self._transaction("BEGIN IMMEDIATE") as connection:
+        with self._transaction(_TO_WRITE) as connection:
             # The same for other databases; on SQLite it reads one row.
             connection.execute(select(_schema.c.version).with_for_update())
             yield connection
@@ -387,6 +431,11 @@ class Store:
 
 _BEGIN = "scorer_begin"
 """The execution option with the words that SQLite begins a transaction with; empty: none is begun."""
+
+_TO_WRITE = "BEGIN IMMEDIATE"
+
+_CONNECT_TIMEOUT = 10
+"""Seconds that a PostgreSQL server may take to answer, unless the URL says otherwise."""
 
 
 def _address(place: str | Path) -> tuple[URL, str]:
@@ -401,7 +450,8 @@ def _address(place: str | Path) -> tuple[URL, str]:
             f"{place.partition('://')[0]}://...: not the address of a database; "
             "give a file, or an SQLAlchemy URL such as postgresql+psycopg://user@host/name"
         ) from error
-    return url, url.render_as_string(hide_password=True)
+    shown = url.difference_update_query([key for key in url.query if "pass" in key.lower()])
+    return url, shown.render_as_string(hide_password=True)
 
 
 def _check_file(path: Path, create: bool) -> None:
@@ -425,7 +475,9 @@ def _check_file(path: Path, create: bool) -> None:
 def _engine(url: URL, where: str, wait: float) -> Engine:
     try:
         if url.get_backend_name() != "sqlite":
-            return create_engine(url)
+            if url.get_backend_name() == "postgresql":
+                url = url.update_query_dict({"connect_timeout": str(_CONNECT_TIMEOUT), **url.query})
+            return create_engine(url, pool_pre_ping=True)
         engine = create_engine(url, connect_args={"timeout": wait})
     except ImportError as error:
         raise StoreError(f"{where}: the driver of this database is not installed ({error})") from error
@@ -448,16 +500,26 @@ def _begin_sqlite(connection: Connection) -> None:
         connection.exec_driver_sql(begin)
 
 
+_IN_USE = "is in use: another process did not finish writing within {wait:g} seconds; try again when it has"
 _WORDS = {
-    "locked": "is in use: another process did not finish writing within {wait:g} seconds; try again when it has",
+    "locked": _IN_USE,
+    "lock timeout": _IN_USE,
     "not a database": "is not a database; move it away, or name another file as `database` in challenge.toml",
     "malformed": "is damaged; move it away and run `scorer run` to score everything anew",
     "readonly": "cannot be written to: the file or its folder is read-only; make both writable",
     "unable to open": "cannot be opened; its folder must be there, readable and writable",
     "is full": "cannot be written to: the disk is full",
+    "No space left": "cannot be written to: the disk of its server is full",
     "disk I/O": "cannot be read or written: the disk is full or failing",
 }
-"""What SQLite says, and how it is told."""
+"""What SQLite or PostgreSQL says, and how it is told."""
+
+
+def _is_lost(error: DBAPIError) -> bool:
+    """Has the server gone, or is it not up yet? PostgreSQL says so by SQLSTATE; where nobody answers there is none."""
+    state = getattr(error.orig, "sqlstate", "")
+    gone = state is None or state.startswith(("08", "57P"))
+    return error.connection_invalidated or (isinstance(error, OperationalError) and gone)
 
 
 @contextmanager
@@ -468,6 +530,8 @@ def _in_words(where: str, wait: float) -> Iterator[None]:
         raise  # never the user's doing
     except DBAPIError as error:
         found = printable(" ".join(str(error.orig).split()))
+        if _is_lost(error):
+            raise _LostError(f"{where}: cannot be reached: {found}") from error
         told = (words.format(wait=wait) for sign, words in _WORDS.items() if sign in found)
         raise StoreError(f"{where}: {next(told, f'cannot be used: {found}')}") from error
 

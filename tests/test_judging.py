@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from random import Random
 
 import numpy as np
 import pyarrow as pa
@@ -15,18 +17,24 @@ from scorer.errors import Findings
 from scorer.formats import Graded, Ranked, frames
 from scorer.formats.arrow import fingerprints
 from scorer.hits import Hits, Judged
-from scorer.judging import Counts, ScatteredError, judge
+from scorer.judging import Counts, ScatteredError, judge, whole_lists
 from scorer.solution import Solution
+from scorer.spilling import by_query
 from tests import strategies
+
+Seen = tuple[Judged, Counts, Findings, Findings]
 
 
 def seen(
-    solution: Mapping[str, Mapping[str, float]], batches: Sequence[Ranked], **rules: object
-) -> tuple[Judged, Counts, Findings, Findings]:
-    """The batches judged, with their problems and notes."""
+    solution: Mapping[str, Mapping[str, float]],
+    batches: Sequence[Ranked],
+    parted: Callable[[Sequence[Ranked]], Iterable[Sequence[Ranked]]] = lambda batches: [batches],
+    **rules: object,
+) -> Seen:
+    """The batches judged, all at once if not told otherwise, with their problems and notes."""
     problems, notes = Findings(), Findings()
     right = read(solution)
-    judged, counts = judge(right, batches, problems=problems, notes=notes, **rules)  # type: ignore[arg-type]
+    judged, counts = judge(right, parted(batches), problems=problems, notes=notes, **rules)  # type: ignore[arg-type]
     return judged, counts, problems, notes
 
 
@@ -67,7 +75,7 @@ def test_lists_are_judged_as_the_slow_judge_does(
 ) -> None:
     """Hits, ideal lists and lengths, whatever is missing, unknown, repeated or empty."""
     expected = strategies.judged(solution, submission, all_right=all_right)
-    judged, _ = judge(read(solution, all_right=all_right), [lists(submission)], problems=Findings(), notes=Findings())
+    judged, _ = judge(read(solution, all_right=all_right), [[lists(submission)]], problems=Findings(), notes=Findings())
 
     assert_same(judged.found, expected.found)
     assert_same(judged.ideal, expected.ideal)
@@ -77,11 +85,11 @@ def test_lists_are_judged_as_the_slow_judge_does(
 @settings(max_examples=100, deadline=None)
 @given(strategies.solutions(), strategies.submissions(), st.randoms(use_true_random=False))
 def test_run_scores_order_lines_that_stand_in_any_order(
-    solution: strategies.Solution, submission: strategies.Submission, random: st.DataObject
+    solution: strategies.Solution, submission: strategies.Submission, random: Random
 ) -> None:
     """Lines of a run may be shuffled, over batches too: the scores decide."""
     places = list(range(sum(map(len, submission.values()))))
-    random.shuffle(places)  # type: ignore[attr-defined]
+    random.shuffle(places)
 
     judged, *_ = seen(solution, list(rows(submission, places)))
 
@@ -220,7 +228,7 @@ def test_no_rows_at_all_are_refused(batches: list[Ranked]) -> None:
 def test_a_solution_of_queries_alone_judges_form() -> None:
     """That is what a participant's check does: no item is known, and none is needed."""
     judged, counts = judge(
-        Solution.of_queries(["q1", "q2"]), [lists({"q1": ["a", "b"]})], problems=Findings(), notes=Findings()
+        Solution.of_queries(["q1", "q2"]), [[lists({"q1": ["a", "b"]})]], problems=Findings(), notes=Findings()
     )
 
     assert len(judged.found) == 0
@@ -278,12 +286,40 @@ def test_parts_give_what_all_at_once_gives(
 
     with ThreadPoolExecutor(2) as pool:
         for threads in (None, pool):
-            judged, counts, problems, notes = seen(solution, batches, list_length=length, at_once=False, pool=threads)
-            assert_same(judged.found, whole[0].found)
-            np.testing.assert_array_equal(judged.retrieved, whole[0].retrieved)
-            assert counts == whole[1]
-            assert problems.lines() == whole[2].lines()
-            assert notes.lines() == whole[3].lines()
+            assert_alike(seen(solution, batches, whole_lists, list_length=length, pool=threads), whole)
+
+
+@settings(max_examples=60, deadline=None)
+@given(strategies.solutions(), strategies.submissions(), st.integers(1, 4), st.randoms(use_true_random=False))
+def test_lists_in_pieces_are_brought_together(
+    solution: strategies.Solution, submission: strategies.Submission, piles: int, random: Random
+) -> None:
+    """Rows in any order, put on piles on disk, give what all rows in memory give."""
+    places = list(range(sum(map(len, submission.values()))))
+    random.shuffle(places)
+    batches = list(rows(submission, places))
+
+    assert_alike(seen(solution, batches, partial(by_query, piles=piles)), seen(solution, batches))
+
+
+def test_lines_with_whole_lists_are_brought_together_too() -> None:
+    """A format with a line for each query may have its lines in any batch; one that stands twice is still told."""
+    batches = [lists({"q2": ["c"], "q1": ["x", "a"], "q9": []}), lists({"q3": ["d"]}), lists({"q1": ["b"]})]
+    for once in (True, False):
+        whole = seen(SOLUTION, batches, query_once=once)
+        assert_alike(seen(SOLUTION, batches, partial(by_query, piles=3), query_once=once), whole)
+        assert bool(whole[2]) is once
+
+
+def assert_alike(
+    found: tuple[Judged, Counts, Findings, Findings], other: tuple[Judged, Counts, Findings, Findings]
+) -> None:
+    """The same hits, lengths, counts, problems and notes."""
+    assert_same(found[0].found, other[0].found)
+    np.testing.assert_array_equal(found[0].retrieved, other[0].retrieved)
+    assert found[1] == other[1]
+    assert found[2].lines() == other[2].lines()
+    assert found[3].lines() == other[3].lines()
 
 
 @pytest.mark.parametrize("query", ["q1", "q9"])
@@ -293,7 +329,7 @@ def test_a_list_that_goes_on_later_is_noticed(query: str) -> None:
     batches = [*in_batches(rows_of, [2, 1], scored=True), *in_batches({query: ["x"]}, [], scored=True)]
 
     with pytest.raises(ScatteredError):
-        seen(SOLUTION, batches, at_once=False)
+        seen(SOLUTION, batches, whole_lists)
     assert not seen(SOLUTION, batches)[2]
 
 

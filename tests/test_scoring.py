@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import math
+import os
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -276,6 +278,38 @@ def test_a_file_that_changes_while_it_is_read_is_not_taken_for_another(tmp_path:
         score(solution, sent, rules, digest=planned)
     with pytest.raises(SolutionError, match="changed while it was read"):
         Solution.read(right, digest=planned)
+
+
+def test_a_large_file_whose_lists_lie_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is scored as one that is in order, also where it does not fit into a block; only a pipe cannot be."""
+    order = [f"q{number % 7} Q0 d{number} 1 {number % 11} t\n" for number in range(2000)]
+    right, sent = files(tmp_path, "".join(f"q{n % 7} 0 d{n} {n % 4}\n" for n in range(0, 2000, 3)), "".join(order))
+    solution, names = Solution.read(right), ["AP", "nDCG@10", "P@5"]
+    whole = scorer.evaluate(solution, sent, names)
+    monkeypatch.setattr("scorer.formats.text.BLOCK", 1000)
+    monkeypatch.setattr("scorer.scoring.PILE", 5000)
+
+    assert scorer.evaluate(solution, sent, names) == whole
+    sent.write_text("".join(sorted(order, key=lambda line: line.split()[0])), encoding="utf-8")
+    assert scorer.evaluate(solution, sent, names) == whole
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize(("lines", "fine"), [("q1:a\nq2:b\n" * 1, True), ("q1:a\nq2:b\nq1:c\n", False)])
+def test_a_pipe_is_read_once(lines: str, fine: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes through a pipe is scored in blocks; what would have to be read twice is told."""
+    monkeypatch.setattr("scorer.formats.text.BLOCK", 5)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(lines,))
+    writer.start()
+    solution = {"q1": {"a": 1}, "q2": {"b": 1}}
+    if fine:
+        assert scorer.evaluate(solution, pipe, "P@1", submission_format="vlnet")["P@1"] == 1.0
+    else:
+        with pytest.raises(SubmissionError, match="save it as a file"):
+            scorer.evaluate(solution, pipe, "P@1", submission_format="vlnet")
+    writer.join()
 
 
 def test_a_digest_is_of_all_bytes_also_of_a_file_that_is_not_read_to_its_end(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
+from scorer.formats.arrow import keep
 from scorer.formats.text import Block
 from scorer.hits import Bools, Floats, Ints
 
@@ -64,6 +65,18 @@ class Ranked:
             line=self.line[start:stop],
             lengths=None if self.lengths is None else self.lengths[start:stop],
             item=self.item[items],
+            run_score=None if self.run_score is None else self.run_score[items],
+            rank=None if self.rank is None else self.rank[items],
+        )
+
+    def where(self, kept: Bools) -> Ranked:
+        """Its rows for which `kept` is true."""
+        items = kept[self.row_of_item]
+        return Ranked(
+            query=keep(self.query, kept),
+            line=self.line[kept],
+            lengths=None if self.lengths is None else self.lengths[kept],
+            item=keep(self.item, items),
             run_score=None if self.run_score is None else self.run_score[items],
             rank=None if self.rank is None else self.rank[items],
         )
