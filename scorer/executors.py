@@ -11,21 +11,34 @@ or takes longer than the time limit, costs the one submission that it had in han
 
 from __future__ import annotations
 
+import math
 import os
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, as_completed
+from concurrent.futures import CancelledError, Future, as_completed
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
+from scorer import __version__
 from scorer.errors import ScorerError, quoted
 from scorer.scoring import ChangedError, Rejected, Rules, Scored, Summary, score
 from scorer.solution import Solution
 
-NO_WORKER = 30
+NO_SCHEDULER = 10.0
+"""Seconds that a cluster's scheduler may take to answer."""
+
+NO_WORKER = 30.0
 """Seconds that a cluster may be without any worker, as while they are restarted."""
+
+NO_RESULT = 10.0
+"""Seconds that a result may take from a worker to here."""
+
+AHEAD = 4
+"""Files that a cluster's worker has in hand for each of its threads, those in work included."""
 
 FORMS = "serial, processes, processes:N or dask:ADDRESS"
 
@@ -115,10 +128,10 @@ class Processes:
                 try:
                     result: Result = future.result()
                 except TimeoutError:
-                    result = Failed(f"not done within {time_limit:g} seconds")
+                    result = late_after(time_limit)
                 except ProcessExpired as error:
                     result = Failed(f"the process that scored it died (exit code {error.exitcode})")
-                yield futures[future], result
+                yield futures.pop(future), result
         finally:
             pool.stop()
             pool.join()
@@ -126,79 +139,201 @@ class Processes:
 
 @dataclass(frozen=True, slots=True)
 class Dask:
-    """The workers of a Dask cluster; they must see the files under the same paths."""
+    """The workers of a Dask cluster; they must see the files under the same paths, and have the same scorer."""
 
     address: str
 
     def results(
         self, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float
     ) -> Iterator[tuple[int, Result]]:
-        """See `Executor`."""
+        """See `Executor`. Raises ExecutorError where there is no such cluster, or a worker without scorer in it."""
+        if not files:
+            return
         try:
             from distributed import Client
         except ImportError as error:
             raise ExecutorError("dask is not installed; `pip install challenge-scorer[distributed]` does it") from error
         try:
-            client = Client(self.address, timeout=30)
+            client = Client(self.address, timeout=NO_SCHEDULER, set_as_default=False)
         except (OSError, ValueError) as error:
             raise ExecutorError(f"no Dask scheduler answers at {self.address} ({error})") from error
         with client:
-            yield from _on_cluster(client, solution, rules, files, time_limit)
+            yield from _Batch(client, (solution, rules), files, time_limit).results()
 
 
-def _on_cluster(
-    client: Any, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float
-) -> Iterator[tuple[int, Result]]:
-    """As `Executor.results`. Two files a thread are under way at a time, so that none waits long at a worker."""
-    from distributed import wait
+@dataclass(slots=True, eq=False)
+class _Worker:
+    """A worker of a cluster, and what it has in hand."""
 
-    shared = client.scatter((solution, rules), broadcast=True, hash=False)
-    waiting = list(enumerate(files))[::-1]
-    started: dict[Any, tuple[int, float]] = {}
-    last_seen = time.monotonic()
-    while waiting or started:
-        threads = sum(client.nthreads().values())
-        last_seen = time.monotonic() if threads else last_seen
-        while waiting and len(started) < 2 * threads:
-            place, file = waiting.pop()
-            future = client.submit(_result_there, shared, file, pure=False)
-            started[future] = place, time.monotonic()
-        if not threads and time.monotonic() - last_seen > NO_WORKER:
-            reason = f"the cluster has had no worker for {NO_WORKER} seconds"
-            yield from ((place, Failed(reason)) for place, _ in (*started.values(), *waiting))
+    threads: int
+    shared: Any
+    """The solution and the rules, in its memory."""
+    in_hand: dict[Any, int] = field(default_factory=dict)
+    """The place of each task's file; as many of the first as there are threads are being worked on."""
+    begun: dict[Any, float] = field(default_factory=dict)
+    """When a task was first seen to be worked on."""
+    on_trial: bool = False
+    """Has it a file that may have killed another, and so no other beside it?"""
+
+
+@dataclass(slots=True, eq=False)
+class _Batch:
+    """Files on their way through a cluster.
+
+    Each task is for one worker, so that it is known who had what in hand. What a worker had in hand when it died is
+    tried once more after all others, alone with a worker; if that one dies too, the file is why.
+    """
+
+    client: Any
+    shared: tuple[Solution, Rules]
+    files: Sequence[File]
+    time_limit: float
+    workers: dict[str, _Worker] = field(default_factory=dict)
+    """By address."""
+    waiting: deque[int] = field(default_factory=deque)
+    suspects: deque[int] = field(default_factory=deque)
+    stuck: set[str] = field(default_factory=set)
+    """Workers that nobody restarts, with threads that hang."""
+    looked_at: float = -math.inf
+    """When the workers were last asked for."""
+    seen_at: float = 0.0
+    """When there was a worker."""
+
+    def results(self) -> Iterator[tuple[int, Result]]:
+        """As `Executor.results`."""
+        self.waiting.extend(range(len(self.files)))
+        self.seen_at = time.monotonic()
+        while self.waiting or self.suspects or self._tasks():
+            try:
+                yield from self._look_around()
+                done = self._done()
+                self._hand_out()
+                for future, place in done:
+                    yield from self._taken(future, place)
+                yield from self._late()
+            except OSError as error:
+                yield from self._abandoned(f"the cluster does not answer any more ({error})")
+            if not self.workers and time.monotonic() - self.seen_at > NO_WORKER:
+                yield from self._abandoned(f"the cluster has had no worker for {NO_WORKER:g} seconds")
+
+    def _tasks(self) -> list[Any]:
+        return [future for worker in self.workers.values() for future in worker.in_hand]
+
+    def _look_around(self) -> Iterator[tuple[int, Result]]:
+        """See, each second, which workers have come and gone."""
+        if time.monotonic() - self.looked_at < 1:
             return
-        with suppress(TimeoutError):
-            wait(list(started), timeout=1, return_when="FIRST_COMPLETED")
-        for future in [future for future in started if future.done()]:
-            place, _ = started.pop(future)
-            yield place, _taken(future)
-        late = [future for future, (_, since) in started.items() if time.monotonic() - since > time_limit]
-        if late:
-            yield from ((started[future][0], Failed(f"not done within {time_limit:g} seconds")) for future in late)
-            _give_up(client, late)
-            # What else those workers had in hand starts anew, and so does its time.
-            started = {
-                future: (place, time.monotonic()) for future, (place, _) in started.items() if future not in late
-            }
+        present = self.client.nthreads()
+        for address in self.workers.keys() - present.keys():
+            yield from self._died(address)
+        for address in present.keys() - self.workers.keys() - self.stuck:
+            self._welcome(address, present[address])
+        self.looked_at = time.monotonic()
+        self.seen_at = self.looked_at if self.workers else self.seen_at
+
+    def _welcome(self, address: str, threads: int) -> None:
+        """Give a new worker what all its tasks need."""
+        found = self.client.run(_version, workers=[address], on_error="return").get(address)
+        if isinstance(found, ImportError) or (isinstance(found, str) and found != __version__):
+            raise ExecutorError(f"the worker at {address} has not scorer {__version__} ({found}); install it there")
+        # It may be gone by now, which shows at the next look.
+        with suppress(TimeoutError, KeyError):
+            if found == __version__:
+                shared = self.client.scatter(self.shared, workers=[address], hash=False)
+                self.workers[address] = _Worker(threads, shared)
+
+    def _hand_out(self) -> None:
+        """Keep every thread busy, also while results are taken and kept here."""
+        for ahead in range(1, 1 + AHEAD):
+            for address, worker in self.workers.items():
+                while self.waiting and not worker.on_trial and len(worker.in_hand) < ahead * worker.threads:
+                    self._submit(self.waiting.popleft(), address, worker)
+        for address, worker in self.workers.items():
+            if self.suspects and not self.waiting and not worker.in_hand:
+                self._submit(self.suspects.popleft(), address, worker)
+                worker.on_trial = True
+
+    def _submit(self, place: int, address: str, worker: _Worker) -> None:
+        task = self.client.submit(_result_there, worker.shared, self.files[place], workers=[address], pure=False)
+        worker.in_hand[task] = place
+
+    def _done(self) -> list[tuple[Any, int]]:
+        """Wait for tasks to be done, but no longer than a second; their workers have them no longer in hand."""
+        from distributed import wait
+        from distributed.client import FutureCancelledError
+
+        if tasks := self._tasks():
+            with suppress(TimeoutError, FutureCancelledError):
+                wait(tasks, timeout=1, return_when="FIRST_COMPLETED")
+        else:
+            time.sleep(0.1)
+        done = []
+        for worker in self.workers.values():
+            ready = [task for task in worker.in_hand if task.status in {"finished", "error"}]
+            done += [(task, worker.in_hand.pop(task)) for task in ready]
+            worker.on_trial &= bool(worker.in_hand)
+        return done
+
+    def _taken(self, task: Any, place: int) -> Iterator[tuple[int, Result]]:
+        """The result of a task that is done."""
+        from distributed import KilledWorker
+
+        try:
+            yield place, task.result(timeout=NO_RESULT)
+        except KilledWorker:
+            self.suspects.append(place)
+        except (TimeoutError, CancelledError):
+            # Its worker died before the result was fetched.
+            self.waiting.append(place)
+        except Exception as error:
+            # Whatever a worker raises reaches us here, and must stop no other file.
+            yield place, Failed(f"the worker failed ({type(error).__name__}: {error})")
+
+    def _died(self, address: str) -> Iterator[tuple[int, Result]]:
+        worker = self.workers.pop(address)
+        if worker.on_trial:
+            yield from ((place, Failed("the worker that scored it died")) for place in worker.in_hand.values())
+        else:
+            self.suspects.extend(worker.in_hand.values())
+        self.client.cancel(list(worker.in_hand), force=True)
+
+    def _late(self) -> Iterator[tuple[int, Result]]:
+        """Give up what takes too long."""
+        now = time.monotonic()
+        for address, worker in list(self.workers.items()):
+            worker.begun = {task: worker.begun.get(task, now) for task in islice(worker.in_hand, worker.threads)}
+            late = [task for task, begun in worker.begun.items() if now - begun > self.time_limit]
+            if late:
+                yield from ((worker.in_hand.pop(task), late_after(self.time_limit)) for task in late)
+                self.waiting.extend(worker.in_hand.values())
+                self._restart(address, [*late, *worker.in_hand])
+
+    def _restart(self, address: str, tasks: list[Any]) -> None:
+        """Only a restart frees a thread that is stuck; only a worker with a nanny can be restarted."""
+        del self.workers[address]
+        self.client.cancel(tasks, force=True)
+        try:
+            self.client.restart_workers([address], timeout=NO_WORKER, raise_for_error=False)
+        except ValueError:
+            self.stuck.add(address)
+        self.looked_at = -math.inf
+
+    def _abandoned(self, reason: str) -> Iterator[tuple[int, Result]]:
+        """Nothing more will be done."""
+        in_hand = [place for worker in self.workers.values() for place in worker.in_hand.values()]
+        yield from ((place, Failed(reason)) for place in (*in_hand, *self.waiting, *self.suspects))
+        self.workers.clear()
+        self.waiting.clear()
+        self.suspects.clear()
 
 
-def _taken(future: Any) -> Result:
-    """A finished task's result; a task that kills whatever worker it is given is told as such."""
-    try:
-        result: Result = future.result()
-    except Exception as error:
-        # Whatever a worker raises reaches us here, and must stop no other file.
-        return Failed(f"no worker could score it ({type(error).__name__})")
-    return result
+def late_after(seconds: float) -> Failed:
+    """A submission that took longer than that."""
+    return Failed(f"not done within {seconds:g} seconds")
 
 
-def _give_up(client: Any, futures: Sequence[Any]) -> None:
-    """Let go of tasks that hang: only a restart frees a thread that is stuck."""
-    keys = {future.key for future in futures}
-    stuck = [worker for worker, tasks in client.processing().items() if keys.intersection(tasks)]
-    client.cancel(list(futures), force=True)
-    with suppress(Exception):
-        client.restart_workers(stuck, timeout=30, raise_for_error=False)
+def _version() -> str:
+    return __version__
 
 
 def _result_there(shared: tuple[Solution, Rules], file: File) -> Result:
@@ -223,7 +358,7 @@ def _result(solution: Solution, rules: Rules, file: File, threads: int) -> Resul
     try:
         outcome = score(solution, file.path, rules, threads=threads, digest=file.digest)
     except ChangedError:
-        return Failed("it changed while it was read")
+        return Failed("it changed while it was read, or could not be read to its end")
     except MemoryError:
         return Failed("it takes more memory than there is")
     except OSError as error:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import csv
 
 from scorer.formats.arrow import floats
 from scorer.formats.text import Block
@@ -21,6 +20,8 @@ def columns(
     None does not say what is wrong, or whether anything is: it sends the block the slow way, which sees each line.
     `skip` lines at the start are left out.
     """
+    from pyarrow import csv  # noqa: PLC0415 (many files need no more than the lines)
+
     names = [str(place) for place in range(count)]
     types = {"query": pa.string(), "item": pa.string(), number: pa.float64()}
     try:
