@@ -1,0 +1,22 @@
+"""How the documentation is built: ``make docs``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from docs.measures import write_pages
+
+project = "scorer"
+extensions = ["myst_parser"]
+exclude_patterns = ["_build"]
+html_theme = "alabaster"
+html_theme_options = {"description": "Scores ranked lists, keeps the results, shows the board."}
+html_sidebars = {"**": ["about.html", "navigation.html", "searchbox.html"]}
+myst_enable_extensions = ["colon_fence"]
+nitpicky = True
+
+
+def setup(app: Any) -> None:
+    """The pages about the measures come from the registry, anew at each build."""
+    app.connect("builder-inited", lambda _app: write_pages(Path(__file__).parent / "measures"))
