@@ -2,6 +2,7 @@
 # make test          the tests
 # make check         style, types, and the order of imports
 # make docs          the documentation, as pages
+# make studies       the figures of the papers behind the measures, and what holds of them
 # make example       write the example challenge anew
 # make clean         remove what the above made
 
@@ -10,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 
-.PHONY: leaderboard test check docs example clean
+.PHONY: leaderboard test check docs studies example clean
 
 # A rejected file is no reason to have no board, so 1 of `scorer score` is let pass; `scorer render` ends with the
 # path of the site, and fails where the challenge itself is at fault.
@@ -31,12 +32,15 @@ docs: $(INSTALLED)
 	$(BIN)/python -m sphinx -q -W -b html docs docs/_build/html
 	@echo docs/_build/html/index.html
 
+studies: $(INSTALLED)
+	$(BIN)/python -m studies
+
 example: $(INSTALLED)
 	$(BIN)/python example/make.py
 
 clean:
 	rm -rf $(VENV) site scores.db scores.db-shm scores.db-wal build dist
-	rm -rf docs/_build docs/measures .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf docs/_build docs/measures studies/figures .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 # Anew whenever what is to be installed has changed.
 $(INSTALLED): pyproject.toml constraints.txt

@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 from pydantic_core import ErrorDetails
 
 from scorer.errors import ChallengeError, MeasureError, quoted
 from scorer.measures import Measure, parse
+from scorer.paths import Place, Remote, is_url
 
 FILE = "challenge.toml"
 """The name of the file that makes a folder a challenge."""
@@ -59,7 +60,18 @@ def _one_measure_name(name: str, known: ValidationInfo) -> str:
     return name
 
 
-FormatName = Literal["vlnet", "trec", "delimited"]
+def _format_name(name: str) -> str:
+    if name.partition(":")[0] not in get_args(FormatName):
+        raise ValueError("is no format")
+    return name
+
+
+FormatName = Literal["vlnet", "trec", "delimited", "jsonl", "json", "parquet", "letor"]
+FormatText = Annotated[str, AfterValidator(_format_name)]
+"""A format's name, with its options if it has any, as in ``letor:feature=21``."""
+
+FORMAT_NAMES = f"{', '.join(get_args(FormatName))}, with options as in letor:feature=21"
+
 Stated = Annotated[str, AfterValidator(_stated)]
 PathText = Annotated[str, AfterValidator(_path_text)]
 MeasureName = Annotated[str, AfterValidator(_measure_name)]
@@ -84,9 +96,9 @@ class Track(_Table):
     root: Path = Path()
     title: Stated = Field(description="a text")
     description: str = Field("", description="a text; a blank line begins a new paragraph")
-    solution: PathText = Field(description="the path of a file")
-    queries: PathText | None = Field(None, description="the path of a file with one query id a line")
-    submissions: PathText | None = Field(None, description="the path of a folder")
+    solution: PathText = Field(description="the path or URL of a file")
+    queries: PathText | None = Field(None, description="the path or URL of a file with one query id a line")
+    submissions: PathText | None = Field(None, description="the path or URL of a folder")
     list_length: int = Field(ge=1, description="a whole number from 1")
     cutoffs: tuple[Annotated[int, Field(ge=1)], ...] = Field(
         (), strict=False, description="ascending whole numbers from 1 to list_length"
@@ -95,14 +107,16 @@ class Track(_Table):
     measures: tuple[MeasureName, ...] = Field((), strict=False, description='names of measures, as in ["AP", "P@10"]')
     decimals: int = Field(4, ge=0, le=12, description="a whole number from 0 to 12")
     missing: Literal["zero", "reject"] = Field("zero", description='"zero" or "reject"')
-    ties: Literal["trec", "order"] = Field("trec", description='"trec" or "order"')
+    ties: Literal["trec", "order", "expected", "best", "worst"] = Field(
+        "trec", description='"trec", "order", "expected", "best" or "worst"'
+    )
     equal_ranks: Literal["shared", "earlier"] = Field("shared", description='"shared" or "earlier"')
     entry: Literal["best", "last"] = Field("best", description='"best" or "last"')
     stage: Literal["final", "preliminary"] = Field("final", description='"final" or "preliminary"')
     final: Literal["all", "rest"] = Field("all", description='"all" or "rest"')
     baselines: tuple[Stated, ...] = Field((), strict=False, description="names of teams, each once")
-    solution_format: FormatName | None = Field(None, description='"vlnet", "trec" or "delimited"')
-    submission_format: FormatName | None = Field(None, description='"vlnet", "trec" or "delimited"')
+    solution_format: FormatText | None = Field(None, description=FORMAT_NAMES)
+    submission_format: FormatText | None = Field(None, description=FORMAT_NAMES)
 
     @field_validator("name")
     @classmethod
@@ -119,6 +133,16 @@ class Track(_Table):
         if cutoffs and cutoffs[-1] > known.data.get("list_length", cutoffs[-1]):
             raise ValueError(f"goes beyond the list_length of {known.data['list_length']}")
         return cutoffs
+
+    @field_validator("ties")
+    @classmethod
+    def _known_for_all_measures(cls, ties: str, known: ValidationInfo) -> str:
+        """The mean over the orders of tied items is not known for every measure."""
+        names = (known.data.get("primary"), *known.data.get("measures", ()))
+        for name in names if ties == "expected" else ():
+            for measure in _parsed(name, known) if name else ():
+                measure.need_closed_form(cut=True)
+        return ties
 
     @field_validator("baselines")
     @classmethod
@@ -139,16 +163,16 @@ class Track(_Table):
         return tuple(dict.fromkeys((self.primary_measure, *further)))
 
     @property
-    def solution_path(self) -> Path:
-        return _absolute(self.root, self.solution)
+    def solution_path(self) -> Place:
+        return _located(self.root, self.solution)
 
     @property
-    def queries_path(self) -> Path | None:
-        return None if self.queries is None else _absolute(self.root, self.queries)
+    def queries_path(self) -> Place | None:
+        return None if self.queries is None else _located(self.root, self.queries)
 
     @property
-    def submissions_path(self) -> Path:
-        return _absolute(self.root, self.submissions or f"submissions/{self.name}")
+    def submissions_path(self) -> Place:
+        return _located(self.root, self.submissions or f"submissions/{self.name}")
 
 
 class Challenge(_Table):
@@ -172,6 +196,8 @@ class Challenge(_Table):
     @classmethod
     def _apart(cls, site: str, known: ValidationInfo) -> str:
         """What all may see holds no solution and no results, and pages are not taken for submissions."""
+        if is_url(site):
+            raise ValueError("is a URL, where pages are written to a folder of this machine")
         root: Path = known.data["root"]
         folder = _absolute(root, site)
         if root.absolute().is_relative_to(folder):
@@ -180,9 +206,12 @@ class Challenge(_Table):
         if isinstance(database, Path) and database.is_relative_to(folder):
             raise ValueError("holds the database")
         for track in known.data.get("tracks", ()):
-            if track.solution_path.is_relative_to(folder):
+            solution, submissions = track.solution_path, track.submissions_path
+            if isinstance(solution, Path) and solution.is_relative_to(folder):
                 raise ValueError(f"holds the solution of {track.name}")
-            if folder.is_relative_to(track.submissions_path) or track.submissions_path.is_relative_to(folder):
+            if isinstance(submissions, Path) and (
+                folder.is_relative_to(submissions) or submissions.is_relative_to(folder)
+            ):
                 raise ValueError(f"overlaps the submissions of {track.name}")
         return site
 
@@ -229,6 +258,10 @@ class Challenge(_Table):
     def database_address(self) -> str | Path:
         """A SQLAlchemy URL as it was written, or the absolute path of a file."""
         return _address(self.root, self.database)
+
+
+def _located(root: Path, path: str) -> Place:
+    return Remote(path) if is_url(path) else _absolute(root, path)
 
 
 def _absolute(root: Path, path: str) -> Path:
@@ -299,10 +332,10 @@ def _absent(document: Mapping[str, Any], root: Path, solutions: bool) -> Iterato
         for key in ("solution", "queries") if solutions else ("queries",):
             path = table.get(key) if isinstance(table, dict) else None
             if isinstance(path, str) and path.strip() and "\0" not in path:
-                yield from _absence(_place(("tracks", name, key)), _absolute(root, path))
+                yield from _absence(_place(("tracks", name, key)), _located(root, path))
 
 
-def _absence(place: str, file: Path) -> Iterator[str]:
+def _absence(place: str, file: Place) -> Iterator[str]:
     try:
         if not file.is_file():
             found = "it is not a file" if file.exists() else "there is no such file"

@@ -15,18 +15,21 @@ import math
 import os
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, as_completed
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from typing import Any, Protocol
 
 from scorer import __version__
 from scorer.errors import ScorerError, quoted
+from scorer.paths import Place
 from scorer.scoring import ChangedError, Rejected, Rules, Scored, Summary, score
 from scorer.solution import Solution
+
+POOLS = 2
+"""Pools of processes in a row that may break before anything is scored in them."""
 
 NO_SCHEDULER = 10.0
 """Seconds that a cluster's scheduler may take to answer."""
@@ -39,6 +42,9 @@ NO_RESULT = 10.0
 
 AHEAD = 4
 """Files that a cluster's worker has in hand for each of its threads, those in work included."""
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+"""What glibc calls them."""
 
 FORMS = "serial, processes, processes:N or dask:ADDRESS"
 
@@ -61,18 +67,20 @@ Result = Summary | Rejected | Failed
 class File:
     """What is to be scored."""
 
-    path: Path
+    path: Place
     digest: str
     """SHA-256 of its content, in hexadecimal."""
+
+
+Results = Generator[tuple[int, Result], None, None]
+"""For each file its place among the files, and what became of it. Closing it ends the work."""
 
 
 class Executor(Protocol):
     """Scores files."""
 
-    def results(
-        self, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float
-    ) -> Iterator[tuple[int, Result]]:
-        """For each file its place in `files` and what became of it, in the order in which they are done."""
+    def results(self, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float) -> Results:
+        """What becomes of the files, in the order in which they are done."""
         ...
 
 
@@ -92,9 +100,7 @@ def named(name: str) -> Executor:
 class Serial:
     """One file after the other, in this process; large ones by its threads. The time limit is not watched."""
 
-    def results(
-        self, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float
-    ) -> Iterator[tuple[int, Result]]:
+    def results(self, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float) -> Results:
         """See `Executor`."""
         del time_limit
         for place, file in enumerate(files):
@@ -107,18 +113,32 @@ class Processes:
 
     count: int
 
-    def results(
-        self, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float
-    ) -> Iterator[tuple[int, Result]]:
+    def results(self, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float) -> Results:
         """See `Executor`."""
+        left, fruitless = list(range(len(files))), 0
+        while left and fruitless < POOLS:
+            tried, left = left, []
+            for place, result in self._in_a_pool(solution, rules, [files[place] for place in tried], time_limit):
+                if result is None:
+                    left.append(tried[place])
+                else:
+                    yield tried[place], result
+            fruitless = fruitless + 1 if len(left) == len(tried) else 0
+        yield from ((place, Failed("the processes that are to score it die")) for place in left)
+
+    def _in_a_pool(
+        self, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float
+    ) -> Iterator[tuple[int, Result | None]]:
+        """As `Executor.results`; None for a file that was in no process when the pool broke."""
         import multiprocessing
+        from concurrent.futures.process import BrokenProcessPool
 
         from pebble import ProcessExpired, ProcessPool
 
         # Forking a process that has threads, as Arrow's, may lock up; a server that has none forks safely.
         context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
         pool = ProcessPool(
-            min(self.count, len(files)) or 1, initializer=_take_up, initargs=(solution, rules), context=context
+            min(self.count, len(files)), initializer=_take_up, initargs=(solution, rules), context=context
         )
         try:
             futures: dict[Future[Result], int] = {
@@ -126,9 +146,12 @@ class Processes:
             }
             for future in as_completed(futures):
                 try:
-                    result: Result = future.result()
+                    result: Result | None = future.result()
                 except TimeoutError:
                     result = late_after(time_limit)
+                except BrokenProcessPool:
+                    # A process that dies between two files takes the whole pool with it.
+                    result = None
                 except ProcessExpired as error:
                     result = Failed(f"the process that scored it died (exit code {error.exitcode})")
                 yield futures.pop(future), result
@@ -143,9 +166,7 @@ class Dask:
 
     address: str
 
-    def results(
-        self, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float
-    ) -> Iterator[tuple[int, Result]]:
+    def results(self, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float) -> Results:
         """See `Executor`. Raises ExecutorError where there is no such cluster, or a worker without scorer in it."""
         if not files:
             return
@@ -154,7 +175,7 @@ class Dask:
         except ImportError as error:
             raise ExecutorError("dask is not installed; `pip install challenge-scorer[distributed]` does it") from error
         try:
-            client = Client(self.address, timeout=NO_SCHEDULER, set_as_default=False)
+            client = Client(self.address, timeout=NO_SCHEDULER)
         except (OSError, ValueError) as error:
             raise ExecutorError(f"no Dask scheduler answers at {self.address} ({error})") from error
         with client:
@@ -224,8 +245,10 @@ class _Batch:
         if time.monotonic() - self.looked_at < 1:
             return
         present = self.client.nthreads()
-        for address in self.workers.keys() - present.keys():
-            yield from self._died(address)
+        for address, worker in list(self.workers.items()):
+            # One that was restarted under its old address has lost what it had.
+            if address not in present or any(task.status in {"cancelled", "lost"} for task in worker.in_hand):
+                yield from self._died(address)
         for address in present.keys() - self.workers.keys() - self.stuck:
             self._welcome(address, present[address])
         self.looked_at = time.monotonic()
@@ -233,14 +256,14 @@ class _Batch:
 
     def _welcome(self, address: str, threads: int) -> None:
         """Give a new worker what all its tasks need."""
-        found = self.client.run(_version, workers=[address], on_error="return").get(address)
-        if isinstance(found, ImportError) or (isinstance(found, str) and found != __version__):
+        found = self.client.run(_settle_in, workers=[address], on_error="return").get(address)
+        if found is None or isinstance(found, OSError):
+            return  # it is gone by now
+        if found != __version__:
             raise ExecutorError(f"the worker at {address} has not scorer {__version__} ({found}); install it there")
-        # It may be gone by now, which shows at the next look.
+        # It may still go, which shows at the next look.
         with suppress(TimeoutError, KeyError):
-            if found == __version__:
-                shared = self.client.scatter(self.shared, workers=[address], hash=False)
-                self.workers[address] = _Worker(threads, shared)
+            self.workers[address] = _Worker(threads, self.client.scatter(self.shared, workers=[address], hash=False))
 
     def _hand_out(self) -> None:
         """Keep every thread busy, also while results are taken and kept here."""
@@ -260,18 +283,18 @@ class _Batch:
     def _done(self) -> list[tuple[Any, int]]:
         """Wait for tasks to be done, but no longer than a second; their workers have them no longer in hand."""
         from distributed import wait
-        from distributed.client import FutureCancelledError
 
-        if tasks := self._tasks():
-            with suppress(TimeoutError, FutureCancelledError):
-                wait(tasks, timeout=1, return_when="FIRST_COMPLETED")
-        else:
-            time.sleep(0.1)
+        pending = [task for task in self._tasks() if task.status == "pending"]
+        if pending:
+            with suppress(TimeoutError, CancelledError):
+                wait(pending, timeout=1, return_when="FIRST_COMPLETED")
         done = []
         for worker in self.workers.values():
             ready = [task for task in worker.in_hand if task.status in {"finished", "error"}]
             done += [(task, worker.in_hand.pop(task)) for task in ready]
             worker.on_trial &= bool(worker.in_hand)
+        if not pending and not done:
+            time.sleep(0.1)
         return done
 
     def _taken(self, task: Any, place: int) -> Iterator[tuple[int, Result]]:
@@ -294,7 +317,10 @@ class _Batch:
         if worker.on_trial:
             yield from ((place, Failed("the worker that scored it died")) for place in worker.in_hand.values())
         else:
-            self.suspects.extend(worker.in_hand.values())
+            in_hand = list(worker.in_hand.values())
+            self.suspects.extend(in_hand[: worker.threads])
+            # Hardly begun, so hardly the reason: tried before those that may cost another worker.
+            self.suspects.extendleft(in_hand[worker.threads :])
         self.client.cancel(list(worker.in_hand), force=True)
 
     def _late(self) -> Iterator[tuple[int, Result]]:
@@ -332,7 +358,15 @@ def late_after(seconds: float) -> Failed:
     return Failed(f"not done within {seconds:g} seconds")
 
 
-def _version() -> str:
+def _settle_in() -> str:
+    """Make a cluster's worker ready, and give its version of scorer."""
+    import ctypes
+
+    # Dask has glibc hand memory back at once, and taking it anew would cost half as much again as the scoring.
+    with suppress(OSError, AttributeError):
+        allocator = ctypes.CDLL(None)
+        allocator.mallopt(M_TRIM_THRESHOLD, 1 << 26)
+        allocator.mallopt(M_MMAP_THRESHOLD, 1 << 25)
     return __version__
 
 
@@ -363,4 +397,7 @@ def _result(solution: Solution, rules: Rules, file: File, threads: int) -> Resul
         return Failed("it takes more memory than there is")
     except OSError as error:
         return Failed(f"it could not be read: {error.strerror or error}")
+    except Exception as error:
+        # A file that brings a fault of ours to light must not keep the others from being scored.
+        return Failed(f"scorer fails on it ({type(error).__name__}: {error}); `scorer evaluate` shows where")
     return outcome.summary() if isinstance(outcome, Scored) else outcome

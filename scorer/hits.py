@@ -21,6 +21,20 @@ Computed = TypeVar("Computed")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Tied:
+    """For items of ranked lists, the group of equal run scores that each is in."""
+
+    before: Ints
+    """How many items of the list stand before the group."""
+    size: Ints
+    """How many items are in the group, unjudged ones too; 1 where nothing ties."""
+
+    def where(self, kept: Bools | Ints) -> Tied:
+        """Those of the items for which `kept` is true, or which it numbers."""
+        return Tied(self.before[kept], self.size[kept])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Hits:
     """Judged items at places of a ranked list: four arrays of one length, sorted by query, then rank.
 
@@ -39,6 +53,9 @@ class Hits:
     A right item is one that counts for Rp and MARp: a graded one above 0, or, in a VL.NET solution (which lists
     nothing but right items), any.
     """
+    tied: Tied | None = None
+    """None: each item has its place. Else all orders of a tie group are equally likely, `rank` is the group's first
+    place, and a measure gives the mean over these orders."""
     memo: dict[object, Any] = field(default_factory=dict, repr=False)
     """What has been computed from these arrays once, since most measures begin alike; see `once`."""
 
@@ -52,9 +69,10 @@ class Hits:
     def __len__(self) -> int:
         return self.query.size
 
-    def where(self, kept: Bools) -> Hits:
-        """The entries for which `kept` is true, in the same order."""
-        return Hits(self.query[kept], self.rank[kept], self.grade[kept], self.tie_rank[kept])
+    def where(self, kept: Bools | Ints) -> Hits:
+        """The entries for which `kept` is true, in the same order, or those that it numbers, in its order."""
+        tied = None if self.tied is None else self.tied.where(kept)
+        return Hits(self.query[kept], self.rank[kept], self.grade[kept], self.tie_rank[kept], tied)
 
     def top(self, k: int | None) -> Hits:
         """The entries in the first `k` places of their list; all of them without `k`."""
@@ -72,6 +90,47 @@ class Hits:
         lengths = np.diff(starts, append=len(self))
         return np.arange(1, len(self) + 1) - np.repeat(starts, lengths)
 
+    def so_far(self, counted: Bools) -> Ints:
+        """For each entry, how many of the `counted` ones its query has up to it, itself included."""
+        starts = np.flatnonzero(np.diff(self.query, prepend=-1))
+        count: Ints = np.cumsum(counted)
+        earlier: Ints = (count - counted)[starts]
+        return count - np.repeat(earlier, np.diff(starts, append=len(self)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Tie groups that hold some hits, in the order of the hits."""
+
+    query: Ints
+    tied: Tied
+    first: Ints
+    """Where in the hits each begins."""
+    hits: Ints
+    """How many of them it holds."""
+    earlier: Ints
+    """How many of them stand in the query's groups before it."""
+
+    @classmethod
+    def of(cls, hits: Hits, tied: Tied) -> Groups:
+        """The groups of these hits, which tie as `tied` says."""
+        first = np.flatnonzero((np.diff(hits.query, prepend=-1) != 0) | (np.diff(tied.before, prepend=-1) != 0))
+        sizes = np.diff(first, append=len(hits))
+        return cls(hits.query[first], tied.where(first), first, sizes, hits.nth()[first] - 1)
+
+    def where(self, kept: Bools) -> Groups:
+        """The groups for which `kept` is true."""
+        return Groups(self.query[kept], self.tied.where(kept), self.first[kept], self.hits[kept], self.earlier[kept])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """Places of ranked lists, sorted by query, then rank, each with a value; those without are left out."""
+
+    query: Ints
+    rank: Ints
+    value: Floats
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
@@ -83,12 +142,16 @@ class Judged:
     """Every item of the solution, by query, the highest grade first: rank 1, 2, 3, ... without gaps."""
     retrieved: Ints
     """The length of each query's list, unjudged and repeated items included; 0 where the submission has none."""
+    answered: Bools | None = None
+    """Which queries the submission has a list for, be it empty; None where nobody asks."""
+    extremes: tuple[Judged, Judged] | None = None
+    """The same lists with each group of equal run scores in its worst and in its best order, if that is asked for."""
 
     @property
     def queries(self) -> int:
         return self.retrieved.size
 
-    def total(self, hits: Hits, weights: Floats | None = None) -> Floats:
+    def total(self, hits: Hits | Places, weights: Floats | None = None) -> Floats:
         """The sum of `weights` (one for each entry of `hits`; default 1 each) over each query."""
         return np.asarray(np.bincount(hits.query, weights, minlength=self.queries), dtype=np.float64)
 
@@ -98,7 +161,72 @@ class Judged:
 
     def relevant_found(self, rel: Threshold = "positive", k: int | None = None) -> Floats:
         """How many relevant items stand in the first `k` places of each list; in all of it without `k`."""
-        return self.total(self.found.relevant(rel).top(k))
+        return self.count(self.found.relevant(rel), k)
+
+    def count(self, hits: Hits, k: int | Floats | None = None) -> Floats:
+        """How many of `hits` stand in the first `k` places, one for all queries or one for each; in all without `k`.
+
+        Where they tie, the mean: an item of a group of n that has p places within the first k is there with
+        probability p / n.
+        """
+        if hits.tied is None:
+            if k is None:
+                return self.total(hits)
+            last = k[hits.query] if isinstance(k, np.ndarray) else k
+            return self.total(hits.where(hits.rank <= last))
+        ends = self.retrieved if k is None else np.minimum(self.retrieved, k)
+        inside = np.clip(ends[hits.query] - hits.tied.before, 0, hits.tied.size)
+        return self.total(hits, inside / hits.tied.size)
+
+    def placed(self, hits: Hits, values: Callable[[Hits], Floats], k: int | None = None) -> Places:
+        """What stands at the first `k` places: the values of the hits there, or where they tie, the mean over orders.
+
+        A place in a group of n items, the values of which sum to v, has v / n (McSherry and Najork, Computing
+        Information Retrieval Performance Measures Efficiently in the Presence of Tied Scores, ECIR 2008).
+        """
+        hits = hits.top(k)
+        valued = values(hits)
+        if hits.tied is None:
+            return Places(hits.query, hits.rank, valued)
+        groups = Groups.of(hits, hits.tied)
+        group, rank = self.places(groups, k)
+        means = np.bincount(np.repeat(np.arange(groups.query.size), groups.hits), valued, groups.query.size)
+        return Places(groups.query[group], rank, (means / groups.tied.size)[group])
+
+    def places(self, groups: Groups, k: int | None = None) -> tuple[Ints, Ints]:
+        """The places of the groups within the first `k` of their list: for each the group's number, and the rank."""
+        last = np.minimum(groups.tied.before + groups.tied.size, self.retrieved[groups.query])
+        if k is not None:
+            last = np.minimum(last, k)
+        before, group = ranges(groups.tied.before, np.maximum(last, groups.tied.before))
+        return group, before + 1
+
+    @property
+    def cut_within_ties(self) -> bool:
+        """Is a list cut within a tie group, so that the order decides on what is in it?"""
+        tied = self.found.tied
+        return tied is not None and bool((tied.before + tied.size > self.retrieved[self.found.query]).any())
+
+    def condensed(self) -> Judged:
+        """The same lists without their unjudged items, and those judged below 0, which mark them in TREC's files.
+
+        Raises ValueError where a list is cut within a tie group: what follows the cut would move up, and is not known.
+        """
+        if self.cut_within_ties:
+            raise ValueError("a list is cut within a tie group")
+        found = self.found.where((self.found.grade >= 0) | (self.found.tie_rank > 0))
+        tied, rank = None, found.nth()
+        if found.tied is not None:
+            groups = Groups.of(found, found.tied)
+            tied = Tied(groups.earlier, groups.hits).where(np.repeat(np.arange(groups.query.size), groups.hits))
+            rank = tied.before + 1
+        return Judged(
+            found=Hits(found.query, rank, found.grade, found.tie_rank, tied),
+            ideal=self.ideal,
+            retrieved=np.bincount(found.query, minlength=self.queries),
+            answered=self.answered,
+            extremes=None if self.extremes is None else (self.extremes[0].condensed(), self.extremes[1].condensed()),
+        )
 
 
 def ratio(parts: Floats, wholes: Floats | float, defined: Bools) -> Floats:
@@ -106,3 +234,26 @@ def ratio(parts: Floats, wholes: Floats | float, defined: Bools) -> Floats:
     quotients = np.full(parts.shape, np.nan)
     np.divide(parts, wholes, out=quotients, where=defined)
     return quotients
+
+
+def ranges(start: Ints, stop: Ints) -> tuple[Ints, Ints]:
+    """The numbers of all ranges one after the other, and for each the range that it comes from."""
+    length = stop - start
+    owner = np.repeat(np.arange(start.size), length)
+    within = np.arange(owner.size) - np.repeat(np.cumsum(length) - length, length)
+    return start[owner] + within, owner
+
+
+def running(nth: Ints, values: Floats, operation: np.ufunc = np.add) -> Floats:
+    """The running sum, or product, of `values`, begun anew where `nth`, which counts up from 1, is 1.
+
+    Every round takes in the result of the `step` entries before, so no query's rounding reaches the next one, as it
+    would in a difference of running sums over all queries.
+    """
+    results = values.copy()
+    step = 1
+    while step < nth.max(initial=0):
+        later = np.flatnonzero(nth > step)
+        results[later] = operation(results[later], results[later - step])
+        step *= 2
+    return results

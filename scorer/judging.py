@@ -13,13 +13,14 @@ import numpy as np
 from scorer.errors import Findings, quoted
 from scorer.formats import Ranked
 from scorer.formats.arrow import run_starts, take
-from scorer.hits import Bools, Hits, Ints, Judged
-from scorer.lists import Found, Lists, Ties
+from scorer.hits import Bools, Floats, Hits, Ints, Judged, Tied
+from scorer.lists import BY_GRADE, Found, Lists, Ties
 from scorer.solution import NOWHERE, Solution, report_repeated
 from scorer.threads import ordered
 
-Missing = Literal["zero", "reject"]
-"""What becomes of a submission that lacks a query of the solution: the query scores 0, or the file is rejected."""
+Missing = Literal["zero", "reject", "skip"]
+"""What becomes of a submission that lacks a query of the solution: the query scores 0, the file is rejected, or the
+means leave the query out, as those of trec_eval do."""
 
 AHEAD = 2
 """How many parts may wait for each other; each holds some ten times the bytes of its block."""
@@ -57,6 +58,7 @@ def judge(
     list_length: int | None = None,
     missing: Missing = "zero",
     ties: Ties = "trec",
+    tie_bounds: bool = False,
     pool: Executor | None = None,
 ) -> tuple[Judged, Counts]:
     """Match the submission's lists with the solution.
@@ -66,9 +68,11 @@ def judge(
 
     The submission comes in parts of whole lists: as one, or as `whole_lists` or `spilling.by_query` make them. They are
     judged by the threads of `pool`, if there is one, and each is let go of before the next but a few is taken. Raises
-    ScatteredError where a query is in two parts.
+    ScatteredError where a query is in two parts. With `tie_bounds` the result has its extremes.
     """
-    judged_part = partial(_judge_part, solution, query_once=query_once, list_length=list_length, ties=ties)
+    judged_part = partial(
+        _judge_part, solution, query_once=query_once, list_length=list_length, ties=ties, with_groups=tie_bounds
+    )
     seen = _Seen(np.zeros(len(solution.queries), dtype=np.int64), np.zeros(len(solution.queries), dtype=bool))
     for part in ordered(pool, judged_part, parts, AHEAD):
         seen.add(part)
@@ -80,7 +84,14 @@ def judge(
     notes.extend(seen.notes)
     limit = np.iinfo(np.int64).max if list_length is None else list_length
     retrieved = np.minimum(seen.length, limit)
-    judged = Judged(found=seen.hits(solution), ideal=solution.ideal, retrieved=retrieved)
+    found = seen.joined()
+
+    def seen_by(rule: Ties, extremes: tuple[Judged, Judged] | None = None) -> Judged:
+        hits = _hits(found, solution.ideal, rule)
+        hits = hits.top(list_length) if rule in ("best", "worst") else hits
+        return Judged(hits, solution.ideal, retrieved, seen.answered, extremes)
+
+    judged = seen_by(ties, (seen_by("worst"), seen_by("best")) if tie_bounds else None)
     counts = Counts(
         queries=len(solution.queries),
         answered=int(seen.answered.sum()),
@@ -173,19 +184,59 @@ class _Seen:
         self.problems.extend(part.problems)
         self.notes.extend(part.notes)
 
-    def hits(self, solution: Solution) -> Hits:
-        """The judged items that were found, sorted by the solution's order of queries, then rank."""
+    def joined(self) -> Found:
+        """The judged items that were found, in any order."""
+        nothing = np.zeros(0, dtype=np.int64)
         query, rank, entry = (
-            np.concatenate([np.zeros(0, dtype=np.int64), *(getattr(found, name) for found in self.found)])
+            np.concatenate([nothing, *(getattr(found, name) for found in self.found)])
             for name in ("query", "rank", "entry")
         )
-        order = np.lexsort((rank, query))
-        entry, ideal = entry[order], solution.ideal
-        return Hits(query=query[order], rank=rank[order], grade=ideal.grade[entry], tie_rank=ideal.tie_rank[entry])
+        groups = [found.tied for found in self.found if found.tied is not None]
+        if self.found and not groups:
+            return Found(query, rank, entry)
+        before, size = (
+            np.concatenate([nothing, *(getattr(tied, name) for tied in groups)]) for name in ("before", "size")
+        )
+        return Found(query, rank, entry, Tied(before, size))
+
+
+def _hits(found: Found, ideal: Hits, ties: Ties) -> Hits:
+    """What was found, sorted by the solution's order of queries, then rank, which the rule for ties decides."""
+    grade, tied, rank = ideal.grade[found.entry], found.tied, found.rank
+    if ties not in BY_GRADE or tied is None:
+        order = np.lexsort((rank, found.query))
+        tied = None
+    elif ties == "expected":
+        # By grade within a group, so that sums do not depend on the names or the lines even in their last digit.
+        rank = tied.before + 1
+        order = np.lexsort((-grade, rank, found.query))
+        tied = tied.where(order)
+    else:
+        rank, tied = _rank_by_grade(found.query, grade, tied, ties), None
+        order = np.lexsort((rank, found.query))
+    entry = found.entry[order]
+    return Hits(found.query[order], rank[order], ideal.grade[entry], ideal.tie_rank[entry], tied)
+
+
+def _rank_by_grade(query: Ints, grade: Floats, tied: Tied, ties: Ties) -> Ints:
+    """Ranks with the highest grade of each tie group first, or last; what is not graded stands below all grades."""
+    by_grade = np.lexsort((-grade, tied.before, query))
+    before, of_query = tied.before[by_grade], query[by_grade]
+    new = np.append(True, (before[1:] != before[:-1]) | (of_query[1:] != of_query[:-1]))[: query.size]
+    places = np.arange(query.size)
+    position = np.empty_like(places)
+    position[by_grade] = places - np.maximum.accumulate(np.where(new, places, 0))
+    return tied.before + 1 + position if ties == "best" else tied.before + tied.size - position
 
 
 def _judge_part(
-    solution: Solution, batches: Sequence[Ranked], *, query_once: bool, list_length: int | None, ties: Ties
+    solution: Solution,
+    batches: Sequence[Ranked],
+    *,
+    query_once: bool,
+    list_length: int | None,
+    ties: Ties,
+    with_groups: bool,
 ) -> _Part:
     lists = Lists.of(batches)
     problems, notes = Findings(), Findings()
@@ -199,7 +250,7 @@ def _judge_part(
         lists.line[lists.first_rows()[unknown]],
         lambda at: f"query {quoted(names[at])} is not asked for; its list is ignored",
     )
-    found, repeated = lists.found(solution, number, list_length, ties, notes)
+    found, repeated = lists.found(solution, number, list_length, ties, notes, with_groups=with_groups)
     return _Part(number, names, lists.length, found, repeated, problems, notes)
 
 
@@ -221,6 +272,8 @@ def _check_queries(solution: Solution, answered: Bools, missing: Missing, proble
         found = f"{lacking.size:,} of {answered.size:,} queries have no list ({names})"
         if missing == "reject":
             problems.add(0, f"{found}; expected a list for every query")
+        elif missing == "skip":
+            notes.add(0, f"{found}; the means leave them out")
         else:
             notes.add(0, f"{found}; each scores 0, unless nothing is relevant to it")
 

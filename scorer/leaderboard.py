@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import html
 import io
 import json
 import math
@@ -19,10 +18,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from scorer import escaping
 from scorer.challenge import RESERVED, Track
 from scorer.errors import Problem, counted, printable
 from scorer.scoring import Counts, Split
-from scorer.store import Kept, Mean, Result, Store
+from scorer.store import Basis, Kept, Mean, Result, Store
 
 Scores = tuple[float | None, ...]
 """One for each column of the board, rounded to the track's decimals; None where undefined or not to be shown."""
@@ -103,12 +103,12 @@ class Board:
     """SHA-256 in hexadecimal; empty where the track was never scored."""
 
 
-def board(store: Store, track: Track) -> Board:
-    """The track's board as the store has it, by the solution and settings that it was last scored with.
+def board(store: Store, track: Track, basis: Basis | None = None) -> Board:
+    """The track's board as the store has it, by this solution and these settings, or those it was last scored with.
 
     Raises `StoreError` where the database fails.
     """
-    basis = store.basis(track.name)
+    basis = basis or store.basis(track.name)
     kept = store.entries(track.name, basis)
     columns = tuple(map(str, track.all_measures))
     flagged = store.solution(basis.solution).flagged if basis else ()
@@ -266,6 +266,15 @@ def slug(name: str) -> str:
 # The rule sheet
 
 
+TIES = {
+    "trec": "Items of equal run score are ordered by item id, descending.",
+    "order": "Items of equal run score stay in the order of the file.",
+    "expected": "Items of equal run score have no order: a score is the mean over all orders of them.",
+    "best": "Of items of equal run score, those with the highest grade stand first.",
+    "worst": "Of items of equal run score, those with the highest grade stand last.",
+}
+
+
 def rules(board: Board) -> tuple[str, ...]:
     """What decides on this board, in sentences made from the track's settings."""
     track = board.track
@@ -278,9 +287,7 @@ def rules(board: Board) -> tuple[str, ...]:
         "A query that the solution lacks is ignored.",
         f"What a list holds beyond its first {counted(track.list_length, 'item')} does not count.",
         "An item that stands twice in a list counts once, at its first place; its second place is lost.",
-        "Items of equal run score are ordered by item id, descending."
-        if track.ties == "trec"
-        else "Items of equal run score stay in the order of the file.",
+        TIES[track.ties],
         f"Scores are rounded to {counted(track.decimals, 'decimal')}, and then compared.",
         "Equal scores share a rank, and as many ranks after it are left out: 1, 1, 3."
         if track.equal_ranks == "shared"
@@ -368,10 +375,10 @@ def to_csv(board: Board) -> str:
     """RFC 4180, numbers at the track's decimals, blanks empty; text that a spreadsheet takes for a formula gets a '."""
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow(map(_unformulated, export_columns(board)))
+    writer.writerow(map(escaping.spreadsheet, export_columns(board)))
     for row in export_rows(board):
         writer.writerow(
-            _unformulated(cell) if isinstance(cell, str) else printed(cell, board.track.decimals)
+            escaping.spreadsheet(cell) if isinstance(cell, str) else printed(cell, board.track.decimals)
             for cell in row.values()
         )
     return out.getvalue()
@@ -403,8 +410,10 @@ def to_markdown(board: Board) -> str:
     """A table of GitHub's Markdown, numbers at the track's decimals, blanks empty; a name stays text."""
     columns = export_columns(board)
     alignment = [":---" if name in ("team", "baseline", "last entry") else "---:" for name in columns]
-    rows = [[_unmarked(printed(cell, board.track.decimals)) for cell in row.values()] for row in export_rows(board)]
-    lines = [map(_unmarked, columns), alignment, *rows]
+    rows = [
+        [escaping.markdown(printed(cell, board.track.decimals)) for cell in row.values()] for row in export_rows(board)
+    ]
+    lines = [map(escaping.markdown, columns), alignment, *rows]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
@@ -423,12 +432,3 @@ def _named_scores(board: Board, entry: Entry | None) -> dict[str, Cell]:
 
 def _iso(when: datetime) -> str:
     return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _unformulated(text: str) -> str:
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
-
-
-def _unmarked(text: str) -> str:
-    """Text that Markdown and HTML leave as it is."""
-    return html.escape(re.sub(r"([\\`*_\[\]|~])", r"\\\1", text), quote=False)

@@ -14,11 +14,15 @@ from numpy.typing import NDArray
 from scorer.errors import Findings, quoted
 from scorer.formats import Ranked
 from scorer.formats.arrow import booleans, fingerprints, integers, joined, pairs, take
-from scorer.hits import Bools, Floats, Ints
+from scorer.hits import Bools, Floats, Ints, Tied, ranges
 from scorer.solution import NOWHERE, Solution, coded
 
-Ties = Literal["trec", "order"]
-"""How equal run scores are ordered: by item id, descending, as trec_eval does, or as the file lists them."""
+Ties = Literal["trec", "order", "expected", "best", "worst"]
+"""How items of equal run score are ordered: by id, descending, as trec_eval does; as the file lists them; in no order,
+so that a score is the mean over all orders; the highest grade first; or last."""
+
+BY_GRADE: tuple[Ties, ...] = ("expected", "best", "worst")
+"""The rules that need to know the tie groups, and not the names or the lines of their items."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,10 +35,13 @@ class Found:
     """[hit]: from 1."""
     entry: Ints
     """[hit]: the item's place in the solution's ideal."""
+    tied: Tied | None = None
+    """[hit]: its tie group, if that is asked for."""
 
     def where(self, kept: Bools) -> Found:
         """The hits for which `kept` is true."""
-        return Found(self.query[kept], self.rank[kept], self.entry[kept])
+        tied = None if self.tied is None else self.tied.where(kept)
+        return Found(self.query[kept], self.rank[kept], self.entry[kept], tied)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,18 +137,28 @@ class Lists:
         )
 
     def found(
-        self, solution: Solution, number: Ints, list_length: int | None, ties: Ties, notes: Findings
+        self,
+        solution: Solution,
+        number: Ints,
+        list_length: int | None,
+        ties: Ties,
+        notes: Findings,
+        *,
+        with_groups: bool = False,
     ) -> tuple[Found, int]:
         """Where the solution's items stand, and how many items stand again in their list, which is noted.
 
         `number` is each list's query in the solution. An item that stands again is found at its first place alone.
+        Under a rule that orders by grade the tie groups are found too, and ranks are as listed; so they are with
+        `with_groups`, whatever the rule.
         """
-        quick = self._found_by_fingerprint(solution, number, ties)
+        with_groups = with_groups or ties in BY_GRADE
+        quick = self._found_by_fingerprint(solution, number, ties, with_groups)
         if quick is None:
-            return self._found_by_name(solution, number, list_length, ties, notes)
-        return quick if list_length is None else quick.where(quick.rank <= list_length), 0
+            return self._found_by_name(solution, number, list_length, ties, notes, with_groups)
+        return quick if list_length is None else quick.where(_within(quick.rank, quick.tied, list_length)), 0
 
-    def _found_by_fingerprint(self, solution: Solution, number: Ints, ties: Ties) -> Found | None:
+    def _found_by_fingerprint(self, solution: Solution, number: Ints, ties: Ties, with_groups: bool) -> Found | None:
         """As `found`, for lists without repetition; None where fingerprints cannot tell that they are.
 
         Pairs of query and item become numbers whose high bits are a hash and whose low bits are the item's place in the
@@ -168,17 +185,24 @@ class Lists:
         names = take(solution.items, solution.item_of_entry[entry])
         if not booleans(pc.equal(take(self.items, item), names)).all():
             return None
-        return Found(solution.ideal.query[entry], self._rank(item, ties), entry)
-
-    def _rank(self, item: Ints, ties: Ties) -> Ints:
-        """The rank of these items, of which each stands once in its list."""
         place = item
         if (self.order[1:] < self.order[:-1]).any():
             place_of_item = np.empty_like(self.order)
             place_of_item[self.order] = np.arange(self.order.size)
             place = place_of_item[item]
+        tied = self._tied(place) if with_groups else None
+        return Found(solution.ideal.query[entry], self._rank(item, place, ties), entry, tied)
+
+    def _tied(self, place: Ints) -> Tied:
+        """The tie groups of the items at these places."""
+        equals = np.append(self.equals(), self.order.size)
+        group = np.searchsorted(equals, place, side="right") - 1
+        return Tied(equals[group] - self.start[self.query[self.order[place]]], np.diff(equals)[group])
+
+    def _rank(self, item: Ints, place: Ints, ties: Ties) -> Ints:
+        """The rank of these items, of which each stands once in its list, at these places."""
         rank = place - self.start[self.query[item]] + 1
-        if ties == "order" or self.run_score is None:
+        if ties != "trec" or self.run_score is None:
             return rank
         equals = np.append(self.equals(), self.order.size)
         group = np.searchsorted(equals, place, side="right") - 1
@@ -187,7 +211,7 @@ class Lists:
             return rank
         # Only groups that hold one of the items are put in order.
         groups, which = np.unique(group[tied], return_inverse=True)
-        places, group_of_place = _ranges(equals[groups], equals[groups + 1])
+        places, group_of_place = ranges(equals[groups], equals[groups + 1])
         by_name = np.lexsort((-_name_order(take(self.items, self.order[places])), group_of_place))
         moved_to = np.empty_like(places)
         moved_to[by_name] = places
@@ -196,7 +220,13 @@ class Lists:
         return rank
 
     def _found_by_name(
-        self, solution: Solution, number: Ints, list_length: int | None, ties: Ties, notes: Findings
+        self,
+        solution: Solution,
+        number: Ints,
+        list_length: int | None,
+        ties: Ties,
+        notes: Findings,
+        with_groups: bool,
     ) -> tuple[Found, int]:
         """As `found`, for any lists, by the ids themselves."""
         code, names = coded([self.items])
@@ -205,14 +235,16 @@ class Lists:
             # Within a list the order by score stays; lexsort is stable, and its last key decides first.
             order = np.lexsort((-_name_order(names)[code], -self.run_score, self.query))
         query, rank = self.query[order], self.ranks()
+        tied = self._tied(np.arange(order.size)) if with_groups else None
         kept = number[query] != NOWHERE
         if list_length is not None:
-            kept &= rank <= list_length
+            kept &= _within(rank, tied, list_length)
         order, query, rank = order[kept], query[kept], rank[kept]
         first = self._first_places(order, code, len(names), rank, notes)
         entry = solution.entries(number[query], solution.item_codes(names)[code[order]])
         hit = first & (entry != NOWHERE)
-        return Found(number[query[hit]], rank[hit], entry[hit]), int((~first).sum())
+        tied = None if tied is None else tied.where(kept).where(hit)
+        return Found(number[query[hit]], rank[hit], entry[hit], tied), int((~first).sum())
 
     def _first_places(self, order: Ints, code: Ints, names: int, rank: Ints, notes: Findings) -> Bools:
         """Which of the ranked items stand in their list for the first time; the others are reported."""
@@ -244,6 +276,11 @@ def _together(parts: Sequence[Ints]) -> Ints:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 
+def _within(rank: Ints, tied: Tied | None, list_length: int) -> Bools:
+    """Which items stand, or in some order of their tie group would stand, in the places that count."""
+    return np.asarray((rank if tied is None else tied.before + 1) <= list_length)
+
+
 def _order(query: Ints, run_score: Floats | None) -> Ints:
     """The items list after list, by falling run score; files that are in this order already are not sorted."""
     same, later = query[1:] == query[:-1], query[1:] > query[:-1]
@@ -265,11 +302,3 @@ def _name_order(names: pa.StringArray) -> Ints:
 def _high(values: NDArray[np.uint64], bits: np.uint64) -> NDArray[np.uint64]:
     """The values with their low bits cleared."""
     return (values >> bits) << bits
-
-
-def _ranges(start: Ints, stop: Ints) -> tuple[Ints, Ints]:
-    """The numbers of all ranges one after the other, and for each the range that it comes from."""
-    length = stop - start
-    owner = np.repeat(np.arange(start.size), length)
-    within = np.arange(owner.size) - np.repeat(np.cumsum(length) - length, length)
-    return start[owner] + within, owner

@@ -1,7 +1,8 @@
 """What a solution grades and what a submission found, in few bytes: enough to compute every measure anew.
 
-A hit is its rank and its place among its query's graded items, best first; a list is its length. The scores of any
-measure follow from these and from the grades, to the last bit, so that scores themselves need not be kept.
+A hit is its rank and its place among its query's graded items, best first, and its tie group where scores are the mean
+over the orders of tied items; a list is its length. The scores of any measure follow from these and from the grades, to
+the last bit, so that scores themselves need not be kept.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scorer.hits import Floats, Hits, Ints, Judged
+from scorer.hits import Floats, Hits, Ints, Judged, Tied
 
 _HEAD = struct.Struct("<I")
 _Numbers = NDArray[Any]
@@ -31,25 +32,27 @@ def pack_ideal(ideal: Hits, queries: int) -> bytes:
 
 def unpack_ideal(packed: bytes) -> Hits:
     """The graded items. Raises DamagedError."""
-    queries, (counts, grade, tie_rank) = _unpacked(packed, 3)
+    queries, (counts, grade, tie_rank) = _unpacked(packed, (3,))
     return Hits(np.repeat(np.arange(queries), counts), _within(counts), grade.astype(np.float64), tie_rank)
 
 
 def pack_hits(judged: Judged) -> bytes:
     """What a submission found, for `unpack_hits`."""
-    counts = _counts(judged.found, judged.queries)
-    return _packed(judged.queries, [counts, judged.retrieved, judged.found.rank, _places(judged)])
+    found, counts = judged.found, _counts(judged.found, judged.queries)
+    groups = [] if found.tied is None else [found.tied.before, found.tied.size]
+    return _packed(judged.queries, [counts, judged.retrieved, found.rank, _places(judged), *groups])
 
 
 def unpack_hits(packed: bytes, ideal: Hits) -> Judged:
     """The submission as a measure sees it. Raises DamagedError."""
-    queries, (counts, retrieved, rank, place) = _unpacked(packed, 4)
+    queries, (counts, retrieved, rank, place, *groups) = _unpacked(packed, (4, 6))
     query = np.repeat(np.arange(queries), counts)
     first = np.searchsorted(ideal.query, np.arange(queries))
     entry = first[query] + place
     if entry.size and entry.max() >= len(ideal):
         raise DamagedError("a hit beyond the graded items")
-    return Judged(Hits(query, rank, ideal.grade[entry], ideal.tie_rank[entry]), ideal, retrieved)
+    tied = Tied(*groups) if groups else None
+    return Judged(Hits(query, rank, ideal.grade[entry], ideal.tie_rank[entry], tied), ideal, retrieved)
 
 
 def _places(judged: Judged) -> Ints:
@@ -92,11 +95,12 @@ def _packed(size: int, columns: Sequence[_Numbers]) -> bytes:
     return _HEAD.pack(size) + zlib.compress(body)
 
 
-def _unpacked(packed: bytes, count: int) -> tuple[int, list[_Numbers]]:
+def _unpacked(packed: bytes, counts: Sequence[int]) -> tuple[int, list[_Numbers]]:
+    """The columns, of which there are as many as one of `counts` says."""
     try:
         (size,) = _HEAD.unpack_from(packed)
         body, columns = zlib.decompress(packed[_HEAD.size :]), []
-        for _ in range(count):
+        while body:
             code, length = struct.unpack_from("<3sI", body)
             kind = np.dtype(code.decode())
             end = 7 + length * kind.itemsize
@@ -106,4 +110,6 @@ def _unpacked(packed: bytes, count: int) -> tuple[int, list[_Numbers]]:
             body = body[end:]
     except (ValueError, TypeError, struct.error, zlib.error) as error:
         raise DamagedError(str(error)) from error
+    if len(columns) not in counts:
+        raise DamagedError("a column too few or too many")
     return size, columns

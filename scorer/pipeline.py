@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,11 +98,13 @@ def carry_out(
         chosen = executor or _chosen(work)
         done: list[tuple[Submission, Result]] = []
         kept_at = time.monotonic()
-        for place, result in chosen.results(work.solution, work.rules, files, time_limit):
-            done.append((work.pending[place][1], result))
-            if time.monotonic() - kept_at > KEEP_EVERY:
-                yield from _kept(store, work, done)
-                done, kept_at = [], time.monotonic()
+        # Closed, so that nothing works on where the database fails or the reader goes.
+        with closing(chosen.results(work.solution, work.rules, files, time_limit)) as results:
+            for place, result in results:
+                done.append((work.pending[place][1], result))
+                if time.monotonic() - kept_at > KEEP_EVERY:
+                    yield from _kept(store, work, done)
+                    done, kept_at = [], time.monotonic()
         yield from _kept(store, work, done)
         store.set_basis(work.track.name, work.basis)
 
@@ -124,24 +127,30 @@ def rejected(store: Store, work: Work) -> list[str]:
     return [each.submission.file for each in kept if each.present and each.result and each.result.status == "rejected"]
 
 
-def render(challenge: Challenge, store: Store) -> Path:
-    """Write the site from what is kept; give the path of its first page."""
+def render(challenge: Challenge, store: Store, *, pending: bool = False) -> Path:
+    """Write the site from what is kept; give the path of its first page. `pending` is as in `boards`."""
     # One render at a time: two at once would write the same files.
     with store.alone():
-        write(pages(challenge, boards(store, challenge.tracks)), challenge.site_path)
+        write(pages(challenge, boards(store, challenge.tracks, pending=pending)), challenge.site_path)
     return challenge.site_path / "index.html"
 
 
-def boards(store: Store, tracks: Sequence[Track]) -> list[Board]:
-    """The tracks' boards. Raises StoreError for one that was scored by other settings than its track's."""
+def boards(store: Store, tracks: Sequence[Track], *, pending: bool = False) -> list[Board]:
+    """The tracks' boards.
+
+    One that was scored by other settings than its track has now shows no score; with `pending` its entries wait, else
+    a StoreError says what to do.
+    """
+    found = []
     for track in tracks:
-        basis = store.basis(track.name)
-        if basis is not None and basis.settings != Rules.of(track).digest:
+        basis, settings = store.basis(track.name), Rules.of(track).digest
+        if basis is not None and basis.settings != settings and not pending:
             raise StoreError(
                 f"{track.name}: its settings have changed since it was scored, and there are no scores by the new ones "
                 "yet; `scorer run` makes them"
             )
-    return [board(store, track) for track in tracks]
+        found.append(board(store, track, None if basis is None else Basis(basis.solution, settings)))
+    return found
 
 
 def _compare_queries(track: Track, solution: Solution) -> None:
@@ -162,7 +171,7 @@ def _digest_of_solution(track: Track) -> str:
     try:
         if is_regular(track.solution_path):
             return digest(track.solution_path)
-        findings.add(0, "not a regular file")
+        findings.add(0, "not a regular file" if track.solution_path.exists() else "no such file")
     except OSError as error:
         findings.add(0, f"cannot be read: {error.strerror}")
     raise SolutionError(str(track.solution_path), findings)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -22,8 +22,9 @@ from scorer.formats.text import is_large, is_regular
 from scorer.hits import Bools, Floats, Ints, Judged
 from scorer.judging import AHEAD, Counts, Missing, ScatteredError, judge, whole_lists
 from scorer.lists import Ties
-from scorer.measures import Measure, parse, parse_one
+from scorer.measures import Aggregation, Measure, parse, parse_one
 from scorer.packing import pack_hits
+from scorer.paths import located, shown
 from scorer.solution import Solution, coded
 from scorer.spilling import by_query
 from scorer.threads import ordered
@@ -52,9 +53,22 @@ __all__ = [
 Split = Literal["all", "preliminary", "rest"]
 """Which of the solution's queries: every one, those flagged for the preliminary board, or the others."""
 
+NothingRelevant = Literal["skip", "zero"]
+"""What becomes of a query that the solution has no relevant item for: the means leave it out, or it scores 0, as in
+trec_eval. What is relevant is for each measure to say."""
+
+Unjudged = Literal["nonrelevant", "drop"]
+"""What becomes of items that the solution does not list: they hold their places as items that are not relevant, or the
+lists are closed up over them before ranks are taken, as with trec_eval's -J."""
+
 SPLITS: tuple[Split, ...] = get_args(Split)
 MISSING: tuple[Missing, ...] = get_args(Missing)
 TIES: tuple[Ties, ...] = get_args(Ties)
+NOTHING_RELEVANT: tuple[NothingRelevant, ...] = get_args(NothingRelevant)
+UNJUDGED: tuple[Unjudged, ...] = get_args(Unjudged)
+
+GEOMETRIC_FLOOR = 1e-5
+"""The least that a score counts as in a geometric mean; as in trec_eval."""
 
 PILE = 16 << 20
 """Bytes of a file whose lists lie in pieces that are brought together at a time."""
@@ -65,8 +79,8 @@ MOST_PILES = 256
 GENERATION = 1
 """Counts up when the same file, solution and rules begin to give another result; stored results are then made anew."""
 
-Source = Union[str, os.PathLike[str], Mapping[str, Any], "pd.DataFrame"]
-"""A path, a DataFrame, or a dict by query."""
+Source = str | os.PathLike[str] | frames.Source
+"""A path, or anything in memory that `frames` reads."""
 
 Asked = str | Measure | Sequence[str | Measure] | Mapping[str, str | Measure]
 """Measures by their names or as such, or by names of the asker's own."""
@@ -84,6 +98,16 @@ class Rules:
     solution_format: str | None = None
     submission_format: str | None = None
     """The names of formats; None: told from the file."""
+    nothing_relevant: NothingRelevant = "skip"
+    unjudged: Unjudged = "nonrelevant"
+    tie_bounds: bool = False
+    """Are the scores under the rules worst and best for ties wanted too?"""
+
+    def __post_init__(self) -> None:
+        """Raise MeasureError for a measure that the rule for ties does not go with."""
+        if self.ties == "expected":
+            for measure in self.measures:
+                measure.need_closed_form(cut=self.list_length is not None)
 
     @classmethod
     def of(cls, track: Track) -> Rules:
@@ -108,6 +132,8 @@ class Rules:
             self.ties,
             self.solution_format,
             self.submission_format,
+            self.nothing_relevant,
+            self.unjudged,
         ]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
@@ -127,6 +153,10 @@ class Scored:
     counts: Counts
     notes: Findings
     """What the reader of the file should know though it was scored: repeated items, unknown queries, ..."""
+    aggregations: tuple[Aggregation, ...] = ()
+    """[measure]: how one score comes from those of the queries; where there are none, it is the mean."""
+    extremes: tuple[Floats, Floats] | None = None
+    """As `scores`, with each group of equal run scores in its worst and in its best order, if that is asked for."""
 
     def inside(self, split: Split) -> Bools:
         """[query]: is it in the split?"""
@@ -137,9 +167,22 @@ class Scored:
     def means(self, split: Split = "all") -> Floats:
         """[measure]: the mean over the split's queries where the measure is defined, NaN where there is none.
 
-        Summed one by one in the solution's order, as VL.NET's own evaluator did, so that its last digits are met.
+        Or their sum or geometric mean, for measures that are taken so. Summed one by one in the solution's order, as
+        VL.NET's own evaluator did, so that its last digits are met.
         """
-        return np.array([_mean(row) for row in self.scores[:, self.inside(split)]], dtype=np.float64)
+        return self._aggregated(self.scores, split)
+
+    def bounds(self, split: Split = "all") -> tuple[Floats, Floats] | None:
+        """As `means`, with ties in their worst and in their best order; None if that was not asked for."""
+        if self.extremes is None:
+            return None
+        worst, best = self.extremes
+        return self._aggregated(worst, split), self._aggregated(best, split)
+
+    def _aggregated(self, scores: Floats, split: Split) -> Floats:
+        ways: Sequence[Aggregation] = self.aggregations or ["mean"] * len(self.measures)
+        rows = scores[:, self.inside(split)]
+        return np.array([_aggregate(row, way) for row, way in zip(rows, ways, strict=True)], dtype=np.float64)
 
     def undefined(self, split: Split = "all") -> Ints:
         """[measure]: the number of the split's queries that the mean leaves out."""
@@ -206,7 +249,7 @@ def score(
                 problems.add(0, "a query's rows lie apart, and what is no file cannot be read again; save it as a file")
                 return Rejected(problems)
         if is_large(path):
-            piles = min(Path(path).stat().st_size // PILE + 1, MOST_PILES)
+            piles = min(located(path).stat().st_size // PILE + 1, MOST_PILES)
             return _score_file(solution, path, rules, pool, digest, partial(by_query, piles=piles))
         return _score_file(solution, path, rules, pool, digest, lambda batches: [list(batches)])
 
@@ -284,14 +327,19 @@ def _scored(
         list_length=rules.list_length,
         missing=rules.missing,
         ties=rules.ties,
+        tie_bounds=rules.tie_bounds,
         pool=pool,
     )
     if problems:
         return None
-    scores = np.array([measure(judged) for measure in rules.measures], dtype=np.float64)
+    if rules.unjudged == "drop":
+        judged = judged.condensed()
+    extremes = judged.extremes
     return Scored(
         measures=tuple(map(str, rules.measures)),
-        scores=scores.reshape(len(rules.measures), judged.queries),
+        scores=_scores(judged, rules),
+        aggregations=tuple(measure.kind.aggregation for measure in rules.measures),
+        extremes=None if extremes is None else (_scores(extremes[0], rules), _scores(extremes[1], rules)),
         flagged=solution.flagged,
         judged=judged,
         counts=counts,
@@ -299,9 +347,28 @@ def _scored(
     )
 
 
-def _mean(values: Floats) -> float:
+def _scores(judged: Judged, rules: Rules) -> Floats:
+    """[measure, query]"""
+    scores = np.array([measure(judged) for measure in rules.measures], dtype=np.float64)
+    scores = scores.reshape(len(rules.measures), judged.queries)
+    if rules.nothing_relevant == "zero":
+        for row, measure in zip(scores, rules.measures, strict=True):
+            row[np.isnan(row) & (judged.relevant_items(measure.threshold) == 0)] = 0
+    if rules.missing == "skip" and judged.answered is not None:
+        scores[:, ~judged.answered] = np.nan
+    return scores
+
+
+def _aggregate(values: Floats, way: Aggregation) -> float:
     defined = values[~np.isnan(values)]
-    return float(np.cumsum(defined)[-1] / defined.size) if defined.size else float("nan")
+    if not defined.size:
+        return float("nan")
+    if way == "geometric":
+        defined = np.log(np.maximum(defined, GEOMETRIC_FLOOR))
+    total = float(np.cumsum(defined)[-1])
+    if way == "sum":
+        return total
+    return math.exp(total / defined.size) if way == "geometric" else total / defined.size
 
 
 class Evaluation(Mapping[str, float]):
@@ -318,9 +385,10 @@ class Evaluation(Mapping[str, float]):
         split: Split = "all",
         *,
         per_query: bool = False,
+        policies: Mapping[str, str] | None = None,
     ) -> None:
         self._rows = {name: scored.measures.index(str(measure)) for name, measure in names.items()}
-        self._means = scored.means(split)
+        self._means, self._bounds = scored.means(split), scored.bounds(split)
         self._inside = scored.inside(split)
         self._scores = scored.scores
         self._queries = solution.queries
@@ -329,6 +397,17 @@ class Evaluation(Mapping[str, float]):
         """How the submission's queries and lists meet the solution's."""
         self.notes = scored.notes
         """What to know about the submission though it was scored."""
+        self.policies = dict(policies or {})
+        """The rules that the scores follow, by their names."""
+        self.variants = {name: measure.full for name, measure in names.items()}
+        """For each measure, its name with all parameters."""
+
+    def bounds(self) -> dict[str, tuple[float, float]] | None:
+        """For each measure, the mean with ties in their worst and in their best order; None if not asked for."""
+        if self._bounds is None:
+            return None
+        worst, best = self._bounds
+        return {name: (float(worst[row]), float(best[row])) for name, row in self._rows.items()}
 
     @property
     def queries(self) -> int:
@@ -400,6 +479,10 @@ def evaluate(
     split: Split = "all",
     missing: Missing = "zero",
     ties: Ties = "trec",
+    nothing_relevant: NothingRelevant = "skip",
+    unjudged: Unjudged = "nonrelevant",
+    rel: float | None = None,
+    tie_bounds: bool = False,
     solution_format: str | None = None,
     submission_format: str | None = None,
 ) -> Evaluation:
@@ -408,11 +491,12 @@ def evaluate(
     Parameters
     ----------
     solution
-        A path; a DataFrame with columns query, item, grade (and flag, true where the query counts for the preliminary
-        board); a dict query -> item -> grade; or a Solution that was read before.
+        A path; a table (of pandas, polars, pyarrow, ...) with columns query, item, grade (and flag, true where the
+        query counts for the preliminary board); a dict query -> item -> grade; rows of query, item and grade (tuples,
+        or ir_measures' Qrels); or a Solution that was read before.
     submission
-        A path; a DataFrame with columns query, item and score or rank; a dict query -> item -> run score, or
-        query -> items in order.
+        A path; a table with columns query, item and score or rank; a dict query -> item -> run score, or query -> items
+        in order; rows of query, item and score (tuples, or ir_measures' ScoredDocs).
     measures
         One name or several, such as "MARp@5,10", "nDCG@10", "map"; or Measures; or a dict from any name to a Measure.
     per_query
@@ -420,36 +504,67 @@ def evaluate(
     split
         The queries that the means are taken over.
     missing
-        What becomes of a submission that lacks a query: the query scores 0, or the submission is rejected.
+        What becomes of a submission that lacks a query: the query scores 0 ("zero"), the submission is rejected
+        ("reject"), or the means leave the query out ("skip").
     ties
-        How equal run scores are ordered: by item id, descending ("trec"), or as listed ("order").
+        How equal run scores are ordered: by item id, descending ("trec"); as listed ("order"); the highest grade first
+        ("best") or last ("worst"); or not at all, so that a score is the mean over all orders ("expected").
+    nothing_relevant
+        What becomes of a query that the solution has nothing relevant for: the means leave it out ("skip"), or it
+        scores 0 ("zero").
+    unjudged
+        What becomes of items that the solution does not list: they are not relevant ("nonrelevant"), or the lists are
+        closed up over them ("drop").
+    rel
+        The least grade that is relevant, for all measures that tell relevant items from others and do not name it
+        themselves; None: any above 0.
+    tie_bounds
+        Also give the means with ties in their worst and in their best order, as `Evaluation.bounds`.
     solution_format, submission_format
         A format's name, where it is not to be told from the file.
 
     Raises
     ------
     ValueError
-        `split`, `missing` or `ties` is none of the words allowed.
+        `split`, `missing`, `ties`, `nothing_relevant` or `unjudged` is none of the words allowed.
     MeasureError
-        A name is no measure's.
+        A name is no measure's, or no formula is known for the measure's mean over the orders of tied items.
     SolutionError, SubmissionError
         With all that is wrong in the one or the other.
     """
-    for setting, value, allowed in (("split", split, SPLITS), ("missing", missing, MISSING), ("ties", ties, TIES)):
+    settings = (
+        ("split", split, SPLITS),
+        ("missing", missing, MISSING),
+        ("ties", ties, TIES),
+        ("nothing_relevant", nothing_relevant, NOTHING_RELEVANT),
+        ("unjudged", unjudged, UNJUDGED),
+    )
+    for setting, value, allowed in settings:
         if value not in allowed:
             raise ValueError(f"{setting} is one of {', '.join(allowed)}; found {value!r}")
     names = named(measures)
+    if rel is not None:
+        names = {name: measure.at_threshold(rel) for name, measure in names.items()}
+    rules = Rules(
+        tuple(dict.fromkeys(names.values())),
+        missing=missing,
+        ties=ties,
+        submission_format=submission_format,
+        nothing_relevant=nothing_relevant,
+        unjudged=unjudged,
+        tie_bounds=tie_bounds,
+    )
+    policies: dict[str, str] = {setting: value for setting, value, _ in settings}
+    policies["rel"] = "positive" if rel is None else f"{rel:g}"
     if not isinstance(solution, Solution):
         solution = _solution(solution, solution_format)
-    measured = tuple(dict.fromkeys(names.values()))
-    rules = Rules(measured, missing=missing, ties=ties, submission_format=submission_format)
     if isinstance(submission, str | os.PathLike):
-        where, outcome = os.fspath(submission), score(solution, submission, rules, threads=os.cpu_count() or 1)
+        where, outcome = shown(submission), score(solution, submission, rules, threads=os.cpu_count() or 1)
     else:
         where, outcome = "the submission", _score_table(solution, submission, rules)
     if isinstance(outcome, Rejected):
         raise SubmissionError(where, outcome.problems)
-    return Evaluation(names, outcome, solution, split, per_query=per_query)
+    return Evaluation(names, outcome, solution, split, per_query=per_query, policies=policies)
 
 
 def _solution(source: Source, format_name: str | None) -> Solution:
@@ -465,7 +580,7 @@ def _solution(source: Source, format_name: str | None) -> Solution:
     return solution
 
 
-def _score_table(solution: Solution, source: Mapping[str, Any] | pd.DataFrame, rules: Rules) -> Outcome:
+def _score_table(solution: Solution, source: frames.Source, rules: Rules) -> Outcome:
     """As `score`, for a submission in memory."""
     problems, notes = Findings(), Findings()
     outcome = None

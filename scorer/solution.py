@@ -6,7 +6,6 @@ import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +17,7 @@ from scorer.formats import Graded, Unreadable, opened
 from scorer.formats.arrow import fingerprints, integers, joined, pairs, run_starts, take, texts
 from scorer.formats.text import Lines, blocks, open_bytes
 from scorer.hits import Bools, Floats, Hits, Ints
+from scorer.paths import located, shown
 
 NOWHERE = -1
 """The code of a query or an item that the solution does not have."""
@@ -67,7 +67,7 @@ class Solution:
         if read_bytes is not None and read_bytes.hexdigest() != digest:
             findings.add(0, "the file changed while it was read; run again when it is whole")
         if findings or solution is None:
-            raise SolutionError(os.fspath(path), findings)
+            raise SolutionError(shown(path), findings)
         return solution
 
     @classmethod
@@ -155,7 +155,7 @@ class Solution:
         if not ids and not findings:
             findings.add(0, "the file is empty; expected one query id a line")
         if findings:
-            raise SolutionError(os.fspath(path), findings)
+            raise SolutionError(shown(path), findings)
         return cls.of_queries(ids)
 
     def query_codes(self, queries: pa.StringArray) -> Ints:
@@ -181,7 +181,7 @@ class Solution:
 
 def digest(path: str | os.PathLike[str]) -> str:
     """SHA-256 of the file's bytes, in hexadecimal, as ``sha256sum`` prints it. Raises OSError."""
-    with Path(path).open("rb") as stream:
+    with located(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

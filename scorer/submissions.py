@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import PurePath
 
 from scorer.challenge import Track
 from scorer.errors import ChallengeError, printable
+from scorer.paths import Place, Remote
 
 RECEIVED = re.compile(r"(\d{8}T\d{6}Z)[-_. ]*")
 """How a file's name may begin: the UTC time of its receipt."""
@@ -25,7 +27,7 @@ LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
 class SentIn:
     """A file that a team sent in."""
 
-    path: Path
+    path: Place
     file: str
     """Its path under the challenge's folder of submissions, as printable text."""
     team: str
@@ -48,9 +50,9 @@ def sent_in(track: Track) -> list[SentIn | Skipped]:
     Raises ChallengeError where the track's folder cannot be read.
     """
     folder = track.submissions_path
-    if not folder.exists():
-        return []
     try:
+        if not folder.exists():
+            return []
         return list(_within(folder, track.name, None))
     except OSError as error:
         raise ChallengeError(
@@ -58,8 +60,9 @@ def sent_in(track: Track) -> list[SentIn | Skipped]:
         ) from error
 
 
-def _within(folder: Path, shown: str, team: str | None) -> Iterator[SentIn | Skipped]:
-    for path in sorted(folder.iterdir()):
+def _within(folder: Place, shown: str, team: str | None) -> Iterator[SentIn | Skipped]:
+    inside: list[Place] = [*folder.iterdir()]
+    for path in sorted(inside, key=lambda path: path.name):
         if path.name.startswith("."):
             continue
         file = f"{shown}/{printable(path.name)}"
@@ -78,8 +81,8 @@ def _within(folder: Path, shown: str, team: str | None) -> Iterator[SentIn | Ski
 
 def _team(file_name: str) -> str:
     """The team whose name a file carries: without the time in front, and the ending."""
-    stem = Path(file_name.removesuffix(COMPRESSED)).stem
-    return printable(stem[_time(stem)[1] :] or stem)
+    stem = PurePath(file_name.removesuffix(COMPRESSED)).stem
+    return printable(stem[_time(stem)[1] :].strip() or stem.strip() or file_name)
 
 
 def _time(name: str) -> tuple[datetime | None, int]:
@@ -93,7 +96,14 @@ def _time(name: str) -> tuple[datetime | None, int]:
     return None, 0
 
 
-def _received(path: Path) -> datetime:
+def _received(path: Place) -> datetime:
     stated, _ = _time(path.name)
-    changed = int(path.stat().st_mtime)
-    return stated or datetime.fromtimestamp(min(max(changed, FIRST_SECOND), LAST_SECOND), UTC)
+    if stated is not None:
+        return stated
+    changed = path.changed() if isinstance(path, Remote) else path.stat().st_mtime
+    if changed is None:
+        raise OSError(
+            errno.ENODATA,
+            "the store does not know when it was changed; begin its name with the time, as in 20110418T100000Z-x.txt",
+        )
+    return datetime.fromtimestamp(min(max(int(changed), FIRST_SECOND), LAST_SECOND), UTC)

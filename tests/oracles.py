@@ -79,10 +79,16 @@ def precision(grades: Grades, ranking: Ranking, k: int, rel: float | str = "posi
     return counted(ranking, wanted, k) / k if wanted else UNDEFINED
 
 
-def recall(grades: Grades, ranking: Ranking, k: int | None, rel: float | str = "positive") -> float:
-    """R@k, of all relevant items of the solution."""
+def recall(
+    grades: Grades, ranking: Ranking, k: int | None, denominator: str = "R", rel: float | str = "positive"
+) -> float:
+    """R@k, of all relevant items of the solution, or of as many of them as fit."""
     wanted = relevant_items(grades, rel)
-    return counted(ranking, wanted, len(ranking) if k is None else k) / len(wanted) if wanted else UNDEFINED
+    if not wanted:
+        return UNDEFINED
+    places = len(ranking) if k is None else k
+    most = len(wanted) if denominator == "R" else min(len(wanted), places)
+    return counted(ranking, wanted, places) / most if most else 0.0
 
 
 def set_precision(grades: Grades, ranking: Ranking, _: None, rel: float | str = "positive") -> float:
@@ -92,33 +98,64 @@ def set_precision(grades: Grades, ranking: Ranking, _: None, rel: float | str = 
     return precision(grades, ranking, len(ranking), rel)
 
 
-def harmonic(p: float, r: float, beta: float) -> float:
+def harmonic(p: float, r: float, beta: float, weight: str) -> float:
     """F of a precision and a recall."""
     if math.isnan(p):
         return UNDEFINED
-    return (1 + beta**2) * p * r / (beta**2 * p + r) if p + r > 0 else 0.0
+    w = beta**2 if weight == "squared" else beta
+    return (1 + w) * p * r / (w * p + r) if p + r > 0 else 0.0
 
 
-def f_measure(grades: Grades, ranking: Ranking, k: int, beta: float = 1.0, rel: float | str = "positive") -> float:
+def f_measure(
+    grades: Grades,
+    ranking: Ranking,
+    k: int,
+    beta: float = 1.0,
+    weight: str = "squared",
+    rel: float | str = "positive",
+) -> float:
     """F@k."""
-    return harmonic(precision(grades, ranking, k, rel), recall(grades, ranking, k, rel), beta)
+    return harmonic(precision(grades, ranking, k, rel), recall(grades, ranking, k, rel=rel), beta, weight)
 
 
-def set_f_measure(grades: Grades, ranking: Ranking, _: None, beta: float = 1.0, rel: float | str = "positive") -> float:
+def set_f_measure(
+    grades: Grades,
+    ranking: Ranking,
+    _: None,
+    beta: float = 1.0,
+    weight: str = "squared",
+    rel: float | str = "positive",
+) -> float:
     """SetF."""
-    return harmonic(set_precision(grades, ranking, None, rel), recall(grades, ranking, None, rel), beta)
+    return harmonic(set_precision(grades, ranking, None, rel), recall(grades, ranking, None, rel=rel), beta, weight)
+
+
+def set_average_precision(grades: Grades, ranking: Ranking, _: None, rel: float | str = "positive") -> float:
+    """SetAP: precision times recall."""
+    return set_precision(grades, ranking, None, rel) * recall(grades, ranking, None, rel=rel)
 
 
 # --- Positions --------------------------------------------------------------------------------------------------------
 
 
-def average_precision(grades: Grades, ranking: Ranking, k: int | None, rel: float | str = "positive") -> float:
-    """AP: precision at the place of each relevant item found, over R."""
+def average_precision(
+    grades: Grades, ranking: Ranking, k: int | None, denominator: str = "R", rel: float | str = "positive"
+) -> float:
+    """AP: precision at the place of each relevant item found, over R or what else is divided by."""
     wanted = relevant_items(grades, rel)
     if not wanted:
         return UNDEFINED
-    within = [place for place in first_places(ranking, wanted) if k is None or place <= k]
-    return sum(counted(ranking, wanted, place) / place for place in within) / len(wanted)
+    places = len(ranking) if k is None else k
+    within = [place for place in first_places(ranking, wanted) if place <= places]
+    parts = {"R": len(wanted), "min": min(len(wanted), places), "k": places, "hits": len(within)}[denominator]
+    return sum(counted(ranking, wanted, place) / place for place in within) / parts if within else 0.0
+
+
+def geometric_average_precision(
+    grades: Grades, ranking: Ranking, k: int | None, rel: float | str = "positive"
+) -> float:
+    """GMAP of one query."""
+    return average_precision(grades, ranking, k, rel=rel)
 
 
 def reciprocal_rank(grades: Grades, ranking: Ranking, k: int | None, rel: float | str = "positive") -> float:
@@ -130,44 +167,95 @@ def reciprocal_rank(grades: Grades, ranking: Ranking, k: int | None, rel: float 
     return 1 / within[0] if within else 0.0
 
 
-def interpolated_precision(grades: Grades, ranking: Ranking, level: float, rel: float | str = "positive") -> float:
+def success(grades: Grades, ranking: Ranking, k: int, rel: float | str = "positive") -> float:
+    """Success: is there one?"""
+    wanted = relevant_items(grades, rel)
+    return float(counted(ranking, wanted, k) > 0) if wanted else UNDEFINED
+
+
+def interpolated_precision(
+    grades: Grades, ranking: Ranking, level: float, reach: str = "exact", rel: float | str = "positive"
+) -> float:
     """IPrec: the best precision over all places of the list, hits or not, that reach the recall."""
     wanted = relevant_items(grades, rel)
     if not wanted:
         return UNDEFINED
+    rounded = {"nearest": math.floor(level * len(wanted) + 0.5), "up": math.floor(level * len(wanted) + 0.9)}
     best = 0.0
     for place in range(1, len(ranking) + 1):
         found = counted(ranking, wanted, place)
-        if found / len(wanted) >= level:
+        if found >= rounded[reach] if reach in rounded else found / len(wanted) >= level:
             best = max(best, found / place)
     return best
+
+
+def eleven_point_average(
+    grades: Grades, ranking: Ranking, _: None, reach: str = "nearest", rel: float | str = "positive"
+) -> float:
+    """11pt_avg."""
+    return sum(interpolated_precision(grades, ranking, tenth / 10, reach, rel) for tenth in range(11)) / 11
+
+
+def accuracy(grades: Grades, ranking: Ranking, k: int | None, rel: float | str = "positive") -> float:
+    """Accuracy: pair by pair."""
+    wanted = relevant_items(grades, rel)
+    if not wanted:
+        return UNDEFINED
+    top = ranking if k is None else ranking[:k]
+    good = set(first_places(top, wanted))
+    pairs = [(mine, other) for mine in good for other in range(1, len(top) + 1) if other not in good]
+    return sum(mine < other for mine, other in pairs) / len(pairs) if pairs else float(bool(good))
 
 
 # --- Gain -------------------------------------------------------------------------------------------------------------
 
 
-def gain_of(name: str) -> Gain:
+GainMap = tuple[tuple[float, float], ...]
+
+
+def gain_of(gain: str | GainMap, rel: float | str = "positive") -> Gain:
     """What a grade is worth."""
-    return (lambda grade: max(grade, 0.0)) if name == "linear" else (lambda grade: 2.0 ** max(grade, 0.0) - 1)
+
+    def worth(grade: float) -> float:
+        if rel != "positive" and grade < float(rel):
+            return 0.0
+        grade = max(grade, 0.0)
+        if isinstance(gain, tuple):
+            return float(dict(gain).get(grade, grade))
+        return float({"linear": grade, "exp": 2.0 ** min(grade, 1000.0) - 1, "binary": grade > 0}[gain])
+
+    return worth
+
+
+def discount_at(place: int, discount: str) -> float:
+    """What gain at that place is multiplied by."""
+    return 1 / (math.log2(place + 1) if discount == "log2" else max(1.0, math.log2(place)))
 
 
 def discounted(grades: Grades, ranking: Ranking, k: int | None, gain: Gain, discount: str = "log2") -> float:
     """DCG: place by place, an item's gain at its first place only."""
     total = 0.0
     for place, item in enumerate(ranking if k is None else ranking[:k], 1):
-        divisor = math.log2(place + 1) if discount == "log2" else max(1.0, math.log2(place))
         if item in grades and item not in ranking[: place - 1]:
-            total += gain(grades[item]) / divisor
+            total += gain(grades[item]) * discount_at(place, discount)
     return total
 
 
+def gained(grades: Grades, rel: float | str) -> bool:
+    """Is there an item with a positive grade, and one that meets the threshold?"""
+    return bool(relevant_items(grades, "positive")) and bool(relevant_items(grades, rel))
+
+
 def cumulated_gain(
-    grades: Grades, ranking: Ranking, k: int | None, gain: str = "linear", discount: str = "log2"
+    grades: Grades,
+    ranking: Ranking,
+    k: int | None,
+    gain: str | GainMap = "linear",
+    discount: str = "log2",
+    rel: float | str = "positive",
 ) -> float:
     """DCG, undefined where nothing is relevant."""
-    if not relevant_items(grades, "positive"):
-        return UNDEFINED
-    return discounted(grades, ranking, k, gain_of(gain), discount)
+    return discounted(grades, ranking, k, gain_of(gain, rel), discount) if gained(grades, rel) else UNDEFINED
 
 
 def normalised(grades: Grades, ranking: Ranking, k: int | None, gain: Gain) -> float:
@@ -180,16 +268,22 @@ def ndcg(
     grades: Grades,
     ranking: Ranking,
     k: int | None,
-    gain: str = "linear",
+    gain: str | GainMap = "linear",
     discount: str = "log2",
     ideal: str = "judged",
+    rel: float | str = "positive",
 ) -> float:
-    """nDCG; with ideal=retrieved the best list is the list's own items in order of grade."""
-    if not relevant_items(grades, "positive"):
+    """nDCG; with ideal=retrieved the best list is the list's own items by gain, with ideal=full the best item again."""
+    if not gained(grades, rel):
         return UNDEFINED
-    best_list = [item for item in best_first(grades) if ideal == "judged" or item in ranking]
-    best = discounted(grades, best_list, k, gain_of(gain), discount)
-    return discounted(grades, ranking, k, gain_of(gain), discount) / best if best > 0 else 0.0
+    worth = gain_of(gain, rel)
+    if ideal == "full":
+        places = range(1, (len(ranking) if k is None else k) + 1)
+        best = max(map(worth, grades.values())) * sum(discount_at(place, discount) for place in places)
+    else:
+        items = [item for item in grades if ideal == "judged" or item in ranking]
+        best = discounted(grades, sorted(items, key=lambda item: -worth(grades[item])), k, worth, discount)
+    return discounted(grades, ranking, k, worth, discount) / best if best > 0 else 0.0
 
 
 # --- Graded -----------------------------------------------------------------------------------------------------------
@@ -201,7 +295,9 @@ def graded_average_precision(grades: Grades, ranking: Ranking, k: int | None) ->
     if not levels:
         return UNDEFINED
     steps = [level - below for level, below in zip(levels, [0.0, *levels], strict=False)]
-    total = sum(average_precision(grades, ranking, k, level) * step for level, step in zip(levels, steps, strict=True))
+    total = sum(
+        average_precision(grades, ranking, k, rel=level) * step for level, step in zip(levels, steps, strict=True)
+    )
     return total / sum(steps)
 
 
@@ -265,6 +361,134 @@ def ndcg_phi(grades: Grades, ranking: Ranking, k: int | None, whisker: str = "ob
     return UNDEFINED if phi is None else normalised(grades, ranking, k, lambda grade: 2.0 ** phi(grade) - 1)
 
 
+# --- Users ------------------------------------------------------------------------------------------------------------
+
+
+def rank_biased_precision(
+    grades: Grades,
+    ranking: Ranking,
+    k: int | None,
+    p: float = 0.9,
+    gain: str = "share",
+    rel: float | str = "positive",
+) -> float:
+    """RBP: step by step, somebody goes on with probability p."""
+    wanted = relevant_items(grades, rel)
+    if not wanted:
+        return UNDEFINED
+    worth: dict[str, Gain] = {
+        "binary": lambda _: 1.0,
+        "linear": lambda grade: max(grade, 0.0),
+        "share": lambda grade: max(grade, 0.0) / (max(grades.values()) if max(grades.values()) > 0 else 1.0),
+    }
+    worth["share"] = worth["share"] if rel == "positive" else worth["binary"]
+    total, reading = 0.0, 1.0
+    places = first_places(ranking, wanted)
+    for place, item in enumerate(ranking if k is None else ranking[:k], 1):
+        if place in places:
+            total += (1 - p) * reading * worth[gain](grades[item])
+        reading *= p
+    return total
+
+
+def expected_reciprocal_rank(
+    grades: Grades, ranking: Ranking, k: int | None, highest: float | str = "solution", *, highest_of_all: float = 0.0
+) -> float:
+    """ERR: the sum over the places of the probability to stop there, by the place."""
+    wanted = relevant_items(grades, "positive")
+    if not wanted:
+        return UNDEFINED
+    top = highest_of_all if highest == "solution" else float(highest)
+    total, reading = 0.0, 1.0
+    places = first_places(ranking, wanted)
+    for place, item in enumerate(ranking if k is None else ranking[:k], 1):
+        if place in places:
+            satisfied = (2 ** min(grades[item], top) - 1) / 2**top
+            total += reading * satisfied / place
+            reading *= 1 - satisfied
+    return total
+
+
+def rank_biased_overlap(grades: Grades, ranking: Ranking, _: None, p: float = 0.95, normalise: str = "yes") -> float:
+    """RBO, from the sets of the first d items for each depth d."""
+    wanted = relevant_items(grades, "positive")
+    if not wanted:
+        return UNDEFINED
+    where = {item: ranking.index(item) if item in ranking else len(ranking) for item in wanted}
+    ideal = sorted(wanted, key=lambda item: (-grades[item], where[item]))
+    depth = max(len(ranking), len(ideal))
+
+    def overlap(one: Ranking) -> float:
+        return sum(p ** (d - 1) * len(set(one[:d]) & set(ideal[:d])) / d for d in range(1, depth + 1))
+
+    return overlap(ranking) / (overlap(ideal) if normalise == "yes" else sum(p**d for d in range(depth)))
+
+
+# --- Incomplete judgements --------------------------------------------------------------------------------------------
+
+
+def binary_preference(grades: Grades, ranking: Ranking, _: None, rel: float | str = "positive") -> float:
+    """Bpref: for each relevant item found, the judged and not relevant ones before it, of at most R."""
+    wanted = relevant_items(grades, rel)
+    if not wanted:
+        return UNDEFINED
+    unwanted = {item for item, grade in grades.items() if grade >= 0} - wanted
+    total = 0.0
+    for place in first_places(ranking, wanted):
+        before = len(set(ranking[:place]) & unwanted)
+        total += 1 - min(before, len(wanted)) / min(len(unwanted), len(wanted)) if before else 1
+    return total / len(wanted)
+
+
+def inferred_average_precision(grades: Grades, ranking: Ranking, _: None, rel: float | str = "positive") -> float:
+    """infAP: the expected precision at each relevant item found, given what is judged above it."""
+    wanted = relevant_items(grades, rel)
+    if not wanted:
+        return UNDEFINED
+    total = 0.0
+    for place in first_places(ranking, wanted):
+        above = set(ranking[: place - 1])
+        good = len(above & wanted)
+        bad = len({item for item in above - wanted if grades.get(item, -1) >= 0})
+        pooled = len(above & set(grades))
+        if place == 1:
+            total += 1
+        else:
+            estimate = (good + 0.00001) / (good + bad + 0.00002)
+            total += 1 / place + (place - 1) / place * (pooled / (place - 1)) * estimate
+    return total / len(wanted)
+
+
+def judgement_rate(grades: Grades, ranking: Ranking, k: int | None) -> float:
+    """Judged: of the places that there are."""
+    top = ranking if k is None else ranking[:k]
+    judged = {item for item, grade in grades.items() if grade >= 0}
+    return len(judged & set(top)) / len(top) if top else 0.0
+
+
+# --- Counts -----------------------------------------------------------------------------------------------------------
+
+
+def number_of_queries(_grades: Grades, _ranking: Ranking, _: None) -> float:
+    """NumQ: one."""
+    return 1.0
+
+
+def number_retrieved(_grades: Grades, ranking: Ranking, _: None) -> float:
+    """NumRet."""
+    return float(len(ranking))
+
+
+def number_relevant(grades: Grades, _ranking: Ranking, _: None, rel: float | str = "positive") -> float:
+    """NumRel."""
+    return float(len(relevant_items(grades, rel)))
+
+
+def number_relevant_retrieved(grades: Grades, ranking: Ranking, _: None, rel: float | str = "positive") -> float:
+    """NumRelRet."""
+    return float(counted(ranking, relevant_items(grades, rel), len(ranking)))
+
+
 ORACLES: dict[str, Callable[..., float]] = {
     "MARp": mean_r_precision,
     "Rp": r_precision_at,
@@ -275,9 +499,14 @@ ORACLES: dict[str, Callable[..., float]] = {
     "SetP": set_precision,
     "SetR": recall,
     "SetF": set_f_measure,
+    "SetAP": set_average_precision,
     "AP": average_precision,
+    "GMAP": geometric_average_precision,
     "RR": reciprocal_rank,
+    "Success": success,
     "IPrec": interpolated_precision,
+    "11pt_avg": eleven_point_average,
+    "Accuracy": accuracy,
     "nDCG": ndcg,
     "DCG": cumulated_gain,
     "muAP": graded_average_precision,
@@ -285,4 +514,14 @@ ORACLES: dict[str, Callable[..., float]] = {
     "nDCGphi": ndcg_phi,
     "MeanNDCG": mean_ndcg,
     "MeanNDCNG": mean_ndcng,
+    "RBP": rank_biased_precision,
+    "ERR": expected_reciprocal_rank,
+    "RBO": rank_biased_overlap,
+    "Bpref": binary_preference,
+    "infAP": inferred_average_precision,
+    "Judged": judgement_rate,
+    "NumQ": number_of_queries,
+    "NumRet": number_retrieved,
+    "NumRel": number_relevant,
+    "NumRelRet": number_relevant_retrieved,
 }

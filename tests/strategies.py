@@ -53,11 +53,15 @@ def _measures_of(kind: Kind) -> st.SearchStrategy[Measure]:
 
 
 def _values_of(parameter: Parameter) -> st.SearchStrategy[Value]:
-    words: st.SearchStrategy[Value] = st.sampled_from(parameter.words)
-    if not parameter.numeric:
-        return words
-    numbers = st.floats(max(parameter.about.least, -1e9), min(parameter.about.most, 1e9))
-    return numbers | words if parameter.words else numbers
+    values: list[st.SearchStrategy[Value]] = []
+    if parameter.words:
+        values.append(st.sampled_from(parameter.words))
+    if parameter.numeric:
+        values.append(st.floats(max(parameter.about.least, -1e9), min(parameter.about.most, 1e9)))
+    if parameter.mapped:
+        maps = st.dictionaries(st.sampled_from(GRADES), st.floats(0, 1e6), min_size=1, max_size=4)
+        values.append(maps.map(lambda gains: tuple(sorted(gains.items()))))
+    return st.one_of(values)
 
 
 def judged(solution: Solution, submission: Submission, *, all_right: bool = False) -> Judged:

@@ -200,7 +200,17 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
         ('decimals = "4"', 'decimals: found "4"; allowed: a whole number from 0 to 12'),
         ("decimals = 2011-04-18", 'decimals: found "2011-04-18"; allowed: a whole number from 0 to 12'),
         ('missing = "Zero"', 'missing: found "Zero"; allowed: "zero" or "reject"'),
-        ('ties = "expected"', 'ties: found "expected"; allowed: "trec" or "order"'),
+        ('ties = "mean"', 'ties: found "mean"; allowed: "trec", "order", "expected", "best" or "worst"'),
+        (
+            'measures = ["P@5", "ERR@5"]\nties = "expected"',
+            'ties: found "expected": ERR@5: no formula is known for its mean over the orders of tied items; '
+            "choose another rule for ties",
+        ),
+        (
+            'measures = ["nDCG(ideal=retrieved)"]\nties = "expected"',
+            'ties: found "expected": nDCG(ideal=retrieved): no formula is known for its mean over the orders of tied '
+            "items where a list is cut between them; choose another rule for ties",
+        ),
         ('equal_ranks = ""', 'equal_ranks: found ""; allowed: "shared" or "earlier"'),
         ('entry = ["best"]', 'entry: found ["best"]; allowed: "best" or "last"'),
         ("stage = 1", 'stage: found 1; allowed: "final" or "preliminary"'),
@@ -212,13 +222,19 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
             'baselines: found ["a", "a"], which names a team twice; allowed: names of teams, each once',
         ),
         ('baselines = [" "]', 'baselines[0]: found " ", which is blank; allowed: names of teams, each once'),
-        ('queries = ""', 'queries: found "", which is no path; allowed: the path of a file with one query id a line'),
+        (
+            'queries = ""',
+            'queries: found "", which is no path; allowed: the path or URL of a file with one query id a line',
+        ),
         (
             'submissions = "a\\u0000b"',
-            'submissions: found "a\\u0000b", which is no path; allowed: the path of a folder',
+            'submissions: found "a\\u0000b", which is no path; allowed: the path or URL of a folder',
         ),
         ("measures = [3]", 'measures[0]: found 3; allowed: names of measures, as in ["AP", "P@10"]'),
-        ("solution_format = 1", 'solution_format: found 1; allowed: "vlnet", "trec" or "delimited"'),
+        (
+            "solution_format = 1",
+            "solution_format: found 1; allowed: vlnet, trec, delimited, jsonl, json, parquet, letor, with options as in letor:feature=21",
+        ),
         (
             "decimal = 4",
             "decimal: unknown key (did you mean decimals?); known: title, description, solution, queries, submissions, "
@@ -500,7 +516,8 @@ def test_a_new_challenge_can_be_read(tmp_path: Path) -> None:
     (track,) = Challenge.read(folder).tracks
     assert [path.relative_to(folder).as_posix() for path in written] == list(FILES)
     assert len(list(track.submissions_path.iterdir())) == 2
-    assert track.queries_path is not None
+    assert isinstance(track.queries_path, Path)
+    assert isinstance(track.solution_path, Path)
     assert track.queries_path.read_text().split() == [
         line.partition(":")[0] for line in track.solution_path.read_text().splitlines()
     ]

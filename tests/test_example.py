@@ -13,6 +13,7 @@ import pytest
 
 from example.make import differing, files, write
 from scorer.challenge import Challenge, Track
+from scorer.paths import Place
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = ROOT / "example" / "make.py"
@@ -21,6 +22,12 @@ MADE = files()
 BROKEN = {"20110708T095900Z-loose-leaf.txt", "open-drawer/20110601T000130Z-first.txt"}
 
 Right = dict[str, dict[str, int]]
+
+
+def local(place: Place) -> Path:
+    """The example's files are here."""
+    assert isinstance(place, Path)
+    return place
 
 
 @pytest.fixture(params=TRACKS, ids=lambda track: track.name)
@@ -34,7 +41,7 @@ def track(request: pytest.FixtureRequest) -> Track:
 def solution(track: Track) -> tuple[Right, set[str]]:
     """The graded items of each query, and the flagged queries."""
     right, flagged = {}, set()
-    for line in track.solution_path.read_text().splitlines():
+    for line in local(track.solution_path).read_text().splitlines():
         query, flag, items = line.split(":")
         right[query] = {
             item: int(grade) for item, grade in (graded.split("|") for graded in items.split(",") if graded)
@@ -46,7 +53,7 @@ def solution(track: Track) -> tuple[Right, set[str]]:
 def marp(track: Track, file: str) -> tuple[float, float]:
     """MARp of a submission over all queries and over the flagged ones, from the definition."""
     right, flagged = solution(track)
-    sent = dict(line.split(":") for line in (track.submissions_path / file).read_text().splitlines())
+    sent = dict(line.split(":") for line in (local(track.submissions_path) / file).read_text().splitlines())
     scores = {query: marp_of(track, grades, sent[query].split(",")) for query, grades in right.items() if grades}
     return mean(scores.values()), mean(scores[query] for query in flagged)
 
@@ -110,7 +117,7 @@ def test_solutions_have_the_shape_of_the_original(track: Track) -> None:
     grades = [grade for items in right.values() for grade in items.values()]
 
     assert 300 <= len(right) <= 600
-    assert track.queries_path is not None
+    assert isinstance(track.queries_path, Path)
     assert track.queries_path.read_text().split() == list(right)
     assert min(lengths) == 0
     assert 30 < max(lengths) <= 60
@@ -132,7 +139,7 @@ def test_submissions_have_full_lists(track: Track) -> None:
     right, _ = solution(track)
 
     for file in sorted(sent_files(track) - BROKEN):
-        sent = dict(line.split(":") for line in (track.submissions_path / file).read_text().splitlines())
+        sent = dict(line.split(":") for line in (local(track.submissions_path) / file).read_text().splitlines())
         assert list(sent) == list(right), file
         assert {len(set(items.split(","))) for items in sent.values()} == {track.list_length}, file
 
@@ -161,7 +168,7 @@ def test_there_are_teams_enough(track: Track) -> None:
 
 def test_the_broken_files_are_broken_where_they_say(track: Track) -> None:
     """One team has no other file; the other mends it."""
-    lone, first = ((track.submissions_path / file).read_text().splitlines() for file in sorted(BROKEN))
+    lone, first = ((local(track.submissions_path) / file).read_text().splitlines() for file in sorted(BROKEN))
 
     assert ":" not in lone[11]
     assert ",," in lone[39]

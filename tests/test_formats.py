@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import gzip
+import io
+import lzma
+import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
+import scorer
 from scorer.challenge import FormatName
 from scorer.errors import SHOWN, Findings
 from scorer.formats import FORMATS, Unreadable, opened
@@ -32,18 +40,38 @@ def rows(content: bytes | str, tmp_path: Path, *, solution: bool = False, name: 
     return found, findings.lines()
 
 
+def zstd(content: bytes) -> bytes:
+    """The content, compressed by Zstandard."""
+    return bytes(pa.Codec("zstd").compress(content, asbytes=True))
+
+
+def table(**columns: Any) -> bytes:
+    """A Parquet file with these columns."""
+    sink = io.BytesIO()
+    parquet.write_table(pa.table(columns), sink)
+    return sink.getvalue()
+
+
 SAME_RANKING = {
     "vlnet": "q1:b,a\nq2:c\n",
     "trec": "q1 Q0 b 1 2.5 run\nq1 Q0 a 2 1 run\nq2 Q0 c 1 -3e2 run\n",
     "csv": "query,item,score\nq1,b,2.5\nq1,a,1\nq2,c,-300\n",
     "tsv": "item\tquery\trank\nb\tq1\t1\na\tq1\t2\nc\tq2\t1\n",
     "semicolons": "qid;docno;Score\nq1;b;2.5\nq1;a;1\nq2;c;-300\n",
+    "jsonl": (
+        '{"query": "q1", "item": "b", "score": 2.5}\n{"score": 1, "query": "q1", "item": "a"}\n'
+        '{"query": "q2", "item": "c", "score": -3e2}\n'
+    ),
+    "jsonl of lists": '{"query": "q1", "items": ["b", "a"]}\n{"items": ["c"], "query": "q2"}\n',
+    "jsonl of objects": '{"query": "q1", "items": {"b": 2.5, "a": 1}}\n{"query": "q2", "items": {"c": -3e2}}\n',
+    "json": '{"q1": {"b": 2.5, "a": 1},\n "q2": {"c": -3e2}}\n',
+    "json of lists": '{\n "q1": [\n  "b",\n  "a"\n ],\n "q2": ["c"]\n}\n',
 }
 
 
 @pytest.mark.parametrize("content", SAME_RANKING.values(), ids=SAME_RANKING.keys())
 def test_each_format_reads_the_same_ranking(content: str, tmp_path: Path) -> None:
-    """One ranking in five notations gives the same items, and the format is told from the content."""
+    """One ranking in ten notations gives the same items, and the format is told from the content."""
     found, problems = rows(content, tmp_path)
 
     assert [row[:2] for row in found] == [("q1", "b"), ("q1", "a"), ("q2", "c")]
@@ -54,6 +82,15 @@ SAME_SOLUTION = {
     "vlnet": "q1:1:b|2.5,a|1\nq2:0:c|0\n",
     "trec": "q1 0 b 2.5\nq1 0 a 1\nq2 0 c 0\n",
     "csv": "query,item,grade,flag\nq1,b,2.5,1\nq1,a,1,1\nq2,c,0,0\n",
+    "jsonl": (
+        '{"query": "q1", "item": "b", "grade": 2.5, "flag": true}\n'
+        '{"query": "q1", "item": "a", "grade": 1, "flag": 1}\n'
+        '{"query": "q2", "item": "c", "grade": 0, "flag": "no"}\n'
+    ),
+    "jsonl of objects": '{"query": "q1", "items": {"b": 2.5, "a": 1}}\n{"query": "q2", "items": {"c": 0}}\n',
+    "json": '{"q1": {"b": 2.5, "a": 1}, "q2": {"c": 0.0}}',
+    "letor": "2.5 qid:q1 1:0.5 # b\n1 qid:q1 #docid = a inc = 1 prob = 0.2\n# a comment\n0 qid:q2 7:1 # c\n",
+    "letor's tables": "q1\tb\t0.5 1 2\t2.5\nq1\ta\t0 1 2\t1\nq2\tc\t0 0 0\t0\n",
 }
 
 
@@ -70,13 +107,17 @@ FORGIVEN = {
     "byte order mark": lambda text: "\ufeff" + text,
     "gzip": lambda text: gzip.compress(text.encode()),
     "two gzip members": lambda text: gzip.compress(text[:9].encode()) + gzip.compress(text[9:].encode()),
+    "xz": lambda text: lzma.compress(text.encode()),
+    "two xz members": lambda text: lzma.compress(text[:9].encode()) + lzma.compress(text[9:].encode()),
+    "zstd": lambda text: zstd(text.encode()),
+    "two zstd frames": lambda text: zstd(text[:9].encode()) + zstd(text[9:].encode()),
 }
 
 
 @pytest.mark.parametrize("change", FORGIVEN.values(), ids=FORGIVEN.keys())
 @pytest.mark.parametrize("content", SAME_RANKING.values(), ids=SAME_RANKING.keys())
 def test_how_a_file_was_saved_does_not_matter(content: str, change: Any, tmp_path: Path) -> None:
-    """Line ends, a byte order mark, blank lines and gzip change nothing."""
+    """Line ends, a byte order mark, blank lines and compression change nothing; that is told from the content."""
     assert rows(change(content), tmp_path) == rows(content, tmp_path)
 
 
@@ -136,6 +177,7 @@ def test_the_fast_way_and_the_slow_way_read_the_same(
     """A block whose lines are all alike is read at once; line by line it gives the same."""
     fast = rows(content, tmp_path)
     monkeypatch.setattr("scorer.formats.regular.columns", lambda *_, **__: None)
+    monkeypatch.setattr("scorer.formats.regular.members", lambda *_: None)
 
     assert rows(content, tmp_path) == fast
 
@@ -160,8 +202,46 @@ def test_what_is_not_quite_regular_is_read_all_the_same(
     """The fast way is gone only where it leads to the same rows."""
     found = rows(content, tmp_path, name="trec")
     monkeypatch.setattr("scorer.formats.regular.columns", lambda *_, **__: None)
+    monkeypatch.setattr("scorer.formats.regular.members", lambda *_: None)
 
     assert rows(content, tmp_path, name="trec") == found
+
+
+FIRST = '{"query": "q", "item": "a", "score": 1}\n'
+ODD_LINES = {
+    "whole numbers as ids": FIRST.replace('"q"', "7") + '{"query": 8, "item": "a", "score": 2}\n',
+    "ids of both kinds": FIRST + '{"query": 7, "item": "a", "score": 2}\n',
+    "a blank line": FIRST + "\n" + FIRST.replace("a", "b"),
+    "another order": FIRST + '{"score": 2, "item": "b", "query": "q"}\n',
+    "another name": FIRST + '{"qid": "r", "docno": "b", "score": 2}\n',
+    "another member": FIRST + '{"query": "q", "item": "b", "score": 2, "note": [1, {"score": 3}]}\n',
+    "a member twice": FIRST + '{"query": "q", "item": "b", "score": 2, "score": 3}\n',
+    "two on a line": FIRST + FIRST.strip() * 2 + "\n",
+    "one on two lines": FIRST + '{"query": "q", "item": "b",\n "score": 2}\n',
+    "a list among them": FIRST + '{"query": "q", "items": ["b"]}\n',
+    "an object among them": FIRST + '{"query": "q", "items": {"b": 2}, "item": "c", "score": 3}\n',
+    "nothing for a score": FIRST + '{"query": "q", "item": "b", "score": null}\n',
+    "no score": FIRST + '{"query": "q", "item": "b"}\n',
+    "a score in quotes": FIRST + '{"query": "q", "item": "b", "score": "2"}\n',
+    "infinite": FIRST + '{"query": "q", "item": "b", "score": 1e999}\n',
+    "no id": FIRST + '{"query": "q", "item": "", "score": 2}\n',
+    "escapes": FIRST + '{"query": "\\u0071", "item": "\\ud83d\\ude00\\n", "score": 0.1}\n',
+    "half a character": FIRST + '{"query": "q", "item": "\\ud83d", "score": 2}\n',
+    "no object": FIRST + "3\n",
+    "digits": FIRST + '{"query": "q", "item": "b", "score": 0.10000000000000002}\n',
+}
+
+
+@pytest.mark.parametrize("content", ODD_LINES.values(), ids=ODD_LINES.keys())
+def test_lines_that_are_not_quite_alike_are_read_all_the_same(
+    content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In JSON Lines too the fast way leads to the same rows and the same findings."""
+    found = rows(content, tmp_path, name="jsonl"), rows(content.replace("score", "grade"), tmp_path, solution=True)
+    monkeypatch.setattr("scorer.formats.regular.members", lambda *_: None)
+
+    again = rows(content, tmp_path, name="jsonl"), rows(content.replace("score", "grade"), tmp_path, solution=True)
+    assert again == found
 
 
 def test_line_numbers_survive_the_fast_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,6 +286,62 @@ def test_a_faulty_line_is_told_by_number(content: str, told: str, tmp_path: Path
     assert problems[0].startswith(told)
 
 
+FAULTS |= {
+    "no JSON": (
+        '{"query": "q", "items": []}\n{"query": "q"\n',
+        "2: no JSON: expecting ',' delimiter at column 14; expected an object on each line",
+    ),
+    "a line that is no object": ('{"query": "q", "items": ["a"]}\n[1]\n', "2: found a list; expected an object, as in"),
+    "no query in a line": (
+        '{"query": "q", "items": ["a"]}\n{"items": ["a"]}\n',
+        "2: no query; expected an object, as in",
+    ),
+    "a query that is a fraction": (
+        '{"query": "q", "items": ["a"]}\n{"query": 1.5, "items": []}\n',
+        "2: found 1.5 as the query; expected",
+    ),
+    "no item in a line": (
+        '{"query": "q", "score": 1}\n',
+        '1: no item; expected an object, as in {"query": "q", "items"',
+    ),
+    "no score in a line": ('{"query": "q", "item": "a"}\n', "1: no score or rank; expected an object, as in"),
+    "a score in quotes": (
+        '{"query": "q", "item": "a", "score": "1"}\n',
+        '1: found "1" as the score; expected a finite number',
+    ),
+    "a score that is NaN": (
+        '{"query": "q", "item": "a", "score": NaN}\n',
+        "1: found NaN as the score; expected a finite",
+    ),
+    "a score beyond all": ('{"query": "q", "item": "a", "score": 1e999}\n', "1: found Infinity as the score; expected"),
+    "a rank of a half": (
+        '{"query": "q", "item": "a", "rank": 0.5}\n',
+        "1: found 0.5 as the rank; expected a whole number",
+    ),
+    "a nameless item": (
+        '{"query": "q", "items": ["a", null]}\n',
+        "1: found null as item 2 of the list; expected text or",
+    ),
+    "items that are no list": ('{"query": "q", "items": 3}\n', "1: found 3 as the items; expected a list"),
+    "two kinds of lines": (
+        '{"query": "q", "items": ["a"]}\n{"query": "r", "item": "a", "score": 1}\n',
+        "2: found items by their score; expected them by their list, as in the lines above",
+    ),
+    "an object's score": (
+        '{"q": {"a": 1},\n"r": {"a": "1"}}',
+        '2: found "1" as the score of item "a"; expected a finite',
+    ),
+    "two kinds of values": (
+        '{"q": {"a": 1},\n\n"r": ["a"]}',
+        '3: found a list for query "r"; expected an object, from items to scores, as above',
+    ),
+    "no list": (
+        '{"q": ["a"],\n"r": 1}',
+        '2: found 1 for query "r"; expected an object from items to scores, or a list',
+    ),
+}
+
+
 SOLUTION_FAULTS = {
     "flag": ("q1:2:a|1\nq2:0:b|1\n", '1: found "2" as the flag; expected 1 (preliminary) or 0'),
     "no flag": ("q1:a|1\nq2:0:b|1\n", '1: found "q1:a|1"; expected "query:flag:item|score,item|score,..."'),
@@ -214,6 +350,21 @@ SOLUTION_FAULTS = {
     "no item": ("q1:1:|3\n", '1: found "|3"; expected item|score, with a finite number'),
     "qrels with words": ("q 0 a 1\nq 0 b high\nq 0 c 1\n", '2: found "high" as the grade; expected a finite number'),
     "flag column": ("query,item,grade,flag\nq,a,1,maybe\n", '2: found "maybe" in the column flag; expected 1'),
+    "flag member": (
+        '{"query": "q", "item": "a", "grade": 1, "flag": 2}\n',
+        "1: found 2 as the flag; expected 1 (preliminary) or 0",
+    ),
+    "items without grades": (
+        '{"query": "q", "items": ["a"]}\n',
+        '1: found a list of items for query "q"; expected each with its grade',
+    ),
+    "lists in JSON": ('{"q": ["a"]}', '1: found a list for query "q"; expected an object from items to grades'),
+    "a label that is none": ("x qid:1 1:1 # a\n1 qid:1 # b\n", '1: found "x" as the label; expected a finite number'),
+    "a vector without query": ("1 qid:1 # a\n1 1:1 # b\n", '2: found "1 1:1 # b"; expected "label qid:query'),
+    "a row without label": (
+        "q\ta\t1 2\t0\nq\tb\t1 2\n",
+        '2: found "q\\tb\\t1 2"; expected four columns, "query<tab>item<tab>',
+    ),
 }
 
 
@@ -244,6 +395,27 @@ UNREADABLE = {
     "lines end with CR": (b"q1:a\rq2:b\r", "a carriage return within a line"),
     "cut gzip": (gzip.compress(b"q:a\n" * 9999)[:50], "the compressed file is cut short"),
     "damaged gzip": (gzip.compress(b"q:a\n")[:-8] + b"12345678", "the compressed file is damaged"),
+    "cut xz": (lzma.compress(b"q:a\n" * 9999)[:50], "the compressed file is cut short"),
+    "damaged xz": (lzma.compress(b"q:a\n")[:-6] + b"123456", "the compressed file is damaged"),
+    "cut zstd": (
+        bytes(pa.Codec("zstd").compress(b"q:a\n" * 9999, asbytes=True))[:20],
+        "the compressed file is cut short",
+    ),
+    "damaged zstd": (b"\x28\xb5\x2f\xfd12345678", "the compressed file is damaged"),
+    "cut JSON": (b'{"q": {"a": 1},\n "r": {"a"', "no JSON: expecting ':' delimiter at column 11"),
+    "JSON and more": (b'{"q": {"a": 1}}\n{"r": {"a": 1}}', "no JSON: extra data at column 1; expected"),
+    "JSON without a query": (b'{"": {"a": 1}}', 'found "" as a query; expected an id'),
+    "deep JSON": (b'{"q": ' + b"[" * 99999, "no JSON: nested too deeply"),
+    "long number": (b'{"q": {"a": ' + b"1" * 9999 + b"}}", "no JSON: Exceeds the limit"),
+    "JSON in Latin-1": ('{"q": ["é"]}'.encode("latin-1"), "byte 0xe9 at column 9 is not UTF-8"),
+    "JSON in UTF-16": ('{"q": ["a"]}'.encode("utf-16"), "the file is in UTF-16"),
+    "cut Parquet": (table(query=["q"], item=["a"], score=[1.0])[:-9], "no whole Parquet file"),
+    "Parquet without items": (table(query=["q"], score=[1.0]), "no column for the item; expected one of item, item_id"),
+    "fractions as ids": (
+        table(query=[1.5], item=["a"], score=[1.0]),
+        'column "query" is of type double; expected text',
+    ),
+    "words as scores": (table(query=["q"], item=["a"], score=["1"]), 'column "score" is of type string; expected num'),
     "prose": (b"This is\nno list at all\n", 'the format cannot be told from "This is"; expected lines like '),
     "a line without end": (b"q:" + b"a," * LONGEST_LINE, "the line is longer than 16 MiB"),
 }
@@ -258,12 +430,15 @@ def test_a_file_that_is_no_text_is_told_in_words(content: bytes, told: str, tmp_
     assert told in str(caught.value)
 
 
-def test_a_gzip_bomb_is_refused_before_it_bursts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress, zstd], ids=["gzip", "xz", "zstd"])
+def test_a_compressed_bomb_is_refused_before_it_bursts(
+    compress: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A compressed file that grows out of all proportion is not read to its end."""
     monkeypatch.setattr("scorer.formats.text.BLOCK", 1 << 16)
 
     with pytest.raises(Unreadable, match="grows to more than 300 times its size"):
-        rows(gzip.compress(b"q:a\n" * (1 << 20)), tmp_path)
+        rows(compress(b"q:a\n" * (1 << 20)), tmp_path)
 
 
 def test_what_cannot_be_opened_is_told_in_words(tmp_path: Path) -> None:
@@ -297,6 +472,326 @@ def test_numbers_are_read_to_the_nearest_float(tmp_path: Path) -> None:
 
     assert [row[2] for row in found] == [float(text) for text in texts]
     assert np.signbit(found[-1][2])
+
+
+def test_parquet_is_read_by_its_columns(tmp_path: Path) -> None:
+    """Ids of text or whole numbers, plain or from a dictionary, whatever other columns there are."""
+    content = table(
+        extra=[[1], [2]], DOCNO=pa.array(["b", "a"]).dictionary_encode(), qid=pa.array([7, 7], pa.uint8()), sim=[2, 1]
+    )
+    graded = table(query=["q", "q"], item=pa.array(["b", "a"], pa.large_string()), label=[0.5, 2], flag=[True, True])
+
+    assert rows(content, tmp_path) == ([("7", "b", 2.0), ("7", "a", 1.0)], [])
+    assert rows(graded, tmp_path, solution=True) == ([("q", "b", 0.5), ("q", "a", 2.0)], [])
+
+
+def test_faults_in_parquet_are_told_by_row(tmp_path: Path) -> None:
+    """A row without an id, and one whose number is none."""
+    content = table(query=["q", None, "q", "q"], item=["a", "b", "c", "d"], rank=[1, 2, None, -1])
+
+    found, problems = rows(content, tmp_path)
+
+    assert found == [("q", "a", 1)]
+    assert problems == [
+        "2: no id in the column query; expected one in each row",
+        "3: found None as the rank; expected a finite number",
+        "4: found -1 as the rank; expected a whole number, 0 or more",
+    ]
+
+
+def test_a_parquet_file_that_bursts_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Repeated values take next to no room in the file, and all of it in memory."""
+    monkeypatch.setattr("scorer.formats.parquet.LEAST_LIMIT", 1 << 16)
+
+    with pytest.raises(Unreadable, match="grows to more than 300 times its size"):
+        rows(table(query=["q" * 1000] * 20_000, item=["a"] * 20_000, score=[1.0] * 20_000), tmp_path)
+
+
+def test_any_feature_is_a_score_or_a_grade(tmp_path: Path) -> None:
+    """A feature that is left out is 0 where features are numbered, and a fault where they are listed."""
+    vectors = "2 qid:1 1:0.5 3:7 # a\n0 qid:1 1:4 # b\n"
+    listed = "1\ta\t0.5 0 7\t2\n1\tb\t4 0\t0\n"
+
+    assert rows(vectors, tmp_path, name="letor:feature=3") == ([("1", "a", 7.0), ("1", "b", 0.0)], [])
+    assert rows(vectors, tmp_path, name="letor:feature=1", solution=True)[0] == [("1", "a", 0.5), ("1", "b", 4.0)]
+    assert rows(listed, tmp_path, name="letor:feature=3") == (
+        [("1", "a", 7.0)],
+        ['2: found "" as feature 3; expected a finite number'],
+    )
+
+
+def test_vectors_without_a_name_go_by_their_lines(tmp_path: Path) -> None:
+    """So that a file without comments can be a solution and, by a feature, a submission."""
+    assert rows("2 qid:1 1:0.5\n\n0 qid:2 1:4\n", tmp_path, solution=True)[0] == [("1", "1", 2.0), ("2", "3", 0.0)]
+
+
+OHSUMED = Path(os.environ.get("SCORER_REAL_DATA", Path(__file__).parents[2] / "shared" / "data")) / "ohsumed_letor"
+
+
+@pytest.mark.skipif(not OHSUMED.exists(), reason=f"real data not found: {OHSUMED} (SCORER_REAL_DATA names it)")
+def test_letors_own_files_are_read() -> None:
+    """All 106 queries and 16,140 documents; the score by a feature equals that of the same feature picked by hand."""
+    queries, documents = set(), 0
+    for fold in sorted(OHSUMED.glob("Fold*/testset.txt")):
+        lines = [line.split("\t") for line in fold.read_text(encoding="utf-8").splitlines()]
+        queries |= {query for query, *_ in lines}
+        documents += len(lines)
+        by_hand: dict[str, dict[str, float]] = {}
+        for query, item, features, _ in lines:
+            by_hand.setdefault(query, {})[item] = float(features.split()[20])
+        found = scorer.evaluate(fold, fold, ["AP", "nDCG@10"], submission_format="letor:feature=21")
+        assert dict(found) == dict(scorer.evaluate(fold, by_hand, ["AP", "nDCG@10"]))
+    assert (len(queries), documents) == (106, 16_140)
+
+
+def test_features_are_no_ranking_until_one_is_chosen(tmp_path: Path) -> None:
+    """The message says what to add."""
+    with pytest.raises(Unreadable, match="name the one to rank by, as in --submission-format letor:feature=1"):
+        rows("2 qid:1 1:0.5 # a\n", tmp_path)
+
+
+OPTIONS = {
+    "columns": ("delimited:query=session,item=track,score=w", "session,track,w\ns,t,2\n", [("s", "t", 2.0)]),
+    "a rank beside a score": ("delimited:rank=position", "query,item,score,position\nq,a,9,3\n", [("q", "a", 3)]),
+    "any case": ("delimited:query=Session", "SESSION,item,score\ns,t,2\n", [("s", "t", 2.0)]),
+    "delimiter": ("delimited:delimiter=tab", "query\titem\tscore\nq\ta,b;c\t1\n", [("q", "a,b;c", 1.0)]),
+    "members": ("jsonl:query=s,items=list", '{"s": 1, "list": ["a"]}\n', [("1", "a", None)]),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "expected"), OPTIONS.values(), ids=OPTIONS.keys())
+def test_options_say_what_a_format_cannot_know(name: str, content: str, expected: Any, tmp_path: Path) -> None:
+    """After the format's name and a colon."""
+    assert rows(content, tmp_path, name=name) == (expected, [])
+
+
+WRONG_OPTIONS = {
+    "none of its": ("letor:column=3", 'found "column=3" as an option of letor; it takes feature=the number of'),
+    "no value": ("letor:feature", 'found "feature" as an option of letor'),
+    "no number": ("letor:feature=0", 'found "0" as the feature; expected a whole number from 1'),
+    "no such column": ("delimited:item=song", 'no column is called "song"; there are "query", "item", "score"'),
+    "no delimiter": ("delimited:delimiter=dot", 'found "dot" as the delimiter; expected comma, tab, semicolon'),
+    "takes none": ("trec:tag=x", "it takes none"),
+}
+
+
+@pytest.mark.parametrize(("name", "told"), WRONG_OPTIONS.values(), ids=WRONG_OPTIONS.keys())
+def test_a_wrong_option_says_which_there_are(name: str, told: str, tmp_path: Path) -> None:
+    """Also where the option is right and the file has no such thing."""
+    with pytest.raises(Unreadable) as caught:
+        rows("query,item,score\nq,a,1\n", tmp_path, name=name)
+
+    assert told in str(caught.value)
+
+
+def test_a_guess_that_fits_no_line_says_how_to_name_another(tmp_path: Path) -> None:
+    """Where some lines can be read, the guess is not in doubt; where a format was named, there was none."""
+    guessed = rows("q Q0 a 1 nan t\nq Q0 b 2 inf t\n", tmp_path)[1]
+    fitting = rows("q Q0 a 1 1 t\nq Q0 b 2 y t\n", tmp_path)[1]
+    named = rows("q Q0 a 1 x t\n", tmp_path, name="trec")[1]
+
+    assert guessed[1] == (
+        "1: no line can be read as trec, which the first ones look like; "
+        "to name it: --submission-format NAME, or submission_format in challenge.toml"
+    )
+    assert not any("look like" in problem for problem in (*fitting, *named))
+
+
+def test_a_query_that_stands_twice_in_an_object_is_seen(tmp_path: Path) -> None:
+    """JSON's readers keep the last without a word; here both are there, with their lines, for judging to refuse."""
+    (tmp_path / "run.json").write_text('{"q": {"a": 1},\n"q": {"b": 1}}', encoding="utf-8")
+
+    with pytest.raises(scorer.SubmissionError, match=r'2: query "q" stands again \(first in line 1\)'):
+        scorer.evaluate({"q": {"a": 1}}, tmp_path / "run.json", "RR")
+
+
+# In memory
+
+
+class Stream:
+    """A table of some library that hands it on as Arrow's."""
+
+    def __init__(self, **columns: Any) -> None:
+        self._table = pa.table(columns)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+class Qrel(NamedTuple):
+    """As ir_measures has it."""
+
+    query_id: str
+    doc_id: str
+    relevance: int
+    iteration: str = "0"
+
+
+class ScoredDoc(NamedTuple):
+    """As ir_measures has it."""
+
+    query_id: str
+    doc_id: str
+    score: float
+
+
+class Pair(NamedTuple):
+    """Neither."""
+
+    left: str
+    right: str
+    score: float
+
+
+RIGHT = {"q": {"a": 2, "b": 1, "c": 0}, "r": {"a": 1}}
+RUN = {"q": {"x": 3.0, "b": 2.0, "a": 1.0}, "r": {"b": 1.0, "a": 0.5}}
+RIGHT_ROWS = [(query, item, grade) for query, items in RIGHT.items() for item, grade in items.items()]
+RUN_ROWS = [(query, item, score) for query, items in RUN.items() for item, score in items.items()]
+
+
+def by_column(rows: Sequence[tuple[str, str, float]], number: str) -> dict[str, list[Any]]:
+    """The rows as columns."""
+    return dict(zip(("query", "item", number), map(list, zip(*rows, strict=True)), strict=True))
+
+
+IN_MEMORY: dict[str, tuple[Any, Any]] = {
+    "tuples": (RIGHT_ROWS, RUN_ROWS),
+    "lists": ([list(row) for row in RIGHT_ROWS], [list(row) for row in RUN_ROWS]),
+    "named tuples": ([Qrel(*row) for row in RIGHT_ROWS], [ScoredDoc(*row) for row in RUN_ROWS]),
+    "a generator": (RIGHT_ROWS, (ScoredDoc(*row) for row in RUN_ROWS)),
+    "pandas": (pd.DataFrame(by_column(RIGHT_ROWS, "grade")), pd.DataFrame(by_column(RUN_ROWS, "score"))),
+    "pyarrow": (pa.table(by_column(RIGHT_ROWS, "grade")), pa.table(by_column(RUN_ROWS, "score"))),
+    "a stream": (Stream(**by_column(RIGHT_ROWS, "relevance")), Stream(**by_column(RUN_ROWS, "score"))),
+}
+
+
+@pytest.mark.parametrize(("solution", "submission"), IN_MEMORY.values(), ids=IN_MEMORY.keys())
+def test_what_is_in_memory_is_scored_whatever_holds_it(solution: Any, submission: Any) -> None:
+    """The same rows in any container give the same scores."""
+    measures = ["RR", "nDCG", "AP"]
+
+    assert dict(scorer.evaluate(solution, submission, measures)) == dict(scorer.evaluate(RIGHT, RUN, measures))
+
+
+TYPES = {
+    "views": pa.array(["b", "a"]).cast(pa.string_view()),
+    "a dictionary of views": pa.DictionaryArray.from_arrays(
+        pa.array([1, 0], pa.uint32()), pa.array(["a", "b"]).cast(pa.string_view())
+    ),
+    "pieces": pa.chunked_array([["b"], [], ["a"]]),
+    "pieces of dictionaries": pa.chunked_array([pa.array([each]).dictionary_encode() for each in "ba"]),
+    "large": pa.array(["b", "a"], pa.large_string()),
+}
+
+
+@pytest.mark.parametrize("items", TYPES.values(), ids=TYPES.keys())
+def test_ids_may_be_of_any_type_of_text(items: Any) -> None:
+    """Polars hands on views, pandas categories, and most libraries pieces."""
+    run = Stream(query=pa.array([7, 7]), item=items, score=pa.array([2, 1], pa.int8()))
+
+    assert scorer.evaluate({"7": {"a": 1}}, run, "RR")["RR"] == 0.5
+
+
+NO_TABLE = {
+    "a fraction": (
+        Stream(query=["q"], item=[1.5], score=[1]),
+        'column "item" is of type double; expected text or whole',
+    ),
+    "no score": (Stream(query=["q"], item=["a"]), "no column for the score; expected one of score, run_score"),
+    "no number": (Stream(query=["q"], item=["a"], score=["1"]), 'column "score" is of type string; expected numbers'),
+    "nothing": (Stream(query=["q"], item=pa.array([None], pa.string()), score=[1]), "1: no id in the column item"),
+}
+
+
+NO_ROWS = {
+    "too long": ([("q", "a", 1, "x")], "1: found a row of 4; expected a query, an item and a score"),
+    "a set": ([("q", "a", 1), {"q"}], "2: found a row that is a set; expected a path"),
+    "other fields": (
+        [Pair("q", "a", 1.0)],
+        "with the fields left, right, score",
+    ),
+    "a number in words": ([("q", "a", "much")], "not every score is a number"),
+    "no id": ([("q", None, 1.0)], 'found "None" as the id of the item; expected text or a whole number'),
+    "bytes": (b"q Q0 a 1 1 t", "found a bytes; expected a path"),
+}
+
+
+@pytest.mark.parametrize(("submission", "told"), (NO_ROWS | NO_TABLE).values(), ids=(NO_ROWS | NO_TABLE).keys())
+def test_rows_that_are_none_are_refused_in_words(submission: Any, told: str) -> None:
+    """With the number of the row, where one is at fault."""
+    with pytest.raises(scorer.SubmissionError) as caught:
+        scorer.evaluate(RIGHT, submission, "RR")
+
+    assert told in str(caught.value)
+
+
+# On what the field's tools disagree, when they read
+
+
+def test_a_number_sign_begins_a_comment_at_the_start_of_a_line_alone(tmp_path: Path) -> None:
+    """T24: within a line it belongs to an id, in qrels as in runs; comments may follow each other and end the file."""
+    qrels = "# one\n# two\nq 0 #0 1\nq 0 1677128#0 2\n# end\n# end"
+    run = "# one\n# two\nq Q0 #0 1 2 t\nq Q0 1677128#0 2 1 t\n# end\n# end"
+
+    assert rows(qrels, tmp_path, solution=True) == ([("q", "#0", 1.0), ("q", "1677128#0", 2.0)], [])
+    assert rows(run, tmp_path) == ([("q", "#0", 2.0), ("q", "1677128#0", 1.0)], [])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "007 Q0 NA 1 2 t\n",
+        "query,item,score\n007,NA,2\n",
+        'query,item,score\n"007","NA",2\n',
+        '{"query": "007", "item": "NA", "score": 2}\n',
+        '{"007": {"NA": 2}}',
+        table(query=["007"], item=["NA"], score=[2.0]),
+    ],
+    ids=["trec", "csv", "quoted", "jsonl", "json", "parquet"],
+)
+def test_ids_are_text_in_every_format(content: str | bytes, tmp_path: Path) -> None:
+    """T25: 007 is not 7, and NA is not a blank."""
+    assert rows(content, tmp_path) == ([("007", "NA", 2.0)], [])
+
+
+def test_a_fractional_grade_stays_what_it_is(tmp_path: Path) -> None:
+    """T26, T29: 0.7 is neither cut to 0 nor refused, and 0.5 in a dict is relevant, as any grade above 0."""
+    assert rows("q 0 a 0.7\n", tmp_path, solution=True) == ([("q", "a", 0.7)], [])
+    assert scorer.evaluate({"q": {"a": 0.5}}, {"q": ["a"]}, "AP")["AP"] == 1.0
+
+
+def test_blank_lines_are_passed_over_in_qrels_and_runs(tmp_path: Path) -> None:
+    """T27: in both alike, and the numbers of the lines below count them."""
+    assert rows("\nq 0 a 1\n \n\nq 0 b x\n", tmp_path, solution=True) == (
+        [("q", "a", 1.0)],
+        ['5: found "x" as the grade; expected a finite number'],
+    )
+    assert rows("q Q0 a 1 1 t\n\nq Q0 b 2 0 t\n", tmp_path)[0] == [("q", "a", 1.0), ("q", "b", 0.0)]
+
+
+def test_what_follows_the_tag_of_a_run_is_passed_over(tmp_path: Path) -> None:
+    """T28: a seventh column changes nothing; a fifth in qrels is a fault."""
+    assert rows("q Q0 a 1 1 t more\n", tmp_path) == ([("q", "a", 1.0)], [])
+    assert "expected four columns" in rows("q 0 a 1\nq 0 b 1 more\n", tmp_path, solution=True)[1][0]
+
+
+def test_a_second_evaluation_equals_the_first() -> None:
+    """T30: nothing is left behind in the solution or the submission."""
+    solution, submission = {"q": {"a": 2, "b": 1}}, {"q": {"b": 2.0, "x": 2.0, "a": 1.0}}
+    first = dict(scorer.evaluate(solution, submission, ["nDCG", "AP", "P@2"]))
+
+    assert dict(scorer.evaluate(solution, submission, ["nDCG", "AP", "P@2"])) == first
+    assert (solution, submission) == ({"q": {"a": 2, "b": 1}}, {"q": {"b": 2.0, "x": 2.0, "a": 1.0}})
+
+
+@pytest.mark.parametrize(
+    ("measure", "expected"), [("IPrec@0.4", 3 / 5), ("iprec_at_recall_0.4", 2 / 3), ("IPrec(reach=up)@0.4", 3 / 5)]
+)
+def test_a_level_of_recall_is_reached_as_the_measure_says(measure: str, expected: float) -> None:
+    """T31: 0.4 of six items is 2.4: reached with the third; trec_eval 10 takes the second, its version 9 the third."""
+    solution = {"q": dict.fromkeys("abcdef", 1)}
+
+    assert scorer.evaluate(solution, {"q": list("axbxc")}, measure)[measure] == pytest.approx(expected)
 
 
 def test_every_format_says_what_its_lines_look_like() -> None:

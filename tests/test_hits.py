@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scorer.hits import Hits, ratio
+from scorer.hits import Hits, Judged, Tied, ratio, running
 from tests.strategies import judged
 
 GRADES = {"q1": {"a": 2.0, "b": 1.0, "c": 0.0}, "q2": {}, "q3": {"a": 1.0, "b": -1.0}}
@@ -92,3 +92,57 @@ def test_a_ratio_is_nan_exactly_where_it_is_not_defined() -> None:
     quotients = ratio(np.array([1.0, 2.0]), np.array([0.0, 4.0]), np.array([False, True]))
 
     np.testing.assert_array_equal(quotients, [np.nan, 0.5])
+
+
+def in_no_order() -> Judged:
+    """A list with an item of grade 1, then three places that tie, with grades 2 and 0 and an unjudged item in them."""
+    seen = judged({"q": {"a": 1.0, "b": 2.0, "c": 0.0}}, {"q": ["a", "b", "c", "x"]})
+    tied = Tied(np.array([0, 1, 1]), np.array([1, 3, 3]))
+    hits = Hits(seen.found.query, tied.before + 1, seen.found.grade, seen.found.tie_rank, tied)
+    return Judged(hits, seen.ideal, seen.retrieved)
+
+
+@pytest.mark.parametrize(("k", "count"), [(1, 1), (2, 1 + 1 / 3), (3, 1 + 2 / 3), (4, 2), (9, 2), (None, 2)])
+def test_what_ties_is_at_its_places_by_chance(k: int | None, count: float) -> None:
+    """Each of the three places holds the relevant one with probability 1/3."""
+    seen = in_no_order()
+
+    assert seen.relevant_found(k=k).tolist() == pytest.approx([count])
+    assert seen.count(seen.found.relevant(), np.array([float(k or 99)])).tolist() == pytest.approx([count])
+
+
+def test_the_places_of_a_tie_share_its_values() -> None:
+    """Place by place; past the cut-off there is nothing."""
+    places = in_no_order().placed(in_no_order().found, lambda hits: hits.grade, 3)
+
+    assert places.rank.tolist() == [1, 2, 3]
+    assert places.value.tolist() == pytest.approx([1, 2 / 3, 2 / 3])
+
+
+def test_a_condensed_list_has_judged_items_alone() -> None:
+    """Ranks close up, in ties too; an item judged below 0 is one that is not judged."""
+    seen = judged({"q": {"a": 1.0, "b": -1.0, "c": 0.0}, "r": {}}, {"q": ["x", "a", "b", "c"], "r": ["x"]})
+    condensed, tied = seen.condensed(), in_no_order().condensed().found.tied
+
+    assert condensed.found.rank.tolist() == [1, 2]
+    assert condensed.found.grade.tolist() == [1.0, 0.0]
+    assert condensed.retrieved.tolist() == [2, 0]
+    assert tied is not None
+    assert (tied.before.tolist(), tied.size.tolist()) == ([0, 1, 1], [1, 2, 2])
+
+
+def test_so_far_counts_anew_in_each_query() -> None:
+    """Which entries are counted is the caller's choice."""
+    found = judged(GRADES, LISTS).found
+
+    assert found.so_far(found.grade > 0).tolist() == [1, 2, 2, 0, 1]
+    assert found.so_far(np.ones(5, dtype=bool)).tolist() == found.nth().tolist()
+
+
+def test_running_results_begin_anew() -> None:
+    """Sums and products, within each query."""
+    nth, values = np.array([1, 2, 3, 1, 2]), np.array([2.0, 3.0, 4.0, 5.0, 6.0])
+
+    assert running(nth, values).tolist() == [2, 5, 9, 5, 11]
+    assert running(nth, values, np.multiply).tolist() == [2, 6, 24, 5, 30]
+    assert running(nth[:0], values[:0]).tolist() == []

@@ -36,6 +36,7 @@ from scorer.leaderboard import (
 )
 from scorer.scoring import Counts, Rejected, Scored
 from scorer.store import Basis, Store, Submission
+from tests.databases import KINDS, NewPlace, new_places
 from tests.strategies import judged
 
 BASIS = Basis("solution" + "0" * 56, "settings" + "0" * 56)
@@ -103,10 +104,17 @@ class Sent:
         self.store.keep_submissions("cold-start", there)
 
 
+@pytest.fixture(params=KINDS)
+def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewPlace]:
+    """Gives places where new databases may be, of each kind in turn."""
+    with new_places(request.param, tmp_path) as new_place:
+        yield new_place
+
+
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(new_place: NewPlace) -> Iterator[Store]:
     """A new database."""
-    with Store.open(tmp_path / "scores.db") as store:
+    with Store.open(new_place()) as store:
         yield store
 
 
@@ -544,6 +552,9 @@ def test_markdown_of_a_name_is_escaped(sent: Sent, store: Store, name: str) -> N
         ({"list_length": 10}, "What a list holds beyond its first 10 items does not count."),
         ({"ties": "trec"}, "Items of equal run score are ordered by item id, descending."),
         ({"ties": "order"}, "Items of equal run score stay in the order of the file."),
+        ({"ties": "expected"}, "Items of equal run score have no order: a score is the mean over all orders of them."),
+        ({"ties": "best"}, "Of items of equal run score, those with the highest grade stand first."),
+        ({"ties": "worst"}, "Of items of equal run score, those with the highest grade stand last."),
         ({"decimals": 1}, "Scores are rounded to 1 decimal, and then compared."),
         ({"decimals": 0}, "Scores are rounded to 0 decimals, and then compared."),
         ({"equal_ranks": "shared"}, "Equal scores share a rank, and as many ranks after it are left out: 1, 1, 3."),

@@ -13,11 +13,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorer.errors import MeasureError, ScorerError
-from scorer.measures import KINDS, Kind, Measure, gain, graded, parse, parse_one, position, r_precision, registry
+from scorer.measures import (
+    KINDS,
+    SETS,
+    Kind,
+    Measure,
+    counts,
+    gain,
+    graded,
+    incomplete,
+    parse,
+    parse_one,
+    position,
+    r_precision,
+    registry,
+    users,
+)
 from scorer.measures import set_based as sets
+from scorer.measures.registry import Given
 from tests.strategies import judged, measures
 
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+
+
+GAINS = "linear or exp or binary or gains as in {1: 3.5, 2: 9}"
+RELATIVE = '"relative_P(denominator=R)@5": relative_P settles denominator already; write R'
 
 
 def names(text: str, *cutoffs: int) -> list[str]:
@@ -40,20 +60,26 @@ def test_what_a_measure_prints_is_read_as_that_measure(measure: Measure, change:
 @pytest.mark.parametrize(
     ("text", "canonical", "full"),
     [
-        ("ndcg@10", "nDCG@10", "nDCG(gain=linear,discount=log2,ideal=judged)@10"),
+        ("ndcg@10", "nDCG@10", "nDCG(gain=linear,discount=log2,ideal=judged,rel=positive)@10"),
         (
             "nDCG( IDEAL = retrieved, gain='EXP' )",
             "nDCG(gain=exp,ideal=retrieved)",
-            "nDCG(gain=exp,discount=log2,ideal=retrieved)",
+            "nDCG(gain=exp,discount=log2,ideal=retrieved,rel=positive)",
         ),
-        ("nDCG(gain=linear)", "nDCG", "nDCG(gain=linear,discount=log2,ideal=judged)"),
-        ("AP(rel=2.0)@05", "AP(rel=2)@5", "AP(rel=2)@5"),
-        ("AP(rel=positive)", "AP", "AP(rel=positive)"),
-        ("F(rel=.5,beta=2)@10", "F(beta=2,rel=0.5)@10", "F(beta=2,rel=0.5)@10"),
+        ("nDCG(gain=linear)", "nDCG", "nDCG(gain=linear,discount=log2,ideal=judged,rel=positive)"),
+        ("AP(rel=2.0)@05", "AP(rel=2)@5", "AP(denominator=R,rel=2)@5"),
+        ("AP(DENOMINATOR=r,rel=positive)", "AP", "AP(denominator=R,rel=positive)"),
+        ("F(rel=.5,beta=2)@10", "F(beta=2,rel=0.5)@10", "F(beta=2,weight=squared,rel=0.5)@10"),
         ("MARp@30,5,10", "MARp@5,10,30", "MARp(rel=positive)@5,10,30"),
-        ("IPrec@0", "IPrec@0.0", "IPrec(rel=positive)@0.0"),
+        ("IPrec@0", "IPrec@0.0", "IPrec(reach=exact,rel=positive)@0.0"),
         ("muap()@5", "muAP@5", "muAP@5"),
         ("P(rel=-0)@5", "P(rel=0)@5", "P(rel=0)@5"),
+        (
+            "DCG(gain={2: 9, 1: 3.50})@5",
+            "DCG(gain={1:3.5,2:9})@5",
+            "DCG(gain={1:3.5,2:9},discount=log2,rel=positive)@5",
+        ),
+        ("rbp.90", "RBP", "RBP(p=0.9,gain=share,rel=positive)"),
     ],
 )
 def test_canonical_names(text: str, canonical: str, full: str) -> None:
@@ -152,8 +178,8 @@ def test_the_tracks_cutoffs_stand_in_for_those_that_are_needed(text: str, expect
         ("set_P", "SetP"),
         ("set_recall", "SetR"),
         ("set_F", "SetF"),
-        ("iprec_at_recall_0.10", "IPrec@0.1"),
-        ("iprec_at_recall.0.1,0.2", "IPrec@0.1 IPrec@0.2"),
+        ("iprec_at_recall_0.10", "IPrec(reach=nearest)@0.1"),
+        ("iprec_at_recall.0.1,0.2", "IPrec(reach=nearest)@0.1 IPrec(reach=nearest)@0.2"),
         ("f1@10", "F@10"),
         ("f1_10", "F@10"),
         ("F2(rel=3)@10", "F(beta=2,rel=3)@10"),
@@ -161,6 +187,43 @@ def test_the_tracks_cutoffs_stand_in_for_those_that_are_needed(text: str, expect
         ("μMAP@5", "muAP@5"),
         ("nDCGφ@5", "nDCGphi@5"),
         ("mean_ndcg@5", "MeanNDCG@5"),
+        ("num_q", "NumQ"),
+        ("num_ret", "NumRet"),
+        ("num_rel", "NumRel"),
+        ("num_rel_ret", "NumRelRet"),
+        ("gm_map", "GMAP"),
+        ("bpref", "Bpref"),
+        ("BPref", "Bpref"),
+        ("infAP", "infAP"),
+        ("11pt_avg", "11pt_avg"),
+        ("11-pt_avg", "11pt_avg"),
+        ("success_1,5,10", "Success@1 Success@5 Success@10"),
+        ("hit_rate@5", "Success@5"),
+        ("relative_P_5", "R(denominator=min)@5"),
+        ("R_cap@5", "R(denominator=min)@5"),
+        ("set_map", "SetAP"),
+        ("set_relative_P", "SetR(denominator=min)"),
+        ("SetRelP", "SetR(denominator=min)"),
+        ("rbp", "RBP"),
+        ("rbp.95", "RBP(p=0.95)"),
+        ("RBP(p=0.8)@10", "RBP(p=0.8)@10"),
+        ("Compat(p=0.9)", "RBO(p=0.9)"),
+        ("Compat(normalize=False)", "RBO(normalise=no)"),
+        ("Judged@10", "Judged@10"),
+        ("Accuracy@10", "Accuracy@10"),
+        ("nDCG(dcg='exp-log2')@10", "nDCG(gain=exp)@10"),
+        ("nDCG(dcg='log2')@10", "nDCG@10"),
+        ("nDCG(gains={1: 3.5, 2: 9})@10", "nDCG(gain={1:3.5,2:9})@10"),
+        ("ndcg.1=3.5,2=9", "nDCG(gain={1:3.5,2:9})"),
+        ("P(rel=2)@5", "P(rel=2)@5"),
+        ("map@100-l2", "AP(rel=2)@100"),
+        ("map-l2", "AP(rel=2)"),
+        ("ndcg-l2", "nDCG(rel=2)"),
+        ("ndcg@10-l2", "nDCG(rel=2)@10"),
+        ("precision@5,10-l1.5", "P(rel=1.5)@5 P(rel=1.5)@10"),
+        ("P_10 -l 2", "P(rel=2)@10"),
+        ("ap@10", "AP@10"),
+        ("RPrec", "Rprec"),
     ],
 )
 def test_the_spellings_of_other_tools(spelling: str, expected: str) -> None:
@@ -182,6 +245,58 @@ def test_no_two_kinds_share_a_name() -> None:
     ]
 
     assert [name for name, times in Counter(spelled).items() if times > 1] == []
+
+
+def test_a_set_of_measures_has_one_name() -> None:
+    """trec_eval's names for many measures at once stand for those of them that there are."""
+    official = names("official")
+
+    assert official[:6] == ["NumQ", "NumRet", "NumRel", "NumRelRet", "AP", "GMAP"]
+    assert sum(name.startswith("IPrec") for name in official) == 11
+    assert sum(name.startswith("P@") for name in official) == 9
+    assert set(official) < set(names("ALL_TREC"))
+    assert names("set") == ["SetP", "SetR(denominator=min)", "SetR", "SetAP", "SetF"]
+    assert all(parse(name) for name in SETS)
+
+
+def test_a_map_of_gains_can_be_given_from_python() -> None:
+    """As a mapping or as pairs, in any order; it reads as it prints."""
+    every: list[Given] = [{2: 9, 1: 3.5}, ((1.0, 3.5), (2.0, 9.0))]
+    for gains in every:
+        measure = registry.kind("nDCG").measure(10, {"gains": gains})
+        assert str(measure) == "nDCG(gain={1:3.5,2:9})@10"
+        assert parse_one(str(measure)) == measure
+        assert len({measure, parse_one(measure.full)}) == 1
+    with pytest.raises(MeasureError, match=r'found "\{1: inf\}"'):
+        registry.kind("nDCG").measure(10, {"gains": {1: float("inf")}})
+
+
+def test_a_threshold_for_all_goes_to_those_that_tell_relevant_items_and_name_none() -> None:
+    """Of gains only the measure's own threshold leaves any out."""
+    for name, expected in [
+        ("P@5", "P(rel=2)@5"),
+        ("MARp@5,10", "MARp(rel=2)@5,10"),
+        ("AP(rel=3)", "AP(rel=3)"),
+        ("nDCG@5", "nDCG@5"),
+        ("NumRet", "NumRet"),
+    ]:
+        assert str(parse_one(name).at_threshold(2)) == expected
+    assert parse_one("AP").threshold == "positive"
+    assert parse_one("AP(rel=2)").threshold == 2.0
+
+
+def test_facts_can_hold_for_some_parameters_only() -> None:
+    """A measure may leave [0, 1], or be without a closed form, under one formula of several."""
+    assert parse_one("RBP(gain=share)").bounded
+    assert not parse_one("RBP(gain=linear)").bounded
+    assert not parse_one("DCG").bounded
+    parse_one("AP(denominator=k)@5").need_closed_form()
+    for name in ("AP(denominator=hits)@5", "IPrec@0.1", "Bpref"):
+        with pytest.raises(
+            MeasureError, match="no formula is known for its mean over the orders of tied items"
+        ) as told:
+            parse_one(name).need_closed_form()
+        assert str(told.value).startswith(f"{name}: ")
 
 
 # --- Refused ----------------------------------------------------------------------------------------------------------
@@ -212,8 +327,17 @@ def test_no_two_kinds_share_a_name() -> None:
         ("P(rel=high)@5", 'P takes positive or a number as rel; found "high"'),
         ("P(rel=nan)@5", 'P takes positive or a number as rel; found "nan"'),
         ("P(rel=1e999)@5", 'P takes positive or a number as rel; found "1e999"'),
-        ("nDCG(gain=cubic)", 'nDCG takes linear or exp as gain; found "cubic"'),
-        ("nDCG(gain=2)", 'nDCG takes linear or exp as gain; found "2"'),
+        ("nDCG(gain=cubic)", f'nDCG takes {GAINS} as gain; found "cubic"'),
+        ("nDCG(gain=2)", f'nDCG takes {GAINS} as gain; found "2"'),
+        ("nDCG(gain={})", f'nDCG takes {GAINS} as gain; found "{{nan: nan}}"'),
+        ("nDCG(gain={1:2,1:3})", f'nDCG takes {GAINS} as gain; found "{{1: 2, 1: 3}}"'),
+        ("nDCG(gain={1:-2})", f'nDCG takes {GAINS} as gain; found "{{1: -2}}"'),
+        ("nDCG(gain=exp,gains={1:2})", 'parameter "gain" is given twice'),
+        ("P(rel=1)@5-l2", 'parameter "rel" is given twice'),
+        ("muAP-l2", 'muAP has no parameter "rel"; it takes none'),
+        ("relative_P(denominator=R)@5", RELATIVE),
+        ("rbp.x", 'no measure is called "rbp.x"; the nearest are RBP, Rp, RBO; `scorer measures` lists all'),
+        ("RBP(p=1)", 'RBP takes a number from 0 to 0.9999 as p; found "1"'),
         ("F(beta=0)@5", 'F takes a number from 0.001 to 1000 as beta; found "0"'),
         ("F1(beta=2)@5", '"F1(beta=2)@5": F1 settles beta already; write F'),
         ("P(2)@5", '"2" is not of the form parameter=value'),
@@ -275,7 +399,7 @@ def test_no_text_breaks_the_reading(text: str) -> None:
 
 def test_the_list_of_kinds_is_complete() -> None:
     """Every kind that a family declares is in the list, once."""
-    families = (r_precision, sets, position, gain, graded)
+    families = (r_precision, sets, position, gain, graded, users, incomplete, counts)
     declared = {value for family in families for value in vars(family).values() if isinstance(value, Kind)}
 
     assert set(KINDS) == declared
@@ -287,7 +411,7 @@ def test_a_kind_explains_itself(kind: Kind) -> None:
     """It has all the words that help and pages are made of, safe to put into a page as they are."""
     assert kind.title
     assert kind.summary.endswith(".")
-    assert "Undefined where" in kind.edge_cases
+    assert ("Undefined where" in kind.edge_cases) is not ("Defined for every query" in kind.edge_cases)
     assert kind.formula.startswith((f"{kind.name} ", f"{kind.name}@")) or "with gain" in kind.formula
     assert kind.source
     assert kind.usage.startswith(kind.name)

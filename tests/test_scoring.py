@@ -6,7 +6,7 @@ import gzip
 import math
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -124,6 +124,15 @@ def test_a_grade_of_zero_is_relevant_to_no_other_measure(tmp_path: Path) -> None
     assert dict(result) == {"P@2": 0.5, "Rp@2": 1.0}
 
 
+AGGREGATED: dict[str, Callable[[list[float]], float]] = {
+    "mean": lambda values: sum(values) / len(values) if values else math.nan,
+    "sum": lambda values: sum(values) if values else math.nan,
+    "geometric": lambda values: (
+        math.prod(max(each, 1e-5) for each in values) ** (1 / len(values)) if values else math.nan
+    ),
+}
+
+
 @settings(max_examples=60, deadline=None)
 @given(strategies.solutions(), strategies.submissions())
 def test_every_measure_equals_its_oracle_from_dicts(
@@ -134,6 +143,7 @@ def test_every_measure_equals_its_oracle_from_dicts(
         solution = {**solution, "sure": {"a": 1.0}}
     submission = {**submission, next(iter(solution)): submission.get(next(iter(solution)), [])}
     cutoffs = {"required": ("@3", 3), "list": ("@2,4", (2, 4)), "level": ("@0.5", 0.5)}
+    highest = max(grade for grades in solution.values() for grade in grades.values())
     asked = {kind.name + cutoffs.get(kind.cutoff, ("", None))[0]: kind for kind in KINDS}
 
     result = scorer.evaluate(solution, submission, list(asked), per_query=True)
@@ -141,11 +151,13 @@ def test_every_measure_equals_its_oracle_from_dicts(
     assert result.per_query is not None
     for name, kind in asked.items():
         oracle, cutoff = ORACLES[kind.name], cutoffs.get(kind.cutoff, ("", None))[1]
-        expected = [oracle(grades, list(submission.get(query, [])), cutoff) for query, grades in solution.items()]
+        more = {"highest_of_all": highest} if kind.name == "ERR" else {}
+        expected = [
+            oracle(grades, list(submission.get(query, [])), cutoff, **more) for query, grades in solution.items()
+        ]
         np.testing.assert_allclose(result.per_query[name], expected, atol=1e-12, err_msg=name)
         defined = [value for value in expected if not math.isnan(value)]
-        mean = sum(defined) / len(defined) if defined else math.nan
-        assert result[name] == pytest.approx(mean, abs=1e-12, nan_ok=True)
+        assert result[name] == pytest.approx(AGGREGATED[kind.aggregation](defined), rel=1e-12, abs=1e-12, nan_ok=True)
 
 
 FLAGGED = "q1:1:a|1\nq2:0:b|1\nq3:1:\nq4:0:c|1\n"
@@ -217,7 +229,7 @@ IN_MEMORY_FAULTS = {
     "lists and scores": ({"q": {"a": 1}, "r": {"a": 1}}, {"q": ["a"], "r": {"a": 1}}, "for all queries alike"),
     "an id that is no id": ({"q": {"a": 1}}, {"q": [1.5]}, 'found "1.5" as the id of the item; expected text'),
     "a score of nan": ({"q": {"a": 1}}, {"q": {"a": math.nan}}, "found nan as the score; expected a finite number"),
-    "another thing": ({"q": {"a": 1}}, 7, "expected a path, a DataFrame or a dict"),
+    "another thing": ({"q": {"a": 1}}, 7, "expected a path, a DataFrame, an Arrow table, a dict, or rows"),
 }
 
 
@@ -255,7 +267,7 @@ def test_a_setting_that_is_none_is_refused(setting: str) -> None:
     """No word is taken for another."""
     with pytest.raises(ValueError, match=f"{setting} is one of .*; found 'half'"):
         scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "AP", **{setting: "half"})  # type: ignore[arg-type]
-    with pytest.raises(SubmissionError, match='no format is called "xml"; there are delimited, trec, vlnet'):
+    with pytest.raises(SubmissionError, match='no format is called "xml"; there are vlnet, trec, letor, delimited, '):
         scorer.evaluate({"q": {"a": 1}}, __file__, "AP", submission_format="xml")
 
 

@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from scorer.cli import board, check, evaluate, new, run
+from scorer.cli import board, check, convert, evaluate, new, run
 from scorer.cli.say import complain
 from scorer.errors import ScorerError
 
@@ -22,7 +22,16 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run.run, run.score, run.render, check.check, evaluate.evaluate, board.leaderboard, board.measures):
+for command in (
+    run.run,
+    run.score,
+    run.render,
+    check.check,
+    evaluate.evaluate,
+    convert.convert,
+    board.leaderboard,
+    board.measures,
+):
     app.command()(command)
 app.command("init")(new.init)
 

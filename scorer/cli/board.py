@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scorer.cli.evaluate import aligned
 from scorer.cli.run import chosen
 from scorer.cli.say import Folder, TrackName, say
 from scorer.errors import MeasureError
@@ -60,6 +59,7 @@ def _printed(boards: list[Board], output: Output) -> str:
 
 def _table(board: Board) -> str:
     from scorer.leaderboard import export_columns, export_rows, printed
+    from scorer.output import aligned
 
     rows = [list(export_columns(board))]
     rows += [[printed(cell, board.track.decimals) for cell in row.values()] for row in export_rows(board)]
@@ -71,6 +71,7 @@ def measures(
 ) -> None:
     """List the measures, or explain one."""
     from scorer.measures import KINDS, parse
+    from scorer.output import aligned
 
     if name is None:
         say(aligned([[kind.usage, kind.title, kind.summary] for kind in KINDS], left=3))

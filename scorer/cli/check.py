@@ -11,6 +11,7 @@ import typer
 from scorer.cli.run import chosen
 from scorer.cli.say import FORMAT_HELP, complain, format_name, say
 from scorer.errors import counted, printable
+from scorer.paths import shown
 
 if TYPE_CHECKING:
     from scorer.challenge import Track
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def check(
-    file: Annotated[Path, typer.Argument(help="The submission.", readable=False)],
+    file: Annotated[str, typer.Argument(help="The submission: a path or a URL.")],
     track: Annotated[str, typer.Option("--track", "-t", help="The track that it is for.")],
     challenge: Annotated[Path, typer.Option("--challenge", help="The folder with challenge.toml.")] = Path(),
     submission_format: Annotated[str | None, typer.Option(help=f"The file's format, {FORMAT_HELP}.")] = None,
@@ -39,17 +40,17 @@ def check(
         rules = replace(rules, submission_format=format_name(submission_format))
     queries = _queries(asked)
     outcome = look_over(queries, file, rules)
-    shown = printable(str(file))
+    told = printable(shown(file))
     if isinstance(outcome, Rejected):
-        complain("\n".join(outcome.problems.lines(str(file))))
-        complain(f"{shown}: not fit for {asked.name}: {counted(outcome.problems.count, 'problem')}")
+        complain("\n".join(outcome.problems.lines(shown(file))))
+        complain(f"{told}: not fit for {asked.name}: {counted(outcome.problems.count, 'problem')}")
         raise typer.Exit(1)
-    for line in outcome.notes.lines(str(file)):
+    for line in outcome.notes.lines(shown(file)):
         complain(line)
     if queries is None:
         complain(f"{asked.name}: its queries are not known here, so they were not compared with the file's")
     counts = outcome.counts
-    say(f"{shown}: fit for {asked.name}: {counted(counts.answered, 'list')}, {counted(counts.items, 'item')}")
+    say(f"{told}: fit for {asked.name}: {counted(counts.answered, 'list')}, {counted(counts.items, 'item')}")
     if is_regular(file):
         say(f"sha256 {digest(file)}")
 

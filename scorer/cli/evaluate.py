@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scorer.cli.say import FORMAT_HELP, complain, followed, format_name, say
-from scorer.errors import MeasureError, SubmissionError, counted, printable
+from scorer.errors import MeasureError, SubmissionError, counted
+from scorer.paths import shown
 
 if TYPE_CHECKING:
     from scorer.scoring import Evaluation
-
-Results = Sequence[tuple[str, "Evaluation"]]
-"""The submissions, by their paths as given."""
 
 
 class Output(StrEnum):
@@ -29,6 +22,9 @@ class Output(StrEnum):
     table = "table"
     json = "json"
     csv = "csv"
+    markdown = "markdown"
+    latex = "latex"
+    trec = "trec"
 
 
 class Split(StrEnum):
@@ -44,6 +40,7 @@ class Missing(StrEnum):
 
     zero = "zero"
     reject = "reject"
+    skip = "skip"
 
 
 class Ties(StrEnum):
@@ -51,21 +48,67 @@ class Ties(StrEnum):
 
     trec = "trec"
     order = "order"
+    expected = "expected"
+    best = "best"
+    worst = "worst"
+
+
+class NothingRelevant(StrEnum):
+    """What becomes of a query that the solution has nothing relevant for."""
+
+    skip = "skip"
+    zero = "zero"
+
+
+class Unjudged(StrEnum):
+    """What becomes of items that the solution does not list."""
+
+    nonrelevant = "nonrelevant"
+    drop = "drop"
 
 
 def evaluate(
-    solution: Annotated[Path, typer.Argument(help="What is right: the graded items of every query.", readable=False)],
-    submissions: Annotated[list[Path], typer.Argument(help="Ranked lists, a file each.", readable=False)],
+    solution: Annotated[str, typer.Argument(help="What is right: the graded items of every query. A path or a URL.")],
+    submissions: Annotated[list[str], typer.Argument(help="Ranked lists, a file each, likewise.")],
     measure: Annotated[list[str], typer.Option("-m", "--measure", help="A measure, as in nDCG@10; repeatable.")],
     output: Annotated[Output, typer.Option("--format", help="How to print the scores.")] = Output.table,
-    per_query: Annotated[bool, typer.Option("--per-query", help="Print each query's scores too.")] = False,
+    per_query: Annotated[bool, typer.Option("-q", "--per-query", help="Print each query's scores too.")] = False,
+    side_by_side: Annotated[
+        bool, typer.Option("--side-by-side", help="A column for each submission, a row for each measure.")
+    ] = False,
+    significance: Annotated[
+        float | None,
+        typer.Option(
+            help="Mark differences that are significant at this level, as in 0.05.",
+            min=0.0001,
+            max=0.5,
+            metavar="LEVEL",
+        ),
+    ] = None,
     split: Annotated[Split, typer.Option(help="Which queries, by the solution's flags.")] = Split.all,
     missing: Annotated[
-        Missing, typer.Option(help="A query without a list: scores 0, or reject the file.")
+        Missing, typer.Option(help="A query without a list: scores 0, reject the file, or left out of the means.")
     ] = Missing.zero,
     ties: Annotated[
-        Ties, typer.Option(help="Equal run scores: by item id, descending, as trec_eval does, or as listed.")
+        Ties,
+        typer.Option(
+            help="Equal run scores: by item id, descending, as trec_eval does; as listed; the mean over all orders; "
+            "the best or the worst order."
+        ),
     ] = Ties.trec,
+    tie_bounds: Annotated[
+        bool, typer.Option("--tie-bounds", help="Print the worst and the best that ties allow beside each score.")
+    ] = False,
+    nothing_relevant: Annotated[
+        NothingRelevant, typer.Option(help="A query with nothing relevant: left out of the means, or scores 0.")
+    ] = NothingRelevant.skip,
+    unjudged: Annotated[
+        Unjudged, typer.Option(help="Items that the solution does not list: not relevant, or dropped from the lists.")
+    ] = Unjudged.nonrelevant,
+    rel: Annotated[
+        float | None,
+        typer.Option("-l", "--rel", help="The least relevant grade, for all measures that have one; default: any > 0."),
+    ] = None,
     solution_format: Annotated[str | None, typer.Option(help=f"The solution's format, {FORMAT_HELP}.")] = None,
     submission_format: Annotated[str | None, typer.Option(help=f"The submissions' format, {FORMAT_HELP}.")] = None,
 ) -> None:
@@ -74,12 +117,20 @@ def evaluate(
     A file at fault is told on standard error, with all that is wrong in it; the others are still scored, and the exit
     code is 1.
     """
+    from scorer.output import Results, written
     from scorer.scoring import evaluate as evaluated
     from scorer.scoring import named
     from scorer.solution import Solution
 
+    _check_form(output.value, side_by_side=side_by_side, significance=significance, tie_bounds=tie_bounds)
+    _check_standard_input(solution, *submissions)
     try:
         measures = named(measure)
+        if rel is not None:
+            measures = {name: each.at_threshold(rel) for name, each in measures.items()}
+        if ties is Ties.expected:
+            for each in measures.values():
+                each.need_closed_form()
     except MeasureError as error:
         raise typer.BadParameter(str(error), param_hint="--measure") from error
     right = Solution.read(solution, solution_format and format_name(solution_format))
@@ -95,21 +146,45 @@ def evaluate(
                 split=split.value,
                 missing=missing.value,
                 ties=ties.value,
+                nothing_relevant=nothing_relevant.value,
+                unjudged=unjudged.value,
+                rel=rel,
+                tie_bounds=tie_bounds,
                 submission_format=file_format,
             )
         except SubmissionError as error:
             complain(str(error))
             continue
-        for line in result.notes.lines(str(path)):
+        for line in result.notes.lines(shown(path)):
             complain(line)
-        results.append((str(path), result))
+        results.append((shown(path), result))
     _tell_undefined(results)
-    say(PRINTERS[output](results, list(measures), per_query))
+    say(written(output.value, Results(results, measures, per_query, side_by_side, significance)))
     if len(results) < len(submissions):
         raise typer.Exit(1)
 
 
-def _tell_undefined(results: Results) -> None:
+def _check_form(form: str, *, side_by_side: bool, significance: float | None, tie_bounds: bool) -> None:
+    """What a form cannot show is a wrong call, told before anything is scored."""
+    from scorer.output import MARKED, TABLES
+
+    if side_by_side and form not in TABLES:
+        told = f"{form} goes by submission; the forms that do not are {', '.join(TABLES)}"
+        raise typer.BadParameter(told, param_hint="--side-by-side")
+    if tie_bounds and form == Output.trec.value:
+        raise typer.BadParameter(f"{form} has no place for them; the other forms have", param_hint="--tie-bounds")
+    if significance is not None and form not in MARKED:
+        raise typer.BadParameter(
+            f"{form} has no place for it; these have: {', '.join(MARKED)}", param_hint="--significance"
+        )
+
+
+def _check_standard_input(*paths: str) -> None:
+    if paths.count("-") > 1:
+        raise typer.BadParameter("standard input (-) can be read once; name a file for the other")
+
+
+def _tell_undefined(results: Sequence[tuple[str, Evaluation]]) -> None:
     """How many queries the means leave out, aloud, and once: it lies in the solution."""
     for _, result in results[:1]:
         if not result.queries:
@@ -122,68 +197,8 @@ def _tell_undefined(results: Results) -> None:
             if count:
                 of = "all measures" if len(by_count) == 1 else ", ".join(measures)
                 left_out = counted(count, "query", "queries")
-                complain(f"{left_out} of {result.queries:,} left out of the means of {of}: undefined by the solution")
+                complain(f"{left_out} of {result.queries:,} left out of the means of {of}: undefined{_reason(result)}")
 
 
-def _json(results: Results, _measures: Sequence[str], per_query: bool) -> str:
-    told = []
-    for path, result in results:
-        entry: dict[str, Any] = {
-            "submission": path,
-            "scores": _defined(result),
-            "queries": result.queries,
-            "undefined": result.undefined,
-        }
-        if per_query:
-            entry["per_query"] = {query: _defined(scores) for query, scores in result.by_query().items()}
-        told.append(entry)
-    return json.dumps({"submissions": told}, indent=2, ensure_ascii=False, allow_nan=False)
-
-
-def _csv(results: Results, measures: Sequence[str], per_query: bool) -> str:
-    """A row for each submission; with each query's scores, a row for each query, and one with the mean, called all."""
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["submission", *(["query"] if per_query else []), *measures])
-    for path, result in results:
-        for query, scores in result.by_query().items() if per_query else ():
-            rows.writerow([path, query, *_defined(scores).values()])
-        rows.writerow([path, *(["all"] if per_query else []), *_defined(result).values()])
-    return text.getvalue().rstrip("\n")
-
-
-def _table(results: Results, measures: Sequence[str], per_query: bool) -> str:
-    rows = [["submission", *(["query"] if per_query else []), *measures]]
-    for path, result in results:
-        for query, scores in result.by_query().items() if per_query else ():
-            rows.append([printable(path), printable(query), *map(_decimal, scores.values())])
-        rows.append([printable(path), *(["all"] if per_query else []), *map(_decimal, result.values())])
-    return aligned(rows, left=2 if per_query else 1)
-
-
-def aligned(rows: Sequence[Sequence[str]], left: int) -> str:
-    """Rows of cells in columns, of which the first `left` are set flush left, the others flush right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = (
-        "  ".join(
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    )
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def _decimal(score: float) -> str:
-    return "-" if math.isnan(score) else f"{score:.4f}"
-
-
-def _defined(scores: Mapping[str, float]) -> dict[str, float | None]:
-    return {name: None if math.isnan(score) else score for name, score in scores.items()}
-
-
-PRINTERS: Mapping[Output, Callable[[Results, Sequence[str], bool], str]] = {
-    Output.table: _table,
-    Output.json: _json,
-    Output.csv: _csv,
-}
+def _reason(result: Evaluation) -> str:
+    return " or without a list" if result.policies["missing"] == "skip" else " by the solution"

@@ -44,7 +44,7 @@ def run(
     chosen_executor = _executor(executor)
     with Store.open(challenge.database_address) as store:
         fine = _score_all(store, tracks, chosen_executor, time_limit)
-        say(str(render_site(challenge, store)))
+        say(str(render_site(challenge, store, pending=True)))
     if not fine:
         raise typer.Exit(1)
 

@@ -36,13 +36,17 @@ def followed(things: Iterable[Thing], count: int, what: str) -> Iterator[Thing]:
     yield from track(things, total=count, description=what, console=Console(stderr=True), transient=True)
 
 
-FORMAT_HELP = "if it cannot be told: vlnet, trec or delimited"
+FORMAT_HELP = (
+    "if it cannot be told: vlnet, trec, delimited, jsonl, json, parquet or letor; with options, as in letor:feature=21"
+)
 
 
 def format_name(name: str) -> str:
-    """A format's name as it was given; one that is none is a wrong call."""
-    from scorer.formats import FORMATS
+    """A format's name, with its options, as it was given; one that is none is a wrong call."""
+    from scorer.formats import Unreadable, named
 
-    if name not in FORMATS:
-        raise typer.BadParameter(f"no format is called {name!r}; there are: {', '.join(FORMATS)}")
+    try:
+        named(name)
+    except Unreadable as error:
+        raise typer.BadParameter(str(error)) from error
     return name

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Mapping
+import io
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,58 +14,70 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scorer.errors import Findings, quoted
-from scorer.formats import regular
+from scorer.formats import columns, regular
 from scorer.formats.arrow import booleans, keep, list_lengths, numbers, take, text_lengths, texts
-from scorer.formats.rows import Graded, Ranked
+from scorer.formats.rows import Graded, Ranked, Reader
 from scorer.formats.text import Block, Lines, Unreadable, trimmed
+from scorer.formats.whole import WholeSolution, WholeSubmission, fitting, shortest
 from scorer.hits import Bools, Floats, Ints
 
 NAME = "delimited"
 SOLUTION = "query,item,grade"
 SUBMISSION = "query,item,score"
+WHOLE = False
 QUERY_ONCE = False
 LISTED_IS_RIGHT = False
 
-DELIMITERS = (",", "\t", ";")
+DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";"}
 
-COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "query": ("query", "query_id", "queryid", "qid", "q_id", "topic", "topic_id", "user", "user_id"),
-    "item": ("item", "item_id", "itemid", "doc", "doc_id", "docid", "docno", "document", "document_id"),
-    "rank": ("rank", "position", "place"),
-    "score": ("score", "run_score", "sim", "similarity"),
-    "grade": ("grade", "relevance", "rel", "label", "judgment", "judgement", "score"),
-    "flag": ("flag", "preliminary"),
-}
-"""What a column is for, and the names that it goes by, whatever their case."""
+OPTIONS: Mapping[str, str] = {**columns.OPTIONS, "delimiter": "comma, tab or semicolon"}
 
-FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
-"""What a flag may be, whatever its case."""
-
-A_RANK = "a whole number, 0 or more"
-
-SOLUTION_COLUMNS = ("query", "item", "grade", "flag")
-SUBMISSION_COLUMNS = ("query", "item", "score", "rank")
-
-
-def are_ranks(values: Floats) -> Bools:
-    """Which of the numbers can be ranks? Beyond 2^53 a float64 cannot tell one from the next."""
-    whole: Bools = values == np.floor(values)
-    return whole & (values >= 0) & (values <= 2.0**53)
+UNFIT = re.compile(r"^$|^\ufeff|^[ \t\v\f]|[ \t\v\f]$|[\n\r\0]")
 
 
 def recognises(lines: list[str]) -> bool:
     """The first line is a header with a query and an item column."""
-    return bool(lines) and _delimiter(lines[0]) is not None
+    return bool(lines) and _delimiter(lines[0], {}) is not None
 
 
-def graded(head: Block) -> Callable[[Block, Findings], Graded]:
+def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """A solution's rows; the flag column may be left out, and with it the preliminary board."""
-    return partial(_graded, _Header.of(head, SOLUTION_COLUMNS, "grade"))
+    return partial(_graded, _Header.of(head, columns.SOLUTION, options))
 
 
-def ranked(head: Block) -> Callable[[Block, Findings], Ranked]:
+def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Items are ordered by score, as in TREC's runs; by rank only where there is no score column."""
-    return partial(_ranked, _Header.of(head, SUBMISSION_COLUMNS, "score", "rank"))
+    return partial(_ranked, _Header.of(head, columns.SUBMISSION, options))
+
+
+def write_solution(solution: WholeSolution, options: Mapping[str, str]) -> bytes:
+    """A row for each item; with a column for the flag where a query is flagged."""
+    rows = solution.rows(NAME)
+    heads = ["query", "item", "grade", *(["flag"] if solution.flagged else [])]
+    return _written(
+        heads,
+        options,
+        ([query, item, shortest(grade), str(int(query in solution.flagged))] for query, item, grade in rows),
+    )
+
+
+def write_submission(submission: WholeSubmission, options: Mapping[str, str]) -> bytes:
+    """A row for each item, with its score; with its rank where lists have no scores."""
+    by = "rank" if submission.scores is None else "score"
+    rows = submission.rows(NAME)
+    values = ([query, item, shortest(score) if by == "score" else str(rank)] for query, item, score, rank in rows)
+    return _written(["query", "item", by], options, values)
+
+
+def _written(heads: list[str], options: Mapping[str, str], rows: Iterable[list[str]]) -> bytes:
+    """The rows, cut to the number of the heads, under these heads or what options call them."""
+    text = io.StringIO()
+    table = csv.writer(text, delimiter=_delimiters(options)[0], lineterminator="\n")
+    table.writerow([options.get(name, name) for name in heads])
+    for row in rows:
+        fitting(row[:2], UNFIT, "a query or an item", NAME)
+        table.writerow(row[: len(heads)])
+    return text.getvalue().encode()
 
 
 def _graded(header: _Header, block: Block, findings: Findings) -> Graded:
@@ -73,9 +87,9 @@ def _graded(header: _Header, block: Block, findings: Findings) -> Graded:
     flag = None
     if "flag" in table.columns:
         told = pc.ascii_lower(table.columns["flag"])
-        flag = booleans(pc.is_in(told, value_set=texts(word for word, flag in FLAGS.items() if flag)))
-        plain = booleans(pc.is_in(told, value_set=texts(word for word, flag in FLAGS.items() if not flag)))
-        sound &= table.sound(flag | plain, "flag", "1 (preliminary) or 0", findings)
+        flag = booleans(pc.is_in(told, value_set=texts(word for word, flag in columns.FLAGS.items() if flag)))
+        plain = booleans(pc.is_in(told, value_set=texts(word for word, flag in columns.FLAGS.items() if not flag)))
+        sound &= table.sound(flag | plain, "flag", columns.A_FLAG, findings)
         flag = flag[sound]
     return Graded(
         query=keep(table.columns["query"], sound),
@@ -95,7 +109,7 @@ def _ranked(header: _Header, block: Block, findings: Findings) -> Ranked:
     table = header.table(block, findings)
     value, sound = table.numbers(by, findings)
     if by == "rank":
-        sound &= table.sound(np.isnan(value) | are_ranks(value), "rank", A_RANK, findings)
+        sound &= table.sound(np.isnan(value) | columns.are_ranks(value), "rank", columns.A_RANK, findings)
     sound &= table.named(findings)
     return Ranked(
         query=keep(table.columns["query"], sound),
@@ -122,22 +136,30 @@ class _Header:
     """Which of them holds the numbers."""
 
     @classmethod
-    def of(cls, head: Block, wanted: tuple[str, ...], *by: str) -> _Header:
-        """The header of a file that begins with `head`; one of the columns `by` must be there, the first is taken."""
+    def of(cls, head: Block, wanted: tuple[str, ...], options: Mapping[str, str]) -> _Header:
+        """The header of a file that begins with `head`."""
         lines = Lines.of(head, trim="\r\n")
         text, line = lines.text[0].as_py(), int(lines.number[0])
-        delimiter = _delimiter(text)
+        delimiter = _delimiter(text, options)
         if delimiter is None:
             raise Unreadable(
-                f"found {quoted(text)}; expected a header that names a column query and a column item", line
+                f"found {quoted(text)}; expected a header that names a column query and a column item "
+                "(or say which they are, as in delimited:query=session,item=track)",
+                line,
             )
         names = _names(text, delimiter)
-        places = {name: place for name in wanted if (place := _place(names, name)) is not None}
-        found = next((name for name in by if name in places), None)
-        if found is None:
-            expected = ", ".join(name for each in by for name in COLUMNS[each])
-            raise Unreadable(f"the header names no column for the {' or '.join(by)}; expected one of {expected}", line)
-        return cls(line, delimiter, len(names), places, found)
+        try:
+            by = columns.order_by(names, options) if "rank" in wanted else "grade"
+            places = {name: found for name in wanted if (found := columns.place(names, name, options)) is not None}
+        except Unreadable as error:
+            raise Unreadable(str(error), line) from None
+        if by not in places:
+            sought = ("score", "rank") if "rank" in wanted else ("grade",)
+            expected = ", ".join(name for each in sought for name in columns.COLUMNS[each])
+            raise Unreadable(
+                f"the header names no column for the {' or '.join(sought)}; expected one of {expected}", line
+            )
+        return cls(line, delimiter, len(names), places, by)
 
     def regular(self, block: Block) -> Ranked | None:
         """A block's rows the fast way; None where it cannot be gone."""
@@ -199,22 +221,27 @@ class _Table:
         return right
 
 
-def _delimiter(header: str) -> str | None:
+def _delimiter(header: str, options: Mapping[str, str]) -> str | None:
     """The character that divides a header in such a way that a query and an item column are in it."""
-    for delimiter in DELIMITERS:
+    for delimiter in _delimiters(options):
         names = _names(header, delimiter)
-        if all(_place(names, wanted) is not None for wanted in ("query", "item")):
+        sought = [(*columns.COLUMNS[wanted], options.get(wanted, wanted).lower()) for wanted in ("query", "item")]
+        if not any(set(each).isdisjoint(names) for each in sought):
             return delimiter
     return None
 
 
+def _delimiters(options: Mapping[str, str]) -> tuple[str, ...]:
+    """Those that may be, the first of which is written."""
+    if "delimiter" not in options:
+        return tuple(DELIMITERS.values())
+    if options["delimiter"] not in DELIMITERS:
+        raise Unreadable(f"found {quoted(options['delimiter'])} as the delimiter; expected {', '.join(DELIMITERS)}")
+    return (DELIMITERS[options["delimiter"]],)
+
+
 def _names(header: str, delimiter: str) -> list[str]:
     return [name.strip().strip('"').strip().lower() for name in header.split(delimiter)]
-
-
-def _place(names: list[str], wanted: str) -> int | None:
-    """Where the column is; the first of its names that the header has decides."""
-    return next((names.index(name) for name in COLUMNS[wanted] if name in names), None)
 
 
 def _split(lines: Lines, delimiter: str) -> pa.ListArray:

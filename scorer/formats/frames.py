@@ -1,16 +1,21 @@
-"""Solutions and submissions that are in memory already: DataFrames and dicts, as Graded and Ranked rows."""
+"""Solutions and submissions that are in memory already, as Graded and Ranked rows.
+
+DataFrames of pandas, tables of whatever speaks Arrow (polars, pyarrow, DuckDB, ...), dicts by query, and rows of a
+query, an item and a number: tuples, or named tuples as ir_measures and ir_datasets have them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, Union, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings, quoted
+from scorer.formats import tables
 from scorer.formats.arrow import texts
-from scorer.formats.delimited import A_RANK, COLUMNS, FLAGS, are_ranks
+from scorer.formats.columns import A_RANK, COLUMNS, FLAGS, are_ranks, place
 from scorer.formats.rows import Graded, Ranked
 from scorer.formats.text import Unreadable
 from scorer.hits import Bools, Floats, Ints
@@ -18,13 +23,26 @@ from scorer.hits import Bools, Floats, Ints
 if TYPE_CHECKING:
     import pandas as pd
 
+EXPECTED = "expected a path, a DataFrame, an Arrow table, a dict, or rows of query, item and number"
+
 Table = Mapping[str, Any]
 """Query -> item -> grade (a solution); query -> item -> run score, or query -> items in order (a submission)."""
 
 
-def graded(source: pd.DataFrame | Table, findings: Findings) -> Graded:
+@runtime_checkable
+class ArrowTable(Protocol):
+    """What hands its columns on as Arrow's."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+Source = Union[Table, "pd.DataFrame", ArrowTable, Iterable[Sequence[Any]]]
+"""All that can be a solution or a submission in memory."""
+
+
+def graded(source: Source, findings: Findings) -> Graded:
     """A solution in memory. Raises Unreadable where it has not the form of one."""
-    if not isinstance(source, Mapping):
+    if _is_frame(source):
         flag = _column(source, "flag")
         return Graded(
             query=_ids(_needed(source, "query"), "query"),
@@ -33,6 +51,18 @@ def graded(source: pd.DataFrame | Table, findings: Findings) -> Graded:
             lengths=None,
             item=_ids(_needed(source, "item"), "item"),
             grade=_finite(_needed(source, "grade"), "grade", findings),
+        )
+    if isinstance(source, ArrowTable):
+        return tables.graded(_arrow(source), {}, findings)
+    if not isinstance(source, Mapping):
+        query, item, grade = _tuples(source, "grade")
+        return Graded(
+            _ids(query, "query"),
+            _line_numbers(len(query)),
+            None,
+            None,
+            _ids(item, "item"),
+            _finite(grade, "grade", findings),
         )
     lists = _lists(source)
     if not all(isinstance(listed, Mapping) for listed in lists):
@@ -47,9 +77,9 @@ def graded(source: pd.DataFrame | Table, findings: Findings) -> Graded:
     )
 
 
-def ranked(source: pd.DataFrame | Table, findings: Findings) -> Ranked:
+def ranked(source: Source, findings: Findings) -> Ranked:
     """A submission in memory. Raises Unreadable where it has not the form of one."""
-    if not isinstance(source, Mapping):
+    if _is_frame(source):
         by = "rank" if _column(source, "score") is None and _column(source, "rank") is not None else "score"
         value = _finite(_needed(source, by), by, findings)
         if by == "rank":
@@ -62,6 +92,13 @@ def ranked(source: pd.DataFrame | Table, findings: Findings) -> Ranked:
             item=_ids(_needed(source, "item"), "item"),
             run_score=value if by == "score" else None,
             rank=np.where(are_ranks(value), value, 0).astype(np.int64) if by == "rank" else None,
+        )
+    if isinstance(source, ArrowTable):
+        return tables.ranked(_arrow(source), {}, findings)
+    if not isinstance(source, Mapping):
+        query, item, score = _tuples(source, "score")
+        return Ranked(
+            _ids(query, "query"), _line_numbers(len(query)), None, _ids(item, "item"), _finite(score, "score", findings)
         )
     lists = _lists(source)
     scored = [isinstance(listed, Mapping) for listed in lists]
@@ -80,6 +117,50 @@ def ranked(source: pd.DataFrame | Table, findings: Findings) -> Ranked:
     )
 
 
+def _is_frame(source: object) -> TypeGuard[pd.DataFrame]:
+    """Is it a DataFrame of pandas? Its columns may hold anything, so they are not read by way of Arrow."""
+    return hasattr(source, "iloc") and hasattr(source, "columns")
+
+
+def _arrow(source: ArrowTable) -> pa.Table:
+    try:
+        return pa.RecordBatchReader.from_stream(source).read_all()
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise Unreadable(f"a {type(source).__name__} that is no table ({error})") from error
+
+
+def _tuples(rows: Iterable[Sequence[Any]], number: str) -> tuple[list[Any], list[Any], list[Any]]:
+    """The queries, the items and the numbers of rows: by the fields' names where they have any, else as they stand."""
+    if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
+        raise Unreadable(f"found a {type(rows).__name__}; {EXPECTED}")
+    columns: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+    known: dict[type, list[int]] = {}
+    for line, row in enumerate(rows, 1):
+        if type(row) not in known:
+            known[type(row)] = _fields(row, number, line)
+        places = known[type(row)]
+        if type(row) in (tuple, list) and len(row) != 3:
+            raise Unreadable(f"found a row of {len(row)}; expected a query, an item and a {number}", line)
+        for column, at in zip(columns, places, strict=True):
+            column.append(row[at])
+    return columns
+
+
+def _fields(row: object, number: str, line: int) -> list[int]:
+    """Where a row of this type has the query, the item and the number."""
+    if not isinstance(row, tuple | list):
+        raise Unreadable(f"found a row that is a {type(row).__name__}; {EXPECTED}", line)
+    names = [str(name).lower() for name in getattr(row, "_fields", ())]
+    if not names:
+        return [0, 1, 2]
+    places = [place(names, wanted, {}) for wanted in ("query", "item", number)]
+    if any(at is None for at in places):
+        raise Unreadable(
+            f"found a row with the fields {', '.join(names)}; expected query_id, doc_id and {number}", line
+        )
+    return [at for at in places if at is not None]
+
+
 def _lists(source: Table) -> list[Any]:
     lists = list(source.values())
     if any(isinstance(listed, str) or not isinstance(listed, Mapping | Sequence | np.ndarray) for listed in lists):
@@ -94,8 +175,6 @@ def _line_numbers(count: int) -> Ints:
 
 def _column(frame: pd.DataFrame, wanted: str) -> Any:
     """The column that goes by one of the names, whatever their case; None where there is none."""
-    if not hasattr(frame, "columns"):
-        raise Unreadable(f"found a {type(frame).__name__}; expected a path, a DataFrame or a dict")
     lower = {str(name).lower(): name for name in frame.columns}
     return next((lower[name] for name in COLUMNS[wanted] if name in lower), None)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,9 @@ from scorer.errors import Findings
 from scorer.formats.arrow import keep
 from scorer.formats.text import Block
 from scorer.hits import Bools, Floats, Ints
+
+if TYPE_CHECKING:
+    from scorer.formats.whole import WholeSolution, WholeSubmission
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,6 +91,12 @@ def rows_of(lengths: Ints | None, rows: int) -> Ints:
     return every if lengths is None else np.repeat(every, lengths)
 
 
+Batch = TypeVar("Batch", Graded, Ranked)
+
+Reader = Callable[[Block, Findings], Batch]
+"""Reads a block; what is wrong with a line becomes a finding, and the line is left out. Raises Unreadable."""
+
+
 class Format(Protocol):
     """A way to write solutions and submissions down. A module of this package is one; FORMATS lists them."""
 
@@ -96,6 +105,10 @@ class Format(Protocol):
     """A solution's line, as an example."""
     SUBMISSION: str
     """A submission's line, as an example."""
+    OPTIONS: Mapping[str, str]
+    """What may be settled after the name, as in ``letor:feature=21``, and what it means."""
+    WHOLE: bool
+    """Is a file one block, whatever its bytes, since no line stands for itself?"""
     QUERY_ONCE: bool
     """Does a query have one row only?"""
     LISTED_IS_RIGHT: bool
@@ -105,13 +118,18 @@ class Format(Protocol):
         """Are these, the first lines of a file that are not blank, in this format?"""
         ...
 
-    def graded(self, head: Block) -> Callable[[Block, Findings], Graded]:
-        """How to read a solution that begins with the block `head`.
-
-        What is wrong with a line becomes a finding, and the line is left out. Raises Unreadable.
-        """
+    def graded(self, head: Block, options: Mapping[str, str], /) -> Reader[Graded]:
+        """How to read a solution that begins with the block `head`. Raises Unreadable."""
         ...
 
-    def ranked(self, head: Block) -> Callable[[Block, Findings], Ranked]:
+    def ranked(self, head: Block, options: Mapping[str, str], /) -> Reader[Ranked]:
         """How to read a submission, likewise."""
+        ...
+
+    def write_solution(self, solution: WholeSolution, options: Mapping[str, str], /) -> bytes:
+        """A file with the solution. Raises Unwritable for what the format cannot hold."""
+        ...
+
+    def write_submission(self, submission: WholeSubmission, options: Mapping[str, str], /) -> bytes:
+        """A file with the submission, likewise."""
         ...

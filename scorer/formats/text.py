@@ -6,11 +6,11 @@ import gzip
 import io
 import os
 import re
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
 import numpy as np
@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from scorer.errors import Findings, quoted
 from scorer.formats.arrow import booleans, keep, strings, take, text_lengths
 from scorer.hits import Bools, Ints
+from scorer.paths import Remote, located
 
 BLOCK = 1 << 23
 """Bytes read at a time."""
@@ -28,7 +29,10 @@ LONGEST_LINE = 1 << 24
 """Bytes; what is longer is no ranked list."""
 
 LINE_END = ord("\n")
-GZIP = b"\x1f\x8b"
+GZIP, XZ, ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
+"""How compressed files begin."""
+
+STANDARD_INPUT = "-"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -118,24 +122,23 @@ def trimmed(texts: pa.StringArray, block: Block) -> pa.StringArray:
 
 @contextmanager
 def open_bytes(path: str | os.PathLike[str], digest: Digest | None = None) -> Iterator[BinaryIO]:
-    """The file's content, decompressed where its first bytes say that it is compressed.
+    """The file's content, decompressed where its first bytes say that it is compressed; "-" is standard input.
 
     All bytes of the file go into `digest`, if there is one, also those that nobody reads. Raises Unreadable with the
     reason in words.
     """
     try:
-        file: io.RawIOBase = cast(io.RawIOBase, io.FileIO(path))
-        read = file if digest is None else _Digested(file, digest)
+        read = _Counted(_opened(path), digest)
         raw: io.BufferedReader[Any] = io.BufferedReader(read, buffer_size=1 << 20)
     except (OSError, ValueError) as error:
         raise Unreadable(_reason(error)) from error
     with raw:
         try:
-            compressed = raw.peek(2)[:2] == GZIP
+            inner = _expanding(raw)
         except OSError as error:
             raise Unreadable(_reason(error)) from error
         try:
-            yield io.BufferedReader(_Gunzip(raw), buffer_size=1 << 20) if compressed else raw
+            yield io.BufferedReader(_Expanded(inner, read), buffer_size=1 << 20) if inner else raw
         finally:
             if digest is not None:
                 with suppress(OSError):
@@ -143,26 +146,57 @@ def open_bytes(path: str | os.PathLike[str], digest: Digest | None = None) -> It
                         pass
 
 
+def _opened(path: str | os.PathLike[str]) -> io.RawIOBase:
+    if _is_standard_input(path):
+        return io.FileIO(0, closefd=False)
+    place = located(path)
+    return cast(io.RawIOBase, place.open() if isinstance(place, Remote) else io.FileIO(path))
+
+
+def _is_standard_input(path: str | os.PathLike[str]) -> bool:
+    """A file of that name goes by ./- or as a Path."""
+    return isinstance(path, str) and path == STANDARD_INPUT
+
+
 def is_regular(path: str | os.PathLike[str]) -> bool:
     """Is it an ordinary file, which can be read twice?"""
-    return Path(path).is_file()
+    return _regular_size(path) is not None
 
 
 def is_large(path: str | os.PathLike[str]) -> bool:
     """Has it more than one block, compressed or not?"""
-    return Path(path).is_file() and Path(path).stat().st_size > BLOCK // 4
+    return (_regular_size(path) or 0) > BLOCK // 4
 
 
-def blocks(stream: BinaryIO) -> Iterator[Block]:
-    """The stream in blocks of whole lines. Raises Unreadable where the bytes are no UTF-8 text."""
+def _regular_size(path: str | os.PathLike[str]) -> int | None:
+    """None for what is no ordinary file, and for a path that no file can have."""
+    if _is_standard_input(path):
+        return None
+    try:
+        found = located(path).stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+
+def read_chunk(stream: BinaryIO, line: int = 1, *, whole: bool = False) -> bytes:
+    """The next bytes of a file, or all that are left; `line` is where they begin. Raises Unreadable."""
+    try:
+        return stream.read(-1 if whole else BLOCK)
+    except (OSError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise Unreadable(_reason(error), line) from error
+
+
+def blocks(stream: BinaryIO, start: bytes | None = None) -> Iterator[Block]:
+    """The stream in blocks of whole lines, after `start`, which has been read from it.
+
+    Raises Unreadable where the bytes are no UTF-8 text.
+    """
     line = 1
     rest = b""
     started = False
     while True:
-        try:
-            chunk = stream.read(BLOCK)
-        except (OSError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise Unreadable(_reason(error), line) from error
+        chunk = read_chunk(stream, line) if started or start is None else start
         if not started:
             if chunk[:2] in UTF_16:
                 raise Unreadable("the file is in UTF-16; save it as UTF-8 and try again")
@@ -174,8 +208,7 @@ def blocks(stream: BinaryIO) -> Iterator[Block]:
         if not chunk:
             content, rest = rest, b""
         if content:
-            _check(content, line)
-            yield Block(content, line)
+            yield Block(checked(content, line), line)
             line += int(np.count_nonzero(np.frombuffer(content, dtype=np.uint8) == LINE_END))
         if len(rest) > LONGEST_LINE:
             raise Unreadable(f"the line is longer than {LONGEST_LINE >> 20} MiB; is this a file of ranked lists?", line)
@@ -183,8 +216,8 @@ def blocks(stream: BinaryIO) -> Iterator[Block]:
             return
 
 
-def _check(content: bytes, first_line: int) -> None:
-    """Raise Unreadable at the first byte that is not text in UTF-8."""
+def checked(content: bytes, first_line: int) -> bytes:
+    """The content; Unreadable at the first byte that is not text in UTF-8."""
     nul = content.find(b"\0")
     if nul >= 0:
         line = first_line + content.count(b"\n", 0, nul)
@@ -194,7 +227,7 @@ def _check(content: bytes, first_line: int) -> None:
         line = first_line + content.count(b"\n", 0, bare.start())
         raise Unreadable("a carriage return within a line; expected lines to end with LF or CR LF", line)
     if content.isascii():
-        return
+        return content
     try:
         content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -202,6 +235,7 @@ def _check(content: bytes, first_line: int) -> None:
         column = error.start - content.rfind(b"\n", 0, error.start)
         byte = content[error.start]
         raise Unreadable(f"byte 0x{byte:02x} at column {column} is not UTF-8; save the file as UTF-8", line) from error
+    return content
 
 
 def _reason(error: BaseException) -> str:
@@ -228,19 +262,22 @@ class Digest(Protocol):
     def update(self, data: bytes | memoryview, /) -> None: ...
 
 
-class _Digested(io.RawIOBase):
-    """A file whose bytes are digested as they are read, so that the digest is of what was read."""
+class _Counted(io.RawIOBase):
+    """A file whose bytes are counted and digested as they are read, so that the digest is of what was read."""
 
-    def __init__(self, raw: io.RawIOBase, digest: Digest) -> None:
+    def __init__(self, raw: io.RawIOBase, digest: Digest | None) -> None:
         self._raw = raw
         self._digest = digest
+        self.count = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         count = self._raw.readinto(buffer) or 0
-        self._digest.update(memoryview(buffer)[:count])
+        self.count += count
+        if self._digest is not None:
+            self._digest.update(memoryview(buffer)[:count])
         return count
 
     def close(self) -> None:
@@ -248,20 +285,53 @@ class _Digested(io.RawIOBase):
         super().close()
 
 
-class _Gunzip(io.RawIOBase):
+class _Readable(Protocol):
+    """What decompresses."""
+
+    def readinto(self, buffer: bytearray | memoryview, /) -> int: ...
+
+
+def _expanding(raw: io.BufferedReader[Any]) -> _Readable | None:
+    """The file's content decompressed, if its first bytes say that it is compressed."""
+    start = raw.peek(len(XZ))
+    if start.startswith(GZIP):
+        return gzip.GzipFile(fileobj=raw, mode="rb")
+    if start.startswith(XZ):
+        import lzma  # noqa: PLC0415 (few files need it)
+
+        return cast(_Readable, lzma.LZMAFile(raw))
+    if start.startswith(ZSTD):
+        return cast(_Readable, pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd"))
+    return None
+
+
+class _Expanded(io.RawIOBase):
     """Decompression that stops at a file made to burst the reader."""
 
-    def __init__(self, raw: BinaryIO) -> None:
-        self._raw = raw
-        self._inner = gzip.GzipFile(fileobj=raw, mode="rb")
+    def __init__(self, inner: _Readable, packed: _Counted) -> None:
+        self._inner = inner
+        self._packed = packed
         self._given = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        count = self._inner.readinto(buffer)
+        count = self._expanded(buffer)
         self._given += count
-        if self._given > 8 * BLOCK and self._given > EXPANSION * self._raw.tell():
+        if self._given > 8 * BLOCK and self._given > EXPANSION * self._packed.count:
             raise OSError(0, f"the compressed file grows to more than {EXPANSION} times its size; refused")
         return count
+
+    def _expanded(self, buffer: bytearray | memoryview) -> int:
+        try:
+            return self._inner.readinto(buffer)
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            raise
+        except Exception as error:
+            # lzma has an exception of its own, and Arrow's have no number.
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            if "runcated" in str(error):
+                raise EOFError(str(error)) from error
+            raise zlib.error(str(error)) from error

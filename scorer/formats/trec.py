@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,18 +13,27 @@ import pyarrow.compute as pc
 from scorer.errors import Findings, quoted
 from scorer.formats import regular
 from scorer.formats.arrow import keep, list_lengths, numbers, take
-from scorer.formats.rows import Graded, Ranked
+from scorer.formats.rows import Graded, Ranked, Reader
 from scorer.formats.text import Block, Lines
+from scorer.formats.whole import WholeSolution, WholeSubmission, fitting, shortest
 from scorer.hits import Bools, Floats, Ints
 
 NAME = "trec"
 SOLUTION = "query iteration item grade"
 SUBMISSION = "query Q0 item rank score tag"
+OPTIONS: Mapping[str, str] = {}
+WHOLE = False
 QUERY_ONCE = False
 LISTED_IS_RIGHT = False
 
 QRELS_COLUMNS = 4
 RUN_COLUMNS = 6
+
+TAG = "scorer"
+"""What a run that is written here says it comes from."""
+
+UNFIT_QUERY = re.compile(r"^$|^#|^\ufeff|[ \t\n\v\f\r\0]")
+UNFIT_ITEM = re.compile(r"^$|[ \t\n\v\f\r\0]")
 
 
 def recognises(lines: list[str]) -> bool:
@@ -49,14 +59,36 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def graded(_head: Block) -> Callable[[Block, Findings], Graded]:
+def graded(_head: Block, _options: Mapping[str, str]) -> Reader[Graded]:
     """The rows of a file of relevance judgements (qrels); the iteration is not read."""
     return _graded
 
 
-def ranked(_head: Block) -> Callable[[Block, Findings], Ranked]:
+def ranked(_head: Block, _options: Mapping[str, str]) -> Reader[Ranked]:
     """The rows of a run; the rank and what follows the score are not read."""
     return _ranked
+
+
+def write_solution(solution: WholeSolution, _options: Mapping[str, str]) -> bytes:
+    """Qrels, with the iteration 0."""
+    solution.without_flags(NAME)
+    rows = solution.rows(NAME)
+    _fit(row[:2] for row in rows)
+    return "".join(f"{query} 0 {item} {shortest(grade)}\n" for query, item, grade in rows).encode()
+
+
+def write_submission(submission: WholeSubmission, _options: Mapping[str, str]) -> bytes:
+    """A run; lists without scores get descending ones."""
+    rows = submission.rows(NAME)
+    _fit(row[:2] for row in rows)
+    lines = (f"{query} Q0 {item} {rank} {shortest(score)} {TAG}\n" for query, item, score, rank in rows)
+    return "".join(lines).encode()
+
+
+def _fit(pairs: Iterable[tuple[str, str]]) -> None:
+    for query, item in pairs:
+        fitting([query], UNFIT_QUERY, "a query", NAME)
+        fitting([item], UNFIT_ITEM, "an item", NAME)
 
 
 def _graded(block: Block, findings: Findings) -> Graded:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -10,15 +11,21 @@ import pyarrow.compute as pc
 
 from scorer.errors import Findings, quoted
 from scorer.formats.arrow import booleans, equal, keep, list_lengths, numbers, take, text_lengths
-from scorer.formats.rows import Graded, Ranked, rows_of
+from scorer.formats.rows import Graded, Ranked, Reader, rows_of
 from scorer.formats.text import Block, Lines, trimmed
+from scorer.formats.whole import WholeSolution, WholeSubmission, fitting, shortest
 from scorer.hits import Bools, Ints
 
 NAME = "vlnet"
 SOLUTION = "query:flag:item|score,item|score,..."
 SUBMISSION = "query:item,item,..."
+OPTIONS: Mapping[str, str] = {}
+WHOLE = False
 QUERY_ONCE = True
 LISTED_IS_RIGHT = True
+
+UNFIT_QUERY = re.compile(r"^$|^\ufeff|[: \t\n\v\f\r\0]")
+UNFIT_ITEM = re.compile(r"^$|[, \t\n\v\f\r\0]")
 
 
 def recognises(lines: list[str]) -> bool:
@@ -31,14 +38,38 @@ def _starts_with_query(line: str) -> bool:
     return bool(colon and query.strip()) and not any(mark in query for mark in ",;\t|") and len(query.split()) == 1
 
 
-def graded(_head: Block) -> Callable[[Block, Findings], Graded]:
+def graded(_head: Block, _options: Mapping[str, str]) -> Reader[Graded]:
     """A solution's lines, with their flags; a query with nothing after its second colon has no right item."""
     return _graded
 
 
-def ranked(_head: Block) -> Callable[[Block, Findings], Ranked]:
+def ranked(_head: Block, _options: Mapping[str, str]) -> Reader[Ranked]:
     """A submission's lines; items stand in the order of their places."""
     return _ranked
+
+
+def write_solution(solution: WholeSolution, _options: Mapping[str, str]) -> bytes:
+    """A line for each query; one that is not flagged has the flag 0."""
+    lines = []
+    for query, grades in solution.grades.items():
+        _fit(query, grades)
+        items = ",".join(f"{item}|{shortest(grade)}" for item, grade in grades.items())
+        lines.append(f"{query}:{int(query in solution.flagged)}:{items}\n")
+    return "".join(lines).encode()
+
+
+def write_submission(submission: WholeSubmission, _options: Mapping[str, str]) -> bytes:
+    """A line for each query, the items in their order; scores are not held."""
+    lines = []
+    for query, items in submission.listed(NAME).items():
+        _fit(query, items)
+        lines.append(f"{query}:{','.join(items)}\n")
+    return "".join(lines).encode()
+
+
+def _fit(query: str, items: Iterable[str]) -> None:
+    fitting([query], UNFIT_QUERY, "a query", NAME)
+    fitting(items, UNFIT_ITEM, "an item", NAME)
 
 
 def _graded(block: Block, findings: Findings) -> Graded:

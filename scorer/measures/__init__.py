@@ -6,8 +6,8 @@ same name in ``tests/oracles.py``. Help, the page about measures and the tests o
 
 from __future__ import annotations
 
-from scorer.measures import gain, graded, position, r_precision, set_based
-from scorer.measures.registry import Cutoff, Kind, Measure, Parameter, Registry, Value
+from scorer.measures import counts, gain, graded, incomplete, position, r_precision, set_based, users
+from scorer.measures.registry import Aggregation, Cutoff, Kind, Measure, Parameter, Registry, Value
 
 KINDS: tuple[Kind, ...] = (
     r_precision.mean_average_r_precision,
@@ -19,9 +19,14 @@ KINDS: tuple[Kind, ...] = (
     set_based.set_precision,
     set_based.set_recall,
     set_based.set_f_measure,
+    set_based.set_average_precision,
     position.average_precision,
+    position.geometric_average_precision,
     position.reciprocal_rank,
+    position.success,
     position.interpolated_precision,
+    position.eleven_point_average,
+    position.accuracy,
     gain.ndcg,
     gain.dcg,
     graded.multi_graded_average_precision,
@@ -29,10 +34,61 @@ KINDS: tuple[Kind, ...] = (
     graded.ndcg_phi,
     graded.mean_ndcg,
     graded.mean_ndcng,
+    users.rank_biased_precision,
+    users.expected_reciprocal_rank,
+    users.rank_biased_overlap,
+    incomplete.binary_preference,
+    incomplete.inferred_average_precision,
+    incomplete.judgement_rate,
+    counts.number_of_queries,
+    counts.number_retrieved,
+    counts.number_relevant,
+    counts.number_relevant_retrieved,
 )
 
-registry = Registry(KINDS)
+_LEVELS = "0.0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1.0"
+_DEPTHS = "5,10,15,20,30,100,200,500,1000"
+
+_OFFICIAL = (
+    *("num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank"),
+    f"iprec_at_recall_{_LEVELS}",
+    f"P_{_DEPTHS}",
+)
+SETS: dict[str, tuple[str, ...]] = {
+    "official": _OFFICIAL,
+    "set": ("set_P", "set_relative_P", "set_recall", "set_map", "set_F"),
+    "all_trec": (
+        *_OFFICIAL,
+        *(f"recall_{_DEPTHS}", "infAP", "11pt_avg", "ndcg", f"ndcg_cut_{_DEPTHS}", f"map_cut_{_DEPTHS}"),
+        *(
+            f"relative_P_{_DEPTHS}",
+            "success_1,5,10",
+            "set_P",
+            "set_relative_P",
+            "set_recall",
+            "set_map",
+            "set_F",
+            "rbp",
+        ),
+    ),
+}
+"""trec_eval's names for many measures at once; all that is here too of what it has."""
+
+registry = Registry(KINDS, SETS)
 parse = registry.parse
 parse_one = registry.parse_one
 
-__all__ = ["KINDS", "Cutoff", "Kind", "Measure", "Parameter", "Registry", "Value", "parse", "parse_one", "registry"]
+__all__ = [
+    "KINDS",
+    "SETS",
+    "Aggregation",
+    "Cutoff",
+    "Kind",
+    "Measure",
+    "Parameter",
+    "Registry",
+    "Value",
+    "parse",
+    "parse_one",
+    "registry",
+]

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from scorer.hits import Floats, Hits, Ints, Judged, ratio
+from scorer.hits import Floats, Hits, Ints, Judged, ratio, running
 from scorer.measures.gain import LOG_2, Gains, best_grades, discounts, normalised, share_of_best
 from scorer.measures.phi import Whisker, relevance_curves
 from scorer.measures.position import precision_sum
@@ -35,7 +35,7 @@ def multi_graded_average_precision(judged: Judged, k: int | None) -> Floats:
     """
     levels = _levels(judged)
     step, items = _steps(judged, levels)
-    found = judged.found.relevant().top(k)
+    found = judged.found.relevant()
     number = levels.nth()
     scores = np.zeros(judged.queries)
     for each in range(1, number.max(initial=0) + 1):  # the highest grade of all queries at once, then the second, ...
@@ -44,7 +44,7 @@ def multi_graded_average_precision(judged: Judged, k: int | None) -> Floats:
         threshold = np.full(judged.queries, np.inf)
         threshold[query] = levels.grade[now]
         hits = found.where(found.grade >= threshold[found.query])
-        scores[query] += precision_sum(judged, hits)[query] / items[now] * step[now]
+        scores[query] += precision_sum(judged, hits, k)[query] / items[now] * step[now]
     best = best_grades(judged)
     return ratio(scores, best, best > 0)
 
@@ -78,7 +78,7 @@ def ndcng(judged: Judged, k: int | None) -> Floats:
     The same for grades of any scale that starts at 0. A query whose best grade is low on the common scale is not
     told from others. Undefined where the query has no positive grade.
     """
-    return normalised(judged, judged.ideal, _normalised_gains(judged), k)
+    return normalised(judged, _normalised_gains(judged), k)
 
 
 def _normalised_gains(judged: Judged) -> Gains:
@@ -104,7 +104,7 @@ def ndcg_phi(judged: Judged, k: int | None, *, whisker: Whisker = "observed") ->
     has no two distinct positive grades.
     """
     phi = relevance_curves(judged, whisker)
-    scores = normalised(judged, judged.ideal, lambda hits: np.expm1(LOG_2 * phi(hits)), k)
+    scores = normalised(judged, lambda hits: np.expm1(LOG_2 * phi(hits)), k)
     return np.where(phi.defined, scores, np.nan)
 
 
@@ -151,8 +151,8 @@ def _mean_over_cutoffs(judged: Judged, gains: Gains, n: int | None) -> Floats:
     ideal = judged.ideal.relevant()
     items = judged.total(ideal).astype(np.int64)
     end = np.cumsum(items)
-    idcg = _running(ideal, gains(ideal) * discounts(ideal.rank))
-    inverses = _running(ideal, 1 / idcg)
+    idcg = running(ideal.nth(), gains(ideal) * discounts(ideal.rank))
+    inverses = running(ideal.nth(), 1 / idcg)
 
     def inverse_sum(query: Ints, k: Ints) -> Floats:
         """The sum of 1 / IDCG from 1 to `k`; past the last relevant item IDCG stays as it is."""
@@ -161,23 +161,7 @@ def _mean_over_cutoffs(judged: Judged, gains: Gains, n: int | None) -> Floats:
         return np.where(k > 0, inverses[at] + (k - inside) / idcg[at], 0)
 
     places = judged.retrieved if n is None else np.full(judged.queries, n)
-    hits = judged.found.relevant().top(n)
+    hits = judged.placed(judged.found.relevant(), gains, n)
     counted = inverse_sum(hits.query, places[hits.query]) - inverse_sum(hits.query, hits.rank - 1)
-    sums = judged.total(hits, gains(hits) * discounts(hits.rank) * counted)
+    sums = judged.total(hits, hits.value * discounts(hits.rank) * counted)
     return ratio(sums, np.maximum(places, 1), items > 0)
-
-
-def _running(hits: Hits, values: Floats) -> Floats:
-    """The running sum of `values` within each query.
-
-    Every round adds the sum of the `step` entries before, so no query's rounding reaches the next one, as it would in
-    a difference of running sums over all queries.
-    """
-    sums = values.copy()
-    nth = hits.nth()
-    step = 1
-    while step < nth.max(initial=0):
-        later = np.flatnonzero(nth > step)
-        sums[later] += sums[later - step]
-        step *= 2
-    return sums

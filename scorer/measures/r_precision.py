@@ -70,8 +70,7 @@ def r_precision(judged: Judged, *, rel: Relevant = "positive") -> Floats:
     query has no relevant item.
     """
     wanted = judged.relevant_items(rel)
-    hits = judged.found.relevant(rel)
-    return ratio(judged.total(hits.where(hits.rank <= wanted[hits.query])), wanted, wanted > 0)
+    return ratio(judged.count(judged.found.relevant(rel), wanted), wanted, wanted > 0)
 
 
 def _mean_capped(judged: Judged, cutoffs: Sequence[int], rel: Threshold) -> Floats:
@@ -84,8 +83,8 @@ def _mean_capped(judged: Judged, cutoffs: Sequence[int], rel: Threshold) -> Floa
     scores = np.zeros(judged.queries)
     for z in cutoffs:
         wanted = np.minimum(right, z)
-        hits = found.where((found.rank <= z) & (found.tie_rank <= wanted[found.query]))
-        scores += ratio(judged.total(hits), wanted, right > 0)
+        hits = found.where(found.tie_rank <= wanted[found.query])
+        scores += ratio(judged.count(hits, z), wanted, right > 0)
     return scores / len(cutoffs)
 
 

@@ -21,8 +21,17 @@ from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hin
 from scorer.errors import MeasureError, quoted
 from scorer.hits import Floats, Judged, Threshold
 
-Value = float | str
-"""A parameter's: a number, or a word."""
+GainMap = tuple[tuple[float, float], ...]
+"""What each grade is worth: pairs of grade and gain, by ascending grade."""
+
+Value = float | str | GainMap
+"""A parameter's: a number, a word, or a gain for each grade."""
+
+Given = Value | Mapping[float, float]
+"""A value as it may be given from Python."""
+
+Aggregation = Literal["mean", "sum", "geometric"]
+"""How one score comes from those of the queries: their mean, their sum, or their geometric mean."""
 
 Cutoff = int | float | tuple[int, ...] | None
 """How much of a list a measure looks at: all of it, k places, a level of recall, or several k."""
@@ -40,21 +49,25 @@ class About:
     description: str
     least: float = -math.inf
     most: float = math.inf
+    also: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Other tools' names for the parameter, each with their words for its values."""
 
 
-Relevant = Annotated[
-    Threshold, About("which items are relevant: those with a positive grade, or with at least this one")
-]
+RELEVANT = About("which items are relevant: those with a positive grade, or with at least this one")
+
+Relevant = Annotated[Threshold, RELEVANT]
+"""The threshold of a binary measure, which a threshold for all of them sets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a kind: a word out of a few, a number in a range, or either."""
+    """One parameter of a kind: a word out of a few, a number in a range, gains by grade, or any of these."""
 
     name: str
     default: Value
     words: tuple[str, ...]
     numeric: bool
+    mapped: bool
     about: About
 
     @classmethod
@@ -63,28 +76,58 @@ class Parameter:
         declared_type, about = get_args(annotation)
         kinds = get_args(declared_type) if get_origin(declared_type) in (Union, UnionType) else (declared_type,)
         words = tuple(word for each in kinds if get_origin(each) is Literal for word in get_args(each))
-        return cls(name, default, words, float in kinds, about)
+        return cls(name, default, words, float in kinds, GainMap in kinds, about)
 
     @property
     def allowed(self) -> str:
         """The values it takes, in words."""
         bounded = math.isfinite(self.about.least)
         number = f"a number from {self.about.least:g} to {self.about.most:g}" if bounded else "a number"
-        return " or ".join([*self.words, number] if self.numeric else self.words)
+        ways = [
+            *self.words,
+            *([number] if self.numeric else []),
+            *(["gains as in {1: 3.5, 2: 9}"] if self.mapped else []),
+        ]
+        return " or ".join(ways)
 
-    def value(self, given: Value) -> Value:
+    def value(self, given: Given) -> Value:
         """`given`, as text or as a number, as the value that it means; a `MeasureError` where it is not allowed."""
+        if self.mapped and isinstance(given, Mapping | tuple):
+            return self._gains(given)
         text = str(given).strip().strip("'\"").casefold()
-        if text in self.words:
-            return text
+        words = {word.casefold(): word for word in self.words}
+        if text in words:
+            return words[text]
+        if self.mapped and text.startswith("{") and text.endswith("}"):
+            pairs = [each.partition(":") for each in text[1:-1].split(",")]
+            return self._gains([(_number(grade.strip()), _number(gain.strip())) for grade, _, gain in pairs])
         number = _number(text)
         if not self.numeric or not math.isfinite(number) or not self.about.least <= number <= self.about.most:
-            raise MeasureError(f"takes {self.allowed} as {self.name}; found {quoted(str(given))}")
+            raise self._refusal(str(given))
         return number
 
+    def _gains(self, given: Mapping[float, float] | Iterable[tuple[float, float]]) -> GainMap:
+        pairs = list(given.items() if isinstance(given, Mapping) else given)
+        gains = {float(grade) + 0.0: float(gain) + 0.0 for grade, gain in pairs}
+        fit = all(math.isfinite(grade) and 0 <= gain < math.inf for grade, gain in gains.items())
+        if not fit or not 0 < len(gains) == len(pairs):
+            told = ", ".join(f"{grade:g}: {gain:g}" for grade, gain in pairs)
+            raise self._refusal(f"{{{told}}}")
+        return tuple(sorted(gains.items()))
+
+    def _refusal(self, found: str) -> MeasureError:
+        return MeasureError(f"takes {self.allowed} as {self.name}; found {quoted(found)}")
+
     def spelled(self, value: Value) -> str:
-        """As names have it: ``rel=2``, ``gain=exp``."""
-        return f"{self.name}={value if isinstance(value, str) else repr(value).removesuffix('.0')}"
+        """As names have it: ``rel=2``, ``gain=exp``, ``gain={1:3.5,2:9}``."""
+        if isinstance(value, tuple):
+            gains = ",".join(f"{_spelled(grade)}:{_spelled(gain)}" for grade, gain in value)
+            return f"{self.name}={{{gains}}}"
+        return f"{self.name}={value if isinstance(value, str) else _spelled(value)}"
+
+
+def _spelled(number: float) -> str:
+    return repr(number).removesuffix(".0")
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +150,17 @@ class Kind:
     source: str
     aliases: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     """Other spellings of the name, each with the parameters that it settles."""
-    bounded: bool = True
-    """Are all scores in [0, 1]?"""
+    bounded: bool | Mapping[str, Value] = True
+    """Are all scores in [0, 1]? A mapping: yes, but where a parameter has the value that stands here for it."""
+    expected: bool | Mapping[str, Value] = True
+    """Has the mean over the orders of tied items a closed form, which the function then gives? As `bounded`."""
+    expected_when_cut: bool | Mapping[str, Value] = True
+    """Does the closed form hold also where a list is cut within a tie group? As `bounded`."""
+    aggregation: Aggregation = "mean"
     mean_name: str = ""
     """What the mean over queries is called, where it has a name of its own."""
+    decimals: str = ""
+    """The parameter that decimals after the name set: with "p", ``rbp.95`` is ``RBP(p=0.95)``."""
 
     @property
     def summary(self) -> str:
@@ -146,7 +196,7 @@ class Kind:
         return f"{self.name}[@{letter}]" if self.cutoff == "optional" else f"{self.name}@{letter}"
 
     def measure(
-        self, cutoff: float | Sequence[float] | None = None, parameters: Mapping[str, Value] | None = None
+        self, cutoff: float | Sequence[float] | None = None, parameters: Mapping[str, Given] | None = None
     ) -> Measure:
         """The kind with its cut-off and its parameters settled; a parameter left out has its default.
 
@@ -155,18 +205,28 @@ class Kind:
         MeasureError
             The cut-off or a parameter is not one that the kind takes.
         """
-        given = parameters or {}
-        known = [parameter.name for parameter in self.parameters]
-        for name in given:
-            if name not in known:
-                raise MeasureError(
-                    f"{self.name} has no parameter {quoted(name)}; it takes {', '.join(known) or 'none'}"
-                )
+        given = self._translated(parameters or {})
         try:
             values = tuple(each.value(given.get(each.name, each.default)) for each in self.parameters)
             return Measure(self, self._settled(cutoff), values)
         except MeasureError as error:
             raise MeasureError(f"{self.name} {error}") from None
+
+    def _translated(self, parameters: Mapping[str, Given]) -> dict[str, Given]:
+        """The parameters with other tools' names and words for them replaced."""
+        known: dict[str, tuple[str, Mapping[str, str]]] = {each.name: (each.name, {}) for each in self.parameters}
+        known |= {name: (each.name, words) for each in self.parameters for name, words in each.about.also.items()}
+        given: dict[str, Given] = {}
+        for written, value in parameters.items():
+            if written not in known:
+                names = ", ".join(parameter.name for parameter in self.parameters)
+                raise MeasureError(f"{self.name} has no parameter {quoted(written)}; it takes {names or 'none'}")
+            name, words = known[written]
+            if name in given:
+                raise MeasureError(f"parameter {quoted(name)} is given twice")
+            word = value.strip().strip("'\"").casefold() if isinstance(value, str) else ""
+            given[name] = words.get(word, value)
+        return given
 
     def _settled(self, cutoff: float | Sequence[float] | None) -> Cutoff:
         """`cutoff` in the form that the kind has it; an error goes on from the kind's name."""
@@ -204,10 +264,54 @@ class Measure:
     """One for each of the kind's, in their order."""
 
     def __call__(self, judged: Judged) -> Floats:
-        """The score of each query of the solution; NaN where the measure is undefined."""
+        """The score of each query of the solution; NaN where the measure is undefined.
+
+        Where tied items have no order, the mean over all orders, and a `MeasureError` if no formula for it is known.
+        """
+        if judged.found.tied is not None:
+            self.need_closed_form(cut=judged.cut_within_ties)
         cutoff = () if self.kind.cutoff == "none" else (self.cutoff,)
-        names = (parameter.name for parameter in self.kind.parameters)
-        return self.kind.function(judged, *cutoff, **dict(zip(names, self.parameters, strict=True)))
+        return self.kind.function(judged, *cutoff, **{each.name: value for each, value in self._settings()})
+
+    def need_closed_form(self, *, cut: bool = False) -> None:
+        """Raise MeasureError if no formula is known for the mean over the orders of tied items.
+
+        `cut`: lists may be cut within a tie group, so that the order decides on what is in them.
+        """
+        known, known_when_cut = self._holds(self.kind.expected), self._holds(self.kind.expected_when_cut)
+        if not known or (cut and not known_when_cut):
+            where = " where a list is cut between them" if known else ""
+            raise MeasureError(
+                f"{self}: no formula is known for its mean over the orders of tied items{where}; choose another rule "
+                "for ties"
+            )
+
+    @property
+    def bounded(self) -> bool:
+        """Are all scores in [0, 1]?"""
+        return self._holds(self.kind.bounded)
+
+    def _holds(self, fact: bool | Mapping[str, Value]) -> bool:
+        if isinstance(fact, bool):
+            return fact
+        return all(fact.get(each.name) != value for each, value in self._settings())
+
+    def _settings(self) -> Iterable[tuple[Parameter, Value]]:
+        return zip(self.kind.parameters, self.parameters, strict=True)
+
+    @property
+    def threshold(self) -> Threshold:
+        """What makes an item relevant to it."""
+        told = [value for each, value in self._settings() if each.name == "rel" and isinstance(value, float)]
+        return told[0] if told else "positive"
+
+    def at_threshold(self, rel: float) -> Measure:
+        """The measure with this grade as the least that is relevant, if it is binary and not at another one already."""
+        settled = (
+            float(rel) if each.about is RELEVANT and value == each.default else value
+            for each, value in self._settings()
+        )
+        return Measure(self.kind, self.cutoff, tuple(settled))
 
     def __str__(self) -> str:
         """The canonical name: defaults not written, parameters in the declared order."""
@@ -224,8 +328,7 @@ class Measure:
         return self._spelled(self.kind.mean_name or self.kind.name, full=False)
 
     def _spelled(self, name: str, *, full: bool) -> str:
-        pairs = zip(self.kind.parameters, self.parameters, strict=True)
-        told = [parameter.spelled(value) for parameter, value in pairs if full or value != parameter.default]
+        told = [each.spelled(value) for each, value in self._settings() if full or value != each.default]
         parameters = f"({','.join(told)})" if told else ""
         if self.cutoff is None:
             return name + parameters
@@ -236,17 +339,21 @@ class Measure:
 _SPELLING = re.compile(
     r"""(?P<name> [^()@]*? )
         (?: \( (?P<parameters> [^()]* ) \) \s* )?
-        (?: @ (?P<cutoffs> .* ) | (?: _cut[_.] | _at_ | [_.] ) (?P<trailing> [0-9].* ) )?""",
+        (?: @ (?P<cutoffs> .*? ) | (?P<joint> _cut[_.] | _at_ | [_.] ) (?P<trailing> [0-9].*? ) )?
+        (?: -l \s* (?P<level> [0-9]+ (?: \.[0-9]+ )? ) )?""",
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
-"""``Name(parameter=value)@k``, or with the cut-off as other tools write it: P_10, P.5,10, ndcg_cut_10, ndcg_at_10."""
+"""``Name(parameter=value)@k``, or with the cut-off as other tools write it: P_10, P.5,10, ndcg_cut_10, ndcg_at_10; with
+-l2 at the end for rel=2."""
 
 
 class Registry:
     """The kinds that there are, and the reading of measures' names."""
 
-    def __init__(self, kinds: Iterable[Kind]) -> None:
+    def __init__(self, kinds: Iterable[Kind], sets: Mapping[str, Sequence[str]] | None = None) -> None:
+        """Of these kinds; `sets` are names that stand for several measures each."""
         self.kinds = tuple(kinds)
+        self.sets = dict(sets or {})
         self._named: dict[str, tuple[Kind, Mapping[str, Value]]] = {}
         for kind in self.kinds:
             self._named[_key(kind.name)] = kind, {}
@@ -273,6 +380,8 @@ class Registry:
         MeasureError
             The text names no measure; the message says why, and what would.
         """
+        if text.strip().casefold() in self.sets:
+            return tuple(each for name in self.sets[text.strip().casefold()] for each in self.parse(name))
         parts = _SPELLING.fullmatch(text.strip())
         if parts is None:
             raise MeasureError(f"{quoted(text)} is not of the form Name(parameter=value)@k")
@@ -281,12 +390,15 @@ class Registry:
         for name in settled:
             if name in parameters:
                 raise MeasureError(f"{quoted(text)}: {parts['name'].strip()} settles {name} already; write {kind.name}")
-        written = parts["cutoffs"] if parts["cutoffs"] is not None else parts["trailing"]
+        written, further = _appended(kind, parts)
+        for name in further:
+            if name in parameters:
+                raise MeasureError(f"parameter {quoted(name)} is given twice")
         found: tuple[float, ...] = _numbers(written) if written is not None else ()
         if written is None and kind.cutoff in ("required", "list"):
             found = tuple(cutoffs)
         each: Sequence[float | tuple[float, ...] | None] = (found,) if kind.cutoff == "list" else found or (None,)
-        return tuple(kind.measure(cutoff, {**settled, **parameters}) for cutoff in each)
+        return tuple(kind.measure(cutoff, {**settled, **parameters, **further}) for cutoff in each)
 
     def parse_one(self, text: str, cutoffs: Sequence[int] = ()) -> Measure:
         """The one measure that `text` names; as `parse`, and a `MeasureError` where it names several."""
@@ -312,10 +424,23 @@ def _key(name: str) -> str:
     return re.sub(r"[-_\s]", "", name.casefold())
 
 
-def _parameters(text: str | None) -> dict[str, Value]:
-    """``parameter=value,...`` as a mapping."""
-    parameters: dict[str, Value] = {}
-    for written in text.split(",") if text and text.strip() else ():
+def _appended(kind: Kind, parts: re.Match[str]) -> tuple[str | None, dict[str, str]]:
+    """The cut-offs, and the parameters that other tools write after the name."""
+    further = {"rel": parts["level"]} if parts["level"] else {}
+    trailing = parts["trailing"]
+    if trailing is None:
+        return parts["cutoffs"], further
+    if "=" in trailing:  # gains by grade, as in ndcg.1=3.5,2=9
+        return None, {**further, "gain": f"{{{trailing.replace('=', ':')}}}"}
+    if kind.decimals and parts["joint"] == "." and trailing.isdecimal():
+        return None, {**further, kind.decimals: f"0.{trailing}"}
+    return trailing, further
+
+
+def _parameters(text: str | None) -> dict[str, str]:
+    """``parameter=value,...`` as a mapping; commas within braces part nothing."""
+    parameters: dict[str, str] = {}
+    for written in re.split(r",(?![^{}]*\})", text) if text and text.strip() else ():
         name, equals, value = written.partition("=")
         name = name.strip().casefold()
         if not equals:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -11,6 +11,17 @@ from scorer.hits import Floats, Ints, Judged, Threshold, ratio
 from scorer.measures.registry import About, Kind, Relevant
 
 Beta = Annotated[float, About("how many times as much recall weighs as precision", least=0.001, most=1000)]
+Weight = Annotated[
+    Literal["squared", "plain"],
+    About("whether β enters the formula squared, or as it is, as in trec_eval's set_F and ir_measures' SetF"),
+]
+Capped = Annotated[
+    Literal["R", "min"],
+    About(
+        "by what the hits are divided: R, or min(R, k), the most that k places can hold. Without a cut-off, k is the "
+        "length of the list"
+    ),
+]
 
 _SOURCE = "van Rijsbergen, Information Retrieval, 2nd edition, 1979, chapter 7"
 
@@ -39,15 +50,16 @@ def precision(judged: Judged, k: int, *, rel: Relevant = "positive") -> Floats:
     cutoff="optional",
     formula="R@k = hits@k / R, where R = number of relevant items in the solution",
     source=_SOURCE,
-    aliases={"Recall": {}},
+    aliases={"Recall": {}, "R_cap": {"denominator": "min"}, "relative_P": {"denominator": "min"}},
 )
-def recall(judged: Judged, k: int | None, *, rel: Relevant = "positive") -> Floats:
+def recall(judged: Judged, k: int | None, *, denominator: Capped = "R", rel: Relevant = "positive") -> Floats:
     """The share of the query's relevant items that stand in the first k places, or anywhere in the list.
 
-    Where k is below R even the best list stays below 1. Undefined where the query has no relevant item.
+    Where k is below R even the best list stays below 1, unless the denominator is capped: then it is trec_eval's
+    relative_P, which others call recall, capped or calibrated recall, or even R-precision at k. Undefined where the
+    query has no relevant item.
     """
-    wanted = judged.relevant_items(rel)
-    return ratio(judged.relevant_found(rel, k), wanted, wanted > 0)
+    return _recalled(judged, k, denominator, rel)
 
 
 @partial(
@@ -59,12 +71,15 @@ def recall(judged: Judged, k: int | None, *, rel: Relevant = "positive") -> Floa
     source=_SOURCE,
     aliases={"F1": {"beta": 1.0}, "F2": {"beta": 2.0}},
 )
-def f_measure(judged: Judged, k: int, *, beta: Beta = 1.0, rel: Relevant = "positive") -> Floats:
+def f_measure(
+    judged: Judged, k: int, *, beta: Beta = 1.0, weight: Weight = "squared", rel: Relevant = "positive"
+) -> Floats:
     """The weighted harmonic mean of precision and recall in the first k places.
 
-    0 where precision and recall are 0. β enters squared. Undefined where the query has no relevant item.
+    0 where precision and recall are 0. β enters squared, unless told otherwise. Undefined where the query has no
+    relevant item.
     """
-    return _harmonic(judged, judged.relevant_found(rel, k), k, beta, rel)
+    return _harmonic(judged, judged.relevant_found(rel, k), k, _weighed(beta, weight), rel)
 
 
 @partial(
@@ -92,15 +107,18 @@ def set_precision(judged: Judged, *, rel: Relevant = "positive") -> Floats:
     cutoff="none",
     formula="SetR = hits / R, where R = number of relevant items in the solution",
     source=_SOURCE,
-    aliases={"Set_Recall": {}},
+    aliases={
+        "Set_Recall": {},
+        "set_relative_P": {"denominator": "min"},
+        "SetRelP": {"denominator": "min"},
+    },
 )
-def set_recall(judged: Judged, *, rel: Relevant = "positive") -> Floats:
+def set_recall(judged: Judged, *, denominator: Capped = "R", rel: Relevant = "positive") -> Floats:
     """The share of the query's relevant items that stand in the list.
 
     The same as R without a cut-off. Undefined where the query has no relevant item.
     """
-    wanted = judged.relevant_items(rel)
-    return ratio(judged.relevant_found(rel), wanted, wanted > 0)
+    return _recalled(judged, None, denominator, rel)
 
 
 @partial(
@@ -111,15 +129,50 @@ def set_recall(judged: Judged, *, rel: Relevant = "positive") -> Floats:
     formula="SetF = (1 + β²) · SetP · SetR / (β² · SetP + SetR)",
     source=_SOURCE,
 )
-def set_f_measure(judged: Judged, *, beta: Beta = 1.0, rel: Relevant = "positive") -> Floats:
+def set_f_measure(
+    judged: Judged, *, beta: Beta = 1.0, weight: Weight = "squared", rel: Relevant = "positive"
+) -> Floats:
     """The weighted harmonic mean of the precision and the recall of the whole list.
 
-    0 where precision and recall are 0. β enters squared. Undefined where the query has no relevant item.
+    0 where precision and recall are 0. β enters squared, unless told otherwise; trec_eval and ir_measures take it as
+    it is, so their SetF(beta=2) is SetF(beta=2,weight=plain). Undefined where the query has no relevant item.
     """
-    return _harmonic(judged, judged.relevant_found(rel), judged.retrieved, beta, rel)
+    return _harmonic(judged, judged.relevant_found(rel), judged.retrieved, _weighed(beta, weight), rel)
 
 
-def _harmonic(judged: Judged, found: Floats, places: Ints | int, beta: float, rel: Threshold) -> Floats:
+@partial(
+    Kind,
+    name="SetAP",
+    title="Average precision of the list as a set",
+    cutoff="none",
+    formula="SetAP = SetP · SetR = hits² / (length of the list · R)",
+    source="Buckley and Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation, 2005",
+    aliases={"set_map": {}},
+    expected_when_cut=False,
+)
+def set_average_precision(judged: Judged, *, rel: Relevant = "positive") -> Floats:
+    """The precision of the whole list times its recall.
+
+    What AP is where every relevant item found has the precision of the whole list. 0 for an empty list. Undefined
+    where the query has no relevant item.
+    """
+    wanted = judged.relevant_items(rel)
+    return ratio(judged.relevant_found(rel) ** 2, np.maximum(judged.retrieved, 1) * wanted, wanted > 0)
+
+
+def _recalled(judged: Judged, k: int | None, denominator: Capped, rel: Threshold) -> Floats:
+    wanted = judged.relevant_items(rel)
+    most = wanted
+    if denominator == "min":
+        most = np.maximum(np.minimum(wanted, judged.retrieved if k is None else k), 1)
+    return ratio(judged.relevant_found(rel, k), most, wanted > 0)
+
+
+def _weighed(beta: float, weight: Weight) -> float:
+    return beta**2 if weight == "squared" else beta
+
+
+def _harmonic(judged: Judged, found: Floats, places: Ints | int, weight: float, rel: Threshold) -> Floats:
     """F of `found` hits in so many `places`; with P = found / places and R = found / wanted, nothing can be 0 / 0."""
     wanted = judged.relevant_items(rel)
-    return ratio((1 + beta**2) * found, beta**2 * wanted + places, wanted > 0)
+    return ratio((1 + weight) * found, weight * wanted + places, wanted > 0)

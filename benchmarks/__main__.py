@@ -1,0 +1,146 @@
+"""`python -m benchmarks`: measure scorer side by side with its peers, on the same files, in one run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from benchmarks import parts, tools
+from benchmarks.meter import CommandError, floor
+from benchmarks.picture import drawn
+from benchmarks.report import tables
+
+PARTS = ("run", "submissions", "kernels", "growth", "batch")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, print the tables, and write them where that is asked for."""
+    asked = _parser().parse_args(arguments)
+    with tempfile.TemporaryDirectory() as own, tempfile.TemporaryDirectory() as compiled:
+        folder = asked.files or Path(own)
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            told = _measured(asked, folder, Path(compiled))
+        except CommandError as error:
+            raise SystemExit(f"stopped: {error}") from error
+    text = tables(told)
+    print(text)
+    if asked.output:
+        asked.output.mkdir(parents=True, exist_ok=True)
+        (asked.output / "results.json").write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+        (asked.output / "results.md").write_text(text + "\n")
+        (asked.output / "results.svg").write_text(drawn(told))
+    if not _same(told):
+        raise SystemExit("the tools disagree")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small sizes, one round: does it still work?")
+    parser.add_argument("--trec-eval", type=Path, help="the program trec_eval, compiled with -O3")
+    parser.add_argument(
+        "--peers", type=Path, help="a Python with the extra `peers`; default: this one, and with --quick none"
+    )
+    parser.add_argument("--files", type=Path, help="a folder that keeps the made files; default: a temporary one")
+    parser.add_argument("--output", type=Path, help="the folder for results.json, results.md and results.svg")
+    parser.add_argument("--date", default="", help="what to write as the date of the results")
+    parser.add_argument("--parts", type=lambda text: text.split(","), default=PARTS, help=f"of {','.join(PARTS)}")
+    parser.add_argument("--huge", action="store_true", help="also score 100,000,000 lines through a pipe")
+    parser.add_argument("--memory-limit", type=float, default=8, help="gigabytes of address space for that")
+    parser.add_argument("--patience", type=float, default=0, help="seconds to wait for a quiet machine, each time")
+    parser.add_argument("--repeats", type=int, default=0, help="how often to measure anew what others disturbed")
+    parser.add_argument("--time-limit", type=float, default=900, help="seconds that one process may take")
+    return parser
+
+
+def _measured(asked: argparse.Namespace, folder: Path, compiled: Path) -> dict[str, Any]:
+    python = asked.peers or Path(sys.executable)
+    found = tools.peer_versions(python) if asked.peers or not asked.quick else {}
+    installed = [name for name in tools.PEERS if name in found]
+    left_out = [name for name in tools.PEERS if name not in found]
+    chosen = [tools.scorer()]
+    if asked.trec_eval:
+        chosen.append(tools.trec_eval(asked.trec_eval))
+    else:
+        left_out.insert(0, "trec_eval")
+    chosen += tools.peers(python, installed, compiled)
+    sizes = parts.QUICK if asked.quick else parts.FULL
+    bench = parts.Bench(chosen, sizes, folder, asked.time_limit, asked.patience, asked.repeats, _say)
+    parts.warmed_up(bench, bench.run(sizes.growth[0]))
+    told: dict[str, Any] = {
+        "date": asked.date,
+        "quick": asked.quick,
+        "machine": _machine(),
+        "versions": _versions(asked, found),
+        "left_out": left_out,
+        "memory_floor": floor(),
+    }
+    work = {
+        "run": lambda: parts.one_run(bench),
+        "submissions": lambda: parts.many_submissions(bench, tools.scorer_on_trec()),
+        "kernels": lambda: parts.kernels(bench, python, installed),
+        "growth": lambda: parts.growth(bench),
+        "batch": lambda: parts.batch(bench, dask=find_spec("distributed") is not None and not asked.quick),
+    }
+    told |= {name: work[name]() for name in asked.parts}
+    if asked.huge:
+        told["huge"] = parts.huge(bench, int(asked.memory_limit * 1e9))
+    return told
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _machine() -> dict[str, Any]:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {
+        "system": platform.system(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "memory": memory,
+    }
+
+
+def _processor() -> str:
+    listed = Path("/proc/cpuinfo")
+    names = (
+        [line.partition(":")[2].strip() for line in listed.open() if line.startswith("model name")]
+        if listed.exists()
+        else []
+    )
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def _versions(asked: argparse.Namespace, peers: dict[str, str]) -> dict[str, str]:
+    """Of scorer and what it runs on, then of the peers and what they run on."""
+    ours = {"scorer": version("challenge-scorer"), "Python": platform.python_version()}
+    for name in ("numpy", "pyarrow", "SQLAlchemy", "distributed"):
+        try:
+            ours[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    if asked.trec_eval:
+        ours["trec_eval"] = tools.trec_eval_version(asked.trec_eval)
+    theirs = {name: number for name, number in peers.items() if name not in ("Python", "numpy") or number != ours[name]}
+    return ours | {name if name not in ours else f"{name} of the peers": number for name, number in theirs.items()}
+
+
+def _same(told: dict[str, Any]) -> bool:
+    """Do all tools give the same numbers, and all executors the same site?"""
+    each = [tool for part in ("run", "submissions", "kernels") for tool in told.get(part, {}).get("tools", {}).values()]
+    each += [point for points in told.get("growth", {}).get("tools", {}).values() for point in points]
+    return all(tool["same"] for tool in each) and told.get("batch", {}).get("same_site", True)
+
+
+if __name__ == "__main__":
+    main()

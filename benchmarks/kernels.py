@@ -1,0 +1,86 @@
+"""scorer's measures on what is already in memory: seconds, as JSON.
+
+    python -m benchmarks.kernels QRELS RUN
+
+`arrays`: from judged hits to scores, the measures alone. `dicts`: from a dict of dicts, as pytrec_eval and ranx take
+them, with matching and ranking.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.tools import MEASURES
+from scorer import Solution, evaluate
+from scorer.hits import Judged
+from scorer.scoring import Rules, Scored, named, score
+
+REPEATED = 5
+
+
+def timed(work: Callable[[], Any], prepare: Callable[[], None] = lambda: None) -> list[float]:
+    """Seconds of each of several calls; `prepare` comes before each and does not count."""
+    seconds = []
+    for _ in range(REPEATED):
+        prepare()
+        started = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - started)
+    return seconds
+
+
+class Arrays:
+    """The measures on a submission's hits, with nothing remembered from call to call."""
+
+    def __init__(self, judged: Judged) -> None:
+        self._judged = judged
+        self._measures = list(named(MEASURES).values())
+        self.forget()
+
+    def forget(self) -> None:
+        """Hits remember what measures have in common; begin anew."""
+        found, ideal = (replace(hits, memo={}) for hits in (self._judged.found, self._judged.ideal))
+        self._judged = replace(self._judged, found=found, ideal=ideal)
+
+    def scores(self) -> dict[str, float]:
+        """The means."""
+        return {name: float(each(self._judged).mean()) for name, each in zip(MEASURES, self._measures, strict=True)}
+
+
+def run_as_dict(path: str) -> dict[str, dict[str, float]]:
+    """Query -> item -> run score."""
+    run: dict[str, dict[str, float]] = {}
+    with Path(path).open() as lines:
+        for line in lines:
+            query, _, item, _, run_score, _ = line.split()
+            run.setdefault(query, {})[item] = float(run_score)
+    return run
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print JSON."""
+    qrels_path, run_path = arguments
+    solution = Solution.read(qrels_path)
+    outcome = score(solution, run_path, Rules(tuple(named(MEASURES).values())))
+    if not isinstance(outcome, Scored):
+        raise SystemExit("\n".join(outcome.problems.lines(run_path)))
+    arrays = Arrays(outcome.judged)
+    run = run_as_dict(run_path)
+    told = {
+        "arrays": {"scores": arrays.scores(), "seconds": timed(arrays.scores, arrays.forget)},
+        "dicts": {
+            "scores": dict(evaluate(solution, run, MEASURES)),
+            "seconds": timed(lambda: evaluate(solution, run, MEASURES)),
+        },
+    }
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

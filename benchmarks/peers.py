@@ -1,0 +1,155 @@
+"""The libraries among the peers: one process loads the files, evaluates, and prints the scores as JSON.
+
+    python peers.py versions                       what is installed here
+    python peers.py NAME files QRELS RUN...        the scores of each run
+    python peers.py NAME kernel QRELS RUN          seconds of evaluating alone, several times, all being in memory
+
+It runs in whatever Python the peers are installed in, so it imports nothing of the project. Each is used as its own
+documentation shows: its readers, then its evaluation.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+REPEATED = 5
+
+
+class Peer(Protocol):
+    """A library."""
+
+    def qrels(self, path: str) -> Any:
+        """What it evaluates against, made once for all runs."""
+        ...
+
+    def run(self, path: str) -> Any:
+        """A run as it wants it."""
+        ...
+
+    def evaluate(self, qrels: Any, run: Any) -> Mapping[str, float]:
+        """The means by the names that scorer gives the measures."""
+        ...
+
+
+class PytrecEval:
+    """The C code of trec_eval on dicts."""
+
+    NAMES: ClassVar = {"AP": "map", "nDCG": "ndcg", "RR": "recip_rank", "Rprec": "Rprec", "P@10": "P_10"}
+
+    def qrels(self, path: str) -> Any:
+        """The evaluator, which keeps its own copy."""
+        import pytrec_eval
+
+        with Path(path).open() as lines:
+            return pytrec_eval.RelevanceEvaluator(
+                pytrec_eval.parse_qrel(lines), {"map", "ndcg", "recip_rank", "Rprec", "P.10"}
+            )
+
+    def run(self, path: str) -> Any:
+        """A dict of dicts."""
+        import pytrec_eval
+
+        with Path(path).open() as lines:
+            return pytrec_eval.parse_run(lines)
+
+    def evaluate(self, qrels: Any, run: Any) -> Mapping[str, float]:
+        """All queries' scores, and their means."""
+        scores = qrels.evaluate(run).values()
+        return {ours: sum(each[name] for each in scores) / len(scores) for ours, name in self.NAMES.items()}
+
+
+class IrMeasures:
+    """One front to several tools; these measures it leaves to pytrec_eval."""
+
+    def qrels(self, path: str) -> Any:
+        """The evaluator."""
+        import ir_measures
+        from ir_measures import AP, RR, P, Rprec, nDCG
+
+        return ir_measures.evaluator([AP, nDCG, RR, Rprec, P @ 10], ir_measures.read_trec_qrels(path))
+
+    def run(self, path: str) -> Any:
+        """Rows, read while they are evaluated."""
+        import ir_measures
+
+        return ir_measures.read_trec_run(path)
+
+    def evaluate(self, qrels: Any, run: Any) -> Mapping[str, float]:
+        """The means."""
+        return {str(measure): score for measure, score in qrels.calc_aggregate(run).items()}
+
+
+class Ranx:
+    """Kernels compiled by numba."""
+
+    NAMES: ClassVar = {"AP": "map", "nDCG": "ndcg", "RR": "mrr", "Rprec": "r-precision", "P@10": "precision@10"}
+
+    def qrels(self, path: str) -> Any:
+        """Its own object."""
+        from ranx import Qrels
+
+        return Qrels.from_file(path, kind="trec")
+
+    def run(self, path: str) -> Any:
+        """Its own object."""
+        from ranx import Run
+
+        return Run.from_file(path, kind="trec")
+
+    def evaluate(self, qrels: Any, run: Any) -> Mapping[str, float]:
+        """The means; by as many threads as it takes by itself, which is all cores."""
+        from ranx import evaluate
+
+        scores = evaluate(qrels, run, list(self.NAMES.values()))
+        return {ours: float(scores[name]) for ours, name in self.NAMES.items()}
+
+
+PEERS: Mapping[str, Peer] = {"pytrec-eval-terrier": PytrecEval(), "ir_measures": IrMeasures(), "ranx": Ranx()}
+"""By the names of their distributions."""
+
+
+def versions() -> dict[str, str]:
+    """Of the peers that are installed, and of what they run on."""
+    found = {"Python": sys.version.split()[0]}
+    for name in [*PEERS, "numpy", "numba"]:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def kernel(peer: Peer, qrels_path: str, run_path: str) -> dict[str, Any]:
+    """Seconds of each evaluation after a first one, which may compile."""
+    qrels, run = peer.qrels(qrels_path), peer.run(run_path)
+    scores = peer.evaluate(qrels, run)
+    seconds = []
+    for _ in range(REPEATED):
+        started = time.perf_counter()
+        peer.evaluate(qrels, run)
+        seconds.append(time.perf_counter() - started)
+    return {"scores": scores, "seconds": seconds}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print JSON."""
+    if arguments[0] == "versions":
+        print(json.dumps(versions()))
+        return
+    name, task, qrels_path, *run_paths = arguments
+    peer = PEERS[name]
+    if task == "kernel":
+        print(json.dumps(kernel(peer, qrels_path, run_paths[0])))
+        return
+    qrels = peer.qrels(qrels_path)
+    print(json.dumps([peer.evaluate(qrels, peer.run(path)) for path in run_paths]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,95 @@
+"""Measures for judgements with gaps: what is not judged is told from what is judged not relevant.
+
+A negative grade marks an item that was in the pool and not judged, as in TREC's files.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from scorer.hits import Bools, Floats, Hits, Judged, Threshold, ratio
+from scorer.measures.registry import Kind, Relevant
+
+_EPSILON = 0.00001
+"""What infAP adds to counts, so that no judged item is no reason for no estimate; as in trec_eval."""
+
+
+@partial(
+    Kind,
+    name="Bpref",
+    title="Binary preference",
+    cutoff="none",
+    formula="Bpref = (sum over the relevant items found of 1 − min(n, R) / min(N, R)) / R, where n = number of items "
+    "judged not relevant before the item, N = number of them in the solution",
+    source="Buckley and Voorhees, Retrieval Evaluation with Incomplete Information, SIGIR 2004",
+    expected=False,
+)
+def binary_preference(judged: Judged, *, rel: Relevant = "positive") -> Floats:
+    """How seldom items that are judged not relevant stand before relevant ones.
+
+    What is not judged does not matter, nor does what has a negative grade. Undefined where the query has no relevant
+    item.
+    """
+    wanted, unwanted = judged.relevant_items(rel), judged.total(judged.ideal.where(_judged_not(judged.ideal, rel)))
+    before = judged.found.so_far(_judged_not(judged.found, rel))
+    relevant = _relevant(judged.found, rel)
+    hits = judged.found.where(relevant)
+    most = np.maximum(np.minimum(wanted, unwanted), 1)
+    kept = 1 - np.minimum(before[relevant], wanted[hits.query]) / most[hits.query]
+    return ratio(judged.total(hits, kept), wanted, wanted > 0)
+
+
+@partial(
+    Kind,
+    name="infAP",
+    title="Inferred average precision",
+    cutoff="none",
+    formula="infAP = (sum over the relevant items found of 1 / r + (c / r) · (relevant before + ε) / (relevant before "
+    "+ not relevant before + 2ε)) / R, where r = rank, c = number of items before it that the solution lists, "
+    "ε = 0.00001",
+    source="Yilmaz and Aslam, Estimating Average Precision with Incomplete and Imperfect Judgments, CIKM 2006",
+    expected=False,
+)
+def inferred_average_precision(judged: Judged, *, rel: Relevant = "positive") -> Floats:
+    """An estimate of AP where only a sample of the pool is judged: a negative grade marks what is not.
+
+    Items in the pool are taken to be as often relevant as those that are judged, and items outside of it not to be.
+    Undefined where the query has no relevant item.
+    """
+    found, wanted = judged.found, judged.relevant_items(rel)
+    relevant = _relevant(found, rel)
+    hits = found.where(relevant)
+    good = hits.nth() - 1
+    bad = found.so_far(_judged_not(found, rel))[relevant]
+    unjudged = found.so_far((found.grade < 0) & ~relevant)[relevant]
+    share = (good + _EPSILON) / (good + bad + 2 * _EPSILON)
+    return ratio(judged.total(hits, (1 + (good + bad + unjudged) * share) / hits.rank), wanted, wanted > 0)
+
+
+def _relevant(hits: Hits, rel: Threshold) -> Bools:
+    return np.asarray(hits.grade > 0 if rel == "positive" else hits.grade >= rel)
+
+
+def _judged_not(hits: Hits, rel: Threshold) -> Bools:
+    """Which items are judged not relevant."""
+    return (hits.grade >= 0) & ~_relevant(hits, rel)
+
+
+@partial(
+    Kind,
+    name="Judged",
+    title="Judgement rate",
+    cutoff="optional",
+    formula="Judged@k = number of judged items in the first k places / min(k, length of the list)",
+    source="ir_measures; trec_eval 10 has the opposite, unj",
+)
+def judgement_rate(judged: Judged, k: int | None) -> Floats:
+    """The share of the first k places whose item the solution grades, with 0 at least.
+
+    What is scored where little is judged says little. 0 for an empty list. Defined for every query.
+    """
+    places = judged.retrieved if k is None else np.minimum(judged.retrieved, k)
+    found = judged.count(judged.found.where(judged.found.grade >= 0), k)
+    return found / np.maximum(places, 1)

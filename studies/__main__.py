@@ -1,0 +1,48 @@
+"""`python -m studies`: draw the figures of the papers, and say what holds of what they claim."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from studies import moniz_news, moniz_permutations, scheel_ohsumed, scheel_swaps
+from studies.study import AbsentError, Study
+
+STUDIES: dict[str, Callable[[], Study]] = {
+    "scheel-figure-4": scheel_swaps.figure_4,
+    "scheel-figure-5": scheel_swaps.figure_5,
+    "scheel-figure-6": scheel_ohsumed.figure_6,
+    "scheel-figure-7": scheel_ohsumed.figure_7,
+    "scheel-figure-8": scheel_ohsumed.figure_8,
+    "moniz-figure-2": moniz_permutations.figure_2,
+    "moniz-table-1": moniz_news.table_1,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write each study's figure and numbers into a folder, and print its verdicts."""
+    asked = _parser().parse_args(arguments)
+    asked.output.mkdir(parents=True, exist_ok=True)
+    for name in asked.studies or STUDIES:
+        try:
+            study = STUDIES[name]()
+        except AbsentError as error:
+            print(f"{name}: skipped: {error}\n")
+            continue
+        figure = asked.output / f"{name}.svg"
+        figure.write_text(study.figure, encoding="utf-8")
+        figure.with_suffix(".csv").write_text(study.table(), encoding="utf-8")
+        print(f"{study.report()}\n  {figure}\n", flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m studies", description=__doc__)
+    parser.add_argument("studies", nargs="*", choices=[[], *STUDIES], metavar="STUDY", help=f"of {', '.join(STUDIES)}")
+    default = Path(__file__).with_name("figures")
+    parser.add_argument("--output", type=Path, default=default, help="the folder for the figures and their numbers")
+    return parser
+
+
+if __name__ == "__main__":
+    main()

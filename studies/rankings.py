@@ -1,0 +1,48 @@
+"""Many made rankings at once: each is a query whose solution is the ranking's own items."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scorer.hits import Floats, Hits, Ints, Judged
+
+
+def judged(grade: Floats) -> Judged:
+    """Rankings of graded items, judged by these grades.
+
+    Parameters
+    ----------
+    grade : ``[ranking, place]``, the grade of the item at each place, first place first
+
+    Returns
+    -------
+    One query for each ranking; its list holds all items of its solution.
+    """
+    best_first = np.argsort(-grade, axis=1, kind="stable")
+    ideal = np.take_along_axis(grade, best_first, axis=1)
+    ideal_tie_rank = _tie_ranks(ideal)
+    tie_rank = np.empty_like(ideal_tie_rank)
+    np.put_along_axis(tie_rank, best_first, ideal_tie_rank, axis=1)
+    return Judged(
+        found=_hits(grade, tie_rank),
+        ideal=_hits(ideal, ideal_tie_rank),
+        retrieved=np.full(len(grade), grade.shape[1], dtype=np.int64),
+    )
+
+
+def _tie_ranks(descending: Floats) -> Ints:
+    """``[ranking, place]``: 1 + the number of items with a higher grade; 0 where the grade is not positive."""
+    places = np.arange(1, descending.shape[1] + 1)
+    first_of_grade = np.diff(descending, axis=1, prepend=np.inf) != 0
+    tie_rank = np.maximum.accumulate(np.where(first_of_grade, places, 0), axis=1)
+    return np.where(descending > 0, tie_rank, 0)
+
+
+def _hits(grade: Floats, tie_rank: Ints) -> Hits:
+    rankings, places = grade.shape
+    return Hits(
+        query=np.repeat(np.arange(rankings), places),
+        rank=np.tile(np.arange(1, places + 1), rankings),
+        grade=grade.ravel(),
+        tie_rank=tie_rank.ravel(),
+    )

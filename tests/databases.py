@@ -1,0 +1,79 @@
+"""Databases for tests: a file, and where SCORER_TEST_DB names a PostgreSQL server, a schema of its own there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import create_engine, inspect, make_url, text
+
+KINDS = ("sqlite", "postgresql") if os.environ.get("SCORER_TEST_DB") else ("sqlite",)
+"""Without a server, test_postgres says so once, for all."""
+
+NewPlace = Callable[[], str]
+"""Gives a place where there is no database yet, as `Store.open` takes it."""
+
+
+@contextmanager
+def new_places(kind: str, folder: Path) -> Iterator[NewPlace]:
+    """Makes places for databases of that kind, and removes them in the end."""
+    numbers = count()
+    with ExitStack() as stack:
+        if kind == "sqlite":
+            yield lambda: str(folder / f"scores-{next(numbers)}.db")
+        else:
+            yield lambda: stack.enter_context(schema())
+
+
+def server() -> str:
+    """The URL of the PostgreSQL server that tests may use; without one the test is skipped."""
+    url = os.environ.get("SCORER_TEST_DB")
+    if not url:
+        pytest.skip("SCORER_TEST_DB names no PostgreSQL server, as in postgresql+psycopg://user@host/name")
+    return url
+
+
+@contextmanager
+def schema() -> Iterator[str]:
+    """The URL of a new schema of the server."""
+    url, name = make_url(server()), f"scorer_{uuid4().hex[:16]}"
+    changed(server(), f"CREATE SCHEMA {name}")
+    yield url.update_query_dict({"options": f"-csearch_path={name}"}).render_as_string(hide_password=False)
+    changed(server(), f"DROP SCHEMA {name} CASCADE")
+
+
+def rows(place: str, statement: str) -> list[tuple[Any, ...]]:
+    """What a query gives."""
+    with _connected(place) as connection:
+        return [tuple(row) for row in connection.execute(text(statement))]
+
+
+def changed(place: str, statement: str) -> None:
+    """Do something behind the store's back."""
+    with _connected(place) as connection:
+        connection.execute(text(statement))
+
+
+def content(place: str) -> list[str]:
+    """All that a database holds, in no order but the text's own."""
+    with _connected(place) as connection:
+        tables = sorted(inspect(connection).get_table_names())
+        return sorted(
+            f"{table}: {tuple(row)}" for table in tables for row in connection.execute(text(f'SELECT * FROM "{table}"'))
+        )
+
+
+@contextmanager
+def _connected(place: str) -> Iterator[Any]:
+    engine = create_engine(place if "://" in place else f"sqlite:///{place}")
+    try:
+        with engine.begin() as connection:
+            yield connection
+    finally:
+        engine.dispose()

@@ -1,0 +1,114 @@
+"""A batch whose SQLite database fails in the middle: what was kept stays, and the next run does the rest."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from scorer import pipeline
+from scorer.challenge import Challenge
+from scorer.errors import StoreError
+from scorer.executors import Executor, File, Processes, Result, Serial
+from scorer.pipeline import carry_out, plan
+from scorer.scoring import Rules
+from scorer.solution import Solution
+from scorer.store import Store
+from tests.commands import Terminal
+from tests.databases import rows
+from tests.test_executors import write_challenge
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    """Scores, and does something when half of it is done."""
+
+    executor: Executor
+    what: Callable[[], object]
+
+    def results(
+        self, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float
+    ) -> Generator[tuple[int, Result], None, None]:
+        """See `Executor`."""
+        for number, result in enumerate(self.executor.results(solution, rules, files, time_limit)):
+            if number == len(files) // 2:
+                self.what()
+            yield result
+
+
+@pytest.fixture(autouse=True)
+def keep_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every result is kept before the next is taken."""
+    monkeypatch.setattr(pipeline, "KEEP_EVERY", -1.0)
+
+
+def batch(folder: Path) -> Challenge:
+    """Six submissions."""
+    write_challenge(folder)
+    return Challenge.read(folder)
+
+
+@pytest.mark.parametrize("executor", [Serial(), Processes(2)], ids=["serial", "processes"])
+def test_a_database_locked_for_too_long_ends_the_batch(tmp_path: Path, terminal: Terminal, executor: Executor) -> None:
+    """In words; what was kept before stays, and the next run scores the rest."""
+    challenge = batch(tmp_path)
+    neighbour = sqlite3.connect(tmp_path / "scores.db", isolation_level=None)
+    with Store.open(challenge.database_address, wait=0.2) as store:
+        work = plan(store, challenge.tracks[0])
+        lock = Interrupted(executor, lambda: neighbour.execute("BEGIN IMMEDIATE"))
+        with pytest.raises(StoreError, match="is in use: another process did not finish"):
+            list(carry_out(store, work, lock))
+    neighbour.execute("ROLLBACK")
+    neighbour.close()
+
+    assert rows(str(tmp_path / "scores.db"), "SELECT count(*) FROM result") == [(3,)]
+    answer = terminal.run("run", tmp_path)
+    assert (answer.code, answer.err) == (0, "main: 3 scored, 3 known, 0 rejected\n")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of one megabyte."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    if shutil.which("mount") is None or shutil.which("umount") is None:
+        pytest.skip("needs mount, to make a small disk")
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
+    if subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("needs the right to mount a small disk")
+    yield place
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def test_a_disk_that_fills_up_ends_the_batch(small_disk: Path, terminal: Terminal) -> None:
+    """Likewise, and the database is whole."""
+    challenge = batch(small_disk)
+    filler = small_disk / "filler"
+
+    def fill() -> None:
+        with filler.open("wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(bytes(512))
+            except OSError:
+                pass
+
+    with Store.open(challenge.database_address) as store:
+        work = plan(store, challenge.tracks[0])
+        with pytest.raises(StoreError, match="disk is full"):
+            list(carry_out(store, work, Interrupted(Serial(), fill)))
+
+    kept = rows(str(small_disk / "scores.db"), "SELECT count(*) FROM result")[0][0]
+    assert kept == 3
+    answer = terminal.run("run", small_disk)
+    assert answer.code == 1
+    assert "disk is full" in answer.err
+    filler.unlink()
+    assert rows(str(small_disk / "scores.db"), "PRAGMA integrity_check") == [("ok",)]
+    answer = terminal.run("run", small_disk)
+    assert (answer.code, answer.err) == (0, "main: 3 scored, 3 known, 0 rejected\n")

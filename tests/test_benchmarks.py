@@ -1,0 +1,312 @@
+"""The benchmarks work, and measure what they say. How fast anything is, is no matter here."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from benchmarks import generate, picture, report
+from benchmarks.meter import CommandError, Cost, measured
+from benchmarks.parts import QUICK, Bench, side_by_side
+from benchmarks.tools import MEASURES, Tool, difference, trec_eval, trec_files
+from scorer import evaluate
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def python(code: str) -> list[str]:
+    """The command line of a process that runs it."""
+    return [sys.executable, "-c", code]
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of what the quick form writes."""
+    folder = tmp_path_factory.mktemp("results")
+    command = [sys.executable, "-m", "benchmarks", "--quick", "--date", "2011-07-08", "--output", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def results(quick: Path) -> dict[str, Any]:
+    """What it measured."""
+    told: dict[str, Any] = json.loads((quick / "results.json").read_text())
+    return told
+
+
+def test_quick_form_measures_every_part(results: dict[str, Any]) -> None:
+    """Each part has its costs, all above zero."""
+    costs = [results[part]["tools"]["scorer"] for part in ("run", "submissions")]
+    costs += results["growth"]["tools"]["scorer"]
+    batch = results["batch"]["executors"].values()
+
+    assert all(value > 0 for each in batch for value in each["wall"])
+    assert all(value > 0 for cost in costs for key in ("wall", "processor", "memory") for value in cost[key])
+    assert [point["lines"] for point in results["growth"]["tools"]["scorer"]] == [20_000, 50_000, 100_000]
+
+
+def test_quick_form_compares_the_numbers(results: dict[str, Any]) -> None:
+    """Both forms of the same submissions, and both forms in memory, give the same scores."""
+    forms = results["submissions"]["tools"]
+    kernels = results["kernels"]["tools"]
+
+    assert forms["scorer, TREC files"]["scores"] == forms["scorer"]["scores"]
+    assert all(each["same"] for each in kernels.values())
+    assert set(MEASURES) == set(forms["scorer"]["scores"])
+
+
+def test_quick_form_finds_the_same_site_from_all_executors(results: dict[str, Any]) -> None:
+    """The pages do not tell where the submissions were scored."""
+    assert set(results["batch"]["executors"]) == {"serial", "processes:1", "processes:2"}
+    assert results["batch"]["same_site"] is True
+
+
+def test_results_tell_nothing_of_paths_and_names_of_this_machine(quick: Path) -> None:
+    """What is published says what the machine is, not whose."""
+    for file in quick.iterdir():
+        text = file.read_text()
+        assert str(ROOT) not in text
+        assert str(quick) not in text
+        assert sys.executable not in text
+
+
+def test_tables_and_picture_follow_from_the_results(quick: Path, results: dict[str, Any]) -> None:
+    """Nothing but the results goes into them, so they can be made anew."""
+    assert (quick / "results.md").read_text() == report.tables(results) + "\n"
+    assert (quick / "results.svg").read_text() == picture.drawn(results)
+    assert results["date"] == "2011-07-08"
+
+
+def test_picture_names_every_tool(results: dict[str, Any]) -> None:
+    """Each has a bar or a curve with its name beside it."""
+    costs = results["run"]["tools"]["scorer"]
+    told = {**results, "run": {"lines": 1000, "tools": dict.fromkeys(picture.COLOURS, costs)}}
+    words = "\n".join(ET.fromstring(picture.drawn(told)).itertext())
+
+    assert all(name in words for name in picture.COLOURS)
+
+
+def test_readme_has_the_kept_results() -> None:
+    """The table in the README is the one of results.json."""
+    kept = json.loads((ROOT / "benchmarks" / "results.json").read_text())
+
+    assert report.run_table(kept) in (ROOT / "README.md").read_text()
+    assert not kept["quick"]
+
+
+def test_made_run_has_no_item_twice_and_something_right_for_each_query() -> None:
+    """Whatever a tool does about either, it gives the same scores."""
+    block = next(iter(generate.blocks(200)))
+
+    assert all(len(set(row)) == generate.DEPTH for row in block.item.tolist())
+    assert all(len(set(row)) == generate.JUDGED for row in block.judged.tolist())
+    assert (block.grade > 0).any(axis=1).all()
+
+
+def test_made_run_ties_none_of_the_judged_items() -> None:
+    """Run scores fall, with ties that no score depends on, and stay apart in single precision."""
+    block = next(iter(generate.blocks(200)))
+    tied = np.diff(block.score, axis=1) == 0
+    judged = (block.item[:, :, None] == block.judged[:, None, :]).any(axis=2)
+    single = (block.score / 100_000).astype(np.float32)
+
+    assert tied.sum() > 1000
+    assert not (tied & (judged[:, 1:] | judged[:, :-1])).any()
+    assert (np.diff(single, axis=1)[~tied] < 0).all()
+
+
+def test_smaller_made_files_begin_larger_ones(tmp_path: Path) -> None:
+    """The same queries have the same lists at every size, on every run."""
+    for queries in (3, 503):
+        generate.main(["run", str(queries), str(tmp_path / str(queries))])
+    small, large = ((tmp_path / name).read_text() for name in ("3", "503"))
+
+    assert small.count("\n") == 3 * generate.DEPTH
+    assert large.count("\n") == 503 * generate.DEPTH
+    assert large.startswith(small)
+    assert len({line.split()[0] for line in large.splitlines()}) == 503
+
+
+def test_made_challenge_is_the_same_in_both_forms(tmp_path: Path) -> None:
+    """TREC's form of a submission ranks the same items for the same queries."""
+    generate.main(["challenge", "2", str(tmp_path / "challenge"), "--queries", "20"])
+    generate.main(["trec", "2", str(tmp_path / "trec"), "--queries", "20"])
+    sent_in = sorted((tmp_path / "challenge" / "submissions" / "main").iterdir())
+    run = [line.split() for line in (tmp_path / "trec" / "team-0001.run").read_text().splitlines()]
+
+    listed = [
+        (query, item)
+        for query, items in (line.split(":") for line in sent_in[1].read_text().splitlines())
+        for item in items.split(",")
+    ]
+
+    assert [(row[0], row[2]) for row in run] == listed
+    assert len(set(listed)) == 20 * 30
+    assert sent_in[0].read_bytes() != sent_in[1].read_bytes()
+
+
+def test_made_files_score_alike_from_disk_and_from_memory(tmp_path: Path) -> None:
+    """A made run is a fit run, without anything to say about it."""
+    generate.main(["run", "20", str(tmp_path / "run")])
+    generate.main(["qrels", "20", str(tmp_path / "qrels")])
+
+    result = evaluate(tmp_path / "qrels", tmp_path / "run", MEASURES)
+
+    assert result.queries == 20
+    assert result.undefined == 0
+    assert not result.notes
+    assert 0 < result["AP"] < 1
+
+
+def test_meter_counts_the_memory_of_the_whole_process() -> None:
+    """What a process holds at its peak is told, though it lets go of it before it ends."""
+    # From a small process, since a measured one begins as large as the one that starts it.
+    code = """
+from benchmarks.meter import measured
+import sys
+for size in (1, 300_000_000):
+    cost, printed = measured([sys.executable, "-c", f"held = b'x' * {size}; held = None; print('done')"], time_limit=60)
+    print(cost.memory, printed, end="")
+"""
+    done = subprocess.run(python(code), cwd=ROOT, capture_output=True, text=True, check=True)
+    (small, *_), (large, last) = (line.split() for line in done.stdout.splitlines())
+
+    assert last == "done"
+    assert 280e6 < int(large) - int(small) < 320e6
+
+
+def test_meter_counts_the_processes_that_a_process_starts() -> None:
+    """A loop of the shell costs what its programs cost."""
+    work = "import time\nwhile time.process_time() < 0.3: pass"
+    cost, _ = measured(["sh", "-c", 'for i in 1 2; do "$@"; done', "sh", *python(work)], time_limit=60)
+
+    assert cost.processor >= 0.6
+
+
+def test_meter_tells_why_a_command_failed() -> None:
+    """A tool that fails is reported with what it said."""
+    with pytest.raises(CommandError, match="ended with 3: no such measure"):
+        measured(python("import sys; print('no such measure', file=sys.stderr); sys.exit(3)"), time_limit=60)
+
+
+def test_meter_ends_what_takes_too_long() -> None:
+    """One tool that hangs does not hold up the others."""
+    with pytest.raises(CommandError, match=r"not done within 0\.5 seconds"):
+        measured(python("import time; time.sleep(60)"), time_limit=0.5)
+
+
+def test_meter_limits_memory() -> None:
+    """What would take all of the machine fails instead."""
+    with pytest.raises(CommandError, match="MemoryError"):
+        measured(python("bytes(2_000_000_000)"), time_limit=60, memory_limit=1_000_000_000)
+
+
+def test_meter_tells_what_others_took_meanwhile() -> None:
+    """A process that works beside the measured one is seen; the measured one's own work is not taken for it."""
+    work = "import time\nend = time.monotonic() + {}\nwhile time.monotonic() < end: pass"
+    with subprocess.Popen(python(work.format(5))) as neighbour:
+        cost, _ = measured(python(work.format(1)), time_limit=60)
+        neighbour.kill()
+
+    if cost.others is None:
+        pytest.skip("this system does not tell what its cores do")
+    assert 0.3 / (os.cpu_count() or 1) < cost.others <= 1
+
+
+SCORES = dict.fromkeys(MEASURES, 0.5)
+FINE = f"print({json.dumps([SCORES])!r})"
+
+
+def tool(name: str, code: str, called: list[str] | None = None) -> Tool:
+    """A tool that is a line of Python; it notes that it was called."""
+
+    def command(_: object) -> list[str]:
+        if called is not None:
+            called.append(name)
+        return python(code)
+
+    return Tool(name, command, json.loads)
+
+
+def side_by_side_of(*tools: Tool, rounds: int = 1, repeats: int = 0) -> dict[str, Any]:
+    """What comes of measuring them."""
+    bench = Bench(tools, QUICK, Path(), time_limit=60, patience=0, repeats=repeats, say=lambda _: None)
+    return side_by_side(bench, tools, trec_files(Path(), Path()), rounds)
+
+
+def test_tools_take_turns() -> None:
+    """What else the machine does hits all alike."""
+    called: list[str] = []
+
+    told = side_by_side_of(tool("a", FINE, called), tool("b", FINE, called), rounds=2)
+
+    assert called == ["a", "b", "a", "b"]
+    assert [len(each["wall"]) for each in told.values()] == [2, 2]
+
+
+def test_least_disturbed_measurement_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What others disturbed is measured anew; which one is kept does not depend on how long it took."""
+    shares = iter([0.5, 0.2, 0.4, 0.05])
+    walls = iter([1.0, 3.0, 2.0, 4.0])
+
+    def disturbed(*_: object, **__: object) -> tuple[Cost, str]:
+        return Cost(next(walls), 1.0, 1, next(shares)), json.dumps([SCORES])
+
+    monkeypatch.setattr("benchmarks.parts.measured", disturbed)
+
+    told = side_by_side_of(tool("a", FINE), rounds=2, repeats=2)
+
+    assert told["a"]["wall"] == [3.0, 4.0]
+    assert told["a"]["others"] == [0.2, 0.05]
+
+
+def test_tool_with_other_numbers_is_told_as_such() -> None:
+    """A fast wrong answer is no win."""
+    other = f"print({json.dumps([{**SCORES, 'AP': 0.6}])!r})"
+
+    told = side_by_side_of(tool("ours", FINE), tool("theirs", other))
+
+    assert [each["same"] for each in told.values()] == [True, False]
+
+
+def test_peer_that_fails_is_left_out() -> None:
+    """The others are measured all the same."""
+    told = side_by_side_of(tool("ours", FINE), tool("broken", "1/0"), tool("theirs", FINE))
+
+    assert list(told) == ["ours", "theirs"]
+
+
+def test_product_that_fails_stops_the_run() -> None:
+    """Without it there is nothing to compare with."""
+    with pytest.raises(CommandError, match="ZeroDivisionError"):
+        side_by_side_of(tool("ours", "1/0"), tool("theirs", FINE))
+
+
+def test_output_of_trec_eval_is_read_run_by_run() -> None:
+    """It prints a row for each measure, in an order of its own, once for each run."""
+    values = {"map": 0.1, "Rprec": 0.2, "recip_rank": 0.3, "P_10": 0.4, "ndcg": 0.5}
+    text = "".join(f"{name:22}\tall\t{value:.4f}\n" for name, value in values.items())
+
+    first, second = trec_eval(Path("trec_eval")).read(text + text.replace("0.5000", "0.6000"))
+
+    assert first == {"AP": 0.1, "Rprec": 0.2, "RR": 0.3, "P@10": 0.4, "nDCG": 0.5}
+    assert second == {**first, "nDCG": 0.6}
+
+
+def test_difference_is_the_largest_of_any_score() -> None:
+    """One score that differs in one submission is seen."""
+    ours = [dict.fromkeys(MEASURES, 0.5), dict.fromkeys(MEASURES, 0.25)]
+    theirs = [dict(ours[0]), {**ours[1], "Rprec": 0.26}]
+
+    assert difference(ours, ours) == 0
+    assert difference(ours, theirs) == pytest.approx(0.01)

@@ -1,0 +1,338 @@
+"""Conversion: what is read and written back is the same, in every pair of formats; what cannot be held is told."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import subprocess
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scorer.errors import Findings
+from scorer.formats import FORMATS, Unreadable, named, opened
+from scorer.formats.conversion import Kind, compressed, converted, format_of
+from scorer.formats.whole import TieRule, Unwritable, WholeSolution, WholeSubmission
+from tests.commands import Terminal, command
+
+Whole = WholeSolution | WholeSubmission
+
+
+def read(content: bytes, path: Path, kind: Kind, name: str | None) -> Whole:
+    """The content as the format reads it; Unreadable with the first finding where it finds fault."""
+    path.write_bytes(content)
+    findings = Findings()
+    with opened(path, name, "submission_format") as (told, head, blocks):
+        if kind == "solution":
+            read_graded = told.graded(head)
+            whole: Whole = WholeSolution.of([read_graded(block, findings) for block in blocks], findings)
+        else:
+            read_ranked = told.ranked(head)
+            whole = WholeSubmission.of([read_ranked(block, findings) for block in blocks], None, findings)
+    if findings:
+        raise Unreadable("; ".join(findings.lines()))
+    return whole
+
+
+def written(whole: Whole, name: str) -> bytes:
+    """The whole in a format."""
+    form, options = named(name).form, named(name).options
+    if isinstance(whole, WholeSolution):
+        return form.write_solution(whole, options)
+    return form.write_submission(whole, options)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file to write to, again and again."""
+    return tmp_path_factory.mktemp("convert") / "file"
+
+
+PLAIN_IDS = st.sampled_from(["q1", "007", "NA", "1677128#0", "a|b", "é", "nan", "-1", "true", "1e5"])
+IDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | PLAIN_IDS
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def solutions(
+    ids: st.SearchStrategy[str], grades: st.SearchStrategy[float], least: int
+) -> st.SearchStrategy[WholeSolution]:
+    """Some queries with at least so many items; any of them flagged."""
+    items = st.dictionaries(ids, grades, min_size=least, max_size=4)
+    lists = st.dictionaries(ids, items, min_size=1, max_size=4)
+    flags = st.booleans().flatmap(lambda any_: st.frozensets(ids) if any_ else st.just(frozenset[str]()))
+    return st.builds(lambda grades, flags: WholeSolution(grades, flags & set(grades)), lists, flags)
+
+
+def submissions(ids: st.SearchStrategy[str], least: int) -> st.SearchStrategy[WholeSubmission]:
+    """Some lists of at least so many items, of which some may stand twice; with falling scores or without any."""
+    items = st.lists(ids, min_size=least, max_size=4)
+    lists = st.dictionaries(ids, items, min_size=1, max_size=4)
+    return lists.flatmap(lambda lists: st.just(WholeSubmission(lists, None)) | _scored(lists))
+
+
+def _scored(lists: Mapping[str, list[str]]) -> st.SearchStrategy[WholeSubmission]:
+    falling = {
+        query: st.lists(FINITE, min_size=len(items), max_size=len(items)).map(
+            lambda scores: sorted((score + 0.0 for score in scores), reverse=True)
+        )
+        for query, items in lists.items()
+    }
+    return st.fixed_dictionaries(falling).map(
+        lambda scores: WholeSubmission(lists, scores if any(lists.values()) else None)
+    )
+
+
+def order(whole: Whole) -> object:
+    """All that a format must keep of it: scores too, where both sides have them."""
+    if isinstance(whole, WholeSolution):
+        return [(query, list(items.items()), query in whole.flagged) for query, items in whole.grades.items()]
+    return [(query, list(items)) for query, items in whole.items.items()]
+
+
+@settings(deadline=None)
+@given(st.data(), st.sampled_from(["solution", "submission"]))
+def test_what_is_written_is_read_back_or_refused(place: Path, data: st.DataObject, kind: Kind) -> None:
+    """Whatever the ids are, from any format to any: the same, or words on what cannot be held."""
+    whole: Whole = data.draw(solutions(IDS, FINITE, 0)) if kind == "solution" else data.draw(submissions(IDS, 0))
+    for name in FORMATS:
+        try:
+            content = written(whole, name)
+        except Unwritable:
+            continue
+        found = read(content, place, kind, name)
+        assert order(found) == order(whole)
+        if isinstance(whole, WholeSubmission) and isinstance(found, WholeSubmission) and found.scores and whole.scores:
+            assert found.scores == whole.scores
+
+
+@settings(deadline=None)
+@given(st.data(), st.sampled_from(["solution", "submission"]))
+def test_a_guess_is_right_or_refused(place: Path, data: st.DataObject, kind: Kind) -> None:
+    """A file whose format is not named is never read as something else without a word."""
+    whole: Whole = data.draw(solutions(IDS, FINITE, 1)) if kind == "solution" else data.draw(submissions(IDS, 1))
+    for name in FORMATS:
+        try:
+            content = written(whole, name)
+            found = read(content, place, kind, None)
+        except (Unwritable, Unreadable):
+            continue
+        assert order(found) == order(whole)
+
+
+SOLUTION = WholeSolution({"q1": {"007": 2.0, "NA": 0.5}, "q2": {"#0": 1.0}}, frozenset())
+SCORED = WholeSubmission({"q1": ["007", "x"], "q2": ["NA"]}, {"q1": [0.5, -1.0], "q2": [1e-300]})
+LISTED = WholeSubmission({"q1": ["007", "x"], "q2": ["NA"]}, None)
+
+SOLUTION_FORMATS = tuple(FORMATS)
+SUBMISSION_FORMATS = tuple(name for name in FORMATS if name != "letor")
+
+
+@pytest.mark.parametrize("pair", [*product(SOLUTION_FORMATS, repeat=2)], ids="-".join)
+def test_a_solution_goes_from_every_format_to_every_format(pair: tuple[str, str], place: Path) -> None:
+    """Grades and the order of queries and items are kept; the same content gives the same bytes."""
+    source, target = pair
+    place.write_bytes(written(SOLUTION, source))
+
+    content = converted(place, named(target), kind="solution", source_format=source)
+
+    assert content == written(SOLUTION, target)
+    assert read(content, place, "solution", target) == SOLUTION
+
+
+@pytest.mark.parametrize("pair", [*product(SUBMISSION_FORMATS, repeat=2)], ids="-".join)
+@pytest.mark.parametrize("whole", [SCORED, LISTED], ids=["scored", "listed"])
+def test_a_submission_goes_from_every_format_to_every_format(
+    pair: tuple[str, str], whole: WholeSubmission, place: Path
+) -> None:
+    """The ranking is kept, and the scores where both formats have them."""
+    source, target = pair
+    place.write_bytes(written(whole, source))
+
+    content = converted(place, named(target), kind="submission", source_format=source)
+    found = read(content, place, "submission", target)
+
+    assert order(found) == order(whole)
+    assert isinstance(found, WholeSubmission)
+    if whole.scores and "vlnet" not in pair:
+        assert found.scores == whole.scores
+
+
+def test_a_list_without_scores_gets_descending_ones_in_a_run() -> None:
+    """So that whatever reads the run ranks the items as they were listed."""
+    assert written(LISTED, "trec").decode().splitlines() == [
+        "q1 Q0 007 1 2 scorer",
+        "q1 Q0 x 2 1 scorer",
+        "q2 Q0 NA 1 1 scorer",
+    ]
+
+
+def test_tables_have_ranks_for_lists_without_scores() -> None:
+    """A table can say that there are no scores."""
+    assert written(LISTED, "delimited") == b"query,item,rank\nq1,007,1\nq1,x,2\nq2,NA,1\n"
+
+
+def test_ranks_become_the_order(place: Path) -> None:
+    """Whatever the order of the lines, and wherever the ranks begin."""
+    place.write_text("query,item,rank\nq,b,3\nq,a,0\n", encoding="utf-8")
+
+    assert converted(place, named("vlnet"), kind="submission") == b"q:a,b\n"
+
+
+HELD_NOWHERE = {
+    "flags in qrels": (WholeSolution({"q": {"a": 1.0}}, frozenset("q")), "trec", 'query "q" is flagged as preliminary'),
+    "flags in JSON": (WholeSolution({"q": {"a": 1.0}}, frozenset("q")), "json", "json has no place for flags"),
+    "flags in LETOR": (WholeSolution({"q": {"a": 1.0}}, frozenset("q")), "letor", "letor has no place for flags"),
+    "nothing right": (WholeSolution({"q": {}}, frozenset()), "trec", 'query "q" has no items'),
+    "an empty list": (WholeSubmission({"q": []}, None), "delimited", 'the list of query "q" is empty'),
+    "a space": (WholeSubmission({"q": ["a b"]}, None), "trec", 'the id "a b" of an item holds " "'),
+    "a colon": (WholeSubmission({"q:1": ["a"]}, None), "vlnet", 'the id "q:1" of a query holds ":"'),
+    "a comment": (WholeSubmission({"#q": ["a"]}, None), "trec", 'the id "#q" of a query holds "#"'),
+    "a line end": (WholeSubmission({"q": ["a\nb"]}, None), "delimited", "holds"),
+    "no id": (WholeSubmission({"q": [""]}, None), "parquet", "holds nothing"),
+    "an item twice": (WholeSubmission({"q": ["a", "b", "a"]}, {"q": [3.0, 2.0, 1.0]}), "json", 'item "a" stands twice'),
+    "ties": (
+        WholeSubmission({"q": ["a", "b"]}, {"q": [1.0, 1.0]}),
+        "vlnet",
+        "have the same score; vlnet holds an order alone",
+    ),
+    "a ranking in LETOR": (LISTED, "letor", "letor holds labels with features, not rankings"),
+}
+
+
+@pytest.mark.parametrize(("whole", "name", "told"), HELD_NOWHERE.values(), ids=HELD_NOWHERE.keys())
+def test_what_a_format_cannot_hold_is_told(whole: Whole, name: str, told: str) -> None:
+    """With the query or the id at fault, and the format's name."""
+    with pytest.raises(Unwritable) as caught:
+        written(whole, name)
+
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(("ties", "expected"), [("trec", b"q:c,b,a\n"), ("order", b"q:c,a,b\n")])
+def test_a_rule_orders_equal_scores(ties: str, expected: bytes, place: Path) -> None:
+    """As judging would: by item id, descending, or as listed."""
+    place.write_text("q Q0 a 1 1 t\nq Q0 b 2 1 t\nq Q0 c 3 2 t\n", encoding="utf-8")
+    rule: TieRule = "trec" if ties == "trec" else "order"
+
+    assert converted(place, named("vlnet"), ties=rule) == expected
+
+
+def test_an_item_that_is_right_only_because_it_is_listed_stays_so(place: Path) -> None:
+    """In VL.NET's format a grade of 0 is a right item, elsewhere it is not; so neither becomes the other."""
+    place.write_text("q:0:a|0\n", encoding="utf-8")
+    with pytest.raises(
+        Unwritable, match='item "a" of query "q" has the grade 0, which would make it not relevant in trec'
+    ):
+        converted(place, named("trec"), kind="solution")
+    place.write_text("q 0 a 0\n", encoding="utf-8")
+    with pytest.raises(Unwritable, match="which would make it right in vlnet"):
+        converted(place, named("vlnet"), kind="solution")
+
+
+def test_options_name_the_columns_on_both_sides(place: Path) -> None:
+    """Read from columns of any name, and written to columns of any name, with any delimiter."""
+    place.write_text("session;track;weight;grade\ns1;t1;2.5;9\n", encoding="utf-8")
+    target = named("delimited:query=user,item=song,delimiter=tab")
+
+    content = converted(
+        place, target, kind="submission", source_format="delimited:query=session,item=track,score=weight"
+    )
+
+    assert content == b"user\tsong\tscore\ns1\tt1\t2.5\n"
+
+
+@pytest.mark.parametrize("end", ["", ".gz", ".xz", ".zst"])
+def test_the_name_says_how_to_compress(end: str, place: Path) -> None:
+    """The same bytes each time; and each is read as the plain file is."""
+    content = written(SCORED, "trec")
+    packed = compressed(content, f"run{end}")
+
+    assert packed == compressed(content, f"run{end}")
+    assert (packed == content) == (not end)
+    assert read(packed, place, "submission", None) == SCORED
+
+
+def test_the_name_says_the_format() -> None:
+    """Whatever it is compressed with; a name that says nothing gives nothing."""
+    told = {
+        path: form and form.form.NAME
+        for path in ("a/b.jsonl.zst", "B.CSV", "x.tsv", "y.txt", "-", "json")
+        if [form := format_of(path)]
+    }
+
+    assert told == {
+        "a/b.jsonl.zst": "jsonl", "B.CSV": "delimited", "x.tsv": "delimited", "y.txt": None, "-": None, "json": None
+    }  # fmt: skip
+
+
+# The command
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_convert_writes_a_file(here: Path, terminal: Terminal) -> None:
+    """The format by the name of what is written; nothing is printed."""
+    (here / "run").write_text("q Q0 b 1 2 t\nq Q0 a 2 1 t\n", encoding="utf-8")
+
+    answer = terminal.run("convert", "run", "run.jsonl.gz")
+
+    assert (answer.code, answer.out, answer.err) == (0, "", "")
+    rows = [json.loads(line) for line in gzip.decompress((here / "run.jsonl.gz").read_bytes()).splitlines()]
+    assert rows == [{"query": "q", "item": "b", "score": 2}, {"query": "q", "item": "a", "score": 1}]
+
+
+def test_convert_goes_from_standard_input_to_standard_output() -> None:
+    """In a pipe, compressed or not."""
+    for content in (b"q,q\n", b"query,item,score\nq,a,1\n", lzma.compress(b"query,item,score\nq,a,1\n")):
+        done = subprocess.run(
+            command("convert", "-", "-", "--to", "json", "--kind", "submission"),
+            input=content, capture_output=True, check=False, timeout=60,
+        )  # fmt: skip
+        if content == b"q,q\n":
+            assert (done.returncode, done.stdout) == (1, b"")
+            assert b'-:1: the format cannot be told from "q,q"' in done.stderr
+        else:
+            assert (done.returncode, done.stdout) == (0, b'{\n"q": {"a": 1}\n}\n')
+
+
+WRONG_CALLS = {
+    "no format": (("run", "out.txt"), 2, "does not say which format to write"),
+    "unknown format": (("run", "out", "--to", "xml"), 2, 'no format is called "xml"'),
+    "unknown option": (("run", "out", "--to", "trec:tag=x"), 2, "it takes none"),
+    "either": (("lists", "out.json"), 2, "--kind solution or --kind submission"),
+    "a fault": (("bad", "out.json"), 1, 'bad:2: found "x" as the score'),
+    "no file": (("none", "out.json"), 1, "none: no such file"),
+    "cannot hold": (("tied", "out", "--to", "vlnet"), 1, "add --ties trec"),
+    "no folder": (("run", "no/out.json"), 1, "no/out.json: cannot be written: No such file or directory"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "code", "told"), WRONG_CALLS.values(), ids=WRONG_CALLS.keys())
+def test_convert_tells_what_is_wrong_and_writes_nothing(
+    arguments: tuple[str, ...], code: int, told: str, here: Path, terminal: Terminal
+) -> None:
+    """A wrong call exits with 2, a fault of the file with 1."""
+    files = {
+        "run": "q Q0 b 1 2 t\n",
+        "tied": "q Q0 b 1 2 t\nq Q0 a 2 2 t\n",
+        "lists": "q:0:a|1\n",
+        "bad": "q Q0 b 1 2 t\nq Q0 b 2 x t\n",
+    }
+    for name, text in files.items():
+        (here / name).write_text(text, encoding="utf-8")
+
+    answer = terminal.run("convert", *arguments)
+
+    assert answer.code == code
+    assert told in " ".join(answer.err.replace("│", " ").split())
+    assert {path.name for path in here.iterdir()} == set(files)

@@ -1,0 +1,72 @@
+"""trec_eval's own test files: every measure that is here too gives the number that trec_eval expects."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from scorer.scoring import Rules, Scored, named, score
+from scorer.solution import Solution
+
+DATA = Path(os.environ.get("SCORER_REAL_DATA", Path(__file__).parents[2] / "shared" / "data")) / "trec_eval_test"
+
+pytestmark = [
+    pytest.mark.real_data,
+    pytest.mark.skipif(not DATA.is_dir(), reason=f"real data not found: {DATA} (SCORER_REAL_DATA names its folder)"),
+]
+
+NOT_HERE = (
+    *("runid", "relstring", "gm_bpref", "utility", "binG", "G", "ndcg_rel", "Rndcg", "num_nonrel_judged_ret"),
+    *("rbp_resid", "Rprec_mult", "unj"),
+)
+"""What trec_eval has besides."""
+
+Printed = Mapping[tuple[str, str], str]
+"""By measure and query, or `all`."""
+
+
+def expected(name: str) -> Printed:
+    """What trec_eval prints."""
+    rows = (line.split() for line in (DATA / name).read_text(encoding="utf-8").splitlines())
+    return {(measure, query): value for measure, query, value in rows if not measure.startswith(NOT_HERE)}
+
+
+def printed(told: Printed, qrels: str, results: str, rel: float | None, **rules: object) -> Printed:
+    """The same measures as trec_eval would print them."""
+    solution = Solution.read(DATA / qrels)
+    asked = named(list(dict.fromkeys(measure for measure, _ in told)))
+    measures = tuple(measure if rel is None else measure.at_threshold(rel) for measure in asked.values())
+    scored = score(solution, DATA / results, Rules(measures, nothing_relevant="zero", **rules))  # type: ignore[arg-type]
+    assert isinstance(scored, Scored)
+    columns = {query: scored.scores[:, place] for place, query in enumerate(solution.queries.to_pylist())}
+    columns["all"] = scored.means()
+    return {
+        (name, query): f"{value:.0f}" if name.startswith("num_") else f"{value:.4f}"
+        for query, values in columns.items()
+        for name, value in zip(asked, values.tolist(), strict=True)
+    }
+
+
+@pytest.mark.parametrize(
+    ("output", "qrels", "results", "rel", "rules"),
+    [
+        ("out.test", "qrels.test", "results.test", None, {}),
+        ("out.test.a", "qrels.test", "results.test", None, {}),
+        ("out.test.aq", "qrels.test", "results.test", None, {}),
+        ("out.test.aqc", "qrels.test", "results.trunc", None, {}),
+        ("out.test.aqcM", "qrels.test", "results.trunc", None, {"list_length": 100}),
+        ("out.test.aql", "qrels.rel_level", "results.test", 2.0, {}),
+    ],
+)
+def test_the_numbers_of_trec_eval(
+    output: str, qrels: str, results: str, rel: float | None, rules: Mapping[str, object]
+) -> None:
+    """To the last digit that it prints: means, sums, and each query; with -c, -M 100 and -l 2 too."""
+    told = expected(output)
+    got = printed(told, qrels, results, rel, **rules)
+
+    assert {key: (got[key], value) for key, value in told.items() if got[key] != value} == {}
+    assert len(told) > 20

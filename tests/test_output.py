@@ -1,0 +1,372 @@
+"""The forms in which scores are printed: the same values in each, and foreign text that stays text."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from collections.abc import Mapping
+from io import StringIO
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from scorer.escaping import latex, markdown, spreadsheet
+from scorer.measures import KINDS, parse_one
+from scorer.output import DOCUMENTS, TABLES, TREC_NAMES, Results, letter, tabulated, trec_name, written
+from scorer.scoring import Evaluation, evaluate, named
+from scorer.statistics import holm, randomisation_test
+from tests.commands import Terminal
+
+QUERIES = 12
+RIGHT = {f"q{number}": {"a": 2, "b": 1} for number in range(QUERIES)}
+GOOD = {query: ["a", "b", "x"] for query in RIGHT}
+FAIR = {query: ["x", "a", "b"] for query in RIGHT}
+POOR = {query: ["x", "y", "b"] for query in RIGHT}
+HOSTILE = r"=a_b|c\d<script>&%$#{}~^[x](y)*`" + "\u202e\n"
+
+
+def results(
+    submissions: Mapping[str, Mapping[str, list[str]]], measures: tuple[str, ...] = ("RR", "P@2"), **settings: object
+) -> Results:
+    """What is to be printed of these submissions."""
+    scored: list[tuple[str, Evaluation]] = [
+        (name, evaluate(RIGHT, submission, list(measures))) for name, submission in submissions.items()
+    ]
+    return Results(scored, named(list(measures)), **settings)  # type: ignore[arg-type]
+
+
+THREE = {"good": GOOD, "fair": FAIR, "poor": POOR}
+
+
+def test_a_table_has_a_row_for_each_submission() -> None:
+    """With four decimals, flush right."""
+    assert written("table", results(THREE)).splitlines() == [
+        "submission      RR     P@2",
+        "good        1.0000  1.0000",
+        "fair        0.5000  0.5000",
+        "poor        0.3333  0.0000",
+    ]
+
+
+def test_side_by_side_has_a_row_for_each_measure() -> None:
+    """And a column for each submission."""
+    assert written("table", results(THREE, side_by_side=True)).splitlines() == [
+        "measure    good    fair    poor",
+        "RR       1.0000  0.5000  0.3333",
+        "P@2      1.0000  0.5000  0.0000",
+    ]
+
+
+@pytest.mark.parametrize(("form", "side_by_side"), [*product(sorted(TABLES), [True, False])])
+def test_every_form_of_a_table_prints_the_same_values(form: str, side_by_side: bool) -> None:
+    """Also those of each query; numbers alone are compared, rounded as they are printed."""
+    asked = results(THREE, per_query=True, side_by_side=side_by_side)
+    found = re.findall(r"(?<![\w.])\d\.\d+", written(form, asked))
+    expected = [f"{cell.value:.4f}" for _, cells in tabulated(asked).rows for cell in cells]
+
+    assert len(expected) == (QUERIES + 1) * 3 * 2
+    assert [f"{float(each):.4f}" for each in found] == expected
+
+
+def test_counts_are_whole_numbers_and_never_the_best() -> None:
+    """A number of items is no score."""
+    asked = results(THREE, ("NumRet", "P@2"))
+
+    assert written("table", asked).splitlines()[1].split() == ["good", "36", "1.0000"]
+    assert r"& 36 & \textbf{1.0000}" in written("latex", asked)
+
+
+def test_csv_has_all_digits_and_no_formula() -> None:
+    """What a spreadsheet would compute gets a ' before it."""
+    asked = results({"=cmd()": POOR, "-1": GOOD}, ("RR",))
+
+    assert list(csv.reader(StringIO(written("csv", asked)))) == [
+        ["submission", "RR"],
+        ["'=cmd()", str(sum([1 / 3] * QUERIES) / QUERIES)],
+        ["'-1", "1.0"],
+    ]
+
+
+def test_latex_has_the_rules_of_booktabs_and_the_best_in_bold() -> None:
+    """Of each column; all that print alike are the best."""
+    lines = written("latex", results({"a": GOOD, "b": FAIR, "c": GOOD}, ("RR", "P@3"))).splitlines()
+
+    assert lines[0].startswith("%")
+    assert lines[1:] == [
+        r"\begin{tabular}{lrr}",
+        r"\toprule",
+        r"submission & RR & P@3 \\",
+        r"\midrule",
+        r"a & \textbf{1.0000} & \textbf{0.6667} \\",
+        r"b & 0.5000 & \textbf{0.6667} \\",
+        r"c & \textbf{1.0000} & \textbf{0.6667} \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+
+
+def test_one_submission_is_not_the_best() -> None:
+    """There is nothing that it would be better than."""
+    assert "textbf" not in written("latex", results({"a": GOOD}))
+    assert "**" not in written("markdown", results({"a": GOOD}))
+
+
+def test_markdown_is_a_table_of_githubs() -> None:
+    """Numbers flush right, the best in bold."""
+    assert written("markdown", results({"a": GOOD, "b": FAIR}, ("RR",))).splitlines() == [
+        "| submission | RR |",
+        "| :--- | ---: |",
+        "| a | **1.0000** |",
+        "| b | 0.5000 |",
+    ]
+
+
+def test_hostile_text_stays_text_in_every_form() -> None:
+    """As one cell, on one line; JSON alone has it as it is."""
+    asked = results({HOSTILE: GOOD}, ("RR",))
+    shown = HOSTILE.replace("\u202e\n", r"\u202e\n")
+
+    table_row = written("table", asked).splitlines()[1]
+    markdown_row = written("markdown", asked).splitlines()[2]
+    latex_row = written("latex", asked).splitlines()[5]
+    assert table_row == f"{shown}  1.0000"
+    assert len(re.findall(r"(?<!\\)\|", markdown_row)) == 3
+    assert "<script>" not in markdown_row
+    assert "[x](" not in markdown_row
+    assert re.sub(r"\\text[a-z]+\{\}|\\[{}$&#%_]", "", latex_row) == r"=abcdscript[x](y)*`u202en & 1.0000 \\"
+    assert next(csv.reader(StringIO(written("csv", asked).partition("\n")[2])))[0] == "'" + HOSTILE
+    assert json.loads(written("json", asked))["submissions"][0]["submission"] == HOSTILE
+
+
+@pytest.mark.parametrize(
+    ("text", "in_latex", "in_markdown", "in_a_spreadsheet"),
+    [
+        ("a_b", r"a\_b", r"a\_b", "a_b"),
+        ("x\\y", r"x\textbackslash{}y", r"x\\y", "x\\y"),
+        ("a|b", r"a\textbar{}b", r"a\|b", "a|b"),
+        ("<b>", r"\textless{}b\textgreater{}", "&lt;b&gt;", "<b>"),
+        ("@x", "@x", "@x", "'@x"),
+        ("50% & {more}", r"50\% \& \{more\}", "50% &amp; {more}", "50% & {more}"),
+    ],
+)
+def test_text_is_escaped_as_each_notation_needs_it(
+    text: str, in_latex: str, in_markdown: str, in_a_spreadsheet: str
+) -> None:
+    """And left alone where it needs nothing."""
+    assert (latex(text), markdown(text), spreadsheet(text)) == (in_latex, in_markdown, in_a_spreadsheet)
+
+
+def test_trec_has_three_columns() -> None:
+    """trec_eval's names, in its widths; each query first when asked for, the means last."""
+    asked = results({"a": GOOD}, ("RR", "nDCG@10", "NumRet"), per_query=True)
+    lines = written("trec", asked).splitlines()
+
+    assert lines[:3] == [
+        "recip_rank            \tq0\t1.0000",
+        "ndcg_cut_10           \tq0\t1.0000",
+        "num_ret               \tq0\t3",
+    ]
+    assert lines[-1] == "num_ret               \tall\t36"
+    assert len(lines) == 3 * (QUERIES + 1)
+
+
+def test_trec_tells_submissions_apart_and_leaves_out_what_is_undefined() -> None:
+    """By a line before each; a score that is undefined has none."""
+    asked = results({"a": GOOD, "b": FAIR}, ("RR", "AP(rel=9)"))
+
+    assert written("trec", asked).splitlines() == [
+        "runid                 \tall\ta",
+        "recip_rank            \tall\t1.0000",
+        "runid                 \tall\tb",
+        "recip_rank            \tall\t0.5000",
+    ]
+
+
+def test_names_of_trec_eval_mean_what_they_say() -> None:
+    """Each is read back as the very measure; what trec_eval does not have goes by our name."""
+    kinds = {kind.name for kind in KINDS}
+    templates = [template for name, each in TREC_NAMES.items() if name in kinds for template in each]
+
+    assert set(TREC_NAMES) <= kinds
+    for template in templates:
+        name = template.format(0.5 if "recall_{:" in template else 10)
+        assert trec_name(parse_one(name)) == name
+    assert trec_name(parse_one("nDCG(gain=exp)@10")) == "nDCG(gain=exp)@10"
+    assert trec_name(parse_one("RR@10")) == "RR@10"
+
+
+def test_letters_mark_what_is_significantly_higher() -> None:
+    """Each submission has a letter, and each score those of the submissions that it beats; the note says how."""
+    lines = written("latex", results(THREE, ("RR",), significance=0.05)).splitlines()
+
+    assert lines[6:9] == [
+        r"(a) good & \textbf{1.0000}\textsuperscript{bc} \\",
+        r"(b) fair & 0.5000\textsuperscript{c} \\",
+        r"(c) poor & 0.3333 \\",
+    ]
+    assert "level 0.05; two-sided paired randomisation test over the queries (10,000 rounds), Holm's" in lines[1]
+    assert "**1.0000**<sup>bc</sup>" in written("markdown", results(THREE, ("RR",), significance=0.05))
+
+
+def test_a_table_keeps_its_numbers_under_each_other_beside_letters() -> None:
+    """The letters stand in a column of their own."""
+    lines = written("table", results(THREE, ("RR",), significance=0.05)).splitlines()
+
+    assert [line.index(".") for line in lines[1:4]] == [13, 13, 13]
+    assert lines[1].endswith("1.0000 bc")
+    assert lines[-1].startswith("letters: significantly higher")
+
+
+def test_what_is_the_same_is_not_significant() -> None:
+    """Nor is what differs for a few queries only."""
+    few = {query: (GOOD if number < 3 else FAIR)[query] for number, query in enumerate(RIGHT)}
+
+    for others in ({"a": FAIR, "b": FAIR}, {"a": FAIR, "b": few}):
+        assert "textsuperscript" not in written("latex", results(others, ("RR",), significance=0.05))
+
+
+def test_json_has_every_comparison() -> None:
+    """With its p-value, also of those that are not significant."""
+    told = json.loads(written("json", results(THREE, ("RR", "NumRet"), significance=0.05)))["significance"]
+
+    assert (told["level"], told["rounds"]) == (0.05, 10_000)
+    assert [(each["submission"], each["other"], each["measure"]) for each in told["comparisons"]] == [
+        ("good", "fair", "RR"),
+        ("good", "poor", "RR"),
+        ("fair", "poor", "RR"),
+    ]
+    assert all(each["significant"] and each["p_value"] < 0.05 for each in told["comparisons"])
+    assert told["comparisons"][0]["difference"] == 0.5
+
+
+def test_letters_go_on_after_z() -> None:
+    """As the columns of a spreadsheet do."""
+    assert [letter(place) for place in (0, 25, 26, 27, 701, 702)] == ["a", "z", "aa", "ab", "zz", "aaa"]
+
+
+# The tests behind the letters
+
+
+def test_the_randomisation_test_comes_near_to_all_signs() -> None:
+    """Ten differences have 1024 signs: their share is known, and the draws come near to it."""
+    differences = np.random.default_rng(1).normal(0.4, 1, size=(10, 3))
+    signs = np.array(list(product([1, -1], repeat=10)))
+    exact = (np.abs(signs @ differences) >= np.abs(differences.sum(axis=0)) - 1e-12).mean(axis=0)
+
+    assert randomisation_test(differences) == pytest.approx(exact, abs=0.02)
+
+
+def test_the_randomisation_test_agrees_with_the_t_test_on_normal_differences() -> None:
+    """Nearly, for many queries; a missing score is as no difference."""
+    differences = np.random.default_rng(2).normal(0.1, 1, size=(300, 1))
+    with_gaps = np.concatenate([differences, np.full((50, 1), np.nan)])
+
+    assert randomisation_test(differences) == pytest.approx(stats.ttest_1samp(differences[:, 0], 0).pvalue, abs=0.02)
+    assert randomisation_test(with_gaps) == pytest.approx(randomisation_test(differences), abs=0.02)
+
+
+def test_p_values_are_the_same_each_time_and_never_0() -> None:
+    """The seed is fixed; the order as found is one of the draws; no difference at all gives 1."""
+    differences = np.array([[1.0, 0.0]] * 50)
+
+    assert randomisation_test(differences).tolist() == [1 / 10_001, 1.0]
+
+
+def test_draws_do_not_depend_on_how_they_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In pieces or at once: the same signs."""
+    differences = np.random.default_rng(3).normal(0.1, 1, size=(40, 2))
+    whole = randomisation_test(differences)
+    monkeypatch.setattr("scorer.statistics.CHUNK", 1000)
+
+    assert randomisation_test(differences).tolist() == whole.tolist()
+
+
+def test_holms_method_raises_p_values() -> None:
+    """The smallest by the number of tests, none below the one before, none above 1."""
+    assert holm(np.array([0.01, 0.04, 0.03, 0.5])).tolist() == pytest.approx([0.04, 0.09, 0.09, 0.5])
+    assert holm(np.array([0.9, 0.8])).tolist() == [1.0, 1.0]
+    assert holm(np.zeros(0)).tolist() == []
+
+
+# trec_eval's own output
+
+TREC_EVAL = Path(os.environ.get("SCORER_REAL_DATA", Path(__file__).parents[2] / "shared" / "data")) / "trec_eval_test"
+OTHER = re.compile(r"runid|relstring|G |binG|Rndcg|ndcg_rel|Rprec_mult|gm_bpref|num_nonrel|rbp|unj_|utility")
+"""What trec_eval prints and we do not have; its rbp is another."""
+
+
+@pytest.mark.skipif(not TREC_EVAL.exists(), reason=f"real data not found: {TREC_EVAL} (SCORER_REAL_DATA names it)")
+@pytest.mark.parametrize("expected", ["out.test", "out.test.aq"])
+def test_trec_evals_own_output_is_met_line_by_line(expected: str, terminal: Terminal) -> None:
+    """Names, widths, digits, and which measures have a line for each query."""
+    wanted = [line for line in (TREC_EVAL / expected).read_text(encoding="utf-8").splitlines() if not OTHER.match(line)]
+    names = list(dict.fromkeys(line.split()[0] for line in wanted))
+    measures = [argument for name in names for argument in ("-m", name)]
+    queries = ["-q"] if expected.endswith("q") else []
+    files = (TREC_EVAL / "qrels.test", TREC_EVAL / "results.test")
+
+    answer = terminal.run("evaluate", *files, *measures, *queries, "--format", "trec")
+
+    assert len(names) > 20
+    assert sorted(answer.out.splitlines()) == sorted(wanted)
+
+
+# The command
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A solution and two runs to work on."""
+    for name, text in {
+        "right": "q1 0 a 1\nq2 0 a 1\n",
+        "one": "q1 Q0 a 1 2 t\nq2 Q0 x 1 2 t\nq2 Q0 a 2 1 t\n",
+        "two": "q1 Q0 x 1 2 t\nq1 Q0 a 2 1 t\nq2 Q0 x 1 2 t\n",
+    }.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_evaluate_prints_as_it_is_asked(files: Path, terminal: Terminal) -> None:
+    """-q for each query, submissions side by side, in any form."""
+    trec = terminal.run("evaluate", "right", "one", "-m", "map", "-q", "--format", "trec")
+    beside = terminal.run("evaluate", "right", "one", "two", "-m", "map", "--side-by-side", "--format", "markdown")
+    marked = terminal.run("evaluate", "right", "one", "two", "-m", "map", "--significance", "0.05", "--format", "latex")
+
+    assert trec.out == (
+        "map                   \tq1\t1.0000\nmap                   \tq2\t0.5000\nmap                   \tall\t0.7500\n"
+    )
+    assert beside.out.splitlines()[2] == "| map | **0.7500** | 0.2500 |"
+    assert (marked.code, "(a) one" in marked.out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--format", "trec", "--side-by-side"), "trec goes by submission; the forms that do not are table, csv"),
+        (("--format", "csv", "--significance", "0.05"), "csv has no place for it; these have: table, markdown"),
+        (("--significance", "2"), "'--significance'"),
+        (("-",), "standard input (-) can be read once"),
+    ],
+)
+def test_what_a_form_cannot_show_is_a_wrong_call(
+    arguments: tuple[str, ...], told: str, files: Path, terminal: Terminal
+) -> None:
+    """Told before anything is scored."""
+    answer = terminal.run("evaluate", "right" if arguments != ("-",) else "-", "one", *arguments, "-m", "map")
+
+    assert (answer.code, answer.out) == (2, "")
+    assert told in " ".join(answer.err.replace("│", " ").split())
+
+
+def test_every_form_is_offered(files: Path, terminal: Terminal) -> None:
+    """And each prints something."""
+    for form in (*TABLES, *DOCUMENTS):
+        answer = terminal.run("evaluate", "right", "one", "two", "-m", "map", "--format", form)
+        assert answer.code == 0
+        assert "0.75" in answer.out

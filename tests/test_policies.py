@@ -1,0 +1,143 @@
+"""The policies of an evaluation: missing queries, nothing relevant, unjudged items, thresholds, sums and bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import scorer
+from scorer.errors import SubmissionError
+from tests import strategies
+from tests.commands import Terminal
+from tests.oracles import relevant_items
+from tests.test_measures import ALL_VARIANTS, differing, scores_of, told_by_oracle
+
+SOLUTION = {"q1": {"a": 1.0, "b": 2.0}, "q2": {"c": 1.0}, "q3": {"d": 0.0}, "q4": {"e": 2.0}}
+LISTS = {"q1": ["x", "b", "a"], "q3": ["d"], "q4": ["e"]}
+
+
+@pytest.mark.parametrize(
+    ("policies", "scores"),
+    [
+        ({}, [0.5, 0.0, None, 1.0]),
+        ({"missing": "skip"}, [0.5, None, None, 1.0]),
+        ({"nothing_relevant": "zero"}, [0.5, 0.0, 0.0, 1.0]),
+        ({"missing": "skip", "nothing_relevant": "zero"}, [0.5, None, 0.0, 1.0]),
+        ({"unjudged": "drop"}, [1.0, 0.0, None, 1.0]),
+        ({"rel": 2}, [0.5, None, None, 1.0]),
+        ({"rel": 2, "nothing_relevant": "zero"}, [0.5, 0.0, 0.0, 1.0]),
+    ],
+)
+def test_each_policy_by_its_scores(policies: Mapping[str, object], scores: Sequence[float | None]) -> None:
+    """What is scored 0, what is left out, and what the mean is then."""
+    result = scorer.evaluate(SOLUTION, LISTS, "RR", True, **policies)  # type: ignore[arg-type]
+
+    told = [each["RR"] for each in result.by_query().values()]
+    assert [None if math.isnan(value) else value for value in told] == scores
+    defined = [value for value in scores if value is not None]
+    assert result["RR"] == pytest.approx(sum(defined) / len(defined))
+    assert result.policies.items() >= {name: str(value) for name, value in policies.items()}.items()
+    assert result.queries == 4
+    assert result.undefined == scores.count(None)
+
+
+def test_a_missing_query_may_refuse_the_file() -> None:
+    """And an empty list is none that is missing."""
+    with pytest.raises(SubmissionError, match="1 of 4 queries have no list"):
+        scorer.evaluate(SOLUTION, LISTS, "RR", missing="reject")
+    skipped = scorer.evaluate(SOLUTION, {**LISTS, "q2": []}, "RR", missing="skip")
+    assert skipped["RR"] == pytest.approx(0.5)
+    assert skipped.undefined == 1
+
+
+def test_missing_queries_that_are_left_out_are_told() -> None:
+    """The mean is then over the submission's own choice of queries."""
+    notes = scorer.evaluate(SOLUTION, LISTS, "RR", missing="skip").notes
+
+    assert notes.lines() == ['1 of 4 queries have no list ("q2"); the means leave them out']
+
+
+def test_zero_is_for_queries_with_nothing_relevant_alone() -> None:
+    """A measure that is undefined for another reason stays so."""
+    scores = scorer.evaluate(SOLUTION, LISTS, ["nDCGphi", "DCG(gain=exp)"], True, nothing_relevant="zero").by_query()
+
+    assert [each["nDCGphi"] for each in scores.values()] == pytest.approx(
+        [0.6309, np.nan, 0, np.nan], abs=5e-5, nan_ok=True
+    )
+    assert scores["q3"]["DCG(gain=exp)"] == 0
+
+
+def test_a_threshold_for_all_leaves_named_ones_alone() -> None:
+    """Gains have none but their own."""
+    result = scorer.evaluate(SOLUTION, LISTS, ["P@2", "P(rel=1)@2", "nDCG@2"], rel=2)
+
+    assert result.variants == {
+        "P@2": "P(rel=2)@2",
+        "P(rel=1)@2": "P(rel=1)@2",
+        "nDCG@2": "nDCG(gain=linear,discount=log2,ideal=judged,rel=positive)@2",
+    }
+    assert list(result) == ["P@2", "P(rel=1)@2", "nDCG@2"]
+    assert result.policies["rel"] == "2"
+
+
+@settings(max_examples=60, deadline=None)
+@given(solution=strategies.solutions(), submission=strategies.submissions())
+def test_dropping_unjudged_items_closes_the_lists_up(
+    solution: strategies.Solution, submission: strategies.Submission
+) -> None:
+    """Every measure gives what it gives for lists written without what is not judged, and without repetition."""
+    condensed = {
+        query: [
+            item
+            for place, item in enumerate(submission.get(query, []))
+            if grades.get(item, -1) >= 0 and item not in submission[query][:place]
+        ]
+        for query, grades in solution.items()
+    }
+    expected = np.array([told_by_oracle(measure, solution, condensed) for measure in ALL_VARIANTS])
+
+    got = scores_of(ALL_VARIANTS, strategies.judged(solution, submission).condensed())
+    assert not differing(ALL_VARIANTS, got, expected)
+
+
+def test_sums_and_geometric_means() -> None:
+    """Counts are summed over the queries; a geometric mean has a floor, so that one 0 is not the end of it."""
+    names = ["num_q", "num_ret", "num_rel", "num_rel_ret", "gm_map"]
+    result = scorer.evaluate(SOLUTION, LISTS, names, nothing_relevant="zero")
+
+    ap = [(1 / 2 + 2 / 3) / 2, 1e-5, 1e-5, 1.0]
+    assert dict(result) == {
+        "num_q": 4,
+        "num_ret": 5,
+        "num_rel": sum(len(relevant_items(grades, "positive")) for grades in SOLUTION.values()),
+        "num_rel_ret": 3,
+        "gm_map": pytest.approx(math.prod(ap) ** (1 / 4)),
+    }
+    assert scorer.evaluate(SOLUTION, LISTS, "num_q", missing="skip")["num_q"] == 3
+    per_query = scorer.evaluate(SOLUTION, LISTS, "gm_map", True).by_query()
+    assert per_query["q1"]["gm_map"] == pytest.approx(ap[0])
+
+
+def test_bounds_are_for_those_who_ask() -> None:
+    """Worst and best, around the mean over all orders."""
+    tied = {"q1": {"a": 1.0, "x": 1.0}, "q2": {"c": 1.0, "y": 1.0}}
+    result = scorer.evaluate(SOLUTION, tied, ["RR", "NumRet"], ties="expected", tie_bounds=True, missing="skip")
+
+    assert dict(result) == {"RR": 0.75, "NumRet": 4.0}
+    assert result.bounds() == {"RR": (0.5, 1.0), "NumRet": (4.0, 4.0)}
+    assert scorer.evaluate(SOLUTION, tied, "RR").bounds() is None
+
+
+@pytest.mark.parametrize(
+    "option", [["--missing", "nan"], ["--unjudged", "keep"], ["--nothing-relevant", "one"], ["-l", "x"]]
+)
+def test_an_unknown_policy_is_wrong_usage(option: list[str], terminal: Terminal) -> None:
+    """The message names the option."""
+    answer = terminal.run("evaluate", "no file", "no file", "-m", "AP", *option)
+
+    assert answer.code == 2
+    assert option[0] in answer.err

@@ -1,0 +1,488 @@
+"""Ties among run scores: each rule against all orders of the tied items, and what no rule may depend on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby, permutations, product
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scorer
+from scorer.errors import Findings, MeasureError, SubmissionError
+from scorer.formats import frames
+from scorer.hits import Floats, Hits, Ints, Judged, Tied
+from scorer.judging import judge
+from scorer.lists import Ties
+from scorer.measures import Measure, parse_one
+from scorer.packing import pack_hits, unpack_hits
+from scorer.scoring import Rules, Scored, score
+from scorer.solution import Solution
+from tests import strategies
+from tests.commands import Terminal
+from tests.strategies import ITEMS, JUNK
+from tests.test_measures import ALL_VARIANTS
+
+Grades = Mapping[str, float]
+Run = Sequence[tuple[str, float]]
+"""Items with their run scores; an item may stand twice."""
+
+
+def has_closed_form(measure: Measure, *, cut: bool = False) -> bool:
+    """Does the measure give its mean over all orders, also where lists are cut within a tie?"""
+    try:
+        measure.need_closed_form(cut=cut)
+    except MeasureError:
+        return False
+    return True
+
+
+CLOSED = [measure for measure in ALL_VARIANTS if has_closed_form(measure)]
+WITHOUT = ("IPrec", "11pt_avg", "Accuracy", "ERR", "RBO", "Bpref", "infAP")
+BY_OTHER_GAINS = [measure for measure in ALL_VARIANTS if any(isinstance(value, tuple) for value in measure.parameters)]
+
+runs = st.lists(st.tuples(st.sampled_from(ITEMS[:7] + JUNK[:2]), st.sampled_from([1.0, 2.0, 3.0])), max_size=6)
+graded = st.dictionaries(st.sampled_from(ITEMS[:7]), st.sampled_from(strategies.GRADES), min_size=1)
+lists_with_ties = settings(max_examples=25, deadline=None)
+
+
+def frame(run: Run) -> pd.DataFrame:
+    """One query's list as a submission."""
+    return pd.DataFrame({"query": "q", "item": [item for item, _ in run], "score": [float(s) for _, s in run]})
+
+
+def seen(grades: Grades, run: Run, ties: Ties, *, length: int | None = None, bounds: bool = False) -> Judged:
+    """The run judged under a rule for ties; a run without items is a query without a list."""
+    solution = Solution.of([frames.graded({"q": dict(grades)}, Findings())], Findings())
+    batches = [[frames.ranked(frame(run), Findings())]] if run else []
+    judged, _ = judge(
+        solution,
+        batches,
+        problems=Findings(),
+        notes=Findings(),
+        ties=ties,
+        list_length=length,
+        tie_bounds=bounds,
+    )
+    return judged
+
+
+def orders(run: Run) -> Iterator[list[str]]:
+    """All lists that the run may stand for."""
+    by_score = sorted(run, key=lambda each: -each[1])
+    groups = [[item for item, _ in group] for _, group in groupby(by_score, key=lambda each: each[1])]
+    for chosen in product(*map(permutations, groups)):
+        yield [item for group in chosen for item in group]
+
+
+def first_places_only(run: Run) -> list[tuple[str, float]]:
+    """The run with what stands again replaced by unjudged items: an item counts at its highest score alone."""
+    kept: list[tuple[str, float]] = []
+    for item, run_score in sorted(run, key=lambda each: -each[1]):
+        again = any(item == other for other, _ in kept)
+        kept.append((f"again {len(kept)}" if again else item, run_score))
+    return kept
+
+
+def in_all_orders(grades: Grades, run: Run, length: int | None = None) -> Judged:
+    """A query for each order."""
+    every = list(orders(first_places_only(run)))
+    return strategies.judged(
+        {str(number): grades for number in range(len(every))},
+        {str(number): ranking[:length] for number, ranking in enumerate(every)},
+    )
+
+
+def differing(expected: Callable[[Measure], float], seen_tied: Judged, measures: Sequence[Measure]) -> list[str]:
+    """The measures that give another number than expected."""
+    return [
+        f"{measure}: {measure(seen_tied).item()} is not {expected(measure)}"
+        for measure in measures
+        if not np.isclose(measure(seen_tied).item(), expected(measure), rtol=1e-12, atol=1e-12, equal_nan=True)
+    ]
+
+
+# --- The mean over all orders -----------------------------------------------------------------------------------------
+
+
+@lists_with_ties
+@given(grades=graded, run=runs)
+def test_expected_is_the_mean_over_all_orders(grades: Grades, run: Run) -> None:
+    """For every measure that has a closed form, with items that stand twice, and in groups of any size."""
+    every = in_all_orders(grades, run)
+
+    assert not differing(lambda measure: float(measure(every).mean()), seen(grades, run, "expected"), CLOSED)
+
+
+@settings(max_examples=3, deadline=None)
+@given(grades=graded, scores=st.lists(st.sampled_from([1.0, 1.0, 1.0, 2.0]), min_size=7, max_size=7))
+def test_expected_of_seven_items(grades: Grades, scores: list[float]) -> None:
+    """Up to 5,040 orders."""
+    run = list(zip(ITEMS[:7], scores, strict=True))
+    every = in_all_orders(grades, run)
+
+    assert not differing(lambda measure: float(measure(every).mean()), seen(grades, run, "expected"), CLOSED)
+
+
+@lists_with_ties
+@given(grades=graded, run=runs, length=st.integers(1, 4))
+def test_a_list_may_be_cut_within_a_tie(grades: Grades, run: Run, length: int) -> None:
+    """What is cut off differs from order to order; so does the set, and measures whose mean needs it say so."""
+    every, tied = in_all_orders(grades, run, length), seen(grades, run, "expected", length=length)
+    measures = [measure for measure in CLOSED if has_closed_form(measure, cut=True)]
+
+    assert not differing(lambda measure: float(measure(every).mean()), tied, measures)
+
+
+def test_a_measure_of_the_set_wants_the_set() -> None:
+    """Two tied items and room for one: which one it is decides on the square of the hits."""
+    for name in ("SetAP", "nDCG(ideal=retrieved)"):
+        tied = seen({"a": 1.0, "b": 0.0}, [("a", 1.0), ("b", 1.0)], "expected", length=1)
+        with pytest.raises(MeasureError, match="a list is cut between them") as told:
+            parse_one(name)(tied)
+        assert str(told.value).startswith(f"{name}: ")
+    with pytest.raises(ValueError, match="a list is cut within a tie group"):
+        tied.condensed()
+
+
+SAMPLED = 20_000
+
+
+def test_expected_is_what_sampling_gives() -> None:
+    """Of 60 items in groups of 1 to 23, 25 of them graded, 20,000 orders: within five standard errors."""
+    random = np.random.default_rng(11)
+    run_scores = np.sort(random.choice([1.0, 2.0, 2.0, 2.0, 3.0, 4.0, 5.0, 5.0, 6.0, 7.0], 60))[::-1]
+    grades = np.where(np.arange(60) % 5 < 2, random.choice([0.0, 1.0, 1.0, 2.0, 3.0, 7.5], 60), np.nan)
+    run = [(f"i{number}", float(each)) for number, each in enumerate(run_scores)]
+    solution = {f"i{number}": float(grade) for number, grade in enumerate(grades) if not np.isnan(grade)}
+    shuffled = np.lexsort((random.random((SAMPLED, 60)), np.tile(-run_scores, (SAMPLED, 1))))
+    sample = _sampled(strategies.judged({"q": solution}, {}).ideal, grades[shuffled])
+    tied = seen(solution, run, "expected")
+
+    for measure in CLOSED:
+        values = measure(sample)
+        off = abs(float(values.mean()) - measure(tied).item())
+        assert off <= 5 * float(values.std()) / SAMPLED**0.5 + 1e-12, str(measure)
+
+
+def _sampled(ideal: Hits, grades: Floats) -> Judged:
+    """A query for each row of grades by place, NaN where the item is unjudged."""
+    queries = len(grades)
+    query, place = np.nonzero(~np.isnan(grades))
+    found = grades[query, place]
+    tie_rank = np.where(found > 0, 1 + (ideal.grade > found[:, np.newaxis]).sum(axis=1), 0)
+
+    def each(values: Ints) -> Ints:
+        return np.tile(values, queries)
+
+    every = Hits(
+        np.repeat(np.arange(queries), len(ideal)), each(ideal.rank), np.tile(ideal.grade, queries), each(ideal.tie_rank)
+    )
+    return Judged(Hits(query, place + 1, found, tie_rank), every, np.full(queries, grades.shape[1]))
+
+
+@lists_with_ties
+@given(grades=graded, run=runs)
+def test_without_ties_every_rule_is_the_same_to_the_last_bit(grades: Grades, run: Run) -> None:
+    """A rule for ties leaves lists without ties alone."""
+    distinct = [(item, float(-place)) for place, (item, _) in enumerate(run)]
+    settled = seen(grades, distinct, "trec")
+
+    for rule in ("expected", "best", "worst"):
+        other = seen(grades, distinct, rule)
+        for measure in CLOSED:
+            assert measure(other).tobytes() == measure(settled).tobytes(), f"{measure} {rule}"
+
+
+def test_two_tied_items_of_which_one_is_relevant() -> None:
+    """The example of the field: by the names RR is 1 or 0.5, in truth 0.75; nDCG 1 or 0.6309, in truth 0.8155."""
+    for relevant in "ab":
+        values = {
+            rule: dict(scorer.evaluate({"q": {relevant: 1}}, {"q": {"a": 1, "b": 1}}, ["RR", "nDCG"], ties=rule))
+            for rule in ("expected", "best", "worst")
+        }
+        assert values["expected"] == {"RR": 0.75, "nDCG": pytest.approx(0.8155, abs=5e-5)}
+        assert values["best"] == {"RR": 1.0, "nDCG": 1.0}
+        assert values["worst"] == {"RR": 0.5, "nDCG": pytest.approx(0.6309, abs=5e-5)}
+
+
+def test_a_constant_scorer_gets_no_more_than_chance() -> None:
+    """A hundred items with one score, one of them relevant: P@10 is 0.01, Success@10 0.1, whatever they are called."""
+    items = {f"d{number:02}": 1.0 for number in range(100)}
+    got = scorer.evaluate({"q": {"d99": 1}}, {"q": items}, ["P@10", "Success@10", "R@50", "RR"], ties="expected")
+
+    assert dict(got) == {
+        "P@10": pytest.approx(0.01),
+        "Success@10": pytest.approx(0.1),
+        "R@50": pytest.approx(0.5),
+        "RR": pytest.approx(sum(1 / rank for rank in range(1, 101)) / 100),
+    }
+
+
+# --- Measures without a closed form -----------------------------------------------------------------------------------
+
+
+def test_what_has_no_closed_form_is_known() -> None:
+    """All the others have one."""
+    without = [measure for measure in ALL_VARIANTS if not has_closed_form(measure)]
+
+    assert {measure.kind.name for measure in without} == {*WITHOUT, "AP"}
+    assert all("hits" in measure.parameters for measure in without if measure.kind.name == "AP")
+
+
+@pytest.mark.parametrize("name", ["IPrec@0.1", "ERR@5", "Bpref", "infAP", "RBO", "AP(denominator=hits)@3"])
+def test_a_measure_without_a_closed_form_says_so(name: str) -> None:
+    """Before a file is read, and by its name; other rules for ties go with it."""
+    wanted = f"{name}: no formula is known for its mean over the orders of tied items; choose another rule for ties"
+    with pytest.raises(MeasureError) as told:
+        scorer.evaluate({"q": {"a": 1}}, "no such file", name, ties="expected")
+    assert str(told.value) == wanted
+    with pytest.raises(MeasureError, match="no formula is known"):
+        parse_one(name)(seen({"a": 1.0}, [("a", 1.0), ("b", 1.0)], "expected"))
+    assert scorer.evaluate({"q": {"a": 1}}, {"q": {"a": 1, "b": 1}}, name, ties="best")[name] > 0
+
+
+# --- The worst and the best order -------------------------------------------------------------------------------------
+
+
+def goes_by_grade(measure: Measure) -> bool:
+    """Is a list no worse for having an item of a higher grade earlier?"""
+    of_what_is_found = "hits" in measure.parameters or (measure.kind.name == "Accuracy" and measure.cutoff is not None)
+    return not (measure in BY_OTHER_GAINS or measure.kind.name in ("infAP", "Judged") or of_what_is_found)
+
+
+@lists_with_ties
+@given(grades=graded, run=runs)
+def test_no_order_is_better_than_best_or_worse_than_worst(grades: Grades, run: Run) -> None:
+    """Best and worst are orders, and all others lie between them, under every measure that goes by the grades."""
+    every = in_all_orders(grades, run)
+    worst, best = seen(grades, run, "worst"), seen(grades, run, "best")
+
+    for measure in ALL_VARIANTS:
+        if not goes_by_grade(measure):
+            continue
+        values = measure(every)
+        if not np.isnan(values).any():
+            assert measure(worst).item() == pytest.approx(values.min(), rel=1e-12, abs=1e-12), str(measure)
+            assert measure(best).item() == pytest.approx(values.max(), rel=1e-12, abs=1e-12), str(measure)
+
+
+@lists_with_ties
+@given(grades=graded, run=runs, rule=st.sampled_from(["trec", "order", "expected", "best"]))
+def test_bounds_are_those_of_the_rules(grades: Grades, run: Run, rule: Ties) -> None:
+    """What --tie-bounds sets beside a score is what the rules worst and best give, and it leaves the score alone."""
+    judged = seen(grades, run, rule, bounds=True)
+    assert judged.extremes is not None
+
+    alone, worst, best = seen(grades, run, rule), seen(grades, run, "worst"), seen(grades, run, "best")
+    for measure in CLOSED:
+        assert measure(judged).tobytes() == measure(alone).tobytes()
+        assert [measure(each).item() for each in judged.extremes] == pytest.approx(
+            [measure(worst).item(), measure(best).item()], rel=0, abs=0, nan_ok=True
+        )
+
+
+@lists_with_ties
+@given(grades=graded, run=runs, length=st.integers(1, 4), rule=st.sampled_from(["best", "worst"]))
+def test_bounds_of_a_list_that_is_cut(grades: Grades, run: Run, length: int, rule: Ties) -> None:
+    """The list is put in order first, and cut then."""
+    whole, cut = seen(grades, run, rule), seen(grades, run, rule, length=length)
+
+    assert cut.found.rank.tolist() == whole.found.rank[whole.found.rank <= length].tolist()
+    assert cut.retrieved.tolist() == [min(len(run), length)]
+
+
+# --- What a number may not depend on ----------------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    grades=graded, run=runs, names=st.permutations([*ITEMS[:7], *JUNK[:2]]), random=st.randoms(use_true_random=False)
+)
+def test_names_of_items_change_nothing(grades: Grades, run: Run, names: list[str], random: Random) -> None:
+    """Under expected, best and worst: other names, other lines, the same bits."""
+    renamed = dict(zip([*ITEMS[:7], *JUNK[:2]], names, strict=True))
+    again = [(renamed[item], run_score) for item, run_score in run]
+    random.shuffle(again)
+
+    for rule in ("expected", "best", "worst"):
+        before = seen(grades, run, rule)
+        after = seen({renamed[item]: grade for item, grade in grades.items()}, again, rule)
+        for measure in CLOSED if rule == "expected" else ALL_VARIANTS:
+            assert measure(after).tobytes() == measure(before).tobytes(), f"{measure} {rule}"
+
+
+@settings(max_examples=40, deadline=None)
+@given(grades=graded, run=runs, random=st.randoms(use_true_random=False))
+def test_the_order_of_lines_changes_nothing(grades: Grades, run: Run, random: Random) -> None:
+    """Under trec names decide, and not the file."""
+    shuffled = list(run)
+    random.shuffle(shuffled)
+    before, after = seen(grades, run, "trec"), seen(grades, shuffled, "trec")
+
+    for measure in ALL_VARIANTS:
+        assert measure(after).tobytes() == measure(before).tobytes(), str(measure)
+
+
+def test_a_file_in_any_order_gives_one_number(tmp_path: Path) -> None:
+    """The lines of a TREC run shuffled, in blocks and in memory: the same score under every rule but order."""
+    random = Random(5)
+    solution = {f"q{q}": {f"d{d}": float(random.randint(0, 3)) for d in range(12)} for q in range(30)}
+    lines = [f"q{q} Q0 d{d} 1 {random.randint(0, 3)} x" for q in range(30) for d in range(20)]
+    path, names = tmp_path / "run.txt", ["AP", "nDCG@5", "RR", "MARp@5,10"]
+    got: dict[str, set[tuple[float, ...]]] = {}
+    for _ in range(3):
+        random.shuffle(lines)
+        path.write_text("\n".join(lines) + "\n")
+        for rule in ("trec", "expected", "best", "worst"):
+            got.setdefault(rule, set()).add(tuple(scorer.evaluate(solution, path, names, ties=rule).values()))
+
+    assert {rule: len(found) for rule, found in got.items()} == dict.fromkeys(got, 1)
+    worst, expected, best = (next(iter(got[rule])) for rule in ("worst", "expected", "best"))
+    assert all(low < middle < high for low, middle, high in zip(worst, expected, best, strict=True))
+
+
+# --- Kept, condensed, asked for ---------------------------------------------------------------------------------------
+
+
+@lists_with_ties
+@given(grades=graded, run=runs)
+def test_ties_are_kept_with_the_hits(grades: Grades, run: Run) -> None:
+    """Packed and unpacked, the mean over the orders is the same to the last bit."""
+    judged = seen(grades, run, "expected")
+    again = unpack_hits(pack_hits(judged), judged.ideal)
+
+    for measure in CLOSED:
+        assert measure(again).tobytes() == measure(judged).tobytes()
+
+
+@lists_with_ties
+@given(grades=graded, run=runs)
+def test_unjudged_items_can_be_dropped_before_ties_are_averaged(grades: Grades, run: Run) -> None:
+    """The mean over the orders of the closed-up list is that over the closed-up orders of the list."""
+    every = in_all_orders(grades, run).condensed()
+    assert every.found.tied is None
+
+    assert not differing(
+        lambda measure: float(measure(every).mean()), seen(grades, run, "expected").condensed(), CLOSED
+    )
+
+
+def test_lists_without_run_scores_do_not_tie() -> None:
+    """Nor do ranks."""
+    for submission in ({"q": ["b", "a"]}, pd.DataFrame({"query": "q", "item": ["b", "a"], "rank": [1, 2]})):
+        for rule in ("trec", "order", "expected", "best", "worst"):
+            assert scorer.evaluate({"q": {"a": 1}}, submission, "RR", ties=rule)["RR"] == 0.5
+
+
+def test_a_track_can_have_any_rule(tmp_path: Path) -> None:
+    """Rules that a track is scored by: the mean over the orders of a list that the track cuts."""
+    path = tmp_path / "run.txt"
+    path.write_text("q Q0 a 1 1 x\nq Q0 b 2 1 x\nq Q0 c 3 1 x\n")
+    solution = Solution.of([frames.graded({"q": {"a": 1.0}}, Findings())], Findings())
+    means = {}
+    for rule in ("trec", "order", "expected", "best", "worst"):
+        outcome = score(solution, path, Rules(scorer.parse("R@3"), list_length=2, ties=rule))
+        assert isinstance(outcome, Scored)
+        means[rule] = outcome.means().item()
+
+    assert means == {"trec": 0.0, "order": 1.0, "expected": pytest.approx(2 / 3), "best": 1.0, "worst": 0.0}
+
+
+def test_ties_of_different_queries_do_not_mix() -> None:
+    """The last item of a list and the first of the next may have one score."""
+    tied = Tied(np.array([0, 0]), np.array([1, 1]))
+    hits = Hits(np.array([0, 1]), np.array([1, 1]), np.ones(2), np.ones(2, dtype=np.int64), tied)
+    ideal = Hits(hits.query, hits.rank, hits.grade, hits.tie_rank)
+
+    assert parse_one("AP")(Judged(hits, ideal, np.array([1, 1]))).tolist() == [1.0, 1.0]
+
+
+@pytest.fixture
+def tied_files(tmp_path: Path) -> tuple[str, str]:
+    """A solution with one relevant item, and a run in which it ties with another."""
+    right, sent = tmp_path / "qrels.txt", tmp_path / "run.txt"
+    right.write_text("q 0 a 1\nq 0 c 0\n")
+    sent.write_text("q Q0 a 1 0.5 x\nq Q0 b 2 0.5 x\nq Q0 c 3 0.1 x\n")
+    return str(right), str(sent)
+
+
+def evaluate_json(terminal: Terminal, *arguments: str) -> dict[str, Any]:
+    """What ``scorer evaluate --format json`` prints."""
+    told: dict[str, Any] = json.loads(terminal.run("evaluate", *arguments, "--format", "json").out)
+    return told
+
+
+def test_bounds_on_the_command_line(tied_files: tuple[str, str], terminal: Terminal) -> None:
+    """The worst and the best beside each score, under its name as it was asked for."""
+    told = evaluate_json(terminal, *tied_files, "-m", "recip_rank", "-m", "P@1", "--tie-bounds")
+
+    (entry,) = told["submissions"]
+    assert entry["scores"] == {"recip_rank": 0.5, "P@1": 0.0}
+    assert entry["bounds"] == {"recip_rank": [0.5, 1.0], "P@1": [0.0, 1.0]}
+    assert "bounds" not in evaluate_json(terminal, *tied_files, "-m", "RR")["submissions"][0]
+
+
+def test_bounds_in_tables(tied_files: tuple[str, str], terminal: Terminal) -> None:
+    """Two more columns a measure, or rows where measures are rows; each query has none."""
+    table = terminal.run("evaluate", *tied_files, "-m", "RR", "-m", "NumRet", "--tie-bounds", "-q").out.splitlines()
+    heads = ["RR", "RR worst", "RR best", "NumRet", "NumRet worst", "NumRet best"]
+
+    assert table[0].split("  ")[-6:] == heads
+    assert table[1].split()[2:] == ["0.5000", "-", "-", "3", "-", "-"]
+    assert table[2].split()[2:] == ["0.5000", "0.5000", "1.0000", "3", "3", "3"]
+    rows = terminal.run("evaluate", *tied_files, "-m", "RR", "--tie-bounds", "--side-by-side", "--format", "csv").out
+    assert [row.split(",") for row in rows.splitlines()[1:]] == [["RR", "0.5"], ["RR worst", "0.5"], ["RR best", "1.0"]]
+    refused = terminal.run("evaluate", *tied_files, "-m", "RR", "--tie-bounds", "--format", "trec")
+    assert refused.code == 2
+    assert "--tie-bounds" in refused.err
+
+
+def test_the_result_names_its_policies(tied_files: tuple[str, str], terminal: Terminal) -> None:
+    """And each measure in full."""
+    options = ["--ties", "expected", "--missing", "skip", "--nothing-relevant", "zero", "--unjudged", "drop", "-l", "2"]
+    usual = evaluate_json(terminal, *tied_files, "-m", "map")
+    told = evaluate_json(terminal, *tied_files, "-m", "map", *options)
+
+    assert usual["policies"] == {
+        "split": "all",
+        "missing": "zero",
+        "ties": "trec",
+        "nothing_relevant": "skip",
+        "unjudged": "nonrelevant",
+        "rel": "positive",
+    }
+    assert usual["measures"] == {"map": "AP(denominator=R,rel=positive)"}
+    assert told["policies"] == {
+        "split": "all",
+        "missing": "skip",
+        "ties": "expected",
+        "nothing_relevant": "zero",
+        "unjudged": "drop",
+        "rel": "2",
+    }
+    assert told["measures"] == {"map": "AP(denominator=R,rel=2)"}
+    assert told["submissions"][0]["scores"] == {"map": 0.0}
+
+
+def test_no_closed_form_on_the_command_line(tied_files: tuple[str, str], terminal: Terminal) -> None:
+    """A fault of the call, told in words."""
+    result = terminal.run("evaluate", *tied_files, "-m", "ERR@5", "--ties", "expected")
+
+    assert result.code == 2
+    assert "ERR@5: no formula is known for its mean over the orders of tied items" in " ".join(result.err.split())
+
+
+def test_an_unknown_rule_is_refused() -> None:
+    """With those that there are."""
+    with pytest.raises(ValueError, match="ties is one of trec, order, expected, best, worst; found 'docno'"):
+        scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "RR", ties="docno")  # type: ignore[arg-type]
+    with pytest.raises(SubmissionError):
+        scorer.evaluate({"q": {"a": 1}}, {}, "RR", ties="expected")
