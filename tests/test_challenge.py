@@ -233,7 +233,8 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
         ("measures = [3]", 'measures[0]: found 3; allowed: names of measures, as in ["AP", "P@10"]'),
         (
             "solution_format = 1",
-            "solution_format: found 1; allowed: vlnet, trec, delimited, jsonl, json, parquet, letor, with options as in letor:feature=21",
+            "solution_format: found 1; allowed: vlnet, trec, delimited, jsonl, json, parquet, letor, with options "
+            "as in letor:feature=21",
         ),
         (
             "decimal = 4",
