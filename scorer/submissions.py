@@ -16,7 +16,7 @@ from scorer.paths import Place, Remote
 RECEIVED = re.compile(r"(\d{8}T\d{6}Z)[-_. ]*")
 """How a file's name may begin: the UTC time of its receipt."""
 
-COMPRESSED = ".gz"
+COMPRESSED = re.compile(r"\.(gz|xz|zst)$")
 
 FIRST_SECOND = int(datetime(1, 1, 1, tzinfo=UTC).timestamp())
 LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
@@ -81,7 +81,7 @@ def _within(folder: Place, shown: str, team: str | None) -> Iterator[SentIn | Sk
 
 def _team(file_name: str) -> str:
     """The team whose name a file carries: without the time in front, and the ending."""
-    stem = PurePath(file_name.removesuffix(COMPRESSED)).stem
+    stem = PurePath(COMPRESSED.sub("", file_name)).stem
     return printable(stem[_time(stem)[1] :].strip() or stem.strip() or file_name)
 
 

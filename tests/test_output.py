@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import os
 import re
+import subprocess
 from collections.abc import Mapping
 from io import StringIO
 from itertools import product
@@ -20,7 +22,7 @@ from scorer.measures import KINDS, parse_one
 from scorer.output import DOCUMENTS, TABLES, TREC_NAMES, Results, letter, tabulated, trec_name, written
 from scorer.scoring import Evaluation, evaluate, named
 from scorer.statistics import holm, randomisation_test
-from tests.commands import Terminal
+from tests.commands import Terminal, command
 
 QUERIES = 12
 RIGHT = {f"q{number}": {"a": 2, "b": 1} for number in range(QUERIES)}
@@ -370,3 +372,18 @@ def test_every_form_is_offered(files: Path, terminal: Terminal) -> None:
         answer = terminal.run("evaluate", "right", "one", "two", "-m", "map", "--format", form)
         assert answer.code == 0
         assert "0.75" in answer.out
+
+
+def test_evaluate_reads_standard_input(files: Path) -> None:
+    """A solution or a submission, compressed or not, by the name -."""
+    for arguments, content in (
+        (("right", "-"), (files / "one").read_bytes()),
+        (("-", "one"), (files / "right").read_bytes()),
+    ):
+        for piped in (content, gzip.compress(content)):
+            done = subprocess.run(
+                command("evaluate", *arguments, "-m", "map", "--format", "json"),
+                input=piped, capture_output=True, check=False, timeout=60,
+            )  # fmt: skip
+            told = json.loads(done.stdout)["submissions"][0]
+            assert (told["submission"], told["scores"]) == (arguments[1], {"map": 0.75})

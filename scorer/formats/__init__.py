@@ -1,7 +1,11 @@
 """The formats of solutions and submissions, and how a file's format is told.
 
-Each module is one format: how its lines read is all that it knows. To add one, write such a module (see
-`rows.Format`) and put it into FORMATS.
+Seven modules are each a format: vlnet, trec, delimited, jsonl, json_document, parquet, letor. How its lines read and
+are written is all that one knows. To add one, write such a module (see `rows.Format`) and put it into FORMATS.
+
+What they share: text (from a file to blocks of lines), rows (what is read), whole (what is written), columns and tables
+(columns by name), json_values, arrow and regular (the fast ways). Beside them, frames reads what is in memory, and
+conversion goes from any format to any.
 """
 
 from __future__ import annotations
