@@ -97,8 +97,11 @@ def test_picture_names_every_tool(results: dict[str, Any]) -> None:
 
 
 def test_readme_has_the_kept_results() -> None:
-    """The table in the README is the one of results.json."""
-    kept = json.loads((ROOT / "benchmarks" / "results.json").read_text())
+    """The table in the README is the one of results.json, once a full run has been kept."""
+    results = ROOT / "benchmarks" / "results.json"
+    if not results.exists():
+        pytest.skip("no results of a full run are kept: `python -m benchmarks` makes them")
+    kept = json.loads(results.read_text())
 
     assert report.run_table(kept) in (ROOT / "README.md").read_text()
     assert not kept["quick"]
