@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +130,7 @@ def warmed_up(bench: Bench, files: Files) -> None:
     bench.say("warming up")
     for tool in bench.tools:
         if not tool.fresh_cache:
-            _tried(bench, tool, files)
+            _tried(replace(bench, patience=0, repeats=0), tool, files)
 
 
 def side_by_side(bench: Bench, tools: Sequence[Tool], files: Files, rounds: int) -> dict[str, Told]:
