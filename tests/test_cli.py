@@ -6,6 +6,7 @@ import csv
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
 
@@ -138,24 +139,45 @@ def test_a_named_format_overrides_the_guess(files: Path, terminal: Terminal) -> 
 
 
 WRONG_CALLS = {
-    "no measure": ("evaluate", "solution.txt", "good.txt"),
-    "unknown measure": ("evaluate", "solution.txt", "good.txt", "-m", "nonsense"),
-    "no submission": ("evaluate", "solution.txt", "-m", "AP"),
-    "unknown option": ("run", "--nonsense"),
-    "unknown command": ("nonsense",),
-    "unknown split": ("evaluate", "solution.txt", "good.txt", "-m", "AP", "--split", "half"),
-    "unknown measure to explain": ("measures", "nonsense"),
+    "no measure": (("evaluate", "solution.txt", "good.txt"), "-m/--measure"),
+    "unknown measure": (("evaluate", "solution.txt", "good.txt", "-m", "nonsense"), "--measure: "),
+    "no submission": (("evaluate", "solution.txt", "-m", "AP"), "required: submission"),
+    "unknown option": (("run", "--nonsense"), "unrecognized arguments: --nonsense"),
+    "unknown command": (("nonsense",), "invalid choice: 'nonsense'"),
+    "no command": ((), "commands:"),
+    "part of an option": (("evaluate", "solution.txt", "good.txt", "-m", "AP", "--per"), "unrecognized"),
+    "unknown split": (("evaluate", "solution.txt", "good.txt", "-m", "AP", "--split", "half"), "choose from 'all'"),
+    "level out of bounds": (
+        ("evaluate", "solution.txt", "good.txt", "-m", "AP", "--significance", "2"),
+        "found '2', expected a number from 0.0001 to 0.5",
+    ),
+    "time that is none": (("run", "--time-limit", "soon"), "found 'soon', expected a number of 0.1 or more"),
+    "unknown measure to explain": (("measures", "nonsense"), "nonsense"),
 }
 
 
-@pytest.mark.parametrize("arguments", WRONG_CALLS.values(), ids=WRONG_CALLS.keys())
-def test_a_wrong_call_exits_with_2(arguments: tuple[str, ...], files: Path, terminal: Terminal) -> None:
+@pytest.mark.parametrize(("arguments", "told"), WRONG_CALLS.values(), ids=WRONG_CALLS.keys())
+def test_a_wrong_call_exits_with_2(arguments: tuple[str, ...], told: str, files: Path, terminal: Terminal) -> None:
     """And says what is wrong, without printing a result."""
     answer = terminal.run(*arguments)
 
     assert answer.code == 2
     assert answer.out == ""
-    assert "Error" in answer.err
+    assert told in answer.err
+
+
+def test_options_may_stand_among_the_files(files: Path, terminal: Terminal) -> None:
+    """In any order."""
+    last = terminal.run("evaluate", "solution.txt", "good.txt", "other.txt", "-m", "AP", "-q")
+    among = terminal.run("evaluate", "-q", "solution.txt", "good.txt", "-m", "AP", "other.txt")
+
+    assert last.code == 0
+    assert among == last
+
+
+def test_the_version_is_told(terminal: Terminal) -> None:
+    """Of the installed package."""
+    assert terminal.run("--version").out == f"scorer {version('challenge-scorer')}\n"
 
 
 def test_measures_are_listed_and_explained(terminal: Terminal) -> None:

@@ -6,34 +6,25 @@ import gc
 import io
 import os
 import sys
-
-import typer
+from argparse import RawDescriptionHelpFormatter
+from collections.abc import Sequence
 
 from scorer.cli import board, check, convert, evaluate, new, run
-from scorer.cli.say import complain
+from scorer.cli.calls import Command, Parser, WrongCallError, add_folder
+from scorer.cli.say import complain, say
 from scorer.errors import ScorerError
 
-app = typer.Typer(
-    help="Score ranked lists against graded solutions, keep the results, show the board.",
-    epilog="Exit codes: 0 all is fine, 1 a file or a setting is at fault, 2 the command was called wrongly.",
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-for command in (
-    run.run,
-    run.score,
-    run.render,
-    check.check,
-    evaluate.evaluate,
-    convert.convert,
-    board.leaderboard,
-    board.measures,
-):
-    app.command()(command)
-app.command("init")(new.init)
+COMMANDS = {
+    "run": Command(run.run, run.add_scoring),
+    "score": Command(run.score, run.add_scoring),
+    "render": Command(run.render, add_folder),
+    "check": Command(check.check, check.add_file),
+    "evaluate": Command(evaluate.evaluate, evaluate.add_evaluation),
+    "convert": Command(convert.convert, convert.add_conversion),
+    "leaderboard": Command(board.leaderboard, board.add_board),
+    "measures": Command(board.measures, board.add_measure),
+    "init": Command(new.init, new.add_new_folder),
+}
 
 
 def main() -> None:
@@ -44,14 +35,72 @@ def main() -> None:
         # A file's name may hold what the terminal's encoding cannot say.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        app()
+        code = _called(sys.argv[1:])
     except ScorerError as error:
         complain(str(error))
-        sys.exit(1)
+        code = 1
     except KeyboardInterrupt:
         complain("stopped")
-        sys.exit(130)
+        code = 130
     except BrokenPipeError:
         # The reader has seen enough; Python's own flush at exit must not fail on it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        code = 1
+    gc.freeze()  # neither need it be looked through when Python ends
+    sys.exit(code)
+
+
+def _called(words: Sequence[str]) -> int:
+    """Do what these words ask for; the exit code."""
+    if not words or words[0] not in COMMANDS:
+        return _not_called(words)
+    name, *rest = words
+    command = COMMANDS[name]
+    parser = Parser(
+        prog=f"scorer {name}",
+        description=command.description,
+        formatter_class=RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.arguments(parser)
+    # Options may stand among the files: the parser of one command can do that, a parser of all commands cannot.
+    asked = parser.parse_intermixed_args(rest)
+    try:
+        return command.run(**vars(asked))
+    except WrongCallError as error:
+        parser.error(str(error))
+
+
+def _not_called(words: Sequence[str]) -> int:
+    """The help, the version, or what is wrong."""
+    parser = Parser(
+        prog="scorer",
+        description="Score ranked lists against graded solutions, keep the results, show the board.",
+        epilog=_overview(),
+        usage="scorer COMMAND ...",
+        formatter_class=RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="store_true", help="show the version and exit")
+    parser.add_argument("command", nargs="?", metavar="COMMAND", help="one of those below", choices=[*COMMANDS])
+    asked = parser.parse_args(words)
+    if asked.version:
+        from importlib.metadata import version
+
+        say(f"scorer {version('challenge-scorer')}")
+        return 0
+    parser.print_help(sys.stderr)
+    return 2
+
+
+def _overview() -> str:
+    width = max(map(len, COMMANDS))
+    return "\n".join(
+        [
+            "commands:",
+            *(f"  {name:{width}}  {command.summary}" for name, command in COMMANDS.items()),
+            "",
+            "`scorer COMMAND --help` tells more of each.",
+            "Exit codes: 0 all is fine, 1 a file or a setting is at fault, 2 the command was called wrongly.",
+        ]
+    )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from scorer.cli.calls import FORMAT_HELP, format_name
 from scorer.cli.run import chosen
-from scorer.cli.say import FORMAT_HELP, complain, format_name, say
+from scorer.cli.say import complain, say
 from scorer.errors import counted, printable
 from scorer.paths import shown
 
@@ -18,12 +18,21 @@ if TYPE_CHECKING:
     from scorer.solution import Solution
 
 
-def check(
-    file: Annotated[str, typer.Argument(help="The submission: a path or a URL.")],
-    track: Annotated[str, typer.Option("--track", "-t", help="The track that it is for.")],
-    challenge: Annotated[Path, typer.Option("--challenge", help="The folder with challenge.toml.")] = Path(),
-    submission_format: Annotated[str | None, typer.Option(help=f"The file's format, {FORMAT_HELP}.")] = None,
-) -> None:
+def add_file(parser: ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("file", help="the submission: a path or a URL")
+    parser.add_argument("-t", "--track", required=True, metavar="NAME", help="the track that it is for")
+    parser.add_argument(
+        "--challenge",
+        type=Path,
+        default=Path(),
+        metavar="FOLDER",
+        help="the folder with challenge.toml; default: this folder",
+    )
+    parser.add_argument("--submission-format", metavar="FORMAT", help=f"the file's format, {FORMAT_HELP}")
+
+
+def check(file: str, track: str, challenge: Path, submission_format: str | None) -> int:
     """Check a submission before sending it in: format, queries, lengths, duplicates.
 
     No solution is needed, and nothing that only the solution knows is shown.
@@ -37,14 +46,14 @@ def check(
     asked = chosen(Challenge.read(challenge, solutions=False), track)
     rules = Rules.of(asked)
     if submission_format is not None:
-        rules = replace(rules, submission_format=format_name(submission_format))
+        rules = replace(rules, submission_format=format_name(submission_format, "--submission-format"))
     queries = _queries(asked)
     outcome = look_over(queries, file, rules)
     told = printable(shown(file))
     if isinstance(outcome, Rejected):
         complain("\n".join(outcome.problems.lines(shown(file))))
         complain(f"{told}: not fit for {asked.name}: {counted(outcome.problems.count, 'problem')}")
-        raise typer.Exit(1)
+        return 1
     for line in outcome.notes.lines(shown(file)):
         complain(line)
     if queries is None:
@@ -53,6 +62,7 @@ def check(
     say(f"{told}: fit for {asked.name}: {counted(counts.answered, 'list')}, {counted(counts.items, 'item')}")
     if is_regular(file):
         say(f"sha256 {digest(file)}")
+    return 0
 
 
 def _queries(track: Track) -> Solution | None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
+from argparse import ArgumentParser
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Literal
 
-import typer
-
-from scorer.cli.say import FORMAT_HELP, format_name
+from scorer.cli.calls import FORMAT_HELP, WrongCallError, format_name
 from scorer.errors import ScorerError, printable
 
 if TYPE_CHECKING:
@@ -18,41 +16,34 @@ if TYPE_CHECKING:
 STANDARD_OUTPUT = "-"
 
 
-class Kind(StrEnum):
-    """What a file is."""
-
-    solution = "solution"
-    submission = "submission"
-
-
-class Ties(StrEnum):
-    """How equal run scores are put in order."""
-
-    trec = "trec"
-    order = "order"
+def add_conversion(parser: ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("source", metavar="IN", help="a solution or a submission: a path, a URL, or - ")
+    parser.add_argument(
+        "target",
+        metavar="OUT",
+        help="the file to write, or - ; its name says the format, and .gz, .zst or .xz to compress it",
+    )
+    parser.add_argument(
+        "--to", dest="target_format", metavar="FORMAT", help="the format to write, where the name does not say"
+    )
+    parser.add_argument("--from", dest="source_format", metavar="FORMAT", help=f"the format to read, {FORMAT_HELP}")
+    parser.add_argument("--kind", choices=("solution", "submission"), help="what it is, where it could be either")
+    parser.add_argument(
+        "--ties",
+        choices=("trec", "order"),
+        help="equal run scores, for a format without scores: by item id, descending, or as listed",
+    )
 
 
 def convert(
-    source: Annotated[str, typer.Argument(metavar="IN", help="A solution or a submission: a path, a URL, or - .")],
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar="OUT",
-            help="The file to write, or - ; its name says the format, and .gz, .zst or .xz to compress it.",
-        ),
-    ],
-    target_format: Annotated[
-        str | None, typer.Option("--to", metavar="FORMAT", help="The format to write, where the name does not say.")
-    ] = None,
-    source_format: Annotated[
-        str | None, typer.Option("--from", metavar="FORMAT", help=f"The format to read, {FORMAT_HELP}.")
-    ] = None,
-    kind: Annotated[Kind | None, typer.Option(help="What it is, where it could be either.")] = None,
-    ties: Annotated[
-        Ties | None,
-        typer.Option(help="Equal run scores, for a format without scores: by item id, descending, or as listed."),
-    ] = None,
-) -> None:
+    source: str,
+    target: str,
+    target_format: str | None,
+    source_format: str | None,
+    kind: Literal["solution", "submission"] | None,
+    ties: Literal["trec", "order"] | None,
+) -> int:
     """Write a solution or a submission in another format.
 
     Columns of other names are pointed at by options of the format, as in --from delimited:query=session,item=track.
@@ -66,15 +57,16 @@ def convert(
         content = converted(
             source,
             written_as,
-            kind=None if kind is None else kind.value,
-            source_format=source_format and format_name(source_format),
-            ties=None if ties is None else ties.value,
+            kind=kind,
+            source_format=source_format and format_name(source_format, "--from"),
+            ties=ties,
         )
     except AmbiguousError as error:
-        raise typer.BadParameter(f"{printable(str(error))}: --kind solution or --kind submission") from error
+        raise WrongCallError(f"{printable(str(error))}: --kind solution or --kind submission") from error
     except Unwritable as error:
         raise ScorerError(f"{printable(target)}: {error}") from error
     _write(compressed(content, target), target)
+    return 0
 
 
 def _target(path: str, name: str | None) -> Told:
@@ -83,10 +75,10 @@ def _target(path: str, name: str | None) -> Told:
     from scorer.formats.conversion import NAMES, format_of
 
     if name is not None:
-        return named(format_name(name))
+        return named(format_name(name, "--to"))
     told = format_of(path)
     if told is None:
-        raise typer.BadParameter(
+        raise WrongCallError(
             f"the name {printable(path)} does not say which format to write ({', '.join(NAMES)} would); add --to FORMAT"
         )
     return told

@@ -2,116 +2,125 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from collections.abc import Sequence
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from scorer.cli.say import FORMAT_HELP, complain, followed, format_name, say
+from scorer.cli.calls import FORMAT_HELP, WrongCallError, format_name, number
+from scorer.cli.say import complain, followed, say
 from scorer.errors import MeasureError, SubmissionError, counted
 from scorer.paths import shown
 
 if TYPE_CHECKING:
-    from scorer.scoring import Evaluation
+    from scorer.judging import Missing
+    from scorer.lists import Ties
+    from scorer.scoring import Evaluation, NothingRelevant, Split, Unjudged
+
+FORMS = ("table", "json", "csv", "markdown", "latex", "trec")
 
 
-class Output(StrEnum):
-    """How the scores are printed."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
-    markdown = "markdown"
-    latex = "latex"
-    trec = "trec"
-
-
-class Split(StrEnum):
-    """Which of the solution's queries."""
-
-    all = "all"
-    preliminary = "preliminary"
-    rest = "rest"
-
-
-class Missing(StrEnum):
-    """What becomes of a submission that lacks a query."""
-
-    zero = "zero"
-    reject = "reject"
-    skip = "skip"
+def add_evaluation(parser: ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("solution", help="what is right: the graded items of every query; a path, a URL, or - ")
+    parser.add_argument("submissions", nargs="+", metavar="submission", help="ranked lists, a file each, likewise")
+    parser.add_argument(
+        "-m",
+        "--measure",
+        dest="names",
+        action="append",
+        required=True,
+        metavar="MEASURE",
+        help="a measure, as in nDCG@10; repeatable",
+    )
+    _add_output(parser)
+    _add_policies(parser)
+    parser.add_argument("--solution-format", metavar="FORMAT", help=f"the solution's format, {FORMAT_HELP}")
+    parser.add_argument("--submission-format", metavar="FORMAT", help=f"the submissions' format, {FORMAT_HELP}")
 
 
-class Ties(StrEnum):
-    """How equal run scores are ordered."""
+def _add_output(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--format",
+        dest="form",
+        choices=FORMS,
+        default="table",
+        metavar="FORM",
+        help="how to print the scores: %(choices)s; default: %(default)s",
+    )
+    parser.add_argument("-q", "--per-query", action="store_true", help="print each query's scores too")
+    parser.add_argument(
+        "--side-by-side", action="store_true", help="a column for each submission, a row for each measure"
+    )
+    parser.add_argument(
+        "--significance",
+        type=number(0.0001, 0.5),
+        metavar="LEVEL",
+        help="mark differences that are significant at this level, as in 0.05",
+    )
+    parser.add_argument(
+        "--tie-bounds", action="store_true", help="print the worst and the best that ties allow beside each score"
+    )
 
-    trec = "trec"
-    order = "order"
-    expected = "expected"
-    best = "best"
-    worst = "worst"
 
-
-class NothingRelevant(StrEnum):
-    """What becomes of a query that the solution has nothing relevant for."""
-
-    skip = "skip"
-    zero = "zero"
-
-
-class Unjudged(StrEnum):
-    """What becomes of items that the solution does not list."""
-
-    nonrelevant = "nonrelevant"
-    drop = "drop"
+def _add_policies(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--split",
+        choices=("all", "preliminary", "rest"),
+        default="all",
+        help="which queries, by the solution's flags; default: %(default)s",
+    )
+    parser.add_argument(
+        "--missing",
+        choices=("zero", "reject", "skip"),
+        default="zero",
+        help="a query without a list: scores 0, reject the file, or left out of the means; default: %(default)s",
+    )
+    parser.add_argument(
+        "--ties",
+        choices=("trec", "order", "expected", "best", "worst"),
+        default="trec",
+        help="equal run scores: by item id, descending, as trec_eval does; as listed; the mean over all orders; the "
+        "best or the worst order; default: %(default)s",
+    )
+    parser.add_argument(
+        "--nothing-relevant",
+        choices=("skip", "zero"),
+        default="skip",
+        help="a query with nothing relevant: left out of the means, or scores 0; default: %(default)s",
+    )
+    parser.add_argument(
+        "--unjudged",
+        choices=("nonrelevant", "drop"),
+        default="nonrelevant",
+        help="items that the solution does not list: not relevant, or dropped from the lists; default: %(default)s",
+    )
+    parser.add_argument(
+        "-l",
+        "--rel",
+        type=float,
+        metavar="GRADE",
+        help="the least relevant grade, for all measures that have one; default: any > 0",
+    )
 
 
 def evaluate(
-    solution: Annotated[str, typer.Argument(help="What is right: the graded items of every query. A path or a URL.")],
-    submissions: Annotated[list[str], typer.Argument(help="Ranked lists, a file each, likewise.")],
-    measure: Annotated[list[str], typer.Option("-m", "--measure", help="A measure, as in nDCG@10; repeatable.")],
-    output: Annotated[Output, typer.Option("--format", help="How to print the scores.")] = Output.table,
-    per_query: Annotated[bool, typer.Option("-q", "--per-query", help="Print each query's scores too.")] = False,
-    side_by_side: Annotated[
-        bool, typer.Option("--side-by-side", help="A column for each submission, a row for each measure.")
-    ] = False,
-    significance: Annotated[
-        float | None,
-        typer.Option(
-            help="Mark differences that are significant at this level, as in 0.05.",
-            min=0.0001,
-            max=0.5,
-            metavar="LEVEL",
-        ),
-    ] = None,
-    split: Annotated[Split, typer.Option(help="Which queries, by the solution's flags.")] = Split.all,
-    missing: Annotated[
-        Missing, typer.Option(help="A query without a list: scores 0, reject the file, or left out of the means.")
-    ] = Missing.zero,
-    ties: Annotated[
-        Ties,
-        typer.Option(
-            help="Equal run scores: by item id, descending, as trec_eval does; as listed; the mean over all orders; "
-            "the best or the worst order."
-        ),
-    ] = Ties.trec,
-    tie_bounds: Annotated[
-        bool, typer.Option("--tie-bounds", help="Print the worst and the best that ties allow beside each score.")
-    ] = False,
-    nothing_relevant: Annotated[
-        NothingRelevant, typer.Option(help="A query with nothing relevant: left out of the means, or scores 0.")
-    ] = NothingRelevant.skip,
-    unjudged: Annotated[
-        Unjudged, typer.Option(help="Items that the solution does not list: not relevant, or dropped from the lists.")
-    ] = Unjudged.nonrelevant,
-    rel: Annotated[
-        float | None,
-        typer.Option("-l", "--rel", help="The least relevant grade, for all measures that have one; default: any > 0."),
-    ] = None,
-    solution_format: Annotated[str | None, typer.Option(help=f"The solution's format, {FORMAT_HELP}.")] = None,
-    submission_format: Annotated[str | None, typer.Option(help=f"The submissions' format, {FORMAT_HELP}.")] = None,
-) -> None:
+    solution: str,
+    submissions: list[str],
+    names: list[str],
+    form: str,
+    per_query: bool,
+    side_by_side: bool,
+    significance: float | None,
+    tie_bounds: bool,
+    split: Split,
+    missing: Missing,
+    ties: Ties,
+    nothing_relevant: NothingRelevant,
+    unjudged: Unjudged,
+    rel: float | None,
+    solution_format: str | None,
+    submission_format: str | None,
+) -> int:
     """Score submissions against a solution, and print the means over its queries.
 
     A file at fault is told on standard error, with all that is wrong in it; the others are still scored, and the exit
@@ -122,19 +131,19 @@ def evaluate(
     from scorer.scoring import named
     from scorer.solution import Solution
 
-    _check_form(output.value, side_by_side=side_by_side, significance=significance, tie_bounds=tie_bounds)
+    _check_form(form, side_by_side=side_by_side, significance=significance, tie_bounds=tie_bounds)
     _check_standard_input(solution, *submissions)
     try:
-        measures = named(measure)
+        measures = named(names)
         if rel is not None:
             measures = {name: each.at_threshold(rel) for name, each in measures.items()}
-        if ties is Ties.expected:
+        if ties == "expected":
             for each in measures.values():
                 each.need_closed_form()
     except MeasureError as error:
-        raise typer.BadParameter(str(error), param_hint="--measure") from error
-    right = Solution.read(solution, solution_format and format_name(solution_format))
-    file_format = submission_format and format_name(submission_format)
+        raise WrongCallError(f"--measure: {error}") from error
+    right = Solution.read(solution, solution_format and format_name(solution_format, "--solution-format"))
+    file_format = submission_format and format_name(submission_format, "--submission-format")
     results: list[tuple[str, Evaluation]] = []
     for path in followed(submissions, len(submissions), "scoring"):
         try:
@@ -143,11 +152,11 @@ def evaluate(
                 path,
                 measures,
                 per_query,
-                split=split.value,
-                missing=missing.value,
-                ties=ties.value,
-                nothing_relevant=nothing_relevant.value,
-                unjudged=unjudged.value,
+                split=split,
+                missing=missing,
+                ties=ties,
+                nothing_relevant=nothing_relevant,
+                unjudged=unjudged,
                 rel=rel,
                 tie_bounds=tie_bounds,
                 submission_format=file_format,
@@ -159,9 +168,8 @@ def evaluate(
             complain(line)
         results.append((shown(path), result))
     _tell_undefined(results)
-    say(written(output.value, Results(results, measures, per_query, side_by_side, significance)))
-    if len(results) < len(submissions):
-        raise typer.Exit(1)
+    say(written(form, Results(results, measures, per_query, side_by_side, significance)))
+    return 1 if len(results) < len(submissions) else 0
 
 
 def _check_form(form: str, *, side_by_side: bool, significance: float | None, tie_bounds: bool) -> None:
@@ -170,18 +178,16 @@ def _check_form(form: str, *, side_by_side: bool, significance: float | None, ti
 
     if side_by_side and form not in TABLES:
         told = f"{form} goes by submission; the forms that do not are {', '.join(TABLES)}"
-        raise typer.BadParameter(told, param_hint="--side-by-side")
-    if tie_bounds and form == Output.trec.value:
-        raise typer.BadParameter(f"{form} has no place for them; the other forms have", param_hint="--tie-bounds")
+        raise WrongCallError(f"--side-by-side: {told}")
+    if tie_bounds and form == "trec":
+        raise WrongCallError(f"--tie-bounds: {form} has no place for them; the other forms have")
     if significance is not None and form not in MARKED:
-        raise typer.BadParameter(
-            f"{form} has no place for it; these have: {', '.join(MARKED)}", param_hint="--significance"
-        )
+        raise WrongCallError(f"--significance: {form} has no place for it; these have: {', '.join(MARKED)}")
 
 
 def _check_standard_input(*paths: str) -> None:
     if paths.count("-") > 1:
-        raise typer.BadParameter("standard input (-) can be read once; name a file for the other")
+        raise WrongCallError("standard input (-) can be read once; name a file for the other")
 
 
 def _tell_undefined(results: Sequence[tuple[str, Evaluation]]) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from scorer.cli.say import Folder, TrackName, complain, followed, say
+from scorer.cli.calls import WrongCallError, add_folder, add_track, number
+from scorer.cli.say import complain, followed, say
 from scorer.errors import ChallengeError, FileError
 
 if TYPE_CHECKING:
@@ -17,21 +17,25 @@ if TYPE_CHECKING:
     from scorer.store import Store
 
 
-ExecutorName = Annotated[
-    str | None,
-    typer.Option(
-        "--executor", help="Where to score: serial, processes[:N], dask:ADDRESS. Without it, as the work asks."
-    ),
-]
-TimeLimit = Annotated[float, typer.Option(help="Seconds that one submission may take.", min=0.1)]
+def add_scoring(parser: ArgumentParser) -> None:
+    """What ``run`` and ``score`` take."""
+    add_folder(parser)
+    add_track(parser)
+    parser.add_argument(
+        "--executor",
+        metavar="NAME",
+        help="where to score: serial, processes[:N], dask:ADDRESS; without it, as the work asks",
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=number(least=0.1),
+        default=600.0,
+        metavar="SECONDS",
+        help="what one submission may take; default: %(default)g",
+    )
 
 
-def run(
-    folder: Folder = Path(),
-    track: TrackName = None,
-    executor: ExecutorName = None,
-    time_limit: TimeLimit = 600.0,
-) -> None:
+def run(folder: Path, track: str | None, executor: str | None, time_limit: float) -> int:
     """Score what is new, keep it, and render the site: the main job.
 
     The last line printed is the path of the site. Exits with 1 where a file is at fault; all others are scored, and the
@@ -45,28 +49,20 @@ def run(
     with Store.open(challenge.database_address) as store:
         fine = _score_all(store, tracks, chosen_executor, time_limit)
         say(str(render_site(challenge, store, pending=True)))
-    if not fine:
-        raise typer.Exit(1)
+    return 0 if fine else 1
 
 
-def score(
-    folder: Folder = Path(),
-    track: TrackName = None,
-    executor: ExecutorName = None,
-    time_limit: TimeLimit = 600.0,
-) -> None:
+def score(folder: Path, track: str | None, executor: str | None, time_limit: float) -> int:
     """Score what is new and keep it; the site stays as it is."""
     from scorer.store import Store
 
     challenge, tracks = _opened(folder, track)
     chosen_executor = _executor(executor)
     with Store.open(challenge.database_address) as store:
-        fine = _score_all(store, tracks, chosen_executor, time_limit)
-    if not fine:
-        raise typer.Exit(1)
+        return 0 if _score_all(store, tracks, chosen_executor, time_limit) else 1
 
 
-def render(folder: Folder = Path()) -> None:
+def render(folder: Path) -> int:
     """Render the site from what is kept, without scoring anything."""
     from scorer.pipeline import render as render_site
     from scorer.store import Store
@@ -74,6 +70,7 @@ def render(folder: Folder = Path()) -> None:
     challenge, _ = _opened(folder, None)
     with Store.open(challenge.database_address, create=False) as store:
         say(str(render_site(challenge, store)))
+    return 0
 
 
 def _opened(folder: Path, track: str | None) -> tuple[Challenge, Sequence[Track]]:
@@ -88,7 +85,7 @@ def chosen(challenge: Challenge, name: str) -> Track:
     try:
         return challenge.track(name)
     except ChallengeError as error:
-        raise typer.BadParameter(str(error), param_hint="--track") from error
+        raise WrongCallError(f"--track: {error}") from error
 
 
 def _executor(name: str | None) -> Executor | None:
@@ -97,7 +94,7 @@ def _executor(name: str | None) -> Executor | None:
     try:
         return None if name is None else named(name)
     except ExecutorError as error:
-        raise typer.BadParameter(str(error), param_hint="--executor") from error
+        raise WrongCallError(f"--executor: {error}") from error
 
 
 def _score_all(store: Store, tracks: Sequence[Track], executor: Executor | None, time_limit: float) -> bool:

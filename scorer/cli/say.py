@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Annotated, TypeVar
-
-import typer
-
-Folder = Annotated[Path, typer.Argument(help="The challenge: a folder with challenge.toml, or that file.")]
-TrackName = Annotated[str | None, typer.Option("--track", "-t", help="One track alone; without it all of them.")]
+from typing import TypeVar
 
 Thing = TypeVar("Thing")
 
 
 def say(text: str = "") -> None:
     """A line of a command's result, to standard output."""
-    typer.echo(text)
+    print(text, flush=True)
 
 
 def complain(text: str) -> None:
     """A line about what is wrong or worth knowing, to standard error."""
-    typer.echo(text, err=True)
+    print(text, file=sys.stderr, flush=True)
 
 
 def followed(things: Iterable[Thing], count: int, what: str) -> Iterator[Thing]:
@@ -34,19 +28,3 @@ def followed(things: Iterable[Thing], count: int, what: str) -> Iterator[Thing]:
     from rich.progress import track
 
     yield from track(things, total=count, description=what, console=Console(stderr=True), transient=True)
-
-
-FORMAT_HELP = (
-    "if it cannot be told: vlnet, trec, delimited, jsonl, json, parquet or letor; with options, as in letor:feature=21"
-)
-
-
-def format_name(name: str) -> str:
-    """A format's name, with its options, as it was given; one that is none is a wrong call."""
-    from scorer.formats import Unreadable, named
-
-    try:
-        named(name)
-    except Unreadable as error:
-        raise typer.BadParameter(str(error)) from error
-    return name
