@@ -20,7 +20,7 @@ leaderboard: $(INSTALLED)
 	$(BIN)/scorer render
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(INSTALLED)
 	$(BIN)/ruff check
