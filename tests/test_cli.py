@@ -189,6 +189,25 @@ def test_measures_are_listed_and_explained(terminal: Terminal) -> None:
     assert all(words in explained for words in ("nDCG", "gain", "exp", "log2"))
 
 
+def test_measures_tell_how_queries_and_ties_are_taken(terminal: Terminal) -> None:
+    """What is summed or a geometric mean says so, and so does what has no formula for ties=expected."""
+    told = {kind.name: terminal.run("measures", kind.name).out for kind in KINDS}
+
+    assert {name for name, text in told.items() if "the sum, not the mean" in text} == {
+        "NumQ",
+        "NumRet",
+        "NumRel",
+        "NumRelRet",
+    }
+    assert {name for name, text in told.items() if "the geometric mean." in text} == {"GMAP"}
+    assert {name for name, text in told.items() if "ties=expected: refused" in text} == {
+        kind.name for kind in KINDS if kind.expected is False
+    }
+    assert "refused with denominator=hits, as" in told["AP"]
+    assert "refused with ideal=retrieved where a challenge cuts lists at list_length" in told["nDCG"]
+    assert "refused where a challenge cuts lists at list_length" in told["SetAP"]
+
+
 @pytest.fixture
 def challenge(tmp_path: Path, terminal: Terminal) -> Path:
     """A new challenge, as `scorer init` makes it."""

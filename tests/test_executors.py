@@ -119,15 +119,13 @@ class Cluster:
         self._scheduler.wait()
 
     def stop(self) -> None:
+        # Asked to end, a worker would first wait for the file that hangs, and for a scheduler that is no more. One that
+        # is killed takes along what it started, which watches it.
         processes = [*self._workers, self._scheduler]
         for each in processes:
-            each.terminate()
+            each.kill()
         for each in processes:
-            try:
-                each.wait(20)
-            except subprocess.TimeoutExpired:
-                each.kill()
-                each.wait()
+            each.wait()
 
 
 @contextmanager
