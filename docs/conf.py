@@ -11,7 +11,10 @@ project = "scorer"
 extensions = ["myst_parser"]
 exclude_patterns = ["_build"]
 html_theme = "alabaster"
-html_theme_options = {"description": "Scores ranked lists, keeps the results, shows the board."}
+html_theme_options = {
+    "description": "Scores ranked lists, keeps the results, shows the board.",
+    "page_width": "72rem",  # commands are long
+}
 html_sidebars = {"**": ["about.html", "navigation.html", "searchbox.html"]}
 myst_enable_extensions = ["colon_fence"]
 nitpicky = True

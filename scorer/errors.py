@@ -3,6 +3,7 @@
     ScorerError            anything that the reader of the message can mend; its text is the message
     |-- ChallengeError     challenge.toml, or a file that it names
     |-- MeasureError       the name of a measure (also a ValueError)
+    |-- ExecutorError      the executor that was asked for
     |-- StoreError         the database
     `-- FileError          a solution or a submission, with all that is wrong in it
         |-- SolutionError
@@ -39,6 +40,10 @@ class ChallengeError(ScorerError):
 
 class MeasureError(ScorerError, ValueError):
     """No measure goes by that name, or not with those parameters."""
+
+
+class ExecutorError(ScorerError):
+    """No executor goes by that name, or it cannot be had."""
 
 
 class StoreError(ScorerError):

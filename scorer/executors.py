@@ -23,7 +23,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from scorer import __version__
-from scorer.errors import ScorerError, quoted
+from scorer.errors import ExecutorError, quoted
 from scorer.paths import Place
 from scorer.scoring import ChangedError, Rejected, Rules, Scored, Summary, score
 from scorer.solution import Solution
@@ -47,10 +47,6 @@ M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """What glibc calls them."""
 
 FORMS = "serial, processes, processes:N or dask:ADDRESS"
-
-
-class ExecutorError(ScorerError):
-    """No executor goes by that name, or it cannot be had."""
 
 
 @dataclass(frozen=True, slots=True)

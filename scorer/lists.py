@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from scorer.errors import Findings, quoted
 from scorer.formats import Ranked
-from scorer.formats.arrow import booleans, fingerprints, integers, joined, pairs, take
+from scorer.formats.arrow import booleans, fingerprints, integers, joined, take
 from scorer.hits import Bools, Floats, Ints, Tied, ranges
 from scorer.solution import NOWHERE, Solution, coded
 
@@ -23,6 +23,11 @@ so that a score is the mean over all orders; the highest grade first; or last.""
 
 BY_GRADE: tuple[Ties, ...] = ("expected", "best", "worst")
 """The rules that need to know the tie groups, and not the names or the lines of their items."""
+
+STRETCH = 1024
+"""So many items, at least, are sorted at a time."""
+
+ALL_BITS = np.uint64(2**64 - 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,37 +166,42 @@ class Lists:
     def _found_by_fingerprint(self, solution: Solution, number: Ints, ties: Ties, with_groups: bool) -> Found | None:
         """As `found`, for lists without repetition; None where fingerprints cannot tell that they are.
 
-        Pairs of query and item become numbers whose high bits are a hash and whose low bits are the item's place in the
-        file. Sorted, equal hashes lie side by side, and each pair of the solution is looked up among them. No two alike
+        Every item becomes a number: its list in the high bits, then a hash, then its place in the list. Sorted, equal
+        hashes of a list lie side by side, and what the solution has for its query is looked up among them. No two alike
         means no item twice; what is looked up is compared by its text in the end. So nothing is left to chance.
         """
-        known = number != NOWHERE
-        # Unknown queries get numbers of their own.
-        query = np.where(known, number, len(solution.queries) + np.arange(number.size))[self.query]
-        bits = np.uint64(max(1, int(query.size).bit_length()))
-        places = np.arange(query.size, dtype=np.uint64)
-        sorted_keys = np.sort(_high(pairs(query, fingerprints(self.items)), bits) | places)
-        hashes = sorted_keys >> bits
+        list_of_place = self.query[self.order]
+        within = np.arange(self.order.size) - self.start[list_of_place]
+        bits = np.uint64(max(1, int(self.length.max(initial=0)).bit_length()))
+        keys = self._keys(list_of_place, fingerprints(self.items)[self.order], bits) | within.astype(np.uint64)
+        for stretch in self._stretches():
+            keys[stretch].sort()
+        hashes = keys >> bits
         if (hashes[1:] == hashes[:-1]).any():
             return None
-        listed = np.zeros(len(solution.queries), dtype=bool)
-        listed[number[known]] = True
-        here = listed[solution.ideal.query[solution.entry_of_pair]]
-        wanted, entry = solution.pairs[here] >> bits, solution.entry_of_pair[here]
-        place = np.minimum(np.searchsorted(hashes, wanted), max(hashes.size - 1, 0))
-        hit = hashes[place] == wanted if hashes.size else np.zeros(wanted.size, dtype=bool)
+        known = np.flatnonzero(number != NOWHERE)
+        entry, which = ranges(solution.first_entry[number[known]], solution.first_entry[number[known] + 1])
+        wanted = self._keys(known[which], solution.fingerprints[entry], bits) >> bits
+        at = np.minimum(np.searchsorted(hashes, wanted), max(hashes.size - 1, 0))
+        hit = hashes[at] == wanted if hashes.size else np.zeros(wanted.size, dtype=bool)
         entry = entry[hit]
-        item = (sorted_keys[place[hit]] & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64)
+        place = self.start[known[which[hit]]] + (keys[at[hit]] & ~(ALL_BITS << bits)).astype(np.int64)
+        item = self.order[place]
         names = take(solution.items, solution.item_of_entry[entry])
         if not booleans(pc.equal(take(self.items, item), names)).all():
             return None
-        place = item
-        if (self.order[1:] < self.order[:-1]).any():
-            place_of_item = np.empty_like(self.order)
-            place_of_item[self.order] = np.arange(self.order.size)
-            place = place_of_item[item]
         tied = self._tied(place) if with_groups else None
         return Found(solution.ideal.query[entry], self._rank(item, place, ties), entry, tied)
+
+    def _keys(self, of_list: Ints, fingerprint: NDArray[np.uint64], bits: np.uint64) -> NDArray[np.uint64]:
+        """The numbers of a list's items, with the low `bits` cleared for their places."""
+        list_bits = np.uint64(max(1, len(self.queries).bit_length()))
+        return (of_list.astype(np.uint64) << (np.uint64(64) - list_bits)) | (fingerprint >> list_bits >> bits << bits)
+
+    def _stretches(self) -> Iterator[slice]:
+        """Some lists at a time: to sort few items often is faster than many at once, but not a list of ten alone."""
+        begin = self.start[np.unique(np.searchsorted(self.start, np.arange(0, self.order.size, STRETCH)))]
+        yield from map(slice, begin, np.append(begin[1:], self.order.size))
 
     def _tied(self, place: Ints) -> Tied:
         """The tie groups of the items at these places."""
@@ -297,8 +307,3 @@ def _name_order(names: pa.StringArray) -> Ints:
     order = np.empty_like(ascending)
     order[ascending] = np.arange(ascending.size)
     return order
-
-
-def _high(values: NDArray[np.uint64], bits: np.uint64) -> NDArray[np.uint64]:
-    """The values with their low bits cleared."""
-    return (values >> bits) << bits

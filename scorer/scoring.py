@@ -555,7 +555,7 @@ def evaluate(
         tie_bounds=tie_bounds,
     )
     policies: dict[str, str] = {setting: value for setting, value, _ in settings}
-    policies["rel"] = "positive" if rel is None else f"{rel:g}"
+    policies["rel"] = "positive" if rel is None else repr(float(rel)).removesuffix(".0")
     if not isinstance(solution, Solution):
         solution = _solution(solution, solution_format)
     if isinstance(submission, str | os.PathLike):

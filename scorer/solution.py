@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from scorer.errors import Findings, SolutionError, quoted
 from scorer.formats import Graded, Unreadable, opened
-from scorer.formats.arrow import fingerprints, integers, joined, pairs, run_starts, take, texts
+from scorer.formats.arrow import fingerprints, integers, joined, run_starts, take, texts
 from scorer.formats.text import Lines, blocks, open_bytes
 from scorer.hits import Bools, Floats, Hits, Ints
 from scorer.paths import located, shown
@@ -41,10 +41,10 @@ class Solution:
     """[entry]: the place of that key's item in `ideal`."""
     item_of_entry: Ints
     """[entry of `ideal`]: the item's number."""
-    pairs: NDArray[np.uint64]
-    """[entry]: ascending; as `arrow.pairs` has them, of the query's number and the item."""
-    entry_of_pair: Ints
-    """[entry]: the place of that pair's item in `ideal`."""
+    fingerprints: NDArray[np.uint64]
+    """[entry of `ideal`]: the item's."""
+    first_entry: Ints
+    """[query + 1]: where in `ideal` each query's entries begin, and where the last one's end."""
 
     @classmethod
     def read(
@@ -109,8 +109,6 @@ class Solution:
         ideal = _ideal(query[best_first], grade[best_first], listed_is_right)
         if not findings and not (ideal.tie_rank > 0).any():
             findings.add(0, "no query has a relevant item, so nothing can be scored; expected grades above 0")
-        pair = pairs(ideal.query, fingerprints(items)[item_code[best_first]])
-        by_pair = np.argsort(pair)
         return cls(
             queries=queries,
             flagged=flagged,
@@ -119,8 +117,8 @@ class Solution:
             keys=key[by_key],
             entry_of_key=place[by_key],
             item_of_entry=item_code[best_first],
-            pairs=pair[by_pair],
-            entry_of_pair=by_pair,
+            fingerprints=fingerprints(items)[item_code[best_first]],
+            first_entry=np.searchsorted(ideal.query, np.arange(len(queries) + 1)),
         )
 
     @classmethod
@@ -137,8 +135,8 @@ class Solution:
             keys=none,
             entry_of_key=none,
             item_of_entry=none,
-            pairs=none.astype(np.uint64),
-            entry_of_pair=none,
+            fingerprints=none.astype(np.uint64),
+            first_entry=np.zeros(len(ids) + 1, dtype=np.int64),
         )
 
     @classmethod

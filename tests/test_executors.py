@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 
 from scorer import executors, scoring
-from scorer.executors import Dask, Executor, ExecutorError, Failed, File, Processes, Result, Serial, named
+from scorer.errors import ExecutorError
+from scorer.executors import Dask, Executor, Failed, File, Processes, Result, Serial, named
 from scorer.measures import parse
 from scorer.scoring import Rejected, Rules, Summary
 from scorer.solution import Solution, digest

@@ -202,6 +202,26 @@ def test_names_of_trec_eval_mean_what_they_say() -> None:
     assert trec_name(parse_one("RR@10")) == "RR@10"
 
 
+def test_names_of_trec_eval_stay_the_same_under_its_threshold(terminal: Terminal, files: Path) -> None:
+    """What `-l` sets is not in the name, as in trec_eval; what a measure sets for itself is."""
+    (files / "right").write_text("q1 0 a 3\nq2 0 a 3\n", encoding="utf-8")
+    asked = ("-m", "map", "-m", "P.1", "-m", "map@5-l3", "-m", "num_rel", "-m", "ndcg", "--format", "trec")
+    answer = terminal.run("evaluate", "right", "one", *asked, "-l", "2")
+    plain = terminal.run("evaluate", "right", "one", "-m", "map", "-m", "AP(rel=2)", "--format", "trec")
+
+    assert [line.split()[0] for line in answer.out.splitlines()] == ["map", "P_1", "AP(rel=3)@5", "num_rel", "ndcg"]
+    assert [line.split()[0] for line in plain.out.splitlines()] == ["map", "AP(rel=2)"]
+
+
+@pytest.mark.parametrize("form", [*TABLES, *DOCUMENTS])
+def test_where_every_file_is_at_fault_there_is_no_table(form: str, terminal: Terminal, files: Path) -> None:
+    """Nothing but the fault is told; JSON has an empty list for programs."""
+    answer = terminal.run("evaluate", "right", "none", "-m", "map", "--format", form)
+
+    assert (answer.code, answer.err) == (1, "none: no such file\n")
+    assert json.loads(answer.out)["submissions"] == [] if form == "json" else answer.out == ""
+
+
 def test_letters_mark_what_is_significantly_higher() -> None:
     """Each submission has a letter, and each score those of the submissions that it beats; the note says how."""
     lines = written("latex", results(THREE, ("RR",), significance=0.05)).splitlines()

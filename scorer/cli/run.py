@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from scorer.cli.calls import WrongCallError, add_folder, add_track, number
 from scorer.cli.say import complain, followed, say
-from scorer.errors import ChallengeError, FileError
+from scorer.errors import ChallengeError, ExecutorError, FileError
 
 if TYPE_CHECKING:
     from scorer.challenge import Challenge, Track
@@ -89,7 +89,7 @@ def chosen(challenge: Challenge, name: str) -> Track:
 
 
 def _executor(name: str | None) -> Executor | None:
-    from scorer.executors import ExecutorError, named
+    from scorer.executors import named
 
     try:
         return None if name is None else named(name)

@@ -140,13 +140,6 @@ def fingerprints(values: pa.StringArray) -> NDArray[np.uint64]:
     return mixed
 
 
-def pairs(query: Ints, item: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """One number for each pair of a query's number and an item's fingerprint, as good as the fingerprint."""
-    mixed = item ^ (query.astype(np.uint64) * ODD)
-    mixed ^= mixed >> np.uint64(31)
-    return mixed * ODD
-
-
 def _text_buffers(values: pa.StringArray) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     """Where each text begins and ends, and the bytes that they stand in."""
     _, offsets, content = values.buffers()
@@ -162,6 +155,9 @@ def _low_bytes(count: Ints) -> NDArray[np.uint64]:
 
 
 def _mixed(word: NDArray[np.uint64], seed: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    mixed = (word ^ (seed * ODD)) * ODD
+    mixed = seed * ODD
+    mixed ^= word
+    mixed *= ODD
     mixed ^= mixed >> np.uint64(29)
-    return mixed * ODD
+    mixed *= ODD
+    return mixed

@@ -203,7 +203,7 @@ def blocks(stream: BinaryIO, start: bytes | None = None) -> Iterator[Block]:
             chunk = chunk.removeprefix(BYTE_ORDER_MARK)
             started = True
         end = chunk.rfind(b"\n") + 1 if chunk else 0
-        content = rest + chunk[:end] if end else b""
+        content = b"".join([rest, memoryview(chunk)[:end]]) if end else b""
         rest = chunk[end:] if end else rest + chunk
         if not chunk:
             content, rest = rest, b""
