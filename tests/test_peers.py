@@ -714,6 +714,29 @@ def test_t30_a_second_evaluation(ir_measures: Any, pytrec_eval: Any) -> None:
     assert one(GRADED, GRADED_RUN, "nDCG@20") == one(GRADED, GRADED_RUN, "nDCG@20")
 
 
+def test_rows_of_ir_measures(ir_measures: Any) -> None:
+    """Its judgements and scored items are read as they are, and in any order of the queries."""
+    judged = [ir_measures.Qrel("q2", "a", 1), ir_measures.Qrel("q1", "a", 2), ir_measures.Qrel("q1", "b", 0)]
+    listed = [ir_measures.ScoredDoc("q1", "b", 2.0), ir_measures.ScoredDoc("q1", "a", 1.0)]
+    told = ir_measures.calc_aggregate([ir_measures.AP, ir_measures.nDCG], judged, listed)
+
+    found = scorer.evaluate(judged, listed, ["AP", "nDCG"])
+    assert dict(found) == pytest.approx({str(measure): score for measure, score in told.items()}, abs=EXACT)
+
+
+def test_frames_of_polars() -> None:
+    """Read by way of Arrow, whatever it keeps texts and numbers as; a column without values is told."""
+    polars = pytest.importorskip("polars")
+    judged = polars.DataFrame({"qid": ["q1", "q1", "q2"], "docno": ["d1", "d3", "d4"], "label": [2, 1, 1]})
+    listed = polars.DataFrame({"query": ["q1", "q1", "q2"], "item": ["d2", "d1", "d4"], "score": [3.0, 2.0, 1.0]})
+    shared = listed.with_columns(polars.col("query").cast(polars.Categorical), polars.col("score").cast(polars.Float32))
+
+    assert dict(scorer.evaluate(judged, listed, "AP")) == {"AP": 0.625}
+    assert dict(scorer.evaluate(judged, shared, "AP")) == {"AP": 0.625}
+    with pytest.raises(SubmissionError, match='the column "item" is of type null; expected text'):
+        scorer.evaluate(judged, listed.with_columns(polars.lit(None).alias("item")), "AP")
+
+
 def test_t31_how_a_level_of_recall_is_reached(pytrec_eval: Any) -> None:
     """T31: of R = 4, trec_eval 9 takes int(0.3 · 4 + 0.9) = 2 items for recall 0.3; version 10 rounds it to 1.
 

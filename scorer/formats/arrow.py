@@ -21,8 +21,16 @@ NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 def texts(values: Iterable[str]) -> pa.StringArray:
     """Python's texts as Arrow's; lone surrogates, which no UTF-8 has, are replaced."""
-    encoded = [value.encode("utf-8", "replace") for value in values]
-    return strings(np.cumsum([0, *map(len, encoded)]), b"".join(encoded))
+    listed = list(values)
+    whole = "".join(listed)
+    if whole.isascii():  # a character is a byte then
+        return strings(_offsets(map(len, listed), len(listed)), whole.encode("ascii"))
+    encoded = [value.encode("utf-8", "replace") for value in listed]
+    return strings(_offsets(map(len, encoded), len(encoded)), b"".join(encoded))
+
+
+def _offsets(lengths: Iterable[int], count: int) -> Ints:
+    return np.append(0, np.cumsum(np.fromiter(lengths, dtype=np.int64, count=count)))
 
 
 def strings(offsets: Ints, content: bytes) -> pa.StringArray:

@@ -7,6 +7,7 @@ query, an item and a number: tuples, or named tuples as ir_measures and ir_datas
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, Union, runtime_checkable
 
 import numpy as np
@@ -72,8 +73,8 @@ def graded(source: Source, findings: Findings) -> Graded:
         line=_line_numbers(len(lists)),
         flag=None,
         lengths=np.array([len(listed) for listed in lists], dtype=np.int64),
-        item=_ids([item for listed in lists for item in listed], "item"),
-        grade=_finite([grade for listed in lists for grade in listed.values()], "grade", findings),
+        item=_ids(chain.from_iterable(lists), "item"),
+        grade=_finite(list(chain.from_iterable(listed.values() for listed in lists)), "grade", findings),
     )
 
 
@@ -106,13 +107,12 @@ def ranked(source: Source, findings: Findings) -> Ranked:
         raise Unreadable(
             "expected run scores (query -> item -> score) or lists (query -> items), for all queries alike"
         )
-    items = [item for listed in lists for item in listed]
-    values = [score for listed in lists for score in listed.values()] if lists and all(scored) else None
+    values = list(chain.from_iterable(listed.values() for listed in lists)) if lists and all(scored) else None
     return Ranked(
         query=_ids(source, "query"),
         line=_line_numbers(len(lists)),
         lengths=np.array([len(listed) for listed in lists], dtype=np.int64),
-        item=_ids(items, "item"),
+        item=_ids(chain.from_iterable(lists), "item"),
         run_score=None if values is None else _finite(values, "score", findings),
     )
 
@@ -200,10 +200,12 @@ def _flags(values: list[Any], findings: Findings) -> Bools:
 def _ids(values: Iterable[Any], what: str) -> pa.StringArray:
     """Ids as text; whole numbers are written as such, and anything else is refused, since its text is not certain."""
     listed = values.tolist() if hasattr(values, "tolist") else list(values)
-    for value in listed:
-        if not isinstance(value, str | int | np.integer) or isinstance(value, bool):
-            raise Unreadable(f"found {quoted(repr(value))} as the id of the {what}; expected text or a whole number")
-    return texts(map(str, listed))
+    kinds = set(map(type, listed))
+    odd = {kind for kind in kinds if not issubclass(kind, str | int | np.integer) or kind is bool}
+    if odd:
+        value = next(value for value in listed if type(value) in odd)
+        raise Unreadable(f"found {quoted(repr(value))} as the id of the {what}; expected text or a whole number")
+    return texts(listed if kinds == {str} else map(str, listed))
 
 
 def _finite(values: Any, what: str, findings: Findings) -> Floats:
