@@ -120,9 +120,13 @@ def _growth(part: Told) -> str:
 def _batch(part: Told) -> str:
     count = part["submissions"]
     walls = {name: median(each["wall"]) for name, each in part["executors"].items()}
-    one = walls["processes:1"]
-    rows = [[name, f"{wall:.1f}", f"{count / wall:.1f}", f"{one / wall:.2f}"] for name, wall in walls.items()]
-    table = _table(["executor", "seconds", "submissions a second", "× one process"], rows)
+    # processes:1 is a process that scores, and one that stores: more than one core's worth, where serial is just that.
+    base = [walls[name] for name in ("serial", "processes:1")]
+    rows = [
+        [name, f"{wall:.1f}", f"{count / wall:.1f}", *(f"{one / wall:.2f}" for one in base)]
+        for name, wall in walls.items()
+    ]
+    table = _table(["executor", "seconds", "submissions a second", "× serial", "× processes:1"], rows)
     same = "The same site from all." if part["same_site"] else "The sites differ."
     return (
         f"### `scorer run`: {count:,} submissions of {part['lists']:,} lists of 30, {part['measures']} measures, "
