@@ -10,10 +10,12 @@ from docs.measures import write_pages
 project = "scorer"
 extensions = ["myst_parser"]
 exclude_patterns = ["_build"]
+html_show_copyright = False
 html_theme = "alabaster"
 html_theme_options = {
     "description": "Scores ranked lists, keeps the results, shows the board.",
-    "page_width": "72rem",  # commands are long
+    "page_width": "68rem",  # commands are long
+    "body_max_width": "none",
 }
 html_sidebars = {"**": ["about.html", "navigation.html", "searchbox.html"]}
 myst_enable_extensions = ["colon_fence"]

@@ -526,7 +526,8 @@ def evaluate(
     Raises
     ------
     ValueError
-        `split`, `missing`, `ties`, `nothing_relevant` or `unjudged` is none of the words allowed.
+        `split`, `missing`, `ties`, `nothing_relevant` or `unjudged` is none of the words allowed, or `rel` is not
+        finite.
     MeasureError
         A name is no measure's, or no formula is known for the measure's mean over the orders of tied items.
     SolutionError, SubmissionError
@@ -542,6 +543,8 @@ def evaluate(
     for setting, value, allowed in settings:
         if value not in allowed:
             raise ValueError(f"{setting} is one of {', '.join(allowed)}; found {value!r}")
+    if rel is not None and not math.isfinite(rel):
+        raise ValueError(f"rel is a finite number; found {rel!r}")
     names = named(measures)
     if rel is not None:
         names = {name: measure.at_threshold(rel) for name, measure in names.items()}

@@ -149,9 +149,14 @@ WRONG_CALLS = {
     "unknown split": (("evaluate", "solution.txt", "good.txt", "-m", "AP", "--split", "half"), "choose from 'all'"),
     "level out of bounds": (
         ("evaluate", "solution.txt", "good.txt", "-m", "AP", "--significance", "2"),
-        "found '2', expected a number from 0.0001 to 0.5",
+        'found "2", expected a number from 0.0001 to 0.5',
     ),
-    "time that is none": (("run", "--time-limit", "soon"), "found 'soon', expected a number of 0.1 or more"),
+    "time that is none": (("run", "--time-limit", "soon"), 'found "soon", expected a number of 0.1 or more'),
+    "grade that is none": (
+        ("evaluate", "solution.txt", "good.txt", "-m", "AP", "-l", "nan"),
+        'found "nan", expected a finite number',
+    ),
+    "what would steer the terminal": (("run\x1b[31m",), r"run\x1b[31m"),
     "unknown measure to explain": (("measures", "nonsense"), "nonsense"),
 }
 

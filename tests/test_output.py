@@ -372,7 +372,7 @@ def test_evaluate_prints_as_it_is_asked(files: Path, terminal: Terminal) -> None
     [
         (("--format", "trec", "--side-by-side"), "trec goes by submission; the forms that do not are table, csv"),
         (("--format", "csv", "--significance", "0.05"), "csv has no place for it; these have: table, markdown"),
-        (("--significance", "2"), "argument --significance: found '2', expected a number from 0.0001 to 0.5"),
+        (("--significance", "2"), 'argument --significance: found "2", expected a number from 0.0001 to 0.5'),
         (("-",), "standard input (-) can be read once"),
     ],
 )

@@ -262,6 +262,13 @@ def test_ranks_of_a_frame_are_whole_numbers() -> None:
         scorer.evaluate({"q": {"a": 1}}, pd.DataFrame({"query": ["q"], "item": ["a"]}), "AP")
 
 
+@pytest.mark.parametrize("rel", [math.nan, math.inf])
+def test_a_threshold_that_is_no_number_is_refused(rel: float) -> None:
+    """Nothing would be relevant, without a word."""
+    with pytest.raises(ValueError, match="rel is a finite number; found"):
+        scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "AP", rel=rel)
+
+
 @pytest.mark.parametrize("setting", ["split", "missing", "ties"])
 def test_a_setting_that_is_none_is_refused(setting: str) -> None:
     """No word is taken for another."""

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from scorer.errors import printable, quoted
+
 FORMAT_HELP = (
     "if it cannot be told: vlnet, trec, delimited, jsonl, json, parquet or letor; with options, as in letor:feature=21"
 )
@@ -26,7 +28,7 @@ class Parser(ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say it, and exit."""
-        self.exit(2, f"{self.prog}: {message}\ntry: {self.prog} --help\n")
+        self.exit(2, f"{self.prog}: {printable(message)}\ntry: {self.prog} --help\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +69,18 @@ def add_track(parser: ArgumentParser) -> None:
     parser.add_argument("-t", "--track", metavar="NAME", help="one track alone; without it all of them")
 
 
-def number(least: float, most: float = math.inf) -> Callable[[str], float]:
-    """Reads a number that an option takes, within these bounds."""
+def number(least: float = -math.inf, most: float = math.inf) -> Callable[[str], float]:
+    """Reads a finite number that an option takes, within these bounds."""
+    bounds = f"from {least:g} to {most:g}" if math.isfinite(most) else f"of {least:g} or more"
+    expected = f"a number {bounds}" if math.isfinite(least) else "a finite number"
 
     def read(text: str) -> float:
         try:
             value = float(text)
         except ValueError:
             value = math.nan
-        if not least <= value <= most:
-            bounds = f"of {least:g} or more" if most == math.inf else f"from {least:g} to {most:g}"
-            raise ArgumentTypeError(f"found {text!r}, expected a number {bounds}")
+        if not (math.isfinite(value) and least <= value <= most):
+            raise ArgumentTypeError(f"found {quoted(text)}, expected {expected}")
         return value
 
     return read

@@ -97,7 +97,7 @@ def _add_policies(parser: ArgumentParser) -> None:
     parser.add_argument(
         "-l",
         "--rel",
-        type=float,
+        type=number(),
         metavar="GRADE",
         help="the least relevant grade, for all measures that have one; default: any > 0",
     )

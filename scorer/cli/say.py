@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
+from scorer.errors import printable
+
 Thing = TypeVar("Thing")
 
 
@@ -15,8 +17,8 @@ def say(text: str = "") -> None:
 
 
 def complain(text: str) -> None:
-    """A line about what is wrong or worth knowing, to standard error."""
-    print(text, file=sys.stderr, flush=True)
+    """Lines about what is wrong or worth knowing, to standard error; what they quote cannot steer the terminal."""
+    print("\n".join(map(printable, text.split("\n"))), file=sys.stderr, flush=True)
 
 
 def followed(things: Iterable[Thing], count: int, what: str) -> Iterator[Thing]:
