@@ -133,7 +133,7 @@ def fingerprints(values: pa.StringArray) -> NDArray[np.uint64]:
     """
     if not len(values):
         return np.zeros(0, dtype=np.uint64)
-    offsets, content = _text_buffers(values)
+    offsets, content = text_buffers(values)
     # Eight bytes can be taken from anywhere in it: the view has one number for each byte, overlapping.
     padded = np.concatenate([content, np.zeros(8, dtype=np.uint8)])
     words = np.ndarray(content.size + 1, dtype="<u8", buffer=padded, strides=(1,))
@@ -148,7 +148,7 @@ def fingerprints(values: pa.StringArray) -> NDArray[np.uint64]:
     return mixed
 
 
-def _text_buffers(values: pa.StringArray) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+def text_buffers(values: pa.StringArray) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     """Where each text begins and ends, and the bytes that they stand in."""
     _, offsets, content = values.buffers()
     ends = np.frombuffer(offsets, dtype=np.int32)[values.offset : values.offset + len(values) + 1]
