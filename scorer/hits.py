@@ -78,11 +78,13 @@ class Hits:
         """The entries in the first `k` places of their list; all of them without `k`."""
         return self if k is None else self.where(self.rank <= k)
 
+    def is_relevant(self, rel: Threshold = "positive") -> Bools:
+        """Which entries' items are relevant."""
+        return np.asarray(self.grade > 0 if rel == "positive" else self.grade >= rel)
+
     def relevant(self, rel: Threshold = "positive") -> Hits:
         """The entries whose item is relevant."""
-        return self.once(
-            ("relevant", rel), lambda: self.where(self.grade > 0 if rel == "positive" else self.grade >= rel)
-        )
+        return self.once(("relevant", rel), lambda: self.where(self.is_relevant(rel)))
 
     def nth(self) -> Ints:
         """1 for the first entry of its query, 2 for the second, and so on."""

@@ -112,9 +112,10 @@ class Lists:
         """An item and its query, as messages name them."""
         return quoted(self.items[item].as_py()), quoted(self.queries[int(self.query[item])].as_py())
 
-    def ranks(self) -> Ints:
-        """[place]: from 1 in each list."""
-        return np.arange(self.order.size) - self.start[self.query[self.order]] + 1
+    def places(self) -> tuple[Ints, Ints]:
+        """[place]: its list, and its rank there, from 1."""
+        query = self.query[self.order]
+        return query, np.arange(self.order.size) - self.start[query] + 1
 
     def equals(self) -> Ints:
         """[group]: the places at which items of equal run score in one list begin, one group after the other."""
@@ -166,14 +167,13 @@ class Lists:
     def _found_by_fingerprint(self, solution: Solution, number: Ints, ties: Ties, with_groups: bool) -> Found | None:
         """As `found`, for lists without repetition; None where fingerprints cannot tell that they are.
 
-        Every item becomes a number: its list in the high bits, then a hash, then its place in the list. Sorted, equal
+        Every item becomes a number: its list in the high bits, then a hash, then its rank in the list. Sorted, equal
         hashes of a list lie side by side, and what the solution has for its query is looked up among them. No two alike
         means no item twice; what is looked up is compared by its text in the end. So nothing is left to chance.
         """
-        list_of_place = self.query[self.order]
-        within = np.arange(self.order.size) - self.start[list_of_place]
+        list_of_place, rank = self.places()
         bits = np.uint64(max(1, int(self.length.max(initial=0)).bit_length()))
-        keys = self._keys(list_of_place, fingerprints(self.items)[self.order], bits) | within.astype(np.uint64)
+        keys = self._keys(list_of_place, fingerprints(self.items)[self.order], bits) | rank.astype(np.uint64)
         for stretch in self._stretches():
             keys[stretch].sort()
         hashes = keys >> bits
@@ -185,7 +185,7 @@ class Lists:
         at = np.minimum(np.searchsorted(hashes, wanted), max(hashes.size - 1, 0))
         hit = hashes[at] == wanted if hashes.size else np.zeros(wanted.size, dtype=bool)
         entry = entry[hit]
-        place = self.start[known[which[hit]]] + (keys[at[hit]] & ~(ALL_BITS << bits)).astype(np.int64)
+        place = self.start[known[which[hit]]] + (keys[at[hit]] & ~(ALL_BITS << bits)).astype(np.int64) - 1
         item = self.order[place]
         names = take(solution.items, solution.item_of_entry[entry])
         if not booleans(pc.equal(take(self.items, item), names)).all():
@@ -194,7 +194,7 @@ class Lists:
         return Found(solution.ideal.query[entry], self._rank(item, place, ties), entry, tied)
 
     def _keys(self, of_list: Ints, fingerprint: NDArray[np.uint64], bits: np.uint64) -> NDArray[np.uint64]:
-        """The numbers of a list's items, with the low `bits` cleared for their places."""
+        """The numbers of a list's items, with the low `bits` cleared for their ranks."""
         list_bits = np.uint64(max(1, len(self.queries).bit_length()))
         return (of_list.astype(np.uint64) << (np.uint64(64) - list_bits)) | (fingerprint >> list_bits >> bits << bits)
 
@@ -244,7 +244,7 @@ class Lists:
         if ties == "trec" and self.run_score is not None:
             # Within a list the order by score stays; lexsort is stable, and its last key decides first.
             order = np.lexsort((-_name_order(names)[code], -self.run_score, self.query))
-        query, rank = self.query[order], self.ranks()
+        query, rank = self.places()
         tied = self._tied(np.arange(order.size)) if with_groups else None
         kept = number[query] != NOWHERE
         if list_length is not None:

@@ -40,12 +40,14 @@ class Results:
 
     submissions: Sequence[tuple[str, Evaluation]]
     measures: Mapping[str, Measure]
-    """By the names that they were asked for."""
+    """By the names that they were asked for, and as they were."""
     per_query: bool = False
     side_by_side: bool = False
     """Are the submissions columns, and the measures rows?"""
     significance: float | None = None
     """The level at which differences count; None: not tested."""
+    rel: float | None = None
+    """The threshold that was asked for all measures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +327,7 @@ def _json(results: Results) -> str:
             entry["per_query"] = {query: _all_defined(scores) for query, scores in result.by_query().items()}
         told.append(entry)
     policies = next((result.policies for _, result in results.submissions), {})
-    measures = {name: measure.full for name, measure in results.measures.items()}
+    measures = {name: measure.at_threshold(results.rel).full for name, measure in results.measures.items()}
     document: dict[str, Any] = {"submissions": told, "policies": policies, "measures": measures}
     if results.significance is not None:
         document["significance"] = _significance(results)
@@ -389,18 +391,14 @@ OF_ALL_ALONE = ("NumQ", "GMAP")
 """What trec_eval does not print for each query."""
 
 
-def trec_name(measure: Measure, rel: str = "positive") -> str:
-    """As trec_eval prints it; our own name where trec_eval has none for the cut-off and the parameters.
-
-    `rel` is the threshold that was asked for all measures: trec_eval's names stay the same under its own.
-    """
+def trec_name(measure: Measure) -> str:
+    """As trec_eval prints it; our own name where trec_eval has none for the cut-off and the parameters."""
     from scorer.measures import parse_one  # noqa: PLC0415 (one of the forms needs it)
 
     for template in TREC_NAMES.get(measure.kind.name, ()):
         if ("{" in template) == (measure.cutoff is not None):
             name = template.format(measure.cutoff)
-            meant = parse_one(name)
-            if measure == (meant if rel == "positive" else meant.at_threshold(float(rel))):
+            if parse_one(name) == measure:
                 return name
     return str(measure)
 
@@ -418,19 +416,19 @@ def _trec_lines(results: Results) -> Iterator[str]:
     for path, result in results.submissions:
         if len(results.submissions) > 1:
             yield _three("runid", MEAN, printable(path))
-        names = {name: trec_name(measure, result.policies["rel"]) for name, measure in results.measures.items()}
         for query, scores in result.by_query().items() if results.per_query else ():
             asked = {
                 name: score for name, score in scores.items() if results.measures[name].kind.name not in OF_ALL_ALONE
             }
-            yield from _trec_scores(results, names, printable(query), asked)
-        yield from _trec_scores(results, names, MEAN, result)
+            yield from _trec_scores(results, printable(query), asked)
+        yield from _trec_scores(results, MEAN, result)
 
 
-def _trec_scores(results: Results, names: Mapping[str, str], query: str, scores: Mapping[str, float]) -> Iterator[str]:
+def _trec_scores(results: Results, query: str, scores: Mapping[str, float]) -> Iterator[str]:
     for name, score in scores.items():
         if not math.isnan(score):
-            yield _three(names[name], query, f"{score:{'.0f' if is_count(results.measures[name]) else '6.4f'}}")
+            measure = results.measures[name]
+            yield _three(trec_name(measure), query, f"{score:{'.0f' if is_count(measure) else '6.4f'}}")
 
 
 def _three(measure: str, query: str, value: str) -> str:

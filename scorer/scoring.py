@@ -19,6 +19,7 @@ from scorer.errors import Findings, SolutionError, SubmissionError
 from scorer.formats import Block, Ranked, Unreadable, frames, opened
 from scorer.formats.arrow import take
 from scorer.formats.text import is_large, is_regular
+from scorer.formats.whole import shortest
 from scorer.hits import Bools, Floats, Ints, Judged
 from scorer.judging import AHEAD, Counts, Missing, ScatteredError, judge, whole_lists
 from scorer.lists import Ties
@@ -546,9 +547,7 @@ def evaluate(
             raise ValueError(f"{setting} is one of {', '.join(allowed)}; found {value!r}")
     if rel is not None and not math.isfinite(rel):
         raise ValueError(f"rel is a finite number; found {rel!r}")
-    names = named(measures)
-    if rel is not None:
-        names = {name: measure.at_threshold(rel) for name, measure in names.items()}
+    names = {name: measure.at_threshold(rel) for name, measure in named(measures).items()}
     rules = Rules(
         tuple(dict.fromkeys(names.values())),
         missing=missing,
@@ -559,7 +558,7 @@ def evaluate(
         tie_bounds=tie_bounds,
     )
     policies: dict[str, str] = {setting: value for setting, value, _ in settings}
-    policies["rel"] = "positive" if rel is None else repr(float(rel)).removesuffix(".0")
+    policies["rel"] = "positive" if rel is None else shortest(float(rel))
     if not isinstance(solution, Solution):
         solution = _solution(solution, solution_format)
     if isinstance(submission, str | os.PathLike):

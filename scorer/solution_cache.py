@@ -19,9 +19,8 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.formats.arrow import strings, text_buffers
-from scorer.formats.text import is_regular
+from scorer.formats.text import regular_size
 from scorer.hits import Hits
-from scorer.paths import located
 from scorer.solution import Solution
 from scorer.solution import digest as sha256
 
@@ -42,24 +41,19 @@ def read_solution(
     path: str | os.PathLike[str], format_name: str | None = None, *, digest: str | None = None
 ) -> Solution:
     """As `Solution.read`, from the cache where it is there. Raises SolutionError."""
-    folder = _folder()
-    found = None if folder is None else _digest_of_large(path)
-    if folder is None or found is None or digest not in (None, found):
+    folder = _folder() if (regular_size(path) or 0) >= WORTH else None
+    if folder is None:
         return Solution.read(path, format_name, digest=digest)
+    try:
+        found = digest or sha256(path)
+    except OSError:
+        return Solution.read(path, format_name)  # which tells why it cannot be read
     kept = folder / f"{_key(found, format_name)}{SUFFIX}"
     solution = _taken_up(kept)
     if solution is None:
         solution = Solution.read(path, format_name, digest=found)
         _keep(solution, kept)
     return solution
-
-
-def _digest_of_large(path: str | os.PathLike[str]) -> str | None:
-    """None for a file that is not worth it, or that cannot be read, which reading it will tell."""
-    try:
-        return sha256(path) if is_regular(path) and located(path).stat().st_size >= WORTH else None
-    except OSError:
-        return None
 
 
 def _folder() -> Path | None:

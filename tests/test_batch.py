@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
-import subprocess
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,20 +67,6 @@ def test_a_database_locked_for_too_long_ends_the_batch(tmp_path: Path, terminal:
     assert rows(str(tmp_path / "scores.db"), "SELECT count(*) FROM result") == [(3,)]
     answer = terminal.run("run", tmp_path)
     assert (answer.code, answer.err) == (0, "main: 3 scored, 3 known, 0 rejected\n")
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of one megabyte."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    if shutil.which("mount") is None or shutil.which("umount") is None:
-        pytest.skip("needs mount, to make a small disk")
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
-    if subprocess.run(mount, check=False, capture_output=True).returncode:
-        pytest.skip("needs the right to mount a small disk")
-    yield place
-    subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
 def test_a_disk_that_fills_up_ends_the_batch(small_disk: Path, terminal: Terminal) -> None:

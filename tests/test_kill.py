@@ -12,7 +12,7 @@ import sys
 import textwrap
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import cycle
@@ -312,20 +312,6 @@ def test_a_run_killed_while_it_writes_the_site_is_completed_by_the_next(
 
 
 # No room on the disk
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of one megabyte."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    if shutil.which("mount") is None or shutil.which("umount") is None:
-        pytest.skip("needs mount, to make a small disk")
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
-    if subprocess.run(mount, check=False, capture_output=True).returncode:
-        pytest.skip("needs the right to mount a small disk")
-    yield place
-    subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
 def free(place: Path) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorer.cli.calls import WrongCallError, add_folder, add_track
-from scorer.cli.run import chosen
+from scorer.cli.run import opened
 from scorer.cli.say import say
 from scorer.errors import MeasureError
 
@@ -35,12 +35,10 @@ def add_board(parser: ArgumentParser) -> None:
 
 def leaderboard(folder: Path, track: str | None, form: str) -> int:
     """Print the board of each track, from what is kept."""
-    from scorer.challenge import Challenge
     from scorer.pipeline import boards
     from scorer.store import Store
 
-    challenge = Challenge.read(folder, solutions=False)
-    tracks = challenge.tracks if track is None else [chosen(challenge, track)]
+    challenge, tracks = opened(folder, track)
     with Store.open(challenge.database_address, create=False) as store:
         shown = boards(store, tracks)
     say(_printed(shown, form))

@@ -135,8 +135,6 @@ def evaluate(
     _check_standard_input(solution, *submissions)
     try:
         measures = named(names)
-        if rel is not None:
-            measures = {name: each.at_threshold(rel) for name, each in measures.items()}
         if ties == "expected":
             for each in measures.values():
                 each.need_closed_form()
@@ -169,7 +167,7 @@ def evaluate(
         results.append((shown(path), result))
     _tell_undefined(results)
     if results or form == "json":  # a program reads an empty list, a person no head of an empty table
-        say(written(form, Results(results, measures, per_query, side_by_side, significance)))
+        say(written(form, Results(results, measures, per_query, side_by_side, significance, rel)))
     return 1 if len(results) < len(submissions) else 0
 
 

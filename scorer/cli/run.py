@@ -44,7 +44,7 @@ def run(folder: Path, track: str | None, executor: str | None, time_limit: float
     from scorer.pipeline import render as render_site
     from scorer.store import Store
 
-    challenge, tracks = _opened(folder, track)
+    challenge, tracks = opened(folder, track)
     chosen_executor = _executor(executor)
     with Store.open(challenge.database_address) as store:
         fine = _score_all(store, tracks, chosen_executor, time_limit)
@@ -56,7 +56,7 @@ def score(folder: Path, track: str | None, executor: str | None, time_limit: flo
     """Score what is new and keep it; the site stays as it is."""
     from scorer.store import Store
 
-    challenge, tracks = _opened(folder, track)
+    challenge, tracks = opened(folder, track)
     chosen_executor = _executor(executor)
     with Store.open(challenge.database_address) as store:
         return 0 if _score_all(store, tracks, chosen_executor, time_limit) else 1
@@ -67,13 +67,14 @@ def render(folder: Path) -> int:
     from scorer.pipeline import render as render_site
     from scorer.store import Store
 
-    challenge, _ = _opened(folder, None)
+    challenge, _ = opened(folder, None)
     with Store.open(challenge.database_address, create=False) as store:
         say(str(render_site(challenge, store)))
     return 0
 
 
-def _opened(folder: Path, track: str | None) -> tuple[Challenge, Sequence[Track]]:
+def opened(folder: Path, track: str | None) -> tuple[Challenge, Sequence[Track]]:
+    """A challenge, and those of its tracks that were asked for; its solutions need not be there."""
     from scorer.challenge import Challenge
 
     challenge = Challenge.read(folder, solutions=False)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from scorer.errors import quoted
+from scorer.errors import Findings, quoted
 from scorer.formats.text import Unreadable
 from scorer.hits import Bools, Floats
 
@@ -37,6 +37,25 @@ def are_ranks(values: Floats) -> Bools:
     """Which of the numbers can be ranks? Beyond 2^53 a float64 cannot tell one from the next."""
     whole: Bools = values == np.floor(values)
     return whole & (values >= 0) & (values <= 2.0**53)
+
+
+def ranks(values: Floats, stated: Bools, findings: Findings) -> Bools:
+    """Which of the `stated` values, one in each row, can be ranks; the others of them are reported."""
+    fit = stated & are_ranks(values)
+    wrong = np.flatnonzero(stated & ~fit)
+    findings.add_each(wrong + 1, lambda at: f"found {values[wrong[at]]:g} as the rank; expected {A_RANK}")
+    return fit
+
+
+def flags(values: Sequence[object], findings: Findings) -> Bools:
+    """Truth values, 0 and 1, and the words for them, one in each row; anything else is reported, and false."""
+    words = [str(value).strip().lower() for value in values]
+    wrong = [row for row, word in enumerate(words) if word not in FLAGS]
+    findings.add_each(
+        [row + 1 for row in wrong],
+        lambda at: f"found {quoted(words[wrong[at]])} as the flag; expected {A_FLAG}",
+    )
+    return np.array([FLAGS.get(word, False) for word in words], dtype=bool)
 
 
 def place(names: Sequence[str], wanted: str, options: Mapping[str, str]) -> int | None:

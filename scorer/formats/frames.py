@@ -16,10 +16,10 @@ import pyarrow as pa
 from scorer.errors import Findings, quoted
 from scorer.formats import tables
 from scorer.formats.arrow import texts
-from scorer.formats.columns import A_RANK, COLUMNS, FLAGS, are_ranks, place
+from scorer.formats.columns import COLUMNS, flags, place, ranks
 from scorer.formats.rows import Graded, Ranked
 from scorer.formats.text import Unreadable
-from scorer.hits import Bools, Floats, Ints
+from scorer.hits import Floats, Ints
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +48,7 @@ def graded(source: Source, findings: Findings) -> Graded:
         return Graded(
             query=_ids(_needed(source, "query"), "query"),
             line=_line_numbers(len(source)),
-            flag=None if flag is None else _flags(source[flag].tolist(), findings),
+            flag=None if flag is None else flags(source[flag].tolist(), findings),
             lengths=None,
             item=_ids(_needed(source, "item"), "item"),
             grade=_finite(_needed(source, "grade"), "grade", findings),
@@ -83,16 +83,14 @@ def ranked(source: Source, findings: Findings) -> Ranked:
     if _is_frame(source):
         by = "rank" if _column(source, "score") is None and _column(source, "rank") is not None else "score"
         value = _finite(_needed(source, by), by, findings)
-        if by == "rank":
-            wrong = np.flatnonzero(np.isfinite(value) & ~are_ranks(value))
-            findings.add_each(wrong + 1, lambda at: f"found {value[wrong[at]]:g} as the rank; expected {A_RANK}")
+        fit = ranks(value, np.isfinite(value), findings) if by == "rank" else None
         return Ranked(
             query=_ids(_needed(source, "query"), "query"),
             line=_line_numbers(len(source)),
             lengths=None,
             item=_ids(_needed(source, "item"), "item"),
             run_score=value if by == "score" else None,
-            rank=np.where(are_ranks(value), value, 0).astype(np.int64) if by == "rank" else None,
+            rank=None if fit is None else np.where(fit, value, 0).astype(np.int64),
         )
     if isinstance(source, ArrowTable):
         return tables.ranked(_arrow(source), {}, findings)
@@ -184,17 +182,6 @@ def _needed(frame: pd.DataFrame, wanted: str) -> Any:
     if name is None:
         raise Unreadable(f"no column for the {wanted}; expected one of {', '.join(COLUMNS[wanted])}")
     return frame[name]
-
-
-def _flags(values: list[Any], findings: Findings) -> Bools:
-    """Truth values, 0 and 1, and the words that a table may have for them; anything else becomes a finding."""
-    words = [str(value).strip().lower() for value in values]
-    wrong = [place for place, word in enumerate(words) if word not in FLAGS]
-    findings.add_each(
-        [place + 1 for place in wrong],
-        lambda at: f"found {quoted(words[wrong[at]])} as the flag; expected 1 (preliminary) or 0",
-    )
-    return np.array([FLAGS.get(word, False) for word in words], dtype=bool)
 
 
 def _ids(values: Iterable[Any], what: str) -> pa.StringArray:

@@ -42,9 +42,7 @@ def ranked(table: pa.Table, options: Mapping[str, str], findings: Findings) -> R
     value = _numbers(table, columns.needed(names, by, options), by, findings)
     sound = _filled(query) & _filled(item) & ~np.isnan(value)
     if by == "rank":
-        wrong = np.flatnonzero(sound & ~columns.are_ranks(value))
-        findings.add_each(wrong + 1, lambda at: f"found {value[wrong[at]]:g} as the rank; expected {columns.A_RANK}")
-        sound &= columns.are_ranks(value)
+        sound = columns.ranks(value, sound, findings)
     return Ranked(
         query=keep(query, sound),
         line=_line_numbers(table)[sound],
@@ -123,10 +121,4 @@ def _flags(table: pa.Table, place: int, findings: Findings) -> Bools:
     column = _column(table, place)
     if pa.types.is_boolean(column.type) and not column.null_count:
         return booleans(column)
-    words = [str(value).strip().lower() for value in column.to_pylist()]
-    wrong = [row for row, word in enumerate(words) if word not in columns.FLAGS]
-    findings.add_each(
-        [row + 1 for row in wrong],
-        lambda at: f"found {quoted(words[wrong[at]])} as the flag; expected {columns.A_FLAG}",
-    )
-    return np.array([columns.FLAGS.get(word, False) for word in words], dtype=bool)
+    return columns.flags(column.to_pylist(), findings)

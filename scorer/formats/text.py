@@ -160,16 +160,16 @@ def _is_standard_input(path: str | os.PathLike[str]) -> bool:
 
 def is_regular(path: str | os.PathLike[str]) -> bool:
     """Is it an ordinary file, which can be read twice?"""
-    return _regular_size(path) is not None
+    return regular_size(path) is not None
 
 
 def is_large(path: str | os.PathLike[str]) -> bool:
     """Has it more than one block, compressed or not?"""
-    return (_regular_size(path) or 0) > BLOCK // 4
+    return (regular_size(path) or 0) > BLOCK // 4
 
 
-def _regular_size(path: str | os.PathLike[str]) -> int | None:
-    """None for what is no ordinary file, and for a path that no file can have."""
+def regular_size(path: str | os.PathLike[str]) -> int | None:
+    """The bytes of a file; None for what is no ordinary one, and for a path that no file can have."""
     if _is_standard_input(path):
         return None
     try:

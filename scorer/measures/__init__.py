@@ -54,22 +54,14 @@ _OFFICIAL = (
     f"iprec_at_recall_{_LEVELS}",
     f"P_{_DEPTHS}",
 )
+_SET = ("set_P", "set_relative_P", "set_recall", "set_map", "set_F")
 SETS: dict[str, tuple[str, ...]] = {
     "official": _OFFICIAL,
-    "set": ("set_P", "set_relative_P", "set_recall", "set_map", "set_F"),
+    "set": _SET,
     "all_trec": (
         *_OFFICIAL,
         *(f"recall_{_DEPTHS}", "infAP", "11pt_avg", "ndcg", f"ndcg_cut_{_DEPTHS}", f"map_cut_{_DEPTHS}"),
-        *(
-            f"relative_P_{_DEPTHS}",
-            "success_1,5,10",
-            "set_P",
-            "set_relative_P",
-            "set_recall",
-            "set_map",
-            "set_F",
-            "rbp",
-        ),
+        *(f"relative_P_{_DEPTHS}", "success_1,5,10", *_SET, "rbp"),
     ),
 }
 """trec_eval's names for many measures at once; all that is here too of what it has."""

@@ -34,7 +34,7 @@ def binary_preference(judged: Judged, *, rel: Relevant = "positive") -> Floats:
     """
     wanted, unwanted = judged.relevant_items(rel), judged.total(judged.ideal.where(_judged_not(judged.ideal, rel)))
     before = judged.found.so_far(_judged_not(judged.found, rel))
-    relevant = _relevant(judged.found, rel)
+    relevant = judged.found.is_relevant(rel)
     hits = judged.found.where(relevant)
     most = np.maximum(np.minimum(wanted, unwanted), 1)
     kept = 1 - np.minimum(before[relevant], wanted[hits.query]) / most[hits.query]
@@ -59,7 +59,7 @@ def inferred_average_precision(judged: Judged, *, rel: Relevant = "positive") ->
     Undefined where the query has no relevant item.
     """
     found, wanted = judged.found, judged.relevant_items(rel)
-    relevant = _relevant(found, rel)
+    relevant = found.is_relevant(rel)
     hits = found.where(relevant)
     good = hits.nth() - 1
     bad = found.so_far(_judged_not(found, rel))[relevant]
@@ -68,13 +68,9 @@ def inferred_average_precision(judged: Judged, *, rel: Relevant = "positive") ->
     return ratio(judged.total(hits, (1 + (good + bad + unjudged) * share) / hits.rank), wanted, wanted > 0)
 
 
-def _relevant(hits: Hits, rel: Threshold) -> Bools:
-    return np.asarray(hits.grade > 0 if rel == "positive" else hits.grade >= rel)
-
-
 def _judged_not(hits: Hits, rel: Threshold) -> Bools:
     """Which items are judged not relevant."""
-    return (hits.grade >= 0) & ~_relevant(hits, rel)
+    return (hits.grade >= 0) & ~hits.is_relevant(rel)
 
 
 @partial(

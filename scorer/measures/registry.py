@@ -305,8 +305,13 @@ class Measure:
         told = [value for each, value in self._settings() if each.name == "rel" and isinstance(value, float)]
         return told[0] if told else "positive"
 
-    def at_threshold(self, rel: float) -> Measure:
-        """The measure with this grade as the least that is relevant, if it is binary and not at another one already."""
+    def at_threshold(self, rel: float | None) -> Measure:
+        """The measure with this grade as the least that is relevant, if it is binary and not at another one already.
+
+        None leaves it as it is.
+        """
+        if rel is None:
+            return self
         settled = (
             float(rel) if each.about is RELEVANT and value == each.default else value
             for each, value in self._settings()
