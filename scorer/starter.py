@@ -34,7 +34,7 @@ README = """\
   flag 1 counts for the preliminary scores.
 - `submissions/main/<team>.txt`, or `submissions/main/<team>/<file>` for several of a team: `query:item,item,...`, the
   best item first. A name that begins with a UTC time, as `20260131T120000Z-first.txt`, says when the file was received.
-- Tables (CSV, TSV) and TREC files are read as well.
+- Tables (CSV, TSV), TREC files, JSON, JSON Lines, Parquet and LETOR files are read as well, also compressed.
 """
 
 SOLUTION = """\
