@@ -15,8 +15,6 @@ MEASURES = ("AP", "nDCG", "RR", "Rprec", "P@10")
 """What all of them know, by the names that scorer prints."""
 
 SCORER = (sys.executable, "-c", "from scorer.cli import main; main()")
-WITHOUT_CACHE = {"SCORER_CACHE": "off"}
-"""The peers index their solution anew each time, too."""
 
 PEERS = ("pytrec-eval-terrier", "ir_measures", "ranx")
 """The libraries, by the names of their distributions."""
@@ -81,16 +79,12 @@ def evaluated(text: str) -> list[Scores]:
 
 def scorer() -> Tool:
     """The product, on files in the challenge's own format where there is one."""
-    return Tool(
-        "scorer", lambda files: evaluate(files.solution, files.submissions), evaluated, environment=WITHOUT_CACHE
-    )
+    return Tool("scorer", lambda files: evaluate(files.solution, files.submissions), evaluated)
 
 
 def scorer_on_trec() -> Tool:
     """The product on the very files that the peers read."""
-    return Tool(
-        "scorer, TREC files", lambda files: evaluate(files.qrels, files.runs), evaluated, environment=WITHOUT_CACHE
-    )
+    return Tool("scorer, TREC files", lambda files: evaluate(files.qrels, files.runs), evaluated)
 
 
 def trec_eval(path: Path) -> Tool:

@@ -16,7 +16,6 @@ from scorer.formats.text import is_regular
 from scorer.leaderboard import Board, board
 from scorer.scoring import Rules
 from scorer.solution import Solution, digest
-from scorer.solution_cache import read_solution
 from scorer.store import Basis, Store, Submission
 from scorer.submissions import SentIn, Skipped, sent_in
 from scorer.website import pages, write
@@ -77,7 +76,7 @@ def plan(store: Store, track: Track) -> Work:
     pending = tuple(each for each in present if each[1].digest not in known)
     solution = None
     if pending or store.basis(track.name) != basis:
-        solution = read_solution(track.solution_path, track.solution_format, digest=basis.solution)
+        solution = Solution.read(track.solution_path, track.solution_format, digest=basis.solution)
         _compare_queries(track, solution)
     store.keep_submissions(track.name, [submission for _, submission in present])
     return Work(track, rules, basis, solution, pending, len(present) - len(pending), tuple(skipped))

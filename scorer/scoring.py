@@ -27,7 +27,6 @@ from scorer.measures import Aggregation, Measure, parse, parse_one
 from scorer.packing import pack_hits
 from scorer.paths import located, shown
 from scorer.solution import Solution, coded
-from scorer.solution_cache import read_solution
 from scorer.spilling import by_query
 from scorer.threads import ordered
 
@@ -572,7 +571,7 @@ def evaluate(
 
 def _solution(source: Source, format_name: str | None) -> Solution:
     if isinstance(source, str | os.PathLike):
-        return read_solution(source, format_name)
+        return Solution.read(source, format_name)
     findings = Findings()
     try:
         solution = Solution.of([frames.graded(source, findings)], findings)

@@ -9,14 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scorer.solution_cache import OFF, VARIABLE
 from tests.commands import Terminal
-
-
-@pytest.fixture(autouse=True)
-def no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads or writes what this machine's user keeps."""
-    monkeypatch.setenv(VARIABLE, OFF)
 
 
 @pytest.fixture

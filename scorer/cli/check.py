@@ -69,11 +69,10 @@ def _queries(track: Track) -> Solution | None:
     """The queries that the track asks for: from its public list, else from its solution, if either is here."""
     from scorer.errors import SolutionError
     from scorer.solution import Solution
-    from scorer.solution_cache import read_solution
 
     if track.queries_path is not None:
         return Solution.read_queries(track.queries_path)
     try:
-        return Solution.of_queries(read_solution(track.solution_path, track.solution_format).queries.to_pylist())
+        return Solution.of_queries(Solution.read(track.solution_path, track.solution_format).queries.to_pylist())
     except SolutionError:
         return None

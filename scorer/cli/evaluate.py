@@ -129,7 +129,7 @@ def evaluate(
     from scorer.output import Results, written
     from scorer.scoring import evaluate as evaluated
     from scorer.scoring import named
-    from scorer.solution_cache import read_solution
+    from scorer.solution import Solution
 
     _check_form(form, side_by_side=side_by_side, significance=significance, tie_bounds=tie_bounds)
     _check_standard_input(solution, *submissions)
@@ -140,7 +140,7 @@ def evaluate(
                 each.need_closed_form()
     except MeasureError as error:
         raise WrongCallError(f"--measure: {error}") from error
-    right = read_solution(solution, solution_format and format_name(solution_format, "--solution-format"))
+    right = Solution.read(solution, solution_format and format_name(solution_format, "--solution-format"))
     file_format = submission_format and format_name(submission_format, "--submission-format")
     results: list[tuple[str, Evaluation]] = []
     for path in followed(submissions, len(submissions), "scoring"):
