@@ -10,14 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 from pydantic_core import ErrorDetails
 
-from scorer.errors import ChallengeError, MeasureError, quoted
+from scorer.errors import ChallengeError, MeasureError
 from scorer.measures import Measure, parse
+from scorer.options import FORMAT_NAMES, FORMATS_ALLOWED
 from scorer.paths import Place, Remote, is_url
+from scorer.wording import quoted
 
 FILE = "challenge.toml"
 """The name of the file that makes a folder a challenge."""
@@ -61,16 +63,13 @@ def _one_measure_name(name: str, known: ValidationInfo) -> str:
 
 
 def _format_name(name: str) -> str:
-    if name.partition(":")[0] not in get_args(FormatName):
+    if name.partition(":")[0] not in FORMAT_NAMES:
         raise ValueError("is no format")
     return name
 
 
-FormatName = Literal["vlnet", "trec", "delimited", "jsonl", "json", "parquet", "letor"]
 FormatText = Annotated[str, AfterValidator(_format_name)]
 """A format's name, with its options if it has any, as in ``letor:feature=21``."""
-
-FORMAT_NAMES = f"{', '.join(get_args(FormatName))}, with options as in letor:feature=21"
 
 Stated = Annotated[str, AfterValidator(_stated)]
 PathText = Annotated[str, AfterValidator(_path_text)]
@@ -115,8 +114,8 @@ class Track(_Table):
     stage: Literal["final", "preliminary"] = Field("final", description='"final" or "preliminary"')
     final: Literal["all", "rest"] = Field("all", description='"all" or "rest"')
     baselines: tuple[Stated, ...] = Field((), strict=False, description="names of teams, each once")
-    solution_format: FormatText | None = Field(None, description=FORMAT_NAMES)
-    submission_format: FormatText | None = Field(None, description=FORMAT_NAMES)
+    solution_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
+    submission_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
 
     @field_validator("name")
     @classmethod

@@ -14,7 +14,6 @@ Any other exception that leaves the package is a bug.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -22,12 +21,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+from scorer.wording import printable
 
 SHOWN = 20
 """How many findings of one file are kept in words; the rest are counted."""
-
-QUOTED = 60
-"""How many characters of a foreign text a message repeats."""
 
 
 class ScorerError(Exception):
@@ -48,22 +45,6 @@ class ExecutorError(ScorerError):
 
 class StoreError(ScorerError):
     """The database cannot be opened, is of another version, or is in use."""
-
-
-def counted(count: int, one: str, many: str = "") -> str:
-    """``1 list``, ``2 lists``; `many` where it is not the singular with an s."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
-def printable(text: str) -> str:
-    """Foreign text with every character that does not print (controls, bidi marks, lone surrogates) escaped."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
-
-
-def quoted(text: str) -> str:
-    """Foreign text as a message may show it: in double quotes, on one line, escaped, and cut."""
-    cut = text if len(text) <= QUOTED else text[: QUOTED - 3] + "..."
-    return printable(json.dumps(cut, ensure_ascii=False))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,11 @@ from itertools import islice
 from typing import Any, Protocol
 
 from scorer import __version__
-from scorer.errors import ExecutorError, quoted
+from scorer.errors import ExecutorError
 from scorer.paths import Place
 from scorer.scoring import ChangedError, Rejected, Rules, Scored, Summary, score
 from scorer.solution import Solution
+from scorer.wording import quoted
 
 POOLS = 2
 """Pools of processes in a row that may break before anything is scored in them."""

@@ -6,21 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal
 
 import numpy as np
 
-from scorer.errors import Findings, quoted
+from scorer.errors import Findings
 from scorer.formats import Ranked
 from scorer.formats.arrow import run_starts, take
 from scorer.hits import Bools, Floats, Hits, Ints, Judged, Tied
-from scorer.lists import BY_GRADE, Found, Lists, Ties
+from scorer.lists import BY_GRADE, Found, Lists
+from scorer.options import Missing, Ties
 from scorer.solution import NOWHERE, Solution, report_repeated
 from scorer.threads import ordered
-
-Missing = Literal["zero", "reject", "skip"]
-"""What becomes of a submission that lacks a query of the solution: the query scores 0, the file is rejected, or the
-means leave the query out, as those of trec_eval do."""
+from scorer.wording import quoted
 
 AHEAD = 2
 """How many parts may wait for each other; each holds some ten times the bytes of its block."""

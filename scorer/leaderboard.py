@@ -18,11 +18,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from scorer import escaping
+from scorer import wording
 from scorer.challenge import RESERVED, Track
-from scorer.errors import Problem, counted, printable
-from scorer.scoring import Counts, Split
+from scorer.errors import Problem
+from scorer.options import Split
+from scorer.scoring import Counts
 from scorer.store import Basis, Kept, Mean, Result, Store
+from scorer.wording import counted, printable
 
 Scores = tuple[float | None, ...]
 """One for each column of the board, rounded to the track's decimals; None where undefined or not to be shown."""
@@ -375,10 +377,10 @@ def to_csv(board: Board) -> str:
     """RFC 4180, numbers at the track's decimals, blanks empty; text that a spreadsheet takes for a formula gets a '."""
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow(map(escaping.spreadsheet, export_columns(board)))
+    writer.writerow(map(wording.spreadsheet, export_columns(board)))
     for row in export_rows(board):
         writer.writerow(
-            escaping.spreadsheet(cell) if isinstance(cell, str) else printed(cell, board.track.decimals)
+            wording.spreadsheet(cell) if isinstance(cell, str) else printed(cell, board.track.decimals)
             for cell in row.values()
         )
     return out.getvalue()
@@ -411,9 +413,9 @@ def to_markdown(board: Board) -> str:
     columns = export_columns(board)
     alignment = [":---" if name in ("team", "baseline", "last entry") else "---:" for name in columns]
     rows = [
-        [escaping.markdown(printed(cell, board.track.decimals)) for cell in row.values()] for row in export_rows(board)
+        [wording.markdown(printed(cell, board.track.decimals)) for cell in row.values()] for row in export_rows(board)
     ]
-    lines = [map(escaping.markdown, columns), alignment, *rows]
+    lines = [map(wording.markdown, columns), alignment, *rows]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from scorer.errors import Findings, quoted
+from scorer.errors import Findings
 from scorer.formats import Ranked
 from scorer.formats.arrow import booleans, fingerprints, integers, joined, take
 from scorer.hits import Bools, Floats, Ints, Tied, ranges
+from scorer.options import Ties
 from scorer.solution import NOWHERE, Solution, coded
-
-Ties = Literal["trec", "order", "expected", "best", "worst"]
-"""How items of equal run score are ordered: by id, descending, as trec_eval does; as the file lists them; in no order,
-so that a score is the mean over all orders; the highest grade first; or last."""
+from scorer.wording import quoted
 
 BY_GRADE: tuple[Ties, ...] = ("expected", "best", "worst")
 """The rules that need to know the tie groups, and not the names or the lines of their items."""

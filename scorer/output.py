@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorer import escaping
-from scorer.errors import printable
+from scorer import wording
 from scorer.statistics import holm, randomisation_test
+from scorer.wording import printable
 
 if TYPE_CHECKING:
     from scorer.measures import Measure
@@ -257,9 +257,9 @@ def _csv(table: Table) -> str:
     """All digits, blanks where undefined; text that a spreadsheet takes for a formula gets a ' before it."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(map(escaping.spreadsheet, [*table.texts, *table.scores]))
+    rows.writerow(map(wording.spreadsheet, [*table.texts, *table.scores]))
     for texts, cells in table.rows:
-        rows.writerow([*map(escaping.spreadsheet, texts), *(_defined(cell.value) for cell in cells)])
+        rows.writerow([*map(wording.spreadsheet, texts), *(_defined(cell.value) for cell in cells)])
     return text.getvalue().rstrip("\n")
 
 
@@ -278,7 +278,7 @@ def _markdown(table: Table) -> str:
 
 
 def _markdown_text(text: str) -> str:
-    return escaping.markdown(printable(text))
+    return wording.markdown(printable(text))
 
 
 def _latex(table: Table) -> str:
@@ -307,7 +307,7 @@ def _latex(table: Table) -> str:
 
 
 def _latex_text(text: str) -> str:
-    return escaping.latex(printable(text))
+    return wording.latex(printable(text))
 
 
 def _json(results: Results) -> str:

@@ -7,6 +7,7 @@ needs, over whatever fsspec knows (S3, Google Cloud Storage, SFTP, memory, ...).
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import os
 import re
@@ -188,3 +189,33 @@ def _in_words() -> Iterator[None]:
             raise
         told = " ".join(str(error).split())
         raise OSError(errno.EIO, f"{type(error).__name__}: {told}" if told else type(error).__name__) from error
+
+
+def digest(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of the file's bytes, in hexadecimal, as ``sha256sum`` prints it. Raises OSError."""
+    with located(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+STANDARD_INPUT = "-"
+
+
+def is_standard_input(path: str | os.PathLike[str]) -> bool:
+    """A file of that name goes by ./- or as a Path."""
+    return isinstance(path, str) and path == STANDARD_INPUT
+
+
+def is_regular(path: str | os.PathLike[str]) -> bool:
+    """Is it an ordinary file, which can be read twice?"""
+    return regular_size(path) is not None
+
+
+def regular_size(path: str | os.PathLike[str]) -> int | None:
+    """The bytes of a file; None for what is no ordinary one, and for a path that no file can have."""
+    if is_standard_input(path):
+        return None
+    try:
+        found = located(path).stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None

@@ -10,18 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scorer.challenge import Challenge, Track
-from scorer.errors import ChallengeError, Findings, SolutionError, StoreError, counted, quoted
+from scorer.errors import ChallengeError, Findings, SolutionError, StoreError
 from scorer.executors import Executor, Failed, File, Processes, Result, Serial
-from scorer.formats.text import is_regular
 from scorer.leaderboard import Board, board
+from scorer.options import TIME_LIMIT
+from scorer.paths import digest, is_regular
 from scorer.scoring import Rules
-from scorer.solution import Solution, digest
+from scorer.solution import Solution
 from scorer.store import Basis, Store, Submission
 from scorer.submissions import SentIn, Skipped, sent_in
 from scorer.website import pages, write
-
-TIME_LIMIT = 600.0
-"""Seconds that a submission may take, unless told otherwise."""
+from scorer.wording import counted, quoted
 
 KEEP_EVERY = 0.5
 """Seconds between two transactions."""

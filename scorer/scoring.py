@@ -11,21 +11,21 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scorer.errors import Findings, SolutionError, SubmissionError
 from scorer.formats import Block, Ranked, Unreadable, frames, opened
 from scorer.formats.arrow import take
-from scorer.formats.text import is_large, is_regular
+from scorer.formats.text import is_large
 from scorer.formats.whole import shortest
 from scorer.hits import Bools, Floats, Ints, Judged
-from scorer.judging import AHEAD, Counts, Missing, ScatteredError, judge, whole_lists
-from scorer.lists import Ties
+from scorer.judging import AHEAD, Counts, ScatteredError, judge, whole_lists
 from scorer.measures import Aggregation, Measure, parse, parse_one
+from scorer.options import Missing, Ties
 from scorer.packing import pack_hits
-from scorer.paths import located, shown
+from scorer.paths import is_regular, located, shown
 from scorer.solution import Solution, coded
 from scorer.spilling import by_query
 from scorer.threads import ordered
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from scorer.challenge import Track
+from scorer.options import MISSING, NOTHING_RELEVANT, SPLIT, SPLITS, TIES, UNJUDGED, NothingRelevant, Split, Unjudged
 
 __all__ = [
     "SPLITS",
@@ -50,23 +51,6 @@ __all__ = [
     "named",
     "score",
 ]
-
-Split = Literal["all", "preliminary", "rest"]
-"""Which of the solution's queries: every one, those flagged for the preliminary board, or the others."""
-
-NothingRelevant = Literal["skip", "zero"]
-"""What becomes of a query that the solution has no relevant item for: the means leave it out, or it scores 0, as in
-trec_eval. What is relevant is for each measure to say."""
-
-Unjudged = Literal["nonrelevant", "drop"]
-"""What becomes of items that the solution does not list: they hold their places as items that are not relevant, or the
-lists are closed up over them before ranks are taken, as with trec_eval's -J."""
-
-SPLITS: tuple[Split, ...] = get_args(Split)
-MISSING: tuple[Missing, ...] = get_args(Missing)
-TIES: tuple[Ties, ...] = get_args(Ties)
-NOTHING_RELEVANT: tuple[NothingRelevant, ...] = get_args(NothingRelevant)
-UNJUDGED: tuple[Unjudged, ...] = get_args(Unjudged)
 
 GEOMETRIC_FLOOR = 1e-5
 """The least that a score counts as in a geometric mean; as in trec_eval."""
@@ -534,16 +518,9 @@ def evaluate(
     SolutionError, SubmissionError
         With all that is wrong in the one or the other.
     """
-    settings = (
-        ("split", split, SPLITS),
-        ("missing", missing, MISSING),
-        ("ties", ties, TIES),
-        ("nothing_relevant", nothing_relevant, NOTHING_RELEVANT),
-        ("unjudged", unjudged, UNJUDGED),
-    )
-    for setting, value, allowed in settings:
-        if value not in allowed:
-            raise ValueError(f"{setting} is one of {', '.join(allowed)}; found {value!r}")
+    settings = {SPLIT: split, MISSING: missing, TIES: ties, NOTHING_RELEVANT: nothing_relevant, UNJUDGED: unjudged}
+    for option, value in settings.items():
+        option.check(value)
     if rel is not None and not math.isfinite(rel):
         raise ValueError(f"rel is a finite number; found {rel!r}")
     names = {name: measure.at_threshold(rel) for name, measure in named(measures).items()}
@@ -556,7 +533,7 @@ def evaluate(
         unjudged=unjudged,
         tie_bounds=tie_bounds,
     )
-    policies: dict[str, str] = {setting: value for setting, value, _ in settings}
+    policies: dict[str, str] = {option.name: value for option, value in settings.items()}
     policies["rel"] = "positive" if rel is None else shortest(float(rel))
     if not isinstance(solution, Solution):
         solution = _solution(solution, solution_format)

@@ -12,12 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from scorer.errors import Findings, SolutionError, quoted
+from scorer.errors import Findings, SolutionError
 from scorer.formats import Graded, Unreadable, opened
 from scorer.formats.arrow import fingerprints, integers, joined, run_starts, take, texts
 from scorer.formats.text import Lines, blocks, open_bytes
 from scorer.hits import Bools, Floats, Hits, Ints
-from scorer.paths import located, shown
+from scorer.paths import shown
+from scorer.wording import quoted
 
 NOWHERE = -1
 """The code of a query or an item that the solution does not have."""
@@ -175,12 +176,6 @@ class Solution:
         match = self.keys[place] == key
         found[known[match]] = self.entry_of_key[place[match]]
         return found
-
-
-def digest(path: str | os.PathLike[str]) -> str:
-    """SHA-256 of the file's bytes, in hexadecimal, as ``sha256sum`` prints it. Raises OSError."""
-    with located(path).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _codes(ids: pa.StringArray, known: pa.StringArray) -> Ints:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from scorer.errors import ChallengeError, quoted
+from scorer.errors import ChallengeError
+from scorer.wording import quoted
 
 CHALLENGE = """\
 # A challenge to start from. Replace what is here with your own, then `scorer run` in this folder.

@@ -65,11 +65,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, OperationalError
 
-from scorer.errors import Findings, Problem, StoreError, printable
+from scorer.errors import Findings, Problem, StoreError
 from scorer.hits import Bools, Floats, Hits
 from scorer.measures import Measure
+from scorer.options import SPLITS, Split
 from scorer.packing import DamagedError, pack_ideal, unpack_hits, unpack_ideal
-from scorer.scoring import SPLITS, Counts, Rejected, Split, Summary
+from scorer.scoring import Counts, Rejected, Summary
+from scorer.wording import printable
 
 SCHEMA_VERSION = 1
 

@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 
 from scorer.challenge import Track
-from scorer.errors import ChallengeError, printable
+from scorer.errors import ChallengeError
 from scorer.paths import Place, Remote
+from scorer.wording import printable
 
 RECEIVED = re.compile(r"(\d{8}T\d{6}Z)[-_. ]*")
 """How a file's name may begin: the UTC time of its receipt."""

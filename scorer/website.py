@@ -20,9 +20,10 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined,
 
 from scorer.challenge import Challenge, Track
 from scorer.charts import Point, Svg, timeline
-from scorer.errors import ScorerError, counted
+from scorer.errors import ScorerError
 from scorer.leaderboard import Board, Entry, Row, Scores, Team, rules, to_csv, to_json
 from scorer.measures import Measure
+from scorer.wording import counted
 
 MANIFEST = ".manifest.json"
 """Lists the files that a render wrote, in the site's folder."""

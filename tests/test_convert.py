@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from scorer.errors import Findings
 from scorer.formats import FORMATS, Unreadable, named, opened
 from scorer.formats.conversion import Kind, compressed, converted, format_of
-from scorer.formats.whole import TieRule, Unwritable, WholeSolution, WholeSubmission
+from scorer.formats.whole import Unwritable, WholeSolution, WholeSubmission
+from scorer.options import TieRule
 from tests.commands import Terminal, command
 
 Whole = WholeSolution | WholeSubmission

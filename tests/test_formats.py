@@ -17,10 +17,10 @@ import pytest
 from pyarrow import parquet
 
 import scorer
-from scorer.challenge import FormatName
 from scorer.errors import SHOWN, Findings
 from scorer.formats import FORMATS, Unreadable, opened
 from scorer.formats.text import LONGEST_LINE
+from scorer.options import FormatName
 
 
 def rows(content: bytes | str, tmp_path: Path, *, solution: bool = False, name: str | None = None) -> Any:

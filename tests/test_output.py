@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scorer.escaping import latex, markdown, spreadsheet
 from scorer.measures import KINDS, parse_one
 from scorer.output import DOCUMENTS, TABLES, TREC_NAMES, Results, letter, tabulated, trec_name, written
 from scorer.scoring import Evaluation, evaluate, named
 from scorer.statistics import holm, randomisation_test
+from scorer.wording import latex, markdown, spreadsheet
 from tests.commands import Terminal, command
 
 QUERIES = 12

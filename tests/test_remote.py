@@ -19,9 +19,8 @@ import pytest
 
 from scorer.challenge import Challenge
 from scorer.errors import ChallengeError, SolutionError, SubmissionError
-from scorer.paths import Remote, is_url, located, shown
+from scorer.paths import Remote, digest, is_url, located, shown
 from scorer.scoring import evaluate
-from scorer.solution import digest
 from scorer.submissions import SentIn, Skipped, sent_in
 from tests.commands import Answer, Terminal, process
 from tests.test_executors import write_challenge

@@ -17,8 +17,9 @@ from hypothesis import given, settings
 import scorer
 from scorer.errors import SolutionError, SubmissionError
 from scorer.measures import KINDS
+from scorer.paths import digest
 from scorer.scoring import ChangedError, Rejected, Rules, Scored, check, score
-from scorer.solution import Solution, digest
+from scorer.solution import Solution
 from tests import strategies
 from tests.oracles import ORACLES
 

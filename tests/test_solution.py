@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from scorer.errors import SolutionError
-from scorer.solution import NOWHERE, Solution, digest
+from scorer.paths import digest
+from scorer.solution import NOWHERE, Solution
 
 
 def written(tmp_path: Path, text: str) -> Path:

@@ -20,8 +20,8 @@ from scorer.errors import Findings, MeasureError, SubmissionError
 from scorer.formats import frames
 from scorer.hits import Floats, Hits, Ints, Judged, Tied
 from scorer.judging import judge
-from scorer.lists import Ties
 from scorer.measures import Measure, parse_one
+from scorer.options import Ties
 from scorer.packing import pack_hits, unpack_hits
 from scorer.scoring import Rules, Scored, score
 from scorer.solution import Solution

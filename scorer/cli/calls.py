@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from scorer.errors import printable, quoted
+from scorer.wording import printable, quoted
 
 FORMAT_HELP = (
     "if it cannot be told: vlnet, trec, delimited, jsonl, json, parquet or letor; with options, as in letor:feature=21"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from scorer.cli.calls import FORMAT_HELP, format_name
 from scorer.cli.run import chosen
 from scorer.cli.say import complain, say
-from scorer.errors import counted, printable
 from scorer.paths import shown
+from scorer.wording import counted, printable
 
 if TYPE_CHECKING:
     from scorer.challenge import Track
@@ -38,10 +38,9 @@ def check(file: str, track: str, challenge: Path, submission_format: str | None)
     No solution is needed, and nothing that only the solution knows is shown.
     """
     from scorer.challenge import Challenge
-    from scorer.formats.text import is_regular
+    from scorer.paths import digest, is_regular
     from scorer.scoring import Rejected, Rules
     from scorer.scoring import check as look_over
-    from scorer.solution import digest
 
     asked = chosen(Challenge.read(challenge, solutions=False), track)
     rules = Rules.of(asked)

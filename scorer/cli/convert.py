@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from scorer.cli.calls import FORMAT_HELP, WrongCallError, format_name
-from scorer.errors import ScorerError, printable
+from scorer.errors import ScorerError
+from scorer.wording import printable
 
 if TYPE_CHECKING:
     from scorer.formats import Told

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from scorer.cli.calls import FORMAT_HELP, WrongCallError, format_name, number
 from scorer.cli.say import complain, followed, say
-from scorer.errors import MeasureError, SubmissionError, counted
+from scorer.errors import MeasureError, SubmissionError
 from scorer.paths import shown
+from scorer.wording import counted
 
 if TYPE_CHECKING:
-    from scorer.judging import Missing
-    from scorer.lists import Ties
-    from scorer.scoring import Evaluation, NothingRelevant, Split, Unjudged
+    from scorer.options import Missing, NothingRelevant, Split, Ties, Unjudged
+    from scorer.scoring import Evaluation
 
 FORMS = ("table", "json", "csv", "markdown", "latex", "trec")
 

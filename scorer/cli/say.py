@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from scorer.errors import printable
+from scorer.wording import printable
 
 Thing = TypeVar("Thing")
 

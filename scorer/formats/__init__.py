@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
 
-from scorer.errors import Findings, quoted
+from scorer.errors import Findings
 from scorer.formats import delimited, json_document, jsonl, letor, parquet, trec, vlnet
 from scorer.formats.rows import Batch, Format, Graded, Ranked, Reader
 from scorer.formats.text import BYTE_ORDER_MARK, Block, Digest, Unreadable, blocks, open_bytes, read_chunk
+from scorer.wording import quoted
 
 FORMATS: dict[str, Format] = {
     module.NAME: module for module in (parquet, json_document, jsonl, delimited, letor, trec, vlnet)

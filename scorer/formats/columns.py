@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from scorer.errors import Findings, quoted
+from scorer.errors import Findings
 from scorer.formats.text import Unreadable
 from scorer.hits import Bools, Floats
+from scorer.wording import quoted
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "query": ("query", "query_id", "queryid", "qid", "q_id", "topic", "topic_id", "user", "user_id"),

@@ -10,11 +10,13 @@ from typing import Literal
 
 import pyarrow as pa
 
-from scorer.errors import FileError, Findings, SolutionError, SubmissionError, quoted
+from scorer.errors import FileError, Findings, SolutionError, SubmissionError
 from scorer.formats import Block, Told, Unreadable, named, opened
 from scorer.formats.rows import Graded, Ranked
-from scorer.formats.whole import TieRule, Unwritable, WholeSolution, WholeSubmission
+from scorer.formats.whole import Unwritable, WholeSolution, WholeSubmission
+from scorer.options import TieRule
 from scorer.paths import shown
+from scorer.wording import quoted
 
 Kind = Literal["solution", "submission"]
 

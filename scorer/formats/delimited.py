@@ -13,13 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scorer.errors import Findings, quoted
+from scorer.errors import Findings
 from scorer.formats import columns, regular
 from scorer.formats.arrow import booleans, keep, list_lengths, numbers, take, text_lengths, texts
 from scorer.formats.rows import Graded, Ranked, Reader
 from scorer.formats.text import Block, Lines, Unreadable, trimmed
 from scorer.formats.whole import WholeSolution, WholeSubmission, fitting, shortest
 from scorer.hits import Bools, Floats, Ints
+from scorer.wording import quoted
 
 NAME = "delimited"
 SOLUTION = "query,item,grade"

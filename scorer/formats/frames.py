@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, Union, runtime_check
 import numpy as np
 import pyarrow as pa
 
-from scorer.errors import Findings, quoted
+from scorer.errors import Findings
 from scorer.formats import tables
 from scorer.formats.arrow import texts
 from scorer.formats.columns import COLUMNS, flags, place, ranks
 from scorer.formats.rows import Graded, Ranked
 from scorer.formats.text import Unreadable
 from scorer.hits import Floats, Ints
+from scorer.wording import quoted
 
 if TYPE_CHECKING:
     import pandas as pd

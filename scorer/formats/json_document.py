@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from scorer.errors import Findings, quoted
+from scorer.errors import Findings
 from scorer.formats import jsonl
 from scorer.formats.arrow import texts
 from scorer.formats.json_values import DECODER, MALFORMED, Pairs, dumped, identities, numbered, shown, told, whole
 from scorer.formats.rows import Graded, Ranked, Reader
 from scorer.formats.text import Block, Unreadable, checked
 from scorer.formats.whole import Unwritable, WholeSolution, WholeSubmission
+from scorer.wording import quoted
 
 NAME = "json"
 SOLUTION = '{"query": {"item": grade}}'

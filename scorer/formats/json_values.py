@@ -7,7 +7,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from scorer.errors import Findings, printable, quoted
+from scorer.errors import Findings
+from scorer.wording import printable, quoted
 
 
 class Pairs(list[tuple[str, Any]]):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from scorer.errors import Findings, quoted
+from scorer.errors import Findings
 from scorer.formats import columns, regular
 from scorer.formats.arrow import booleans, floats, text_lengths, texts
 from scorer.formats.json_values import (
@@ -32,6 +32,7 @@ from scorer.formats.rows import Graded, Ranked, Reader
 from scorer.formats.text import Block, Lines
 from scorer.formats.whole import Unwritable, WholeSolution, WholeSubmission
 from scorer.hits import Bools, Floats, Ints
+from scorer.wording import quoted
 
 NAME = "jsonl"
 SOLUTION = '{"query": "q", "item": "a", "grade": 2}'

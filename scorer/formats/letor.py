@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scorer.errors import Findings, quoted
+from scorer.errors import Findings
 from scorer.formats.arrow import booleans, joined, keep, list_lengths, numbers, take, text_lengths, texts
 from scorer.formats.rows import Graded, Ranked, Reader, rows_of
 from scorer.formats.text import Block, Lines, Unreadable
 from scorer.formats.whole import Unwritable, WholeSolution, WholeSubmission, fitting, shortest
 from scorer.hits import Bools, Floats, Ints
+from scorer.wording import quoted
 
 NAME = "letor"
 SOLUTION = "label qid:query 1:value 2:value ... # item"

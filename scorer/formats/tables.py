@@ -9,12 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scorer.errors import Findings, quoted
+from scorer.errors import Findings
 from scorer.formats import columns
 from scorer.formats.arrow import booleans, floats, keep, text_lengths
 from scorer.formats.rows import Graded, Ranked
 from scorer.formats.text import Unreadable
 from scorer.hits import Bools, Floats
+from scorer.wording import quoted
 
 
 def graded(table: pa.Table, options: Mapping[str, str], findings: Findings) -> Graded:

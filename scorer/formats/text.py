@@ -6,7 +6,6 @@ import gzip
 import io
 import os
 import re
-import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,10 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scorer.errors import Findings, quoted
+from scorer.errors import Findings
 from scorer.formats.arrow import booleans, keep, strings, take, text_lengths
 from scorer.hits import Bools, Ints
-from scorer.paths import Remote, located
+from scorer.paths import Remote, is_standard_input, located, regular_size
+from scorer.wording import quoted
 
 BLOCK = 1 << 23
 """Bytes read at a time."""
@@ -31,8 +31,6 @@ LONGEST_LINE = 1 << 24
 LINE_END = ord("\n")
 GZIP, XZ, ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
 """How compressed files begin."""
-
-STANDARD_INPUT = "-"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -147,36 +145,15 @@ def open_bytes(path: str | os.PathLike[str], digest: Digest | None = None) -> It
 
 
 def _opened(path: str | os.PathLike[str]) -> io.RawIOBase:
-    if _is_standard_input(path):
+    if is_standard_input(path):
         return io.FileIO(0, closefd=False)
     place = located(path)
     return cast(io.RawIOBase, place.open() if isinstance(place, Remote) else io.FileIO(path))
 
 
-def _is_standard_input(path: str | os.PathLike[str]) -> bool:
-    """A file of that name goes by ./- or as a Path."""
-    return isinstance(path, str) and path == STANDARD_INPUT
-
-
-def is_regular(path: str | os.PathLike[str]) -> bool:
-    """Is it an ordinary file, which can be read twice?"""
-    return regular_size(path) is not None
-
-
 def is_large(path: str | os.PathLike[str]) -> bool:
     """Has it more than one block, compressed or not?"""
     return (regular_size(path) or 0) > BLOCK // 4
-
-
-def regular_size(path: str | os.PathLike[str]) -> int | None:
-    """The bytes of a file; None for what is no ordinary one, and for a path that no file can have."""
-    if _is_standard_input(path):
-        return None
-    try:
-        found = located(path).stat()
-    except (OSError, ValueError):
-        return None
-    return found.st_size if stat.S_ISREG(found.st_mode) else None
 
 
 def read_chunk(stream: BinaryIO, line: int = 1, *, whole: bool = False) -> bytes:

@@ -10,13 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scorer.errors import Findings, quoted
+from scorer.errors import Findings
 from scorer.formats import regular
 from scorer.formats.arrow import keep, list_lengths, numbers, take
 from scorer.formats.rows import Graded, Ranked, Reader
 from scorer.formats.text import Block, Lines
 from scorer.formats.whole import WholeSolution, WholeSubmission, fitting, shortest
 from scorer.hits import Bools, Floats, Ints
+from scorer.wording import quoted
 
 NAME = "trec"
 SOLUTION = "query iteration item grade"

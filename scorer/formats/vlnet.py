@@ -9,12 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scorer.errors import Findings, quoted
+from scorer.errors import Findings
 from scorer.formats.arrow import booleans, equal, keep, list_lengths, numbers, take, text_lengths
 from scorer.formats.rows import Graded, Ranked, Reader, rows_of
 from scorer.formats.text import Block, Lines, trimmed
 from scorer.formats.whole import WholeSolution, WholeSubmission, fitting, shortest
 from scorer.hits import Bools, Ints
+from scorer.wording import quoted
 
 NAME = "vlnet"
 SOLUTION = "query:flag:item|score,item|score,..."

@@ -6,13 +6,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
-from scorer.errors import Findings, quoted
+from scorer.errors import Findings
 from scorer.formats.rows import Graded, Ranked
-
-TieRule = Literal["trec", "order"]
-"""How items of equal run score are listed where scores cannot be written: by id, descending, or as they stood."""
+from scorer.options import TieRule
+from scorer.wording import quoted
 
 
 class Unwritable(Exception):  # noqa: N818 (it tells of a format, as Unreadable does of a file)

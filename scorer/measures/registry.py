@@ -18,8 +18,9 @@ from pkgutil import resolve_name
 from types import UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hints
 
-from scorer.errors import MeasureError, quoted
+from scorer.errors import MeasureError
 from scorer.hits import Floats, Judged, Threshold
+from scorer.wording import quoted
 
 GainMap = tuple[tuple[float, float], ...]
 """What each grade is worth: pairs of grade and gain, by ascending grade."""

@@ -1,9 +1,30 @@
-"""Foreign text as other notations take it: so that it stays text there, and starts nothing."""
+"""Text for people: counted, quoted and printable; and escaped for other notations."""
 
 from __future__ import annotations
 
 import html
+import json
 import re
+
+QUOTED = 60
+"""How many characters of a foreign text a message repeats."""
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """``1 list``, ``2 lists``; `many` where it is not the singular with an s."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def printable(text: str) -> str:
+    """Foreign text with every character that does not print (controls, bidi marks, lone surrogates) escaped."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def quoted(text: str) -> str:
+    """Foreign text as a message may show it: in double quotes, on one line, escaped, and cut."""
+    cut = text if len(text) <= QUOTED else text[: QUOTED - 3] + "..."
+    return printable(json.dumps(cut, ensure_ascii=False))
+
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a cell begins with that spreadsheets compute."""

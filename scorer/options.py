@@ -1,0 +1,143 @@
+"""Every closed set of options, defined once: its values as a type, and what each value means, for help and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+TIME_LIMIT = 600.0
+"""Seconds that scoring one submission may take, unless a command sets another limit."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Option:
+    """A setting that takes one of a few words."""
+
+    name: str
+    """As keyword arguments and ``challenge.toml`` spell it."""
+    about: str
+    """What the setting decides."""
+    values: Mapping[str, str]
+    """Each allowed word with its meaning; the first is the default."""
+
+    @property
+    def default(self) -> str:
+        return next(iter(self.values))
+
+    @property
+    def allowed(self) -> str:
+        """The allowed words, in quotes, as messages list them."""
+        *words, last = (f'"{word}"' for word in self.values)
+        return f"{', '.join(words)} or {last}" if words else last
+
+    @property
+    def help(self) -> str:
+        """What the setting decides and what each word means, for the help of a command."""
+        meanings = "; ".join(f"{word}: {meaning}" for word, meaning in self.values.items())
+        return f"{self.about}. {meanings}. Default: {self.default}"
+
+    def check(self, value: object) -> None:
+        """Raise ValueError unless `value` is one of the allowed words."""
+        if value not in self.values:
+            raise ValueError(f"{self.name} is one of {', '.join(self.values)}; found {value!r}")
+
+    def subset(self, *words: str) -> Option:
+        """The same setting where only these words are allowed."""
+        return Option(self.name, self.about, {word: self.values[word] for word in words})
+
+
+Split = Literal["all", "preliminary", "rest"]
+SPLIT = Option(
+    "split",
+    "which queries the means are taken over",
+    {
+        "all": "every query of the solution",
+        "preliminary": "the queries that the solution flags",
+        "rest": "the queries that the solution does not flag",
+    },
+)
+SPLITS: tuple[Split, ...] = ("all", "preliminary", "rest")
+
+Missing = Literal["zero", "reject", "skip"]
+MISSING = Option(
+    "missing",
+    "a query for which the submission has no list",
+    {
+        "zero": "it scores 0",
+        "reject": "the submission is rejected",
+        "skip": "the means leave the query out, as in trec_eval",
+    },
+)
+
+Ties = Literal["trec", "order", "expected", "best", "worst"]
+TIES = Option(
+    "ties",
+    "items with equal run scores",
+    {
+        "trec": "ordered by item id, descending, as in trec_eval",
+        "order": "ordered as listed in the file",
+        "expected": "not ordered: a score is the mean over all orders",
+        "best": "the highest grade first",
+        "worst": "the highest grade last",
+    },
+)
+
+TieRule = Literal["trec", "order"]
+TIE_RULE = TIES.subset("trec", "order")
+"""The rules that need no grades, for writing lists without run scores."""
+
+NothingRelevant = Literal["skip", "zero"]
+NOTHING_RELEVANT = Option(
+    "nothing_relevant",
+    "a query without relevant items in the solution",
+    {"skip": "the means leave the query out", "zero": "it scores 0, as in trec_eval"},
+)
+
+Unjudged = Literal["nonrelevant", "drop"]
+UNJUDGED = Option(
+    "unjudged",
+    "items that the solution does not list",
+    {
+        "nonrelevant": "they keep their ranks and count as not relevant",
+        "drop": "they are removed before ranks are taken, as with trec_eval -J",
+    },
+)
+
+Stage = Literal["preliminary", "final"]
+STAGE = Option(
+    "stage",
+    "which scores the board shows",
+    {
+        "preliminary": "only preliminary scores, and ranks by them",
+        "final": "preliminary and final scores, and ranks by the final ones",
+    },
+)
+
+FinalSplit = Literal["all", "rest"]
+FINAL_SPLIT = Option(
+    "final",
+    "which queries final scores are taken over",
+    {"all": SPLIT.values["all"], "rest": SPLIT.values["rest"]},
+)
+
+EqualRanks = Literal["shared", "earlier"]
+EQUAL_RANKS = Option(
+    "equal_ranks",
+    "teams with equal scores",
+    {"shared": "they share a rank: 1, 1, 3", "earlier": "the entry received earlier ranks higher"},
+)
+
+CountingEntry = Literal["best", "last"]
+COUNTING_ENTRY = Option(
+    "entry",
+    "which of a team's entries counts for the board",
+    {
+        "best": "the one with the best preliminary score, or with the best final score where no query is flagged",
+        "last": "the one received last",
+    },
+)
+
+FormatName = Literal["vlnet", "trec", "delimited", "jsonl", "json", "parquet", "letor"]
+FORMAT_NAMES: tuple[FormatName, ...] = ("vlnet", "trec", "delimited", "jsonl", "json", "parquet", "letor")
+FORMATS_ALLOWED = f"{', '.join(FORMAT_NAMES)}, with options as in letor:feature=21"
