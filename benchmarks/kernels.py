@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks.tools import MEASURES
 from scorer import Solution, evaluate
-from scorer.hits import Judged
+from scorer.measures.matched import Judged
 from scorer.scoring import Rules, Scored, named, score
 
 REPEATED = 5

@@ -12,8 +12,9 @@ import numpy as np
 from scorer.errors import Findings
 from scorer.formats import Ranked
 from scorer.formats.arrow import run_starts, take
-from scorer.hits import Bools, Floats, Hits, Ints, Judged, Tied
 from scorer.lists import BY_GRADE, Found, Lists
+from scorer.measures.arrays import Bools, Floats, Ints
+from scorer.measures.matched import Hits, Judged, Tied
 from scorer.options import Missing, Ties
 from scorer.solution import NOWHERE, Solution, report_repeated
 from scorer.threads import ordered

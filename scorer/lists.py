@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scorer.errors import Findings
 from scorer.formats import Ranked
 from scorer.formats.arrow import booleans, fingerprints, integers, joined, take
-from scorer.hits import Bools, Floats, Ints, Tied, ranges
+from scorer.measures.arrays import Bools, Floats, Ints, ranges
+from scorer.measures.matched import Tied
 from scorer.options import Ties
 from scorer.solution import NOWHERE, Solution, coded
 from scorer.wording import quoted

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scorer.hits import Floats, Hits, Ints, Judged, Tied
+from scorer.measures.arrays import Floats, Ints
+from scorer.measures.matched import Hits, Judged, Tied
 
 _HEAD = struct.Struct("<I")
 _Numbers = NDArray[Any]

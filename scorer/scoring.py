@@ -20,9 +20,10 @@ from scorer.formats import Block, Ranked, Unreadable, frames, opened
 from scorer.formats.arrow import take
 from scorer.formats.text import is_large
 from scorer.formats.whole import shortest
-from scorer.hits import Bools, Floats, Ints, Judged
 from scorer.judging import AHEAD, Counts, ScatteredError, judge, whole_lists
 from scorer.measures import Aggregation, Measure, parse, parse_one
+from scorer.measures.arrays import Bools, Floats, Ints
+from scorer.measures.matched import Judged
 from scorer.options import Missing, Ties
 from scorer.packing import pack_hits
 from scorer.paths import is_regular, located, shown

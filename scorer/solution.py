@@ -16,7 +16,8 @@ from scorer.errors import Findings, SolutionError
 from scorer.formats import Graded, Unreadable, opened
 from scorer.formats.arrow import fingerprints, integers, joined, run_starts, take, texts
 from scorer.formats.text import Lines, blocks, open_bytes
-from scorer.hits import Bools, Floats, Hits, Ints
+from scorer.measures.arrays import Bools, Floats, Ints
+from scorer.measures.matched import Hits
 from scorer.paths import shown
 from scorer.wording import quoted
 

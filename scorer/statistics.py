@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scorer.hits import Floats
+from scorer.measures.arrays import Floats
 
 SEED = 20110418
 """Any fixed number: the same scores give the same p-values, on every machine."""

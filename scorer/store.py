@@ -66,8 +66,9 @@ from sqlalchemy import (
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, OperationalError
 
 from scorer.errors import Findings, Problem, StoreError
-from scorer.hits import Bools, Floats, Hits
 from scorer.measures import Measure
+from scorer.measures.arrays import Bools, Floats
+from scorer.measures.matched import Hits
 from scorer.options import SPLITS, Split
 from scorer.packing import DamagedError, pack_ideal, unpack_hits, unpack_ideal
 from scorer.scoring import Counts, Rejected, Summary

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 import scorer
-from scorer.hits import Floats
+from scorer.measures.arrays import Floats
 from scorer.measures.phi import relevance_curves
 from studies.drawing import STYLES, Axis, Drawing
 from studies.rankings import judged

@@ -19,7 +19,7 @@ from collections.abc import Callable
 import numpy as np
 
 import scorer
-from scorer.hits import Bools, Floats
+from scorer.measures.arrays import Bools, Floats
 from studies.drawing import STYLES, Axis, Drawing, Style
 from studies.rankings import judged
 from studies.study import Claim, Study, verdict

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from scorer.hits import Floats, Hits, Ints, Judged
+from scorer.measures.arrays import Floats, Ints
+from scorer.measures.matched import Hits, Judged
 
 
 def judged(grade: Floats) -> Judged:

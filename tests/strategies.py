@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from scorer.hits import Hits, Judged
 from scorer.measures import KINDS, Kind, Measure, Parameter, Value
+from scorer.measures.matched import Hits, Judged
 
 Solution = Mapping[str, Mapping[str, float]]
 Submission = Mapping[str, Sequence[str]]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scorer.hits import Hits, Judged, Tied, ratio, running
+from scorer.measures.arrays import ratio, running
+from scorer.measures.matched import Hits, Judged, Tied
 from tests.strategies import judged
 
 GRADES = {"q1": {"a": 2.0, "b": 1.0, "c": 0.0}, "q2": {}, "q3": {"a": 1.0, "b": -1.0}}

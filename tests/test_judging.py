@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from scorer.errors import Findings
 from scorer.formats import Graded, Ranked, frames
 from scorer.formats.arrow import fingerprints
-from scorer.hits import Hits, Judged
 from scorer.judging import Counts, ScatteredError, judge, whole_lists
+from scorer.measures.matched import Hits, Judged
 from scorer.solution import Solution
 from scorer.spilling import by_query
 from tests import strategies

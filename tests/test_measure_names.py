@@ -27,10 +27,9 @@ from scorer.measures import (
     position,
     r_precision,
     registry,
-    users,
 )
 from scorer.measures import set_based as sets
-from scorer.measures.registry import Given
+from scorer.measures.parameters import Given
 from tests.strategies import judged, measures
 
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
@@ -377,7 +376,7 @@ def test_one_measure_is_wanted() -> None:
         parse_one("P@5,10")
 
 
-def test_a_measure_error_is_the_users_and_a_value_error() -> None:
+def test_a_measure_error_is_the_user_models_and_a_value_error() -> None:
     """Programs that know nothing of scorer catch it as what it is."""
     assert issubclass(MeasureError, ScorerError)
     assert issubclass(MeasureError, ValueError)
@@ -399,7 +398,7 @@ def test_no_text_breaks_the_reading(text: str) -> None:
 
 def test_the_list_of_kinds_is_complete() -> None:
     """Every kind that a family declares is in the list, once."""
-    families = (r_precision, sets, position, gain, graded, users, incomplete, counts)
+    families = (r_precision, sets, position, gain, graded, user_models, incomplete, counts)
     declared = {value for family in families for value in vars(family).values() if isinstance(value, Kind)}
 
     assert set(KINDS) == declared

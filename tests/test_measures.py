@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorer.hits import Floats, Judged
 from scorer.measures import KINDS, Cutoff, Kind, Measure, Parameter, Value, parse_one
+from scorer.measures.arrays import Floats
+from scorer.measures.matched import Judged
 from scorer.measures.phi import Whisker, relevance_curves
 from tests import oracles
 from tests.oracles import ORACLES

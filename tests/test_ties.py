@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 import scorer
 from scorer.errors import Findings, MeasureError, SubmissionError
 from scorer.formats import frames
-from scorer.hits import Floats, Hits, Ints, Judged, Tied
 from scorer.judging import judge
 from scorer.measures import Measure, parse_one
+from scorer.measures.arrays import Floats, Ints
+from scorer.measures.matched import Hits, Judged, Tied
 from scorer.options import Ties
 from scorer.packing import pack_hits, unpack_hits
 from scorer.scoring import Rules, Scored, score

@@ -8,7 +8,7 @@ import numpy as np
 
 from scorer.errors import Findings
 from scorer.formats.text import Unreadable
-from scorer.hits import Bools, Floats
+from scorer.measures.arrays import Bools, Floats
 from scorer.wording import quoted
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {

@@ -19,7 +19,7 @@ from scorer.formats.arrow import booleans, keep, list_lengths, numbers, take, te
 from scorer.formats.rows import Graded, Ranked, Reader
 from scorer.formats.text import Block, Lines, Unreadable, trimmed
 from scorer.formats.whole import WholeSolution, WholeSubmission, fitting, shortest
-from scorer.hits import Bools, Floats, Ints
+from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.wording import quoted
 
 NAME = "delimited"

@@ -19,7 +19,7 @@ from scorer.formats.arrow import texts
 from scorer.formats.columns import COLUMNS, flags, place, ranks
 from scorer.formats.rows import Graded, Ranked
 from scorer.formats.text import Unreadable
-from scorer.hits import Floats, Ints
+from scorer.measures.arrays import Floats, Ints
 from scorer.wording import quoted
 
 if TYPE_CHECKING:

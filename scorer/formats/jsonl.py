@@ -31,7 +31,7 @@ from scorer.formats.json_values import (
 from scorer.formats.rows import Graded, Ranked, Reader
 from scorer.formats.text import Block, Lines
 from scorer.formats.whole import Unwritable, WholeSolution, WholeSubmission
-from scorer.hits import Bools, Floats, Ints
+from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.wording import quoted
 
 NAME = "jsonl"

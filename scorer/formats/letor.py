@@ -16,7 +16,7 @@ from scorer.formats.arrow import booleans, joined, keep, list_lengths, numbers, 
 from scorer.formats.rows import Graded, Ranked, Reader, rows_of
 from scorer.formats.text import Block, Lines, Unreadable
 from scorer.formats.whole import Unwritable, WholeSolution, WholeSubmission, fitting, shortest
-from scorer.hits import Bools, Floats, Ints
+from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.wording import quoted
 
 NAME = "letor"

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from scorer.formats.arrow import booleans, floats
 from scorer.formats.text import Block
-from scorer.hits import Floats
+from scorer.measures.arrays import Floats
 
 
 def columns(

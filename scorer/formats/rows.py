@@ -12,7 +12,7 @@ import pyarrow as pa
 from scorer.errors import Findings
 from scorer.formats.arrow import keep
 from scorer.formats.text import Block
-from scorer.hits import Bools, Floats, Ints
+from scorer.measures.arrays import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from scorer.formats.whole import WholeSolution, WholeSubmission

@@ -14,7 +14,7 @@ from scorer.formats import columns
 from scorer.formats.arrow import booleans, floats, keep, text_lengths
 from scorer.formats.rows import Graded, Ranked
 from scorer.formats.text import Unreadable
-from scorer.hits import Bools, Floats
+from scorer.measures.arrays import Bools, Floats
 from scorer.wording import quoted
 
 

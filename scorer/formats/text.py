@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from scorer.errors import Findings
 from scorer.formats.arrow import booleans, keep, strings, take, text_lengths
-from scorer.hits import Bools, Ints
+from scorer.measures.arrays import Bools, Ints
 from scorer.paths import Remote, is_standard_input, located, regular_size
 from scorer.wording import quoted
 

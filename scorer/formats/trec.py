@@ -16,7 +16,7 @@ from scorer.formats.arrow import keep, list_lengths, numbers, take
 from scorer.formats.rows import Graded, Ranked, Reader
 from scorer.formats.text import Block, Lines
 from scorer.formats.whole import WholeSolution, WholeSubmission, fitting, shortest
-from scorer.hits import Bools, Floats, Ints
+from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.wording import quoted
 
 NAME = "trec"

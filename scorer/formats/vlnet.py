@@ -14,7 +14,7 @@ from scorer.formats.arrow import booleans, equal, keep, list_lengths, numbers, t
 from scorer.formats.rows import Graded, Ranked, Reader, rows_of
 from scorer.formats.text import Block, Lines, trimmed
 from scorer.formats.whole import WholeSolution, WholeSubmission, fitting, shortest
-from scorer.hits import Bools, Ints
+from scorer.measures.arrays import Bools, Ints
 from scorer.wording import quoted
 
 NAME = "vlnet"

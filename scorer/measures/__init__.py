@@ -6,8 +6,10 @@ same name in ``tests/oracles.py``. Help, the page about measures and the tests o
 
 from __future__ import annotations
 
-from scorer.measures import counts, gain, graded, incomplete, position, r_precision, set_based, users
-from scorer.measures.registry import Aggregation, Cutoff, Kind, Measure, Parameter, Registry, Value
+from scorer.measures import counts, gain, graded, incomplete, position, r_precision, set_based, user_models
+from scorer.measures.kinds import Aggregation, Cutoff, Kind, Measure
+from scorer.measures.names import Registry
+from scorer.measures.parameters import Parameter, Value
 
 KINDS: tuple[Kind, ...] = (
     r_precision.mean_average_r_precision,
@@ -34,9 +36,9 @@ KINDS: tuple[Kind, ...] = (
     graded.ndcg_phi,
     graded.mean_ndcg,
     graded.mean_ndcng,
-    users.rank_biased_precision,
-    users.expected_reciprocal_rank,
-    users.rank_biased_overlap,
+    user_models.rank_biased_precision,
+    user_models.expected_reciprocal_rank,
+    user_models.rank_biased_overlap,
     incomplete.binary_preference,
     incomplete.inferred_average_precision,
     incomplete.judgement_rate,

@@ -6,8 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from scorer.hits import Floats, Judged
-from scorer.measures.registry import Kind, Relevant
+from scorer.measures.arrays import Floats
+from scorer.measures.kinds import Kind
+from scorer.measures.matched import Judged
+from scorer.measures.parameters import Relevant
 
 _SOURCE = "trec_eval"
 

@@ -8,8 +8,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from scorer.hits import Floats, Hits, Ints, Judged, Threshold, ratio
-from scorer.measures.registry import About, GainMap, Kind
+from scorer.measures.arrays import Floats, Ints, ratio
+from scorer.measures.kinds import Kind
+from scorer.measures.matched import Hits, Judged, Threshold
+from scorer.measures.parameters import About, GainMap
 
 Gain = Annotated[
     Literal["linear", "exp", "binary"] | GainMap,

@@ -6,11 +6,12 @@ from functools import partial
 
 import numpy as np
 
-from scorer.hits import Floats, Hits, Ints, Judged, ratio, running
+from scorer.measures.arrays import Floats, Ints, ratio, running
 from scorer.measures.gain import LOG_2, Gains, best_grades, discounts, normalised, share_of_best
+from scorer.measures.kinds import Kind
+from scorer.measures.matched import Hits, Judged
 from scorer.measures.phi import Whisker, relevance_curves
 from scorer.measures.position import precision_sum
-from scorer.measures.registry import Kind
 
 _SCHEEL = "Scheel, Lommatzsch and Albayrak, Performance Measures for Multi-Graded Relevance, SPIM 2011"
 _MONIZ = "Moniz, Torgo and Vinagre, Data-Driven Relevance Judgments for Ranking Evaluation, arXiv 1612.06136, 2016"

@@ -9,8 +9,10 @@ from functools import partial
 
 import numpy as np
 
-from scorer.hits import Bools, Floats, Hits, Judged, Threshold, ratio
-from scorer.measures.registry import Kind, Relevant
+from scorer.measures.arrays import Bools, Floats, ratio
+from scorer.measures.kinds import Kind
+from scorer.measures.matched import Hits, Judged, Threshold
+from scorer.measures.parameters import Relevant
 
 _EPSILON = 0.00001
 """What infAP adds to counts, so that no judged item is no reason for no estimate; as in trec_eval."""

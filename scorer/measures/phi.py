@@ -12,9 +12,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from scorer.hits import Bools, Floats, Hits, Ints, Judged
+from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.measures.gain import best_grades
-from scorer.measures.registry import About
+from scorer.measures.matched import Hits, Judged
+from scorer.measures.parameters import About
 
 Whisker = Annotated[
     Literal["observed", "fence"],

@@ -7,8 +7,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from scorer.hits import Floats, Groups, Hits, Judged, Places, Threshold, ratio, running
-from scorer.measures.registry import About, Kind, Relevant
+from scorer.measures.arrays import Floats, ratio, running
+from scorer.measures.kinds import Kind
+from scorer.measures.matched import Groups, Hits, Judged, Places, Threshold
+from scorer.measures.parameters import About, Relevant
 
 Denominator = Annotated[
     Literal["R", "min", "k", "hits"],

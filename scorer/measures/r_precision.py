@@ -7,8 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from scorer.hits import Floats, Hits, Judged, Threshold, ratio
-from scorer.measures.registry import Kind, Relevant
+from scorer.measures.arrays import Floats, ratio
+from scorer.measures.kinds import Kind
+from scorer.measures.matched import Hits, Judged, Threshold
+from scorer.measures.parameters import Relevant
 
 _VLNET = "ECML PKDD 2011 Discovery Challenge (VL.NET), evaluation metric example"
 

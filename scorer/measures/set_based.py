@@ -7,8 +7,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from scorer.hits import Floats, Ints, Judged, Threshold, ratio
-from scorer.measures.registry import About, Kind, Relevant
+from scorer.measures.arrays import Floats, Ints, ratio
+from scorer.measures.kinds import Kind
+from scorer.measures.matched import Judged, Threshold
+from scorer.measures.parameters import About, Relevant
 
 Beta = Annotated[float, About("how many times as much recall weighs as precision", least=0.001, most=1000)]
 Weight = Annotated[

@@ -7,9 +7,11 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from scorer.hits import Floats, Groups, Hits, Ints, Judged, Threshold, Tied, ratio, running
+from scorer.measures.arrays import Floats, Ints, ratio, running
 from scorer.measures.gain import LOG_2, best_grades, share_of_best
-from scorer.measures.registry import About, Kind
+from scorer.measures.kinds import Kind
+from scorer.measures.matched import Groups, Hits, Judged, Threshold, Tied
+from scorer.measures.parameters import About
 
 Persistence = Annotated[float, About("the probability of reading on after an item", least=0, most=0.9999)]
 Worth = Annotated[

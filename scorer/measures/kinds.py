@@ -8,28 +8,17 @@ A `Registry` reads names: those that `str` writes, and the spellings of other to
 from __future__ import annotations
 
 import inspect
-import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from pkgutil import resolve_name
-from types import UnionType
-from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Literal, get_type_hints
 
 from scorer.errors import MeasureError
-from scorer.hits import Floats, Judged, Threshold
+from scorer.measures.arrays import Floats
+from scorer.measures.matched import Judged, Threshold
+from scorer.measures.parameters import RELEVANT, Given, Parameter, Value
 from scorer.wording import quoted
-
-GainMap = tuple[tuple[float, float], ...]
-"""What each grade is worth: pairs of grade and gain, by ascending grade."""
-
-Value = float | str | GainMap
-"""A parameter's: a number, a word, or a gain for each grade."""
-
-Given = Value | Mapping[float, float]
-"""A value as it may be given from Python."""
 
 Aggregation = Literal["mean", "sum", "geometric"]
 """How one score comes from those of the queries: their mean, their sum, or their geometric mean."""
@@ -41,94 +30,6 @@ CutoffRule = Literal["none", "optional", "required", "list", "level"]
 """Which of them a kind takes; "list" makes one measure of several k, where the others make one of each."""
 
 LARGEST_CUTOFF = 10**9
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """What the signature of a measure's function says of a parameter, beside its type."""
-
-    description: str
-    least: float = -math.inf
-    most: float = math.inf
-    also: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Other tools' names for the parameter, each with their words for its values."""
-
-
-RELEVANT = About("which items are relevant: those with a positive grade, or with at least this one")
-
-Relevant = Annotated[Threshold, RELEVANT]
-"""The threshold of a binary measure, which a threshold for all of them sets."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One parameter of a kind: a word out of a few, a number in a range, gains by grade, or any of these."""
-
-    name: str
-    default: Value
-    words: tuple[str, ...]
-    numeric: bool
-    mapped: bool
-    about: About
-
-    @classmethod
-    def declared(cls, name: str, default: Value, annotation: object) -> Parameter:
-        """Read from a keyword-only argument, annotated ``Annotated[float | Literal[...], About(...)]``."""
-        declared_type, about = get_args(annotation)
-        kinds = get_args(declared_type) if get_origin(declared_type) in (Union, UnionType) else (declared_type,)
-        words = tuple(word for each in kinds if get_origin(each) is Literal for word in get_args(each))
-        return cls(name, default, words, float in kinds, GainMap in kinds, about)
-
-    @property
-    def allowed(self) -> str:
-        """The values it takes, in words."""
-        bounded = math.isfinite(self.about.least)
-        number = f"a number from {self.about.least:g} to {self.about.most:g}" if bounded else "a number"
-        ways = [
-            *self.words,
-            *([number] if self.numeric else []),
-            *(["gains as in {1: 3.5, 2: 9}"] if self.mapped else []),
-        ]
-        return " or ".join(ways)
-
-    def value(self, given: Given) -> Value:
-        """`given`, as text or as a number, as the value that it means; a `MeasureError` where it is not allowed."""
-        if self.mapped and isinstance(given, Mapping | tuple):
-            return self._gains(given)
-        text = str(given).strip().strip("'\"").casefold()
-        words = {word.casefold(): word for word in self.words}
-        if text in words:
-            return words[text]
-        if self.mapped and text.startswith("{") and text.endswith("}"):
-            pairs = [each.partition(":") for each in text[1:-1].split(",")]
-            return self._gains([(_number(grade.strip()), _number(gain.strip())) for grade, _, gain in pairs])
-        number = _number(text)
-        if not self.numeric or not math.isfinite(number) or not self.about.least <= number <= self.about.most:
-            raise self._refusal(str(given))
-        return number
-
-    def _gains(self, given: Mapping[float, float] | Iterable[tuple[float, float]]) -> GainMap:
-        pairs = list(given.items() if isinstance(given, Mapping) else given)
-        gains = {float(grade) + 0.0: float(gain) + 0.0 for grade, gain in pairs}
-        fit = all(math.isfinite(grade) and 0 <= gain < math.inf for grade, gain in gains.items())
-        if not fit or not 0 < len(gains) == len(pairs):
-            told = ", ".join(f"{grade:g}: {gain:g}" for grade, gain in pairs)
-            raise self._refusal(f"{{{told}}}")
-        return tuple(sorted(gains.items()))
-
-    def _refusal(self, found: str) -> MeasureError:
-        return MeasureError(f"takes {self.allowed} as {self.name}; found {quoted(found)}")
-
-    def spelled(self, value: Value) -> str:
-        """As names have it: ``rel=2``, ``gain=exp``, ``gain={1:3.5,2:9}``."""
-        if isinstance(value, tuple):
-            gains = ",".join(f"{_spelled(grade)}:{_spelled(gain)}" for grade, gain in value)
-            return f"{self.name}={{{gains}}}"
-        return f"{self.name}={value if isinstance(value, str) else _spelled(value)}"
-
-
-def _spelled(number: float) -> str:
-    return repr(number).removesuffix(".0")
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,140 +241,6 @@ class Measure:
             return name + parameters
         cutoffs = self.cutoff if isinstance(self.cutoff, tuple) else (self.cutoff,)
         return f"{name}{parameters}@{','.join(map(repr, cutoffs))}"
-
-
-_SPELLING = re.compile(
-    r"""(?P<name> [^()@]*? )
-        (?: \( (?P<parameters> [^()]* ) \) \s* )?
-        (?: @ (?P<cutoffs> .*? ) | (?P<joint> _cut[_.] | _at_ | [_.] ) (?P<trailing> [0-9].*? ) )?
-        (?: -l \s* (?P<level> [0-9]+ (?: \.[0-9]+ )? ) )?""",
-    re.VERBOSE | re.DOTALL | re.IGNORECASE,
-)
-"""``Name(parameter=value)@k``, or with the cut-off as other tools write it: P_10, P.5,10, ndcg_cut_10, ndcg_at_10; with
--l2 at the end for rel=2."""
-
-
-class Registry:
-    """The kinds that there are, and the reading of measures' names."""
-
-    def __init__(self, kinds: Iterable[Kind], sets: Mapping[str, Sequence[str]] | None = None) -> None:
-        """Of these kinds; `sets` are names that stand for several measures each."""
-        self.kinds = tuple(kinds)
-        self.sets = dict(sets or {})
-        self._named: dict[str, tuple[Kind, Mapping[str, Value]]] = {}
-        for kind in self.kinds:
-            self._named[_key(kind.name)] = kind, {}
-            self._named |= {_key(alias): (kind, settled) for alias, settled in kind.aliases.items()}
-
-    def kind(self, name: str) -> Kind:
-        """The kind of that name or alias, without regard to case, hyphens and underscores.
-
-        Raises
-        ------
-        MeasureError
-            There is none; the message names the nearest.
-        """
-        return self._find(name)[0]
-
-    def parse(self, text: str, cutoffs: Sequence[int] = ()) -> tuple[Measure, ...]:
-        """The measures that `text` names.
-
-        A list of cut-offs makes a measure of each (``P@5,10``), but one of all where the kind is a mean over cut-offs
-        (``MARp@5,10``). A name without the cut-off that it needs takes `cutoffs`.
-
-        Raises
-        ------
-        MeasureError
-            The text names no measure; the message says why, and what would.
-        """
-        if text.strip().casefold() in self.sets:
-            return tuple(each for name in self.sets[text.strip().casefold()] for each in self.parse(name))
-        parts = _SPELLING.fullmatch(text.strip())
-        if parts is None:
-            raise MeasureError(f"{quoted(text)} is not of the form Name(parameter=value)@k")
-        kind, settled = self._find(parts["name"])
-        parameters = _parameters(parts["parameters"])
-        for name in settled:
-            if name in parameters:
-                raise MeasureError(f"{quoted(text)}: {parts['name'].strip()} settles {name} already; write {kind.name}")
-        written, further = _appended(kind, parts)
-        for name in further:
-            if name in parameters:
-                raise MeasureError(f"parameter {quoted(name)} is given twice")
-        found: tuple[float, ...] = _numbers(written) if written is not None else ()
-        if written is None and kind.cutoff in ("required", "list"):
-            found = tuple(cutoffs)
-        each: Sequence[float | tuple[float, ...] | None] = (found,) if kind.cutoff == "list" else found or (None,)
-        return tuple(kind.measure(cutoff, {**settled, **parameters, **further}) for cutoff in each)
-
-    def parse_one(self, text: str, cutoffs: Sequence[int] = ()) -> Measure:
-        """The one measure that `text` names; as `parse`, and a `MeasureError` where it names several."""
-        measures = self.parse(text, cutoffs)
-        if len(measures) > 1:
-            names = ", ".join(map(str, measures))
-            raise MeasureError(f"{quoted(text)} names {len(measures)} measures ({names}) where one is wanted")
-        return measures[0]
-
-    def _find(self, name: str) -> tuple[Kind, Mapping[str, Value]]:
-        try:
-            return self._named[_key(name)]
-        except KeyError:
-            near = get_close_matches(_key(name), self._named, n=5, cutoff=0.5)
-            names = dict.fromkeys(self._named[key][0].name for key in near)
-            told = f"; the nearest are {', '.join(names)}" if names else ""
-            message = f"no measure is called {quoted(name.strip())}{told}; `scorer measures` lists all"
-            raise MeasureError(message) from None
-
-
-def _key(name: str) -> str:
-    """What two spellings of a name have in common."""
-    return re.sub(r"[-_\s]", "", name.casefold())
-
-
-def _appended(kind: Kind, parts: re.Match[str]) -> tuple[str | None, dict[str, str]]:
-    """The cut-offs, and the parameters that other tools write after the name."""
-    further = {"rel": parts["level"]} if parts["level"] else {}
-    trailing = parts["trailing"]
-    if trailing is None:
-        return parts["cutoffs"], further
-    if "=" in trailing:  # gains by grade, as in ndcg.1=3.5,2=9
-        return None, {**further, "gain": f"{{{trailing.replace('=', ':')}}}"}
-    if kind.decimals and parts["joint"] == "." and trailing.isdecimal():
-        return None, {**further, kind.decimals: f"0.{trailing}"}
-    return trailing, further
-
-
-def _parameters(text: str | None) -> dict[str, str]:
-    """``parameter=value,...`` as a mapping; commas within braces part nothing."""
-    parameters: dict[str, str] = {}
-    for written in re.split(r",(?![^{}]*\})", text) if text and text.strip() else ():
-        name, equals, value = written.partition("=")
-        name = name.strip().casefold()
-        if not equals:
-            raise MeasureError(f"{quoted(written.strip())} is not of the form parameter=value")
-        if name in parameters:
-            raise MeasureError(f"parameter {quoted(name)} is given twice")
-        parameters[name] = value
-    return parameters
-
-
-def _number(text: str) -> float:
-    """The number that `text` is in decimal digits, NaN where it is none."""
-    decimal = re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", text, re.IGNORECASE)
-    return float(text) + 0.0 if decimal else math.nan  # + 0.0 makes -0.0 the 0.0 that it equals
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    """A comma-separated list of cut-offs or levels, none of them twice."""
-    numbers: list[float] = []
-    for written in map(str.strip, text.split(",")):
-        number = _number(written)
-        if not math.isfinite(number):
-            raise MeasureError(f"cut-offs are numbers, as in P@5,10; found {quoted(written)}")
-        if number in numbers:
-            raise MeasureError(f"cut-off {quoted(written)} stands twice in {quoted(text)}")
-        numbers.append(number)
-    return tuple(numbers)
 
 
 def _places(cutoff: float) -> int:
