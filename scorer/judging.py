@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 
 from scorer.errors import Findings
-from scorer.formats import Ranked
-from scorer.formats.arrow import run_starts, take
+from scorer.formats.reading.arrow import run_starts, take
+from scorer.formats.reading.batches import Ranked
 from scorer.lists import BY_GRADE, Found, Lists
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.measures.matched import Hits, Judged, Tied

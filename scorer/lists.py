@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from scorer.errors import Findings
-from scorer.formats import Ranked
-from scorer.formats.arrow import booleans, fingerprints, integers, joined, take
+from scorer.formats.reading.arrow import booleans, fingerprints, integers, joined, take
+from scorer.formats.reading.batches import Ranked
 from scorer.measures.arrays import Bools, Floats, Ints, ranges
 from scorer.measures.matched import Tied
 from scorer.options import Ties

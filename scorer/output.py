@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorer import wording
-from scorer.statistics import holm, randomisation_test
+from scorer.statistics.significance import holm, randomisation_test
 from scorer.wording import printable
 
 if TYPE_CHECKING:

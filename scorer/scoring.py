@@ -16,10 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorer.errors import Findings, SolutionError, SubmissionError
-from scorer.formats import Block, Ranked, Unreadable, frames, opened
-from scorer.formats.arrow import take
-from scorer.formats.text import is_large
-from scorer.formats.whole import shortest
+from scorer.formats.detection import opened
+from scorer.formats.reading import memory
+from scorer.formats.reading.arrow import take
+from scorer.formats.reading.batches import Ranked
+from scorer.formats.reading.blocks import Block
+from scorer.formats.reading.bytes import Unreadable, is_large
+from scorer.formats.writing import shortest
 from scorer.judging import AHEAD, Counts, ScatteredError, judge, whole_lists
 from scorer.measures import Aggregation, Measure, parse, parse_one
 from scorer.measures.arrays import Bools, Floats, Ints
@@ -65,8 +68,8 @@ MOST_PILES = 256
 GENERATION = 1
 """Counts up when the same file, solution and rules begin to give another result; stored results are then made anew."""
 
-Source = str | os.PathLike[str] | frames.Source
-"""A path, or anything in memory that `frames` reads."""
+Source = str | os.PathLike[str] | memory.Source
+"""A path, or anything in memory that `formats.reading.memory` reads."""
 
 Asked = str | Measure | Sequence[str | Measure] | Mapping[str, str | Measure]
 """Measures by their names or as such, or by names of the asker's own."""
@@ -552,7 +555,7 @@ def _solution(source: Source, format_name: str | None) -> Solution:
         return Solution.read(source, format_name)
     findings = Findings()
     try:
-        solution = Solution.of([frames.graded(source, findings)], findings)
+        solution = Solution.of([memory.graded(source, findings)], findings)
     except Unreadable as error:
         findings.add(error.line, str(error))
     if findings:
@@ -560,12 +563,12 @@ def _solution(source: Source, format_name: str | None) -> Solution:
     return solution
 
 
-def _score_table(solution: Solution, source: frames.Source, rules: Rules) -> Outcome:
+def _score_table(solution: Solution, source: memory.Source, rules: Rules) -> Outcome:
     """As `score`, for a submission in memory."""
     problems, notes = Findings(), Findings()
     outcome = None
     try:
-        outcome = _scored(solution, [[frames.ranked(source, problems)]], rules, problems, notes)
+        outcome = _scored(solution, [[memory.ranked(source, problems)]], rules, problems, notes)
     except Unreadable as error:
         problems.add(error.line, str(error))
     return Rejected(problems) if problems or outcome is None else outcome

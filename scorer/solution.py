@@ -13,9 +13,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from scorer.errors import Findings, SolutionError
-from scorer.formats import Graded, Unreadable, opened
-from scorer.formats.arrow import fingerprints, integers, joined, run_starts, take, texts
-from scorer.formats.text import Lines, blocks, open_bytes
+from scorer.formats.detection import opened
+from scorer.formats.reading.arrow import fingerprints, integers, joined, run_starts, take, texts
+from scorer.formats.reading.batches import Graded
+from scorer.formats.reading.blocks import Lines, blocks
+from scorer.formats.reading.bytes import Unreadable, open_bytes
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.measures.matched import Hits
 from scorer.paths import shown

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from scorer.formats import Ranked
-from scorer.formats.arrow import fingerprints
+from scorer.formats.reading.arrow import fingerprints
+from scorer.formats.reading.batches import Ranked
 
 
 def by_query(batches: Iterable[Ranked], piles: int) -> Iterator[list[Ranked]]:

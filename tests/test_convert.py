@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorer.errors import Findings
-from scorer.formats import FORMATS, Unreadable, named, opened
 from scorer.formats.conversion import Kind, compressed, converted, format_of
-from scorer.formats.whole import Unwritable, WholeSolution, WholeSubmission
+from scorer.formats.detection import FORMATS, named, opened
+from scorer.formats.reading.bytes import Unreadable
+from scorer.formats.writing import Unwritable, WholeSolution, WholeSubmission
 from scorer.options import TieRule
 from tests.commands import Terminal, command
 

@@ -18,8 +18,9 @@ from pyarrow import parquet
 
 import scorer
 from scorer.errors import SHOWN, Findings
-from scorer.formats import FORMATS, Unreadable, opened
-from scorer.formats.text import LONGEST_LINE
+from scorer.formats.detection import FORMATS, opened
+from scorer.formats.reading.blocks import LONGEST_LINE
+from scorer.formats.reading.bytes import Unreadable
 from scorer.options import FormatName
 
 
@@ -176,8 +177,8 @@ def test_the_fast_way_and_the_slow_way_read_the_same(
 ) -> None:
     """A block whose lines are all alike is read at once; line by line it gives the same."""
     fast = rows(content, tmp_path)
-    monkeypatch.setattr("scorer.formats.regular.columns", lambda *_, **__: None)
-    monkeypatch.setattr("scorer.formats.regular.members", lambda *_: None)
+    monkeypatch.setattr("scorer.formats.reading.regular.columns", lambda *_, **__: None)
+    monkeypatch.setattr("scorer.formats.reading.regular.members", lambda *_: None)
 
     assert rows(content, tmp_path) == fast
 
@@ -201,8 +202,8 @@ def test_what_is_not_quite_regular_is_read_all_the_same(
 ) -> None:
     """The fast way is gone only where it leads to the same rows."""
     found = rows(content, tmp_path, name="trec")
-    monkeypatch.setattr("scorer.formats.regular.columns", lambda *_, **__: None)
-    monkeypatch.setattr("scorer.formats.regular.members", lambda *_: None)
+    monkeypatch.setattr("scorer.formats.reading.regular.columns", lambda *_, **__: None)
+    monkeypatch.setattr("scorer.formats.reading.regular.members", lambda *_: None)
 
     assert rows(content, tmp_path, name="trec") == found
 
@@ -238,7 +239,7 @@ def test_lines_that_are_not_quite_alike_are_read_all_the_same(
 ) -> None:
     """In JSON Lines too the fast way leads to the same rows and the same findings."""
     found = rows(content, tmp_path, name="jsonl"), rows(content.replace("score", "grade"), tmp_path, solution=True)
-    monkeypatch.setattr("scorer.formats.regular.members", lambda *_: None)
+    monkeypatch.setattr("scorer.formats.reading.regular.members", lambda *_: None)
 
     again = rows(content, tmp_path, name="jsonl"), rows(content.replace("score", "grade"), tmp_path, solution=True)
     assert again == found
@@ -246,7 +247,7 @@ def test_lines_that_are_not_quite_alike_are_read_all_the_same(
 
 def test_line_numbers_survive_the_fast_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A header and blocks that end anywhere: every row still knows its line."""
-    monkeypatch.setattr("scorer.formats.text.BLOCK", 64)
+    monkeypatch.setattr("scorer.formats.reading.bytes.BLOCK", 64)
     path = tmp_path / "file"
     path.write_text("query,item,score\n" + "".join(f"q,i{number},1\n" for number in range(40)), encoding="utf-8")
     numbers: list[int] = []
@@ -435,7 +436,7 @@ def test_a_compressed_bomb_is_refused_before_it_bursts(
     compress: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A compressed file that grows out of all proportion is not read to its end."""
-    monkeypatch.setattr("scorer.formats.text.BLOCK", 1 << 16)
+    monkeypatch.setattr("scorer.formats.reading.bytes.BLOCK", 1 << 16)
 
     with pytest.raises(Unreadable, match="grows to more than 300 times its size"):
         rows(compress(b"q:a\n" * (1 << 20)), tmp_path)
@@ -459,7 +460,7 @@ def test_blocks_do_not_change_what_is_read(tmp_path: Path, monkeypatch: pytest.M
     """A file read in small pieces gives the same rows and line numbers as one read at once."""
     lines = [f"q{number // 7} Q0 d{number} 1 {number if number % 50 else 'x'} t\n" for number in range(500)]
     whole = rows("".join(lines), tmp_path)
-    monkeypatch.setattr("scorer.formats.text.BLOCK", 101)
+    monkeypatch.setattr("scorer.formats.reading.bytes.BLOCK", 101)
 
     assert rows("".join(lines), tmp_path) == whole
     assert len(whole[1]) == 10

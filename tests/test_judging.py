@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scorer.errors import Findings
-from scorer.formats import Graded, Ranked, frames
-from scorer.formats.arrow import fingerprints
+from scorer.formats.reading import memory
+from scorer.formats.reading.arrow import fingerprints
+from scorer.formats.reading.batches import Graded, Ranked
 from scorer.judging import Counts, ScatteredError, judge, whole_lists
 from scorer.measures.matched import Hits, Judged
 from scorer.solution import Solution
@@ -40,12 +41,12 @@ def seen(
 
 def read(solution: Mapping[str, Mapping[str, float]], *, all_right: bool = False) -> Solution:
     """A solution made without a file; it need not have a relevant item."""
-    return Solution.of([frames.graded(solution, Findings())], Findings(), listed_is_right=all_right)
+    return Solution.of([memory.graded(solution, Findings())], Findings(), listed_is_right=all_right)
 
 
 def lists(submission: Mapping[str, Sequence[str]]) -> Ranked:
     """The lists as one batch without run scores."""
-    return frames.ranked(submission, Findings())
+    return memory.ranked(submission, Findings())
 
 
 def rows(submission: Mapping[str, Sequence[str]], order: Sequence[int]) -> Iterator[Ranked]:

@@ -27,6 +27,7 @@ from scorer.measures import (
     position,
     r_precision,
     registry,
+    user_models,
 )
 from scorer.measures import set_based as sets
 from scorer.measures.parameters import Given

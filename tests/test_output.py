@@ -20,7 +20,7 @@ from scipy import stats
 from scorer.measures import KINDS, parse_one
 from scorer.output import DOCUMENTS, TABLES, TREC_NAMES, Results, letter, tabulated, trec_name, written
 from scorer.scoring import Evaluation, evaluate, named
-from scorer.statistics import holm, randomisation_test
+from scorer.statistics.significance import holm, randomisation_test
 from scorer.wording import latex, markdown, spreadsheet
 from tests.commands import Terminal, command
 
@@ -303,7 +303,7 @@ def test_draws_do_not_depend_on_how_they_are_held(monkeypatch: pytest.MonkeyPatc
     """In pieces or at once: the same signs."""
     differences = np.random.default_rng(3).normal(0.1, 1, size=(40, 2))
     whole = randomisation_test(differences)
-    monkeypatch.setattr("scorer.statistics.CHUNK", 1000)
+    monkeypatch.setattr("scorer.statistics.significance.CHUNK", 1000)
 
     assert randomisation_test(differences).tolist() == whole.tolist()
 

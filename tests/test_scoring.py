@@ -306,7 +306,7 @@ def test_a_large_file_whose_lists_lie_in_pieces(tmp_path: Path, monkeypatch: pyt
     right, sent = files(tmp_path, "".join(f"q{n % 7} 0 d{n} {n % 4}\n" for n in range(0, 2000, 3)), "".join(order))
     solution, names = Solution.read(right), ["AP", "nDCG@10", "P@5"]
     whole = scorer.evaluate(solution, sent, names)
-    monkeypatch.setattr("scorer.formats.text.BLOCK", 1000)
+    monkeypatch.setattr("scorer.formats.reading.bytes.BLOCK", 1000)
     monkeypatch.setattr("scorer.scoring.PILE", 5000)
 
     assert scorer.evaluate(solution, sent, names) == whole
@@ -318,7 +318,7 @@ def test_a_large_file_whose_lists_lie_in_pieces(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize(("lines", "fine"), [("q1:a\nq2:b\n" * 1, True), ("q1:a\nq2:b\nq1:c\n", False)])
 def test_a_pipe_is_read_once(lines: str, fine: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes through a pipe is scored in blocks; what would have to be read twice is told."""
-    monkeypatch.setattr("scorer.formats.text.BLOCK", 5)
+    monkeypatch.setattr("scorer.formats.reading.bytes.BLOCK", 5)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_text, args=(lines,))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import scorer
 from scorer.errors import Findings, MeasureError, SubmissionError
-from scorer.formats import frames
+from scorer.formats.reading import memory
 from scorer.judging import judge
 from scorer.measures import Measure, parse_one
 from scorer.measures.arrays import Floats, Ints
@@ -61,8 +61,8 @@ def frame(run: Run) -> pd.DataFrame:
 
 def seen(grades: Grades, run: Run, ties: Ties, *, length: int | None = None, bounds: bool = False) -> Judged:
     """The run judged under a rule for ties; a run without items is a query without a list."""
-    solution = Solution.of([frames.graded({"q": dict(grades)}, Findings())], Findings())
-    batches = [[frames.ranked(frame(run), Findings())]] if run else []
+    solution = Solution.of([memory.graded({"q": dict(grades)}, Findings())], Findings())
+    batches = [[memory.ranked(frame(run), Findings())]] if run else []
     judged, _ = judge(
         solution,
         batches,
@@ -387,7 +387,7 @@ def test_a_track_can_have_any_rule(tmp_path: Path) -> None:
     """Rules that a track is scored by: the mean over the orders of a list that the track cuts."""
     path = tmp_path / "run.txt"
     path.write_text("q Q0 a 1 1 x\nq Q0 b 2 1 x\nq Q0 c 3 1 x\n")
-    solution = Solution.of([frames.graded({"q": {"a": 1.0}}, Findings())], Findings())
+    solution = Solution.of([memory.graded({"q": {"a": 1.0}}, Findings())], Findings())
     means = {}
     for rule in ("trec", "order", "expected", "best", "worst"):
         outcome = score(solution, path, Rules(scorer.parse("R@3"), list_length=2, ties=rule))

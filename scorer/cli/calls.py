@@ -88,7 +88,8 @@ def number(least: float = -math.inf, most: float = math.inf) -> Callable[[str], 
 
 def format_name(name: str, option: str) -> str:
     """A format's name, with its options, as it was given; one that is none is a wrong call."""
-    from scorer.formats import Unreadable, named
+    from scorer.formats.detection import named
+    from scorer.formats.reading.bytes import Unreadable
 
     try:
         named(name)

@@ -12,7 +12,7 @@ from scorer.errors import ScorerError
 from scorer.wording import printable
 
 if TYPE_CHECKING:
-    from scorer.formats import Told
+    from scorer.formats.detection import Told
 
 STANDARD_OUTPUT = "-"
 
@@ -51,7 +51,7 @@ def convert(
     What the format cannot hold is an error, and nothing is written.
     """
     from scorer.formats.conversion import AmbiguousError, compressed, converted
-    from scorer.formats.whole import Unwritable
+    from scorer.formats.writing import Unwritable
 
     written_as = _target(target, target_format)
     try:
@@ -72,8 +72,8 @@ def convert(
 
 def _target(path: str, name: str | None) -> Told:
     """The format to write."""
-    from scorer.formats import named
     from scorer.formats.conversion import NAMES, format_of
+    from scorer.formats.detection import named
 
     if name is not None:
         return named(format_name(name, "--to"))

@@ -11,9 +11,11 @@ from typing import Literal
 import pyarrow as pa
 
 from scorer.errors import FileError, Findings, SolutionError, SubmissionError
-from scorer.formats import Block, Told, Unreadable, named, opened
-from scorer.formats.rows import Graded, Ranked
-from scorer.formats.whole import Unwritable, WholeSolution, WholeSubmission
+from scorer.formats.detection import Told, named, opened
+from scorer.formats.reading.batches import Graded, Ranked
+from scorer.formats.reading.blocks import Block
+from scorer.formats.reading.bytes import Unreadable
+from scorer.formats.writing import Unwritable, WholeSolution, WholeSubmission
 from scorer.options import TieRule
 from scorer.paths import shown
 from scorer.wording import quoted

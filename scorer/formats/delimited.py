@@ -14,11 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scorer.errors import Findings
-from scorer.formats import columns, regular
-from scorer.formats.arrow import booleans, keep, list_lengths, numbers, take, text_lengths, texts
-from scorer.formats.rows import Graded, Ranked, Reader
-from scorer.formats.text import Block, Lines, Unreadable, trimmed
-from scorer.formats.whole import WholeSolution, WholeSubmission, fitting, shortest
+from scorer.formats.reading import columns, regular
+from scorer.formats.reading.arrow import booleans, keep, list_lengths, numbers, take, text_lengths, texts
+from scorer.formats.reading.batches import Graded, Ranked, Reader
+from scorer.formats.reading.blocks import Block, Lines, trimmed
+from scorer.formats.reading.bytes import Unreadable
+from scorer.formats.writing import WholeSolution, WholeSubmission, fitting, shortest
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.wording import quoted
 

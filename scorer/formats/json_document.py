@@ -11,11 +11,22 @@ import numpy as np
 
 from scorer.errors import Findings
 from scorer.formats import jsonl
-from scorer.formats.arrow import texts
-from scorer.formats.json_values import DECODER, MALFORMED, Pairs, dumped, identities, numbered, shown, told, whole
-from scorer.formats.rows import Graded, Ranked, Reader
-from scorer.formats.text import Block, Unreadable, checked
-from scorer.formats.whole import Unwritable, WholeSolution, WholeSubmission
+from scorer.formats.reading.arrow import texts
+from scorer.formats.reading.batches import Graded, Ranked, Reader
+from scorer.formats.reading.blocks import Block, checked
+from scorer.formats.reading.bytes import Unreadable
+from scorer.formats.reading.json_values import (
+    DECODER,
+    MALFORMED,
+    Pairs,
+    dumped,
+    identities,
+    numbered,
+    shown,
+    told,
+    whole,
+)
+from scorer.formats.writing import Unwritable, WholeSolution, WholeSubmission
 from scorer.wording import quoted
 
 NAME = "json"

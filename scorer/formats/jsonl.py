@@ -13,9 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.formats import columns, regular
-from scorer.formats.arrow import booleans, floats, text_lengths, texts
-from scorer.formats.json_values import (
+from scorer.formats.reading import columns, regular
+from scorer.formats.reading.arrow import booleans, floats, text_lengths, texts
+from scorer.formats.reading.batches import Graded, Ranked, Reader
+from scorer.formats.reading.blocks import Block, Lines
+from scorer.formats.reading.json_values import (
     DECODER,
     MALFORMED,
     Pairs,
@@ -28,9 +30,7 @@ from scorer.formats.json_values import (
     told,
     whole,
 )
-from scorer.formats.rows import Graded, Ranked, Reader
-from scorer.formats.text import Block, Lines
-from scorer.formats.whole import Unwritable, WholeSolution, WholeSubmission
+from scorer.formats.writing import Unwritable, WholeSolution, WholeSubmission
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.wording import quoted
 

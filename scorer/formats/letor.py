@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scorer.errors import Findings
-from scorer.formats.arrow import booleans, joined, keep, list_lengths, numbers, take, text_lengths, texts
-from scorer.formats.rows import Graded, Ranked, Reader, rows_of
-from scorer.formats.text import Block, Lines, Unreadable
-from scorer.formats.whole import Unwritable, WholeSolution, WholeSubmission, fitting, shortest
+from scorer.formats.reading.arrow import booleans, joined, keep, list_lengths, numbers, take, text_lengths, texts
+from scorer.formats.reading.batches import Graded, Ranked, Reader, rows_of
+from scorer.formats.reading.blocks import Block, Lines
+from scorer.formats.reading.bytes import Unreadable
+from scorer.formats.writing import Unwritable, WholeSolution, WholeSubmission, fitting, shortest
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.wording import quoted
 

@@ -11,11 +11,12 @@ from typing import Any
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.formats import columns, tables
-from scorer.formats.arrow import texts
-from scorer.formats.rows import Graded, Ranked, Reader
-from scorer.formats.text import EXPANSION, Block, Unreadable
-from scorer.formats.whole import WholeSolution, WholeSubmission, fitting
+from scorer.formats.reading import columns, tables
+from scorer.formats.reading.arrow import texts
+from scorer.formats.reading.batches import Graded, Ranked, Reader
+from scorer.formats.reading.blocks import Block
+from scorer.formats.reading.bytes import EXPANSION, Unreadable
+from scorer.formats.writing import WholeSolution, WholeSubmission, fitting
 
 NAME = "parquet"
 SOLUTION = "columns query, item, grade"

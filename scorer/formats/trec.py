@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scorer.errors import Findings
-from scorer.formats import regular
-from scorer.formats.arrow import keep, list_lengths, numbers, take
-from scorer.formats.rows import Graded, Ranked, Reader
-from scorer.formats.text import Block, Lines
-from scorer.formats.whole import WholeSolution, WholeSubmission, fitting, shortest
+from scorer.formats.reading import regular
+from scorer.formats.reading.arrow import keep, list_lengths, numbers, take
+from scorer.formats.reading.batches import Graded, Ranked, Reader
+from scorer.formats.reading.blocks import Block, Lines
+from scorer.formats.writing import WholeSolution, WholeSubmission, fitting, shortest
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.wording import quoted
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scorer.errors import Findings
-from scorer.formats.arrow import booleans, equal, keep, list_lengths, numbers, take, text_lengths
-from scorer.formats.rows import Graded, Ranked, Reader, rows_of
-from scorer.formats.text import Block, Lines, trimmed
-from scorer.formats.whole import WholeSolution, WholeSubmission, fitting, shortest
+from scorer.formats.reading.arrow import booleans, equal, keep, list_lengths, numbers, take, text_lengths
+from scorer.formats.reading.batches import Graded, Ranked, Reader, rows_of
+from scorer.formats.reading.blocks import Block, Lines, trimmed
+from scorer.formats.writing import WholeSolution, WholeSubmission, fitting, shortest
 from scorer.measures.arrays import Bools, Ints
 from scorer.wording import quoted
 

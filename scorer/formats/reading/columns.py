@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from scorer.errors import Findings
-from scorer.formats.text import Unreadable
+from scorer.formats.reading.bytes import Unreadable
 from scorer.measures.arrays import Bools, Floats
 from scorer.wording import quoted
 

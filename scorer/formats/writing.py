@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from scorer.errors import Findings
-from scorer.formats.rows import Graded, Ranked
+from scorer.formats.reading.batches import Graded, Ranked
 from scorer.options import TieRule
 from scorer.wording import quoted
 

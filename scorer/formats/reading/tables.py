@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scorer.errors import Findings
-from scorer.formats import columns
-from scorer.formats.arrow import booleans, floats, keep, text_lengths
-from scorer.formats.rows import Graded, Ranked
-from scorer.formats.text import Unreadable
+from scorer.formats.reading import columns
+from scorer.formats.reading.arrow import booleans, floats, keep, text_lengths
+from scorer.formats.reading.batches import Graded, Ranked
+from scorer.formats.reading.bytes import Unreadable
 from scorer.measures.arrays import Bools, Floats
 from scorer.wording import quoted
 

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.formats import tables
-from scorer.formats.arrow import texts
-from scorer.formats.columns import COLUMNS, flags, place, ranks
-from scorer.formats.rows import Graded, Ranked
-from scorer.formats.text import Unreadable
+from scorer.formats.reading import tables
+from scorer.formats.reading.arrow import texts
+from scorer.formats.reading.batches import Graded, Ranked
+from scorer.formats.reading.bytes import Unreadable
+from scorer.formats.reading.columns import COLUMNS, flags, place, ranks
 from scorer.measures.arrays import Floats, Ints
 from scorer.wording import quoted
 

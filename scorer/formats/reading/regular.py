@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scorer.formats.arrow import booleans, floats
-from scorer.formats.text import Block
+from scorer.formats.reading.arrow import booleans, floats
+from scorer.formats.reading.blocks import Block
 from scorer.measures.arrays import Floats
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scorer.measures.arrays import Floats
+Floats = NDArray[np.float64]
+
 
 SEED = 20110418
 """Any fixed number: the same scores give the same p-values, on every machine."""

@@ -1,0 +1,1 @@
+"""How files become Arrow batches: bytes, blocks of lines, columns, and the batches that formats make of them."""
