@@ -34,9 +34,9 @@ if TYPE_CHECKING:
         StoreError,
         SubmissionError,
     )
+    from scorer.matching.solution import Solution
     from scorer.measures import Measure, parse
     from scorer.scoring import Evaluation, evaluate
-    from scorer.solution import Solution
 
 _PLACES = {
     "Challenge": "challenge",
@@ -46,7 +46,7 @@ _PLACES = {
     "Measure": "measures",
     "MeasureError": "errors",
     "ScorerError": "errors",
-    "Solution": "solution",
+    "Solution": "matching.solution",
     "SolutionError": "errors",
     "StoreError": "errors",
     "SubmissionError": "errors",

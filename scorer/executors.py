@@ -24,9 +24,9 @@ from typing import Any, Protocol
 
 from scorer import __version__
 from scorer.errors import ExecutorError
+from scorer.matching.solution import Solution
 from scorer.paths import Place
 from scorer.scoring import ChangedError, Rejected, Rules, Scored, Summary, score
-from scorer.solution import Solution
 from scorer.wording import quoted
 
 POOLS = 2

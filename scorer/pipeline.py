@@ -13,10 +13,10 @@ from scorer.challenge import Challenge, Track
 from scorer.errors import ChallengeError, Findings, SolutionError, StoreError
 from scorer.executors import Executor, Failed, File, Processes, Result, Serial
 from scorer.leaderboard import Board, board
+from scorer.matching.solution import Solution
 from scorer.options import TIME_LIMIT
 from scorer.paths import digest, is_regular
 from scorer.scoring import Rules
-from scorer.solution import Solution
 from scorer.store import Basis, Store, Submission
 from scorer.submissions import SentIn, Skipped, sent_in
 from scorer.website import pages, write

@@ -23,16 +23,16 @@ from scorer.formats.reading.batches import Ranked
 from scorer.formats.reading.blocks import Block
 from scorer.formats.reading.bytes import Unreadable, is_large
 from scorer.formats.writing import shortest
-from scorer.judging import AHEAD, Counts, ScatteredError, judge, whole_lists
+from scorer.matching.match import AHEAD, Counts, ScatteredError, judge, whole_lists
+from scorer.matching.parallel import ordered
+from scorer.matching.partition import by_query
+from scorer.matching.solution import Solution, coded
 from scorer.measures import Aggregation, Measure, parse, parse_one
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.measures.matched import Judged
 from scorer.options import Missing, Ties
 from scorer.packing import pack_hits
 from scorer.paths import is_regular, located, shown
-from scorer.solution import Solution, coded
-from scorer.spilling import by_query
-from scorer.threads import ordered
 
 if TYPE_CHECKING:
     import pandas as pd

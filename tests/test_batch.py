@@ -13,9 +13,9 @@ from scorer import pipeline
 from scorer.challenge import Challenge
 from scorer.errors import StoreError
 from scorer.executors import Executor, File, Processes, Result, Serial
+from scorer.matching.solution import Solution
 from scorer.pipeline import carry_out, plan
 from scorer.scoring import Rules
-from scorer.solution import Solution
 from scorer.store import Store
 from tests.commands import Terminal
 from tests.databases import rows

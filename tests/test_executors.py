@@ -20,10 +20,10 @@ import pytest
 from scorer import executors, scoring
 from scorer.errors import ExecutorError
 from scorer.executors import Dask, Executor, Failed, File, Processes, Result, Serial, named
+from scorer.matching.solution import Solution
 from scorer.measures import parse
 from scorer.paths import digest
 from scorer.scoring import Rejected, Rules, Summary
-from scorer.solution import Solution
 from tests.commands import Terminal, process
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc, to see who reads what")

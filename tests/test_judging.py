@@ -17,10 +17,10 @@ from scorer.errors import Findings
 from scorer.formats.reading import memory
 from scorer.formats.reading.arrow import fingerprints
 from scorer.formats.reading.batches import Graded, Ranked
-from scorer.judging import Counts, ScatteredError, judge, whole_lists
+from scorer.matching.match import Counts, ScatteredError, judge, whole_lists
+from scorer.matching.partition import by_query
+from scorer.matching.solution import Solution
 from scorer.measures.matched import Hits, Judged
-from scorer.solution import Solution
-from scorer.spilling import by_query
 from tests import strategies
 
 Seen = tuple[Judged, Counts, Findings, Findings]
@@ -346,7 +346,7 @@ def test_equal_fingerprints_of_different_items_change_nothing(
 ) -> None:
     """Fingerprints only make it fast: were they all alike, the ids themselves would decide."""
     with monkeypatch.context() as patched:
-        for module in ("scorer.lists", "scorer.solution"):
+        for module in ("scorer.matching.ranked_lists", "scorer.matching.solution"):
             patched.setattr(f"{module}.fingerprints", lambda ids: np.full(len(ids), print_of_all, dtype=np.uint64))
         judged, *_ = seen(solution, in_batches(submission, [], scored=scored))
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from scorer.matching.solution import Solution
 from scorer.scoring import Rules, Scored, named, score
-from scorer.solution import Solution
 
 DATA = Path(os.environ.get("SCORER_REAL_DATA", Path(__file__).parents[2] / "shared" / "data")) / "trec_eval_test"
 

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 
 import scorer
 from scorer.errors import SolutionError, SubmissionError
+from scorer.matching.solution import Solution
 from scorer.measures import KINDS
 from scorer.paths import digest
 from scorer.scoring import ChangedError, Rejected, Rules, Scored, check, score
-from scorer.solution import Solution
 from tests import strategies
 from tests.oracles import ORACLES
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from scorer.errors import SolutionError
+from scorer.matching.solution import NOWHERE, Solution
 from scorer.paths import digest
-from scorer.solution import NOWHERE, Solution
 
 
 def written(tmp_path: Path, text: str) -> Path:

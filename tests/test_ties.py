@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 import scorer
 from scorer.errors import Findings, MeasureError, SubmissionError
 from scorer.formats.reading import memory
-from scorer.judging import judge
+from scorer.matching.match import judge
+from scorer.matching.solution import Solution
 from scorer.measures import Measure, parse_one
 from scorer.measures.arrays import Floats, Ints
 from scorer.measures.matched import Hits, Judged, Tied
 from scorer.options import Ties
 from scorer.packing import pack_hits, unpack_hits
 from scorer.scoring import Rules, Scored, score
-from scorer.solution import Solution
 from tests import strategies
 from tests.commands import Terminal
 from tests.strategies import ITEMS, JUNK

@@ -15,7 +15,7 @@ from scorer.wording import counted, printable
 
 if TYPE_CHECKING:
     from scorer.challenge import Track
-    from scorer.solution import Solution
+    from scorer.matching.solution import Solution
 
 
 def add_file(parser: ArgumentParser) -> None:
@@ -67,7 +67,7 @@ def check(file: str, track: str, challenge: Path, submission_format: str | None)
 def _queries(track: Track) -> Solution | None:
     """The queries that the track asks for: from its public list, else from its solution, if either is here."""
     from scorer.errors import SolutionError
-    from scorer.solution import Solution
+    from scorer.matching.solution import Solution
 
     if track.queries_path is not None:
         return Solution.read_queries(track.queries_path)

@@ -126,10 +126,10 @@ def evaluate(
     A file at fault is told on standard error, with all that is wrong in it; the others are still scored, and the exit
     code is 1.
     """
+    from scorer.matching.solution import Solution
     from scorer.output import Results, written
     from scorer.scoring import evaluate as evaluated
     from scorer.scoring import named
-    from scorer.solution import Solution
 
     _check_form(form, side_by_side=side_by_side, significance=significance, tie_bounds=tie_bounds)
     _check_standard_input(solution, *submissions)

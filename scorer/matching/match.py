@@ -12,12 +12,12 @@ import numpy as np
 from scorer.errors import Findings
 from scorer.formats.reading.arrow import run_starts, take
 from scorer.formats.reading.batches import Ranked
-from scorer.lists import BY_GRADE, Found, Lists
+from scorer.matching.parallel import ordered
+from scorer.matching.ranked_lists import BY_GRADE, Found, Lists
+from scorer.matching.solution import NOWHERE, Solution, report_repeated
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.measures.matched import Hits, Judged, Tied
 from scorer.options import Missing, Ties
-from scorer.solution import NOWHERE, Solution, report_repeated
-from scorer.threads import ordered
 from scorer.wording import quoted
 
 AHEAD = 2

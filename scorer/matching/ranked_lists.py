@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from scorer.errors import Findings
 from scorer.formats.reading.arrow import booleans, fingerprints, integers, joined, take
 from scorer.formats.reading.batches import Ranked
+from scorer.matching.solution import NOWHERE, Solution, coded
 from scorer.measures.arrays import Bools, Floats, Ints, ranges
 from scorer.measures.matched import Tied
 from scorer.options import Ties
-from scorer.solution import NOWHERE, Solution, coded
 from scorer.wording import quoted
 
 BY_GRADE: tuple[Ties, ...] = ("expected", "best", "worst")

@@ -1,0 +1,1 @@
+"""The solution, ranked lists, and the match of the two."""
