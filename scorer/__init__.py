@@ -24,7 +24,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scorer.challenge import Challenge
+    from scorer.challenge.settings import Challenge
     from scorer.errors import (
         ChallengeError,
         FileError,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from scorer.scoring import Evaluation, evaluate
 
 _PLACES = {
-    "Challenge": "challenge",
+    "Challenge": "challenge.settings",
     "ChallengeError": "errors",
     "Evaluation": "scoring",
     "FileError": "errors",
@@ -52,6 +52,7 @@ _PLACES = {
     "SubmissionError": "errors",
     "evaluate": "scoring",
     "parse": "measures",
+    "read_challenge": "challenge.loading",
 }
 
 __all__ = [
@@ -68,6 +69,7 @@ __all__ = [
     "SubmissionError",
     "evaluate",
     "parse",
+    "read_challenge",
 ]
 __version__ = "0.1.0"
 

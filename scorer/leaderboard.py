@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from scorer import wording
-from scorer.challenge import RESERVED, Track
+from scorer.challenge.settings import RESERVED, Track
 from scorer.errors import Problem
 from scorer.options import Split
 from scorer.scoring import Counts

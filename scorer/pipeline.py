@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from scorer.challenge import Challenge, Track
+from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError, Findings, SolutionError, StoreError
 from scorer.executors import Executor, Failed, File, Processes, Result, Serial
 from scorer.leaderboard import Board, board

@@ -37,7 +37,7 @@ from scorer.paths import is_regular, located, shown
 if TYPE_CHECKING:
     import pandas as pd
 
-    from scorer.challenge import Track
+    from scorer.challenge.settings import Track
 from scorer.options import MISSING, NOTHING_RELEVANT, SPLIT, SPLITS, TIES, UNJUDGED, NothingRelevant, Split, Unjudged
 
 __all__ = [

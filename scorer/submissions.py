@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePath
 
-from scorer.challenge import Track
+from scorer.challenge.settings import Track
 from scorer.errors import ChallengeError
 from scorer.paths import Place, Remote
 from scorer.wording import printable

@@ -18,7 +18,7 @@ from traceback import walk_tb
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError
 
-from scorer.challenge import Challenge, Track
+from scorer.challenge.settings import Challenge, Track
 from scorer.charts import Point, Svg, timeline
 from scorer.errors import ScorerError
 from scorer.leaderboard import Board, Entry, Row, Scores, Team, rules, to_csv, to_json

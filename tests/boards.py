@@ -8,7 +8,7 @@ from hashlib import sha256
 from itertools import cycle, islice
 from pathlib import Path
 
-from scorer.challenge import Challenge, Track
+from scorer.challenge.settings import Challenge, Track
 from scorer.errors import Problem
 from scorer.leaderboard import Board, Entry, Row, Scores, Team
 from scorer.scoring import Counts

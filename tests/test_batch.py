@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from scorer import pipeline
-from scorer.challenge import Challenge
+from scorer.challenge.loading import read_challenge
+from scorer.challenge.settings import Challenge
 from scorer.errors import StoreError
 from scorer.executors import Executor, File, Processes, Result, Serial
 from scorer.matching.solution import Solution
@@ -48,7 +49,7 @@ def keep_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def batch(folder: Path) -> Challenge:
     """Six submissions."""
     write_challenge(folder)
-    return Challenge.read(folder)
+    return read_challenge(folder)
 
 
 @pytest.mark.parametrize("executor", [Serial(), Processes(2)], ids=["serial", "processes"])

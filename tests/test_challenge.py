@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from scorer.challenge import Challenge, Track
+from scorer.challenge.loading import read_challenge
+from scorer.challenge.settings import Challenge, Track
+from scorer.challenge.starter import FILES, write_new
 from scorer.errors import ChallengeError
-from scorer.starter import FILES, write_new
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -43,7 +44,7 @@ def challenge_file(tmp_path: Path) -> Write:
 def faults_of(file: Path, *, solutions: bool = True) -> list[str]:
     """What is said of a challenge.toml, a line a fault, each without the path of the file that all begin with."""
     with pytest.raises(ChallengeError) as caught:
-        Challenge.read(file, solutions=solutions)
+        read_challenge(file, solutions=solutions)
     lines = str(caught.value).splitlines()
     assert all(line.startswith(f"{file}: ") for line in lines)
     return [line.removeprefix(f"{file}: ") for line in lines]
@@ -57,7 +58,7 @@ def fault_of(file: Path) -> str:
 
 def test_defaults_are_the_documented_ones(challenge_file: Write) -> None:
     """A track needs five keys; all others have the value that the README gives."""
-    challenge = Challenge.read(challenge_file(TOP + TRACK.replace("cutoffs = [5, 10]\n", "").replace("MARp", "AP")))
+    challenge = read_challenge(challenge_file(TOP + TRACK.replace("cutoffs = [5, 10]\n", "").replace("MARp", "AP")))
 
     (track,) = challenge.tracks
     assert (challenge.name, challenge.description, challenge.database, challenge.site) == (
@@ -100,7 +101,7 @@ def test_every_value_is_kept(challenge_file: Write) -> None:
         'final = "rest"\nbaselines = ["random", "007"]\nsolution_format = "vlnet"\nsubmission_format = "trec"\n'
     )
 
-    challenge = Challenge.read(file)
+    challenge = read_challenge(file)
 
     track = challenge.track("cold-start")
     assert challenge.description == "All of it."
@@ -126,7 +127,7 @@ def test_every_value_is_kept(challenge_file: Write) -> None:
 
 def test_tracks_keep_the_order_of_the_file(challenge_file: Write) -> None:
     """The site shows tracks as the organiser lists them."""
-    challenge = Challenge.read(
+    challenge = read_challenge(
         challenge_file(TOP + TRACK.replace("cold-start", "z") + TRACK.replace("cold-start", "a"))
     )
 
@@ -139,7 +140,7 @@ def test_a_folder_and_its_file_are_the_same_challenge(challenge_file: Write) -> 
     other = file.with_name("other.toml")
     other.write_text(TOP + TRACK)
 
-    assert Challenge.read(file) == Challenge.read(file.parent) == Challenge.read(str(file)) == Challenge.read(other)
+    assert read_challenge(file) == read_challenge(file.parent) == read_challenge(str(file)) == read_challenge(other)
 
 
 def test_paths_do_not_depend_on_where_one_is(challenge_file: Write, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +148,7 @@ def test_paths_do_not_depend_on_where_one_is(challenge_file: Write, monkeypatch:
     file = challenge_file(TOP + TRACK + 'queries = "./solution.txt"\n')
     monkeypatch.chdir(file.parent)
 
-    challenge = Challenge.read(".")
+    challenge = read_challenge(".")
     monkeypatch.chdir("/")
 
     (track,) = challenge.tracks
@@ -158,7 +159,7 @@ def test_paths_do_not_depend_on_where_one_is(challenge_file: Write, monkeypatch:
 
 def test_a_database_may_be_a_url(challenge_file: Write) -> None:
     """A URL is passed on as it is written."""
-    challenge = Challenge.read(challenge_file('database = "postgresql+psycopg://host/scores"\n' + TOP + TRACK))
+    challenge = read_challenge(challenge_file('database = "postgresql+psycopg://host/scores"\n' + TOP + TRACK))
 
     assert challenge.database_address == "postgresql+psycopg://host/scores"
 
@@ -166,14 +167,14 @@ def test_a_database_may_be_a_url(challenge_file: Write) -> None:
 def test_a_byte_order_mark_and_crlf_are_no_fault(challenge_file: Write) -> None:
     """As editors on Windows write them."""
     assert (
-        Challenge.read(challenge_file(b"\xef\xbb\xbf" + (TOP + TRACK).replace("\n", "\r\n").encode())).name
+        read_challenge(challenge_file(b"\xef\xbb\xbf" + (TOP + TRACK).replace("\n", "\r\n").encode())).name
         == "Lectures"
     )
 
 
 def test_a_challenge_is_frozen(challenge_file: Write) -> None:
     """Settings cannot change between scoring and showing."""
-    (track,) = Challenge.read(challenge_file(TOP + TRACK)).tracks
+    (track,) = read_challenge(challenge_file(TOP + TRACK)).tracks
 
     with pytest.raises(ValidationError):
         track.decimals = 2
@@ -183,7 +184,7 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
     """A measure that needs cut-offs and names none takes the track's; the primary stands first, and none twice."""
     file = challenge_file(TOP + TRACK + 'measures = ["P", "P@10", "nDCG", "P@20", "MARp@5,10"]\n')
 
-    (track,) = Challenge.read(file).tracks
+    (track,) = read_challenge(file).tracks
 
     assert str(track.primary_measure) == "MARp@5,10"
     assert [str(measure) for measure in track.all_measures] == ["MARp@5,10", "P@5", "P@10", "nDCG", "P@20"]
@@ -416,13 +417,13 @@ def test_no_challenge_says_how_to_begin(tmp_path: Path) -> None:
     assert fault_of_missing(tmp_path / "odd") == f"{tmp_path / 'odd' / 'challenge.toml'}: is not a file"
     for path in ("a\0b", "x" * 5000):
         with pytest.raises(ChallengeError):
-            Challenge.read(path)
+            read_challenge(path)
 
 
 def fault_of_missing(path: Path) -> str:
     """What is said first of a path that holds no challenge; then it says how to make one."""
     with pytest.raises(ChallengeError, match="`scorer init` makes a new one") as caught:
-        Challenge.read(path)
+        read_challenge(path)
     return str(caught.value).partition(";")[0]
 
 
@@ -457,7 +458,7 @@ def test_a_solution_may_be_kept_elsewhere(challenge_file: Write, tmp_path_factor
     secret = tmp_path_factory.mktemp("secret") / "solution.txt"
     secret.write_text("1:0:2|3\n")
 
-    (track,) = Challenge.read(challenge_file(TOP + TRACK.replace("solution.txt", str(secret)))).tracks
+    (track,) = read_challenge(challenge_file(TOP + TRACK.replace("solution.txt", str(secret)))).tracks
 
     assert track.solution_path == secret
 
@@ -492,7 +493,7 @@ def test_the_site_publishes_neither_solutions_nor_submissions(
 
 def test_an_unknown_track_says_which_there_are(challenge_file: Write) -> None:
     """And which is meant."""
-    challenge = Challenge.read(challenge_file(TOP + TRACK))
+    challenge = read_challenge(challenge_file(TOP + TRACK))
 
     with pytest.raises(ChallengeError) as caught:
         challenge.track("coldstart")
@@ -514,7 +515,7 @@ def test_a_new_challenge_can_be_read(tmp_path: Path) -> None:
 
     written = write_new(folder)
 
-    (track,) = Challenge.read(folder).tracks
+    (track,) = read_challenge(folder).tracks
     assert [path.relative_to(folder).as_posix() for path in written] == list(FILES)
     assert len(list(track.submissions_path.iterdir())) == 2
     assert isinstance(track.queries_path, Path)

@@ -12,12 +12,13 @@ from statistics import mean
 import pytest
 
 from example.make import differing, files, write
-from scorer.challenge import Challenge, Track
+from scorer.challenge.loading import read_challenge
+from scorer.challenge.settings import Track
 from scorer.paths import Place
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = ROOT / "example" / "make.py"
-TRACKS = Challenge.read(ROOT).tracks
+TRACKS = read_challenge(ROOT).tracks
 MADE = files()
 BROKEN = {"20110708T095900Z-loose-leaf.txt", "open-drawer/20110601T000130Z-first.txt"}
 

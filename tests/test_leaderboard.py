@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorer.challenge import Track
+from scorer.challenge.settings import Track
 from scorer.errors import Findings, Problem
 from scorer.leaderboard import (
     Board,

@@ -16,7 +16,8 @@ import pytest
 from sqlalchemy import Engine, create_engine, event, text
 
 from scorer import pipeline
-from scorer.challenge import Challenge
+from scorer.challenge.loading import read_challenge
+from scorer.challenge.settings import Challenge
 from scorer.errors import StoreError
 from scorer.executors import Serial
 from scorer.pipeline import carry_out, plan
@@ -197,7 +198,7 @@ def batch(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ch
     write_challenge(tmp_path)
     names_in(server.place, tmp_path)
     monkeypatch.setattr(pipeline, "KEEP_EVERY", -1.0)
-    return Challenge.read(tmp_path)
+    return read_challenge(tmp_path)
 
 
 def test_a_server_restarted_within_a_batch_costs_nothing(server: Server, batch: Challenge, terminal: Terminal) -> None:

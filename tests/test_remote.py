@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from scorer.challenge import Challenge
+from scorer.challenge.loading import read_challenge
 from scorer.errors import ChallengeError, SolutionError, SubmissionError
 from scorer.paths import Remote, digest, is_url, located, shown
 from scorer.scoring import evaluate
@@ -150,7 +150,7 @@ def track(folder: Path, submissions: str) -> Any:
     write_challenge(folder)
     toml = folder / "challenge.toml"
     toml.write_text(toml.read_text() + f'submissions = "{submissions}"\n')
-    return Challenge.read(folder).track("main")
+    return read_challenge(folder).track("main")
 
 
 def test_submissions_are_listed_with_teams_and_times(memory: Any, tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_a_missing_solution_is_told(tmp_path: Path, memory: Any, terminal: Termi
     served(memory, tmp_path)
     memory.rm("/challenge/solution.txt")
     with pytest.raises(ChallengeError, match=r"names memory://challenge/solution\.txt, but there is no such file"):
-        Challenge.read(tmp_path)
+        read_challenge(tmp_path)
     answer = terminal.run("run", tmp_path)
     assert answer.code == 1
     assert "memory://challenge/solution.txt: no such file" in answer.err
@@ -308,7 +308,7 @@ def test_a_site_is_written_to_a_folder(tmp_path: Path) -> None:
     toml = tmp_path / "challenge.toml"
     toml.write_text('site = "s3://bucket/site"\n' + toml.read_text())
     with pytest.raises(ChallengeError, match='site: found "s3://bucket/site", which is a URL'):
-        Challenge.read(tmp_path)
+        read_challenge(tmp_path)
 
 
 # Paths and URLs

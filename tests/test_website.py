@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from scorer import website
-from scorer.challenge import Track
+from scorer.challenge.settings import Track
 from scorer.charts import Point, timeline
 from scorer.errors import ScorerError
 from scorer.leaderboard import Board

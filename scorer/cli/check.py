@@ -14,7 +14,7 @@ from scorer.paths import shown
 from scorer.wording import counted, printable
 
 if TYPE_CHECKING:
-    from scorer.challenge import Track
+    from scorer.challenge.settings import Track
     from scorer.matching.solution import Solution
 
 
@@ -37,12 +37,12 @@ def check(file: str, track: str, challenge: Path, submission_format: str | None)
 
     No solution is needed, and nothing that only the solution knows is shown.
     """
-    from scorer.challenge import Challenge
+    from scorer.challenge.loading import read_challenge
     from scorer.paths import digest, is_regular
     from scorer.scoring import Rejected, Rules
     from scorer.scoring import check as look_over
 
-    asked = chosen(Challenge.read(challenge, solutions=False), track)
+    asked = chosen(read_challenge(challenge, solutions=False), track)
     rules = Rules.of(asked)
     if submission_format is not None:
         rules = replace(rules, submission_format=format_name(submission_format, "--submission-format"))

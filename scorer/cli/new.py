@@ -15,7 +15,7 @@ def add_new_folder(parser: ArgumentParser) -> None:
 
 def init(folder: Path) -> int:
     """Make a new challenge to start from: a commented challenge.toml, a tiny solution, two tiny submissions."""
-    from scorer.starter import write_new
+    from scorer.challenge.starter import write_new
 
     write_new(folder)
     say(f"{folder} is ready; next: scorer run {folder}")

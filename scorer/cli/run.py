@@ -12,7 +12,7 @@ from scorer.cli.say import complain, followed, say
 from scorer.errors import ChallengeError, ExecutorError, FileError
 
 if TYPE_CHECKING:
-    from scorer.challenge import Challenge, Track
+    from scorer.challenge.settings import Challenge, Track
     from scorer.executors import Executor
     from scorer.store import Store
 
@@ -75,9 +75,9 @@ def render(folder: Path) -> int:
 
 def opened(folder: Path, track: str | None) -> tuple[Challenge, Sequence[Track]]:
     """A challenge, and those of its tracks that were asked for; its solutions need not be there."""
-    from scorer.challenge import Challenge
+    from scorer.challenge.loading import read_challenge
 
-    challenge = Challenge.read(folder, solutions=False)
+    challenge = read_challenge(folder, solutions=False)
     return challenge, challenge.tracks if track is None else [chosen(challenge, track)]
 
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
-from pydantic_core import ErrorDetails
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from scorer.errors import ChallengeError, MeasureError
+from scorer.errors import ChallengeError
 from scorer.measures import Measure, parse
 from scorer.options import FORMAT_NAMES, FORMATS_ALLOWED
 from scorer.paths import Place, Remote, is_url
@@ -28,9 +25,6 @@ RESERVED = frozenset(
     {"teams", "con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))}
 )
 """No name for a track: `teams` is a folder of the site, the others are devices on Windows."""
-
-PLACED = frozenset({"name", "root"})
-"""Fields of a track that come from where its table stands, not from a key in it."""
 
 
 def _stated(text: str) -> str:
@@ -77,13 +71,13 @@ MeasureName = Annotated[str, AfterValidator(_measure_name)]
 OneMeasureName = Annotated[str, AfterValidator(_one_measure_name)]
 
 
-class _Table(BaseModel):
+class SettingsTable(BaseModel):
     """A table of challenge.toml; the description of each field says which values are allowed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class Track(_Table):
+class Track(SettingsTable):
     """One track of a challenge: what its submissions are measured with, and how its board is made.
 
     Paths are kept as they were written; `solution_path` and its like are absolute.
@@ -163,18 +157,18 @@ class Track(_Table):
 
     @property
     def solution_path(self) -> Place:
-        return _located(self.root, self.solution)
+        return located_in(self.root, self.solution)
 
     @property
     def queries_path(self) -> Place | None:
-        return None if self.queries is None else _located(self.root, self.queries)
+        return None if self.queries is None else located_in(self.root, self.queries)
 
     @property
     def submissions_path(self) -> Place:
-        return _located(self.root, self.submissions or f"submissions/{self.name}")
+        return located_in(self.root, self.submissions or f"submissions/{self.name}")
 
 
-class Challenge(_Table):
+class Challenge(SettingsTable):
     """A challenge: its name, its tracks in the order of the file, and where its database and its site are."""
 
     root: Path = Path()
@@ -214,40 +208,13 @@ class Challenge(_Table):
                 raise ValueError(f"overlaps the submissions of {track.name}")
         return site
 
-    @classmethod
-    def read(cls, path: str | Path, *, solutions: bool = True) -> Challenge:
-        """The challenge in a folder, or in a file such as challenge.toml.
-
-        Parameters
-        ----------
-        path
-            The folder that holds challenge.toml, or the file itself, which may have another name.
-        solutions
-            Must the solution files be there? A participant who checks a file does not have them.
-
-        Raises
-        ------
-        ChallengeError
-            Naming every fault: the file, the key, what was found, what is allowed.
-        """
-        file = _file(Path(path))
-        document, root = _document(file), file.parent.absolute()
-        faults = [*_misplaced(document), *_absent(document, root, solutions)]
-        try:
-            challenge = cls.model_validate(_placed(document, root))
-        except ValidationError as error:
-            faults = [*(_told(fault, list(_tables(document))) for fault in error.errors()), *faults]
-        if faults:
-            raise ChallengeError("\n".join(f"{file}: {fault}" for fault in faults))
-        return challenge
-
     def track(self, name: str) -> Track:
         """The track of that name, or a ChallengeError that says which there are."""
         for track in self.tracks:
             if track.name == name:
                 return track
         names = [track.name for track in self.tracks]
-        raise ChallengeError(f"no track is called {quoted(name)}{_nearest(name, names)}; there are: {', '.join(names)}")
+        raise ChallengeError(f"no track is called {quoted(name)}{nearest(name, names)}; there are: {', '.join(names)}")
 
     @property
     def site_path(self) -> Path:
@@ -259,7 +226,8 @@ class Challenge(_Table):
         return _address(self.root, self.database)
 
 
-def _located(root: Path, path: str) -> Place:
+def located_in(root: Path, path: str) -> Place:
+    """The file that `path` names: a URL, or a path relative to `root`."""
     return Remote(path) if is_url(path) else _absolute(root, path)
 
 
@@ -271,128 +239,7 @@ def _address(root: Path, database: str) -> str | Path:
     return database if re.match(r"[A-Za-z][\w+]*://", database) else _absolute(root, database)
 
 
-def _file(path: Path) -> Path:
-    try:
-        file = path / FILE if path.is_dir() else path
-        if file.is_file():
-            return file
-        found = "is not a file" if file.exists() else "no such file"
-    except (OSError, ValueError) as error:
-        raise ChallengeError(f"{quoted(str(path))}: cannot be read: {error}") from error
-    raise ChallengeError(f"{file}: {found}; a challenge is a folder with a {FILE}, and `scorer init` makes a new one")
-
-
-def _document(file: Path) -> dict[str, Any]:
-    try:
-        # Some editors write a byte order mark, which TOML does not know.
-        text = file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        found = f"byte 0x{error.object[error.start]:02x} in line {line}"
-        raise ChallengeError(f"{file}: not UTF-8 ({found}); save it in that encoding") from error
-    except OSError as error:
-        raise ChallengeError(f"{file}: cannot be read: {error.strerror}") from error
-    if not text.strip():
-        raise ChallengeError(f"{file}: is empty; `scorer init` in a new folder writes one to start from")
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ChallengeError(f"{file}: not TOML: {error}") from error
-
-
-def _tables(document: Mapping[str, Any]) -> dict[str, Any]:
-    tables = document.get("tracks")
-    return tables if isinstance(tables, dict) else {}
-
-
-def _placed(document: Mapping[str, Any], root: Path) -> dict[str, Any]:
-    """The document as Challenge takes it: the tracks in a row, each with its name and the folder."""
-    placed = {**document, "root": root}
-    if isinstance(document.get("tracks"), dict):
-        placed["tracks"] = tuple(
-            {**table, "name": name, "root": root} if isinstance(table, dict) else table
-            for name, table in _tables(document).items()
-        )
-    return placed
-
-
-def _misplaced(document: Mapping[str, Any]) -> Iterator[str]:
-    """Keys that are no keys though a model has a field of that name."""
-    if "root" in document:
-        yield _unknown(("root",), Challenge)
-    for name, table in _tables(document).items():
-        for key in sorted(PLACED.intersection(table) if isinstance(table, dict) else ()):
-            yield _unknown(("tracks", name, key), Track)
-
-
-def _absent(document: Mapping[str, Any], root: Path, solutions: bool) -> Iterator[str]:
-    """Files that are named and are not there."""
-    for name, table in _tables(document).items():
-        for key in ("solution", "queries") if solutions else ("queries",):
-            path = table.get(key) if isinstance(table, dict) else None
-            if isinstance(path, str) and path.strip() and "\0" not in path:
-                yield from _absence(_place(("tracks", name, key)), _located(root, path))
-
-
-def _absence(place: str, file: Place) -> Iterator[str]:
-    try:
-        if not file.is_file():
-            found = "it is not a file" if file.exists() else "there is no such file"
-            yield f"{place}: names {file}, but {found}; put it there or correct the path"
-    except OSError as error:
-        yield f"{place}: names {quoted(str(file))}, which cannot be read: {error.strerror}"
-
-
-def _told(fault: ErrorDetails, names: Sequence[str]) -> str:
-    """One of pydantic's findings in our words."""
-    where: tuple[int | str, ...] = fault["loc"]
-    model: type[_Table] = Challenge
-    if where[0] == "tracks" and len(where) > 1:
-        where = ("tracks", names[int(where[1])], *where[2:])
-        model = Track
-    if fault["type"] == "extra_forbidden":
-        return _unknown(where, model)
-    if len(where) == 2:
-        return f"{_place(where)}: found {_shown(fault['input'])}; allowed: a table, as in [tracks.cold-start]"
-    key = where[2] if model is Track else where[0]
-    allowed = model.model_fields[str(key)].description
-    place = _place(where[:2] if model is Track and key == "name" else where)
-    if fault["type"] == "missing":
-        return f"{place}: is missing; needed: {allowed}"
-    reason = fault.get("ctx", {}).get("error")
-    if isinstance(reason, MeasureError):
-        return f"{place}: found {_shown(fault['input'])}: {reason}"
-    return f"{place}: found {_shown(fault['input'])}{f', which {reason}' if reason else ''}; allowed: {allowed}"
-
-
-def _unknown(where: Sequence[int | str], model: type[_Table]) -> str:
-    hidden = PLACED if model is Track else {"root"}
-    known = [key for key in model.model_fields if key not in hidden]
-    return f"{_place(where)}: unknown key{_nearest(str(where[-1]), known)}; known: {', '.join(known)}"
-
-
-def _nearest(name: str, known: Sequence[str]) -> str:
+def nearest(name: str, known: Sequence[str]) -> str:
+    """A suggestion for messages: the known name that is most like `name`, if any is."""
     near = get_close_matches(name.lower(), known, n=1)
     return f" (did you mean {near[0]}?)" if near else ""
-
-
-def _place(where: Sequence[int | str]) -> str:
-    """A key as TOML writes it, `tracks.cold-start.cutoffs[2]`; places in a list count from 0."""
-    told = ""
-    for part in where:
-        if isinstance(part, int):
-            told += f"[{part}]"
-        else:
-            told += f".{part}" if re.fullmatch(r"[\w-]+", part, re.ASCII) else f".{quoted(part)}"
-    return told.removeprefix(".")
-
-
-def _shown(value: object) -> str:
-    """A value much as the file writes it, on one line, and cut."""
-    if isinstance(value, str):
-        return quoted(value)
-    try:
-        text = json.dumps(value, ensure_ascii=False, default=str)
-    except (ValueError, RecursionError):  # a number of thousands of digits, a table of thousands of levels
-        return "something too large to show"
-    return quoted(text)[1:-1].replace('\\"', '"')
