@@ -19,7 +19,10 @@ from typing import Any
 from benchmarks.tools import MEASURES
 from scorer import Solution, evaluate
 from scorer.measures.matched import Judged
-from scorer.scoring import Rules, Scored, named, score
+from scorer.scoring.evaluation import named
+from scorer.scoring.outcomes import Scored
+from scorer.scoring.rules import Rules
+from scorer.scoring.submission import score
 
 REPEATED = 5
 

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     )
     from scorer.matching.solution import Solution
     from scorer.measures import Measure, parse
-    from scorer.scoring import Evaluation, evaluate
+    from scorer.scoring.evaluation import Evaluation, evaluate
 
 _PLACES = {
     "Challenge": "challenge.settings",
     "ChallengeError": "errors",
-    "Evaluation": "scoring",
+    "Evaluation": "scoring.evaluation",
     "FileError": "errors",
     "Measure": "measures",
     "MeasureError": "errors",
@@ -50,7 +50,7 @@ _PLACES = {
     "SolutionError": "errors",
     "StoreError": "errors",
     "SubmissionError": "errors",
-    "evaluate": "scoring",
+    "evaluate": "scoring.evaluation",
     "parse": "measures",
     "read_challenge": "challenge.loading",
 }

@@ -21,8 +21,8 @@ from datetime import UTC, datetime
 from scorer import wording
 from scorer.challenge.settings import RESERVED, Track
 from scorer.errors import Problem
+from scorer.matching.match import Counts
 from scorer.options import Split
-from scorer.scoring import Counts
 from scorer.store import Basis, Kept, Mean, Result, Store
 from scorer.wording import counted, printable
 

@@ -23,7 +23,7 @@ from scorer.wording import printable
 
 if TYPE_CHECKING:
     from scorer.measures import Measure
-    from scorer.scoring import Evaluation
+    from scorer.scoring.evaluation import Evaluation
 
 DECIMALS = 4
 """As the field prints scores."""

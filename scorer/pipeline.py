@@ -11,12 +11,14 @@ from pathlib import Path
 
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError, Findings, SolutionError, StoreError
-from scorer.executors import Executor, Failed, File, Processes, Result, Serial
+from scorer.executors.base import Executor, Failed, File, Result
+from scorer.executors.processes import Processes
+from scorer.executors.serial import Serial
 from scorer.leaderboard import Board, board
 from scorer.matching.solution import Solution
 from scorer.options import TIME_LIMIT
 from scorer.paths import digest, is_regular
-from scorer.scoring import Rules
+from scorer.scoring.rules import Rules
 from scorer.store import Basis, Store, Submission
 from scorer.submissions import SentIn, Skipped, sent_in
 from scorer.website import pages, write

@@ -66,12 +66,13 @@ from sqlalchemy import (
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, OperationalError
 
 from scorer.errors import Findings, Problem, StoreError
+from scorer.matching.match import Counts
 from scorer.measures import Measure
 from scorer.measures.arrays import Bools, Floats
 from scorer.measures.matched import Hits
 from scorer.options import SPLITS, Split
-from scorer.packing import DamagedError, pack_ideal, unpack_hits, unpack_ideal
-from scorer.scoring import Counts, Rejected, Summary
+from scorer.scoring.compact import DamagedError, pack_ideal, unpack_hits, unpack_ideal
+from scorer.scoring.outcomes import Rejected, Summary
 from scorer.wording import printable
 
 SCHEMA_VERSION = 1

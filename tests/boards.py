@@ -11,7 +11,7 @@ from pathlib import Path
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import Problem
 from scorer.leaderboard import Board, Entry, Row, Scores, Team
-from scorer.scoring import Counts
+from scorer.matching.match import Counts
 
 START = datetime(2011, 4, 18, 8, 15, tzinfo=UTC)
 

@@ -13,10 +13,12 @@ from scorer import pipeline
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge
 from scorer.errors import StoreError
-from scorer.executors import Executor, File, Processes, Result, Serial
+from scorer.executors.base import Executor, File, Result
+from scorer.executors.processes import Processes
+from scorer.executors.serial import Serial
 from scorer.matching.solution import Solution
 from scorer.pipeline import carry_out, plan
-from scorer.scoring import Rules
+from scorer.scoring.rules import Rules
 from scorer.store import Store
 from tests.commands import Terminal
 from tests.databases import rows

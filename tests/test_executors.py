@@ -17,13 +17,19 @@ from pathlib import Path
 
 import pytest
 
-from scorer import executors, scoring
 from scorer.errors import ExecutorError
-from scorer.executors import Dask, Executor, Failed, File, Processes, Result, Serial, named
+from scorer.executors import base, dask, processes
+from scorer.executors.base import Executor, Failed, File, Result
+from scorer.executors.dask import Dask
+from scorer.executors.names import named
+from scorer.executors.processes import Processes
+from scorer.executors.serial import Serial
 from scorer.matching.solution import Solution
 from scorer.measures import parse
 from scorer.paths import digest
-from scorer.scoring import Rejected, Rules, Summary
+from scorer.scoring import submission
+from scorer.scoring.outcomes import Rejected, Summary
+from scorer.scoring.rules import Rules
 from tests.commands import Terminal, process
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc, to see who reads what")
@@ -264,7 +270,7 @@ def take_up_with_little_memory(solution: Solution, rules: Rules) -> None:
     status = Path("/proc/self/status").read_text()
     used = int(status.split("VmSize:")[1].split()[0]) << 10
     resource.setrlimit(resource.RLIMIT_AS, (used + (100 << 20), resource.RLIM_INFINITY))
-    executors._here = solution, rules
+    processes._here = solution, rules
 
 
 def test_a_file_too_large_for_memory_costs_one_file(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,7 +279,7 @@ def test_a_file_too_large_for_memory_costs_one_file(work: Work, monkeypatch: pyt
     with large.open("w") as file:
         for query in range(400_000):
             file.write(f"other-{query}:{','.join(str(query * 10 + item) for item in range(10))}\n")
-    monkeypatch.setattr(executors, "_take_up", take_up_with_little_memory)
+    monkeypatch.setattr(processes, "_take_up", take_up_with_little_memory)
 
     found = results(Processes(1), work, work.with_a(large))
 
@@ -288,8 +294,8 @@ def test_a_fault_of_ours_costs_one_file(work: Work, monkeypatch: pytest.MonkeyPa
             raise KeyError("unheard of")
         return genuine(solution, path, *rest, **named)  # type: ignore[arg-type]
 
-    genuine = scoring.score
-    monkeypatch.setattr(executors, "score", score)
+    genuine = submission.score
+    monkeypatch.setattr(base, "score", score)
     assert_only_one_failed(results(Serial(), work, work.with_a(work.folder / "odd")), "KeyError: 'unheard of'")
 
 
@@ -298,19 +304,19 @@ def take_up_once_there_is(file: Path, solution: Solution, rules: Rules) -> None:
     if not file.exists():
         file.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    executors._here = solution, rules
+    processes._here = solution, rules
 
 
 def test_a_process_killed_with_nothing_in_hand_costs_no_file(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pool breaks then, and a new one is made for what is left."""
-    monkeypatch.setattr(executors, "_take_up", partial(take_up_once_there_is, work.folder / "once"))
+    monkeypatch.setattr(processes, "_take_up", partial(take_up_once_there_is, work.folder / "once"))
     found = results(Processes(1), work, list(work.files))
     assert [type(each) for each in found] == [Summary] * 6 + [Rejected]
 
 
 def test_processes_that_all_die_end_the_batch(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is tried for ever."""
-    monkeypatch.setattr(executors, "_take_up", partial(take_up_once_there_is, work.folder / "no" / "folder"))
+    monkeypatch.setattr(processes, "_take_up", partial(take_up_once_there_is, work.folder / "no" / "folder"))
     found = results(Processes(2), work, list(work.files))
     assert {type(each) for each in found} == {Failed}
 
@@ -368,7 +374,7 @@ def test_a_scheduler_that_goes_away_ends_the_batch(
     tmp_path: Path, work: Work, pipe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was done comes out, the rest is told as failed, and nobody waits for ever."""
-    monkeypatch.setattr(executors, "NO_WORKER", 2.0)
+    monkeypatch.setattr(dask, "NO_WORKER", 2.0)
     with cluster_in(tmp_path) as cluster:
         running = Dask(cluster.address).results(work.solution, RULES, work.with_a(pipe), PATIENT)
         found = [next(running)]
@@ -380,7 +386,7 @@ def test_a_scheduler_that_goes_away_ends_the_batch(
 
 def test_a_worker_with_another_scorer_is_told(cluster: str, work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     """It might score otherwise."""
-    monkeypatch.setattr(executors, "__version__", "99.1")
+    monkeypatch.setattr(dask, "__version__", "99.1")
     with pytest.raises(ExecutorError, match=r"has not scorer 99\.1 \(0\.\d+\.\d+\); install it there"):
         results(Dask(cluster), work, list(work.files))
 
@@ -392,7 +398,7 @@ def test_a_cluster_that_is_not_there_is_told(
     pytest.importorskip("distributed", reason="dask is not installed")
     write_challenge(tmp_path / "challenge")
 
-    monkeypatch.setattr(executors, "NO_SCHEDULER", 1.0)
+    monkeypatch.setattr(dask, "NO_SCHEDULER", 1.0)
 
     answer = terminal.run("run", tmp_path / "challenge", "--executor", "dask:tcp://127.0.0.1:1")
 

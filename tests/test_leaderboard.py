@@ -34,7 +34,8 @@ from scorer.leaderboard import (
     to_json,
     to_markdown,
 )
-from scorer.scoring import Counts, Rejected, Scored
+from scorer.matching.match import Counts
+from scorer.scoring.outcomes import Rejected, Scored
 from scorer.store import Basis, Store, Submission
 from tests.databases import KINDS, NewPlace, new_places
 from tests.strategies import judged

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from scorer.matching.solution import Solution
-from scorer.scoring import Rules, Scored, named, score
+from scorer.scoring.evaluation import named
+from scorer.scoring.outcomes import Scored
+from scorer.scoring.rules import Rules
+from scorer.scoring.submission import score
 
 DATA = Path(os.environ.get("SCORER_REAL_DATA", Path(__file__).parents[2] / "shared" / "data")) / "trec_eval_test"
 

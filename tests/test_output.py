@@ -19,7 +19,7 @@ from scipy import stats
 
 from scorer.measures import KINDS, parse_one
 from scorer.output import DOCUMENTS, TABLES, TREC_NAMES, Results, letter, tabulated, trec_name, written
-from scorer.scoring import Evaluation, evaluate, named
+from scorer.scoring.evaluation import Evaluation, evaluate, named
 from scorer.statistics.significance import holm, randomisation_test
 from scorer.wording import latex, markdown, spreadsheet
 from tests.commands import Terminal, command

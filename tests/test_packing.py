@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorer.measures import Measure
-from scorer.packing import DamagedError, pack_hits, pack_ideal, unpack_hits, unpack_ideal
+from scorer.scoring.compact import DamagedError, pack_hits, pack_ideal, unpack_hits, unpack_ideal
 from tests import strategies
 
 

@@ -19,7 +19,7 @@ from scorer import pipeline
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge
 from scorer.errors import StoreError
-from scorer.executors import Serial
+from scorer.executors.serial import Serial
 from scorer.pipeline import carry_out, plan
 from scorer.store import Store
 from tests.commands import Terminal, process

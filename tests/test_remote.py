@@ -20,7 +20,7 @@ import pytest
 from scorer.challenge.loading import read_challenge
 from scorer.errors import ChallengeError, SolutionError, SubmissionError
 from scorer.paths import Remote, digest, is_url, located, shown
-from scorer.scoring import evaluate
+from scorer.scoring.evaluation import evaluate
 from scorer.submissions import SentIn, Skipped, sent_in
 from tests.commands import Answer, Terminal, process
 from tests.test_executors import write_challenge

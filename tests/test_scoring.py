@@ -19,7 +19,9 @@ from scorer.errors import SolutionError, SubmissionError
 from scorer.matching.solution import Solution
 from scorer.measures import KINDS
 from scorer.paths import digest
-from scorer.scoring import ChangedError, Rejected, Rules, Scored, check, score
+from scorer.scoring.outcomes import Rejected, Scored
+from scorer.scoring.rules import Rules
+from scorer.scoring.submission import ChangedError, check, score
 from tests import strategies
 from tests.oracles import ORACLES
 
@@ -307,7 +309,7 @@ def test_a_large_file_whose_lists_lie_in_pieces(tmp_path: Path, monkeypatch: pyt
     solution, names = Solution.read(right), ["AP", "nDCG@10", "P@5"]
     whole = scorer.evaluate(solution, sent, names)
     monkeypatch.setattr("scorer.formats.reading.bytes.BLOCK", 1000)
-    monkeypatch.setattr("scorer.scoring.PILE", 5000)
+    monkeypatch.setattr("scorer.scoring.submission.PILE", 5000)
 
     assert scorer.evaluate(solution, sent, names) == whole
     sent.write_text("".join(sorted(order, key=lambda line: line.split()[0])), encoding="utf-8")

@@ -20,8 +20,9 @@ from sqlalchemy import Engine, event
 from sqlalchemy.exc import IntegrityError
 
 from scorer.errors import Findings, Problem, StoreError
+from scorer.matching.match import Counts
 from scorer.measures import parse
-from scorer.scoring import Counts, Rejected, Scored
+from scorer.scoring.outcomes import Rejected, Scored
 from scorer.store import SCHEMA_VERSION, Basis, Store, Submission
 from tests.databases import KINDS, NewPlace, changed, content, new_places, rows
 from tests.strategies import judged

@@ -24,8 +24,10 @@ from scorer.measures import Measure, parse_one
 from scorer.measures.arrays import Floats, Ints
 from scorer.measures.matched import Hits, Judged, Tied
 from scorer.options import Ties
-from scorer.packing import pack_hits, unpack_hits
-from scorer.scoring import Rules, Scored, score
+from scorer.scoring.compact import pack_hits, unpack_hits
+from scorer.scoring.outcomes import Scored
+from scorer.scoring.rules import Rules
+from scorer.scoring.submission import score
 from tests import strategies
 from tests.commands import Terminal
 from tests.strategies import ITEMS, JUNK

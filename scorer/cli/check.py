@@ -39,8 +39,9 @@ def check(file: str, track: str, challenge: Path, submission_format: str | None)
     """
     from scorer.challenge.loading import read_challenge
     from scorer.paths import digest, is_regular
-    from scorer.scoring import Rejected, Rules
-    from scorer.scoring import check as look_over
+    from scorer.scoring.outcomes import Rejected
+    from scorer.scoring.rules import Rules
+    from scorer.scoring.submission import check as look_over
 
     asked = chosen(read_challenge(challenge, solutions=False), track)
     rules = Rules.of(asked)

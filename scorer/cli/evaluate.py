@@ -14,7 +14,7 @@ from scorer.wording import counted
 
 if TYPE_CHECKING:
     from scorer.options import Missing, NothingRelevant, Split, Ties, Unjudged
-    from scorer.scoring import Evaluation
+    from scorer.scoring.evaluation import Evaluation
 
 FORMS = ("table", "json", "csv", "markdown", "latex", "trec")
 
@@ -128,8 +128,8 @@ def evaluate(
     """
     from scorer.matching.solution import Solution
     from scorer.output import Results, written
-    from scorer.scoring import evaluate as evaluated
-    from scorer.scoring import named
+    from scorer.scoring.evaluation import evaluate as evaluated
+    from scorer.scoring.evaluation import named
 
     _check_form(form, side_by_side=side_by_side, significance=significance, tie_bounds=tie_bounds)
     _check_standard_input(solution, *submissions)

@@ -13,7 +13,7 @@ from scorer.errors import ChallengeError, ExecutorError, FileError
 
 if TYPE_CHECKING:
     from scorer.challenge.settings import Challenge, Track
-    from scorer.executors import Executor
+    from scorer.executors.base import Executor
     from scorer.store import Store
 
 
@@ -90,7 +90,7 @@ def chosen(challenge: Challenge, name: str) -> Track:
 
 
 def _executor(name: str | None) -> Executor | None:
-    from scorer.executors import named
+    from scorer.executors.names import named
 
     try:
         return None if name is None else named(name)
@@ -112,9 +112,9 @@ def _score_all(store: Store, tracks: Sequence[Track], executor: Executor | None,
 
 
 def _score_track(store: Store, track: Track, executor: Executor | None, time_limit: float) -> bool:
-    from scorer.executors import Failed
+    from scorer.executors.base import Failed
     from scorer.pipeline import carry_out, plan, rejected
-    from scorer.scoring import Rejected
+    from scorer.scoring.outcomes import Rejected
 
     work = plan(store, track)
     for skipped in work.skipped:

@@ -1,36 +1,22 @@
-"""Where submissions are scored: in this process, in several, or on a cluster.
-
-    serial          one after the other, here
-    processes       in as many processes of this machine as it has cores
-    processes:N     in N of them
-    dask:ADDRESS    on the workers of a Dask cluster, by its scheduler's address, as in dask:tcp://10.0.0.1:8786
-
-Each scores files and gives summaries; none writes anything. The solution reaches each worker once. A worker that dies,
-or takes longer than the time limit, costs the one submission that it had in hand, which becomes a Failed.
-"""
+"""Submissions on the workers of a Dask cluster."""
 
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import CancelledError, Future, as_completed
+from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 from scorer import __version__
 from scorer.errors import ExecutorError
+from scorer.executors.base import Failed, File, Result, Results, late_after, result_of
 from scorer.matching.solution import Solution
-from scorer.paths import Place
-from scorer.scoring import ChangedError, Rejected, Rules, Scored, Summary, score
-from scorer.wording import quoted
-
-POOLS = 2
-"""Pools of processes in a row that may break before anything is scored in them."""
+from scorer.scoring.rules import Rules
 
 NO_SCHEDULER = 10.0
 """Seconds that a cluster's scheduler may take to answer."""
@@ -46,115 +32,6 @@ AHEAD = 4
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """What glibc calls them."""
-
-FORMS = "serial, processes, processes:N or dask:ADDRESS"
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A submission that was not scored, through no fault of its own that is known; it can be tried again."""
-
-    reason: str
-
-
-Result = Summary | Rejected | Failed
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """What is to be scored."""
-
-    path: Place
-    digest: str
-    """SHA-256 of its content, in hexadecimal."""
-
-
-Results = Generator[tuple[int, Result], None, None]
-"""For each file its place among the files, and what became of it. Closing it ends the work."""
-
-
-class Executor(Protocol):
-    """Scores files."""
-
-    def results(self, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float) -> Results:
-        """What becomes of the files, in the order in which they are done."""
-        ...
-
-
-def named(name: str) -> Executor:
-    """The executor of that name. Raises ExecutorError."""
-    kind, _, detail = name.partition(":")
-    if kind == "serial" and not detail:
-        return Serial()
-    if kind == "processes" and (not detail or (detail.isascii() and detail.isdigit() and int(detail) > 0)):
-        return Processes(int(detail) if detail else os.cpu_count() or 1)
-    if kind == "dask" and detail:
-        return Dask(detail)
-    raise ExecutorError(f"no executor is called {quoted(name)}; there are {FORMS}")
-
-
-@dataclass(frozen=True, slots=True)
-class Serial:
-    """One file after the other, in this process; large ones by its threads. The time limit is not watched."""
-
-    def results(self, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float) -> Results:
-        """See `Executor`."""
-        del time_limit
-        for place, file in enumerate(files):
-            yield place, _result(solution, rules, file, os.cpu_count() or 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Processes:
-    """Several processes of this machine, each with one thread."""
-
-    count: int
-
-    def results(self, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float) -> Results:
-        """See `Executor`."""
-        left, fruitless = list(range(len(files))), 0
-        while left and fruitless < POOLS:
-            tried, left = left, []
-            for place, result in self._in_a_pool(solution, rules, [files[place] for place in tried], time_limit):
-                if result is None:
-                    left.append(tried[place])
-                else:
-                    yield tried[place], result
-            fruitless = fruitless + 1 if len(left) == len(tried) else 0
-        yield from ((place, Failed("the processes that are to score it die")) for place in left)
-
-    def _in_a_pool(
-        self, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float
-    ) -> Iterator[tuple[int, Result | None]]:
-        """As `Executor.results`; None for a file that was in no process when the pool broke."""
-        import multiprocessing
-        from concurrent.futures.process import BrokenProcessPool
-
-        from pebble import ProcessExpired, ProcessPool
-
-        # Forking a process that has threads, as Arrow's, may lock up; a server that has none forks safely.
-        context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
-        pool = ProcessPool(
-            min(self.count, len(files)), initializer=_take_up, initargs=(solution, rules), context=context
-        )
-        try:
-            futures: dict[Future[Result], int] = {
-                pool.schedule(_result_here, args=(file,), timeout=time_limit): place for place, file in enumerate(files)
-            }
-            for future in as_completed(futures):
-                try:
-                    result: Result | None = future.result()
-                except TimeoutError:
-                    result = late_after(time_limit)
-                except BrokenProcessPool:
-                    # A process that dies between two files takes the whole pool with it.
-                    result = None
-                except ProcessExpired as error:
-                    result = Failed(f"the process that scored it died (exit code {error.exitcode})")
-                yield futures.pop(future), result
-        finally:
-            pool.stop()
-            pool.join()
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,11 +227,6 @@ class _Batch:
         self.suspects.clear()
 
 
-def late_after(seconds: float) -> Failed:
-    """A submission that took longer than that."""
-    return Failed(f"not done within {seconds:g} seconds")
-
-
 def _settle_in() -> str:
     """Make a cluster's worker ready, and give its version of scorer."""
     import ctypes
@@ -368,33 +240,4 @@ def _settle_in() -> str:
 
 
 def _result_there(shared: tuple[Solution, Rules], file: File) -> Result:
-    return _result(*shared, file, 1)
-
-
-_here: tuple[Solution, Rules]
-"""In a worker process: what submissions are scored by."""
-
-
-def _take_up(solution: Solution, rules: Rules) -> None:
-    global _here  # noqa: PLW0603 (set once, when the process starts)
-    _here = solution, rules
-
-
-def _result_here(file: File) -> Result:
-    return _result(*_here, file, 1)
-
-
-def _result(solution: Solution, rules: Rules, file: File, threads: int) -> Result:
-    """One file's result; what Python itself can tell of a failure becomes a Failed."""
-    try:
-        outcome = score(solution, file.path, rules, threads=threads, digest=file.digest)
-    except ChangedError:
-        return Failed("it changed while it was read, or could not be read to its end")
-    except MemoryError:
-        return Failed("it takes more memory than there is")
-    except OSError as error:
-        return Failed(f"it could not be read: {error.strerror or error}")
-    except Exception as error:
-        # A file that brings a fault of ours to light must not keep the others from being scored.
-        return Failed(f"scorer fails on it ({type(error).__name__}: {error}); `scorer evaluate` shows where")
-    return outcome.summary() if isinstance(outcome, Scored) else outcome
+    return result_of(*shared, file, 1)

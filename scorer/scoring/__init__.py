@@ -1,0 +1,1 @@
+"""Scores of a submission: rules, one submission, evaluate(), and the compact form that is stored."""

@@ -1,0 +1,258 @@
+"""evaluate(): the scores of one submission, as a mapping."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorer.errors import Findings, SolutionError, SubmissionError
+from scorer.formats.reading import memory
+from scorer.formats.reading.arrow import take
+from scorer.formats.reading.bytes import Unreadable
+from scorer.formats.writing import shortest
+from scorer.matching.solution import Solution
+from scorer.measures import Measure, parse, parse_one
+from scorer.options import (
+    MISSING,
+    NOTHING_RELEVANT,
+    SPLIT,
+    TIES,
+    UNJUDGED,
+    Missing,
+    NothingRelevant,
+    Split,
+    Ties,
+    Unjudged,
+)
+from scorer.paths import shown
+from scorer.scoring.outcomes import Outcome, Rejected, Scored
+from scorer.scoring.rules import Rules
+from scorer.scoring.submission import score, score_parts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+Source = str | os.PathLike[str] | memory.Source
+"""A path, or anything in memory that `formats.reading.memory` reads."""
+
+Asked = str | Measure | Sequence[str | Measure] | Mapping[str, str | Measure]
+"""Measures by their names or as such, or by names of the asker's own."""
+
+
+class Evaluation(Mapping[str, float]):
+    """The scores of one submission: a mapping from the measures' names, as they were asked for, to the means.
+
+    A mean is NaN where no query has a defined score.
+    """
+
+    def __init__(
+        self,
+        names: Mapping[str, Measure],
+        scored: Scored,
+        solution: Solution,
+        split: Split = "all",
+        *,
+        per_query: bool = False,
+        policies: Mapping[str, str] | None = None,
+    ) -> None:
+        self._rows = {name: scored.measures.index(str(measure)) for name, measure in names.items()}
+        self._means, self._bounds = scored.means(split), scored.bounds(split)
+        self._inside = scored.inside(split)
+        self._scores = scored.scores
+        self._queries = solution.queries
+        self._per_query = per_query
+        self.counts = scored.counts
+        """How the submission's queries and lists meet the solution's."""
+        self.notes = scored.notes
+        """What to know about the submission though it was scored."""
+        self.policies = dict(policies or {})
+        """The rules that the scores follow, by their names."""
+        self.variants = {name: measure.full for name, measure in names.items()}
+        """For each measure, its name with all parameters."""
+
+    def bounds(self) -> dict[str, tuple[float, float]] | None:
+        """For each measure, the mean with ties in their worst and in their best order; None if not asked for."""
+        if self._bounds is None:
+            return None
+        worst, best = self._bounds
+        return {name: (float(worst[row]), float(best[row])) for name, row in self._rows.items()}
+
+    @property
+    def queries(self) -> int:
+        """Of the solution, in the split."""
+        return int(self._inside.sum())
+
+    @property
+    def undefined(self) -> int:
+        """Of those, how many have no score under any of the measures, mostly for want of a relevant item."""
+        return int(np.isnan(self._scores[:, self._inside]).all(axis=0).sum())
+
+    def left_out(self) -> dict[str, int]:
+        """For each measure, how many of the queries its mean leaves out, because it is undefined for them."""
+        undefined = np.isnan(self._scores[:, self._inside]).sum(axis=1)
+        return {name: int(undefined[row]) for name, row in self._rows.items()}
+
+    @property
+    def per_query(self) -> pd.DataFrame | None:
+        """A row for each query of the split, a column for each measure, NaN where undefined; None if not asked for."""
+        if not self._per_query:
+            return None
+        import pandas as pd  # noqa: PLC0415 (slow to load, and needed here alone)
+
+        return pd.DataFrame.from_dict(self.by_query(), orient="index", columns=list(self._rows)).rename_axis("query")
+
+    def by_query(self) -> dict[str, dict[str, float]]:
+        """Query -> measure -> score, NaN where undefined, in the solution's order."""
+        places = np.flatnonzero(self._inside)
+        columns = {name: self._scores[row, places].tolist() for name, row in self._rows.items()}
+        ids = take(self._queries, places).to_pylist()
+        return {query: {name: column[place] for name, column in columns.items()} for place, query in enumerate(ids)}
+
+    def __getitem__(self, name: str) -> float:
+        return float(self._means[self._rows[name]])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"Evaluation({dict(self)!r}, queries={self.queries}, undefined={self.undefined})"
+
+
+def named(measures: Asked) -> dict[str, Measure]:
+    """The measures by the names that they were asked for; where a name stands for several, they go by their own.
+
+    Raises MeasureError for a name that is none.
+    """
+    if isinstance(measures, Mapping):
+        return {name: each if isinstance(each, Measure) else parse_one(each) for name, each in measures.items()}
+    asked: dict[str, Measure] = {}
+    for measure in [measures] if isinstance(measures, str | Measure) else measures:
+        if isinstance(measure, Measure):
+            asked[str(measure)] = measure
+            continue
+        meant = parse(measure)
+        asked |= {measure: meant[0]} if len(meant) == 1 else {str(each): each for each in meant}
+    return asked
+
+
+def evaluate(
+    solution: Source | Solution,
+    submission: Source,
+    measures: Asked,
+    per_query: bool = False,
+    *,
+    split: Split = "all",
+    missing: Missing = "zero",
+    ties: Ties = "trec",
+    nothing_relevant: NothingRelevant = "skip",
+    unjudged: Unjudged = "nonrelevant",
+    rel: float | None = None,
+    tie_bounds: bool = False,
+    solution_format: str | None = None,
+    submission_format: str | None = None,
+) -> Evaluation:
+    """Score a submission against a solution.
+
+    Parameters
+    ----------
+    solution
+        A path; a table (of pandas, polars, pyarrow, ...) with columns query, item, grade (and flag, true where the
+        query counts for the preliminary board); a dict query -> item -> grade; rows of query, item and grade (tuples,
+        or ir_measures' Qrels); or a Solution that was read before.
+    submission
+        A path; a table with columns query, item and score or rank; a dict query -> item -> run score, or query -> items
+        in order; rows of query, item and score (tuples, or ir_measures' ScoredDocs).
+    measures
+        One name or several, such as "MARp@5,10", "nDCG@10", "map"; or Measures; or a dict from any name to a Measure.
+    per_query
+        Also give each query's scores, as `Evaluation.per_query`.
+    split
+        The queries that the means are taken over.
+    missing
+        What becomes of a submission that lacks a query: the query scores 0 ("zero"), the submission is rejected
+        ("reject"), or the means leave the query out ("skip").
+    ties
+        How equal run scores are ordered: by item id, descending ("trec"); as listed ("order"); the highest grade first
+        ("best") or last ("worst"); or not at all, so that a score is the mean over all orders ("expected").
+    nothing_relevant
+        What becomes of a query that the solution has nothing relevant for: the means leave it out ("skip"), or it
+        scores 0 ("zero").
+    unjudged
+        What becomes of items that the solution does not list: they are not relevant ("nonrelevant"), or the lists are
+        closed up over them ("drop").
+    rel
+        The least grade that is relevant, for all measures that tell relevant items from others and do not name it
+        themselves; None: any above 0.
+    tie_bounds
+        Also give the means with ties in their worst and in their best order, as `Evaluation.bounds`.
+    solution_format, submission_format
+        A format's name, where it is not to be told from the file.
+
+    Raises
+    ------
+    ValueError
+        `split`, `missing`, `ties`, `nothing_relevant` or `unjudged` is none of the words allowed, or `rel` is not
+        finite.
+    MeasureError
+        A name is no measure's, or no formula is known for the measure's mean over the orders of tied items.
+    SolutionError, SubmissionError
+        With all that is wrong in the one or the other.
+    """
+    settings = {SPLIT: split, MISSING: missing, TIES: ties, NOTHING_RELEVANT: nothing_relevant, UNJUDGED: unjudged}
+    for option, value in settings.items():
+        option.check(value)
+    if rel is not None and not math.isfinite(rel):
+        raise ValueError(f"rel is a finite number; found {rel!r}")
+    names = {name: measure.at_threshold(rel) for name, measure in named(measures).items()}
+    rules = Rules(
+        tuple(dict.fromkeys(names.values())),
+        missing=missing,
+        ties=ties,
+        submission_format=submission_format,
+        nothing_relevant=nothing_relevant,
+        unjudged=unjudged,
+        tie_bounds=tie_bounds,
+    )
+    policies: dict[str, str] = {option.name: value for option, value in settings.items()}
+    policies["rel"] = "positive" if rel is None else shortest(float(rel))
+    if not isinstance(solution, Solution):
+        solution = _solution(solution, solution_format)
+    if isinstance(submission, str | os.PathLike):
+        where, outcome = shown(submission), score(solution, submission, rules, threads=os.cpu_count() or 1)
+    else:
+        where, outcome = "the submission", _score_table(solution, submission, rules)
+    if isinstance(outcome, Rejected):
+        raise SubmissionError(where, outcome.problems)
+    return Evaluation(names, outcome, solution, split, per_query=per_query, policies=policies)
+
+
+def _solution(source: Source, format_name: str | None) -> Solution:
+    if isinstance(source, str | os.PathLike):
+        return Solution.read(source, format_name)
+    findings = Findings()
+    try:
+        solution = Solution.of([memory.graded(source, findings)], findings)
+    except Unreadable as error:
+        findings.add(error.line, str(error))
+    if findings:
+        raise SolutionError("the solution", findings)
+    return solution
+
+
+def _score_table(solution: Solution, source: memory.Source, rules: Rules) -> Outcome:
+    """As `score`, for a submission in memory."""
+    problems, notes = Findings(), Findings()
+    outcome = None
+    try:
+        outcome = score_parts(solution, [[memory.ranked(source, problems)]], rules, problems, notes)
+    except Unreadable as error:
+        problems.add(error.line, str(error))
+    return Rejected(problems) if problems or outcome is None else outcome
