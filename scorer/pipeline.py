@@ -9,12 +9,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from scorer.board.board import Board
+from scorer.board.build import board
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError, Findings, SolutionError, StoreError
 from scorer.executors.base import Executor, Failed, File, Result
 from scorer.executors.processes import Processes
 from scorer.executors.serial import Serial
-from scorer.leaderboard import Board, board
 from scorer.matching.solution import Solution
 from scorer.options import TIME_LIMIT
 from scorer.paths import digest, is_regular

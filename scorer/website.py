@@ -18,11 +18,14 @@ from traceback import walk_tb
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError
 
+from scorer.board.board import Board, Row, Team
+from scorer.board.rule_sheet import rules
 from scorer.challenge.settings import Challenge, Track
 from scorer.charts import Point, Svg, timeline
+from scorer.entries.entry import Entry, Scores
 from scorer.errors import ScorerError
-from scorer.leaderboard import Board, Entry, Row, Scores, Team, rules, to_csv, to_json
 from scorer.measures import Measure
+from scorer.reports.boards import to_csv, to_json
 from scorer.wording import counted
 
 MANIFEST = ".manifest.json"

@@ -8,9 +8,10 @@ from hashlib import sha256
 from itertools import cycle, islice
 from pathlib import Path
 
+from scorer.board.board import Board, Row, Team
 from scorer.challenge.settings import Challenge, Track
+from scorer.entries.entry import Entry, Scores
 from scorer.errors import Problem
-from scorer.leaderboard import Board, Entry, Row, Scores, Team
 from scorer.matching.match import Counts
 
 START = datetime(2011, 4, 18, 8, 15, tzinfo=UTC)

@@ -19,22 +19,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scorer.board.board import Board
+from scorer.board.build import board
+from scorer.board.rule_sheet import rules
+from scorer.board.slugs import slug
 from scorer.challenge.settings import Track
+from scorer.entries.entry import Entry, rounded
 from scorer.errors import Findings, Problem
-from scorer.leaderboard import (
-    Board,
-    Entry,
-    board,
-    export_columns,
-    export_rows,
-    rounded,
-    rules,
-    slug,
-    to_csv,
-    to_json,
-    to_markdown,
-)
 from scorer.matching.match import Counts
+from scorer.reports.boards import export_columns, export_rows, to_csv, to_json, to_markdown
 from scorer.scoring.outcomes import Rejected, Scored
 from scorer.store import Basis, Store, Submission
 from tests.databases import KINDS, NewPlace, new_places

@@ -18,7 +18,11 @@ import pytest
 from scipy import stats
 
 from scorer.measures import KINDS, parse_one
-from scorer.output import DOCUMENTS, TABLES, TREC_NAMES, Results, letter, tabulated, trec_name, written
+from scorer.reports.comparisons import letter
+from scorer.reports.results import Results
+from scorer.reports.scores import DOCUMENTS, tabulated, written
+from scorer.reports.table import TABLES
+from scorer.reports.trec import TREC_NAMES, trec_name
 from scorer.scoring.evaluation import Evaluation, evaluate, named
 from scorer.statistics.significance import holm, randomisation_test
 from scorer.wording import latex, markdown, spreadsheet

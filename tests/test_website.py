@@ -13,10 +13,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from scorer import website
+from scorer.board.board import Board
 from scorer.challenge.settings import Track
 from scorer.charts import Point, timeline
 from scorer.errors import ScorerError
-from scorer.leaderboard import Board
 from scorer.measures import KINDS, Kind
 from scorer.website import MANIFEST, pages, write
 from tests.boards import FAULTS, HOSTILE, START, board, challenge, scored_row, team

@@ -13,7 +13,7 @@ from scorer.cli.say import say
 from scorer.errors import MeasureError
 
 if TYPE_CHECKING:
-    from scorer.leaderboard import Board
+    from scorer.board.board import Board
     from scorer.measures import Kind
 
 FORMS = ("table", "json", "csv", "markdown")
@@ -46,7 +46,7 @@ def leaderboard(folder: Path, track: str | None, form: str) -> int:
 
 
 def _printed(boards: list[Board], form: str) -> str:
-    from scorer.leaderboard import to_csv, to_json, to_markdown
+    from scorer.reports.boards import to_csv, to_json, to_markdown
 
     if form == "json":
         # One board is an object, as in the site; several are a list of such objects.
@@ -60,8 +60,8 @@ def _printed(boards: list[Board], form: str) -> str:
 
 
 def _table(board: Board) -> str:
-    from scorer.leaderboard import export_columns, export_rows, printed
-    from scorer.output import aligned
+    from scorer.reports.boards import export_columns, export_rows, printed
+    from scorer.reports.table import aligned
 
     rows = [list(export_columns(board))]
     rows += [[printed(cell, board.track.decimals) for cell in row.values()] for row in export_rows(board)]
@@ -76,7 +76,7 @@ def add_measure(parser: ArgumentParser) -> None:
 def measures(name: str | None) -> int:
     """List the measures, or explain one."""
     from scorer.measures import KINDS
-    from scorer.output import aligned
+    from scorer.reports.table import aligned
 
     if name is None:
         say(aligned([[kind.usage, kind.title, kind.summary] for kind in KINDS], left=3))

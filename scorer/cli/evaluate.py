@@ -127,7 +127,8 @@ def evaluate(
     code is 1.
     """
     from scorer.matching.solution import Solution
-    from scorer.output import Results, written
+    from scorer.reports.results import Results
+    from scorer.reports.scores import written
     from scorer.scoring.evaluation import evaluate as evaluated
     from scorer.scoring.evaluation import named
 
@@ -173,7 +174,8 @@ def evaluate(
 
 def _check_form(form: str, *, side_by_side: bool, significance: float | None, tie_bounds: bool) -> None:
     """What a form cannot show is a wrong call, told before anything is scored."""
-    from scorer.output import MARKED, TABLES
+    from scorer.reports.scores import MARKED
+    from scorer.reports.table import TABLES
 
     if side_by_side and form not in TABLES:
         told = f"{form} goes by submission; the forms that do not are {', '.join(TABLES)}"

@@ -1,0 +1,1 @@
+"""The board as frozen plain values, built from the store."""

@@ -1,0 +1,1 @@
+"""What became of each submission by the challenge's rules."""

@@ -1,0 +1,88 @@
+"""Entries: submissions as the challenge received them, their state and scores, and which one counts for a team."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from scorer.challenge.settings import Track
+from scorer.errors import Problem
+from scorer.matching.match import Counts
+from scorer.options import Split
+from scorer.store import Kept, Mean
+from scorer.wording import printable
+
+Scores = tuple[float | None, ...]
+"""One for each column of the board, rounded to the track's decimals; None where undefined or not to be shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file that a team sent in for a track."""
+
+    file: str
+    """Its path under submissions/, as foreign text made printable."""
+    digest: str
+    """SHA-256 of its content, in hexadecimal."""
+    received: datetime
+    """UTC."""
+    status: str
+    """"scored" | "rejected" | "withdrawn" (no longer among the submissions) | "pending" (not yet scored so)."""
+    counts_for_board: bool
+    """The one of the team's entries that its place on the board comes from."""
+    final: Scores
+    preliminary: Scores
+    counts: Counts | None
+    findings: tuple[Problem, ...]
+    """Why it was rejected, or what to know though it was scored; the first of them."""
+    findings_count: int
+    """How many there are in all."""
+
+
+# Entries and rows
+
+
+def rounded(value: float | None, decimals: int) -> float | None:
+    """A score as it is compared and printed: half to even, as ``f"{value:.{decimals}f}"``; None for None and NaN."""
+    if value is None or math.isnan(value):
+        return None
+    return round(value, decimals) + 0.0  # + 0.0: what rounds to -0.0 is 0
+
+
+def entry_of(kept: Kept, track: Track, columns: tuple[str, ...]) -> Entry:
+    """The entry that a stored submission makes."""
+    result = kept.result
+    findings = result.findings if result else None
+    means: Mapping[Split, Mapping[str, Mean]] = result.means if result else {}
+    final = means.get(track.final, {}) if track.stage == "final" else {}
+    return Entry(
+        file=printable(kept.submission.file),
+        digest=kept.submission.digest,
+        received=kept.submission.received,
+        status="withdrawn" if not kept.present else result.status if result else "pending",
+        counts_for_board=False,
+        final=_scores(final, columns, track.decimals),
+        preliminary=_scores(means.get("preliminary", {}), columns, track.decimals),
+        counts=result.counts if result else None,
+        findings=tuple(findings) if findings else (),
+        findings_count=findings.count if findings else 0,
+    )
+
+
+def _scores(means: Mapping[str, Mean], columns: tuple[str, ...], decimals: int) -> Scores:
+    return tuple(rounded(means[name].value, decimals) if name in means else None for name in columns)
+
+
+def counting_entry(latest_first: list[Entry], track: Track, by_preliminary: bool) -> Entry | None:
+    """The one of a team's scored entries that its place comes from; of equally good ones the earliest."""
+    if track.entry == "last" or not latest_first:
+        return latest_first[0] if latest_first else None
+    return max(
+        reversed(latest_first), key=lambda entry: _order((entry.preliminary if by_preliminary else entry.final)[0])
+    )
+
+
+def _order(score: float | None) -> float:
+    return -math.inf if score is None else score
