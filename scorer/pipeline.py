@@ -20,9 +20,10 @@ from scorer.matching.solution import Solution
 from scorer.options import TIME_LIMIT
 from scorer.paths import digest, is_regular
 from scorer.scoring.rules import Rules
+from scorer.site.folder import write
+from scorer.site.pages import pages
 from scorer.store import Basis, Store, Submission
 from scorer.submissions import SentIn, Skipped, sent_in
-from scorer.website import pages, write
 from scorer.wording import counted, quoted
 
 KEEP_EVERY = 0.5

@@ -12,13 +12,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from scorer import website
 from scorer.board.board import Board
 from scorer.challenge.settings import Track
-from scorer.charts import Point, timeline
+from scorer.charts.timeline import Point, timeline
 from scorer.errors import ScorerError
 from scorer.measures import KINDS, Kind
-from scorer.website import MANIFEST, pages, write
+from scorer.site.folder import MANIFEST, write
+from scorer.site.pages import ASSETS, pages
+from scorer.site.templates import shipped_templates
 from tests.boards import FAULTS, HOSTILE, START, board, challenge, scored_row, team
 from tests.browser import Page, browser, chromium
 
@@ -335,8 +336,8 @@ def test_a_thousand_teams_fit_in_a_megabyte() -> None:
 
 def test_the_shipped_templates_are_found() -> None:
     """Every page's template and every asset is where the package looks for it."""
-    names = {path.name for path in website._shipped().iterdir()}
-    assert {*website.ASSETS, "layout.html", "index.html", "board.html", "team.html", "measures.html"} <= names
+    names = {path.name for path in shipped_templates().iterdir()}
+    assert {*ASSETS, "layout.html", "index.html", "board.html", "team.html", "measures.html"} <= names
 
 
 def own(folder: Path, name: str, content: bytes) -> Callable[[], dict[str, str]]:
