@@ -22,7 +22,8 @@ from scorer.paths import digest, is_regular
 from scorer.scoring.rules import Rules
 from scorer.site.folder import write
 from scorer.site.pages import pages
-from scorer.store import Basis, Store, Submission
+from scorer.store.records import Basis, Submission
+from scorer.store.store import Store
 from scorer.submissions import SentIn, Skipped, sent_in
 from scorer.wording import counted, quoted
 

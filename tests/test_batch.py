@@ -19,7 +19,7 @@ from scorer.executors.serial import Serial
 from scorer.matching.solution import Solution
 from scorer.pipeline import carry_out, plan
 from scorer.scoring.rules import Rules
-from scorer.store import Store
+from scorer.store.store import Store
 from tests.commands import Terminal
 from tests.databases import rows
 from tests.test_executors import write_challenge

@@ -29,7 +29,8 @@ from scorer.errors import Findings, Problem
 from scorer.matching.match import Counts
 from scorer.reports.boards import export_columns, export_rows, to_csv, to_json, to_markdown
 from scorer.scoring.outcomes import Rejected, Scored
-from scorer.store import Basis, Store, Submission
+from scorer.store.records import Basis, Submission
+from scorer.store.store import Store
 from tests.databases import KINDS, NewPlace, new_places
 from tests.strategies import judged
 

@@ -21,7 +21,7 @@ from scorer.challenge.settings import Challenge
 from scorer.errors import StoreError
 from scorer.executors.serial import Serial
 from scorer.pipeline import carry_out, plan
-from scorer.store import Store
+from scorer.store.store import Store
 from tests.commands import Terminal, process
 from tests.databases import changed, content, rows, schema
 from tests.test_batch import Interrupted

@@ -23,7 +23,9 @@ from scorer.errors import Findings, Problem, StoreError
 from scorer.matching.match import Counts
 from scorer.measures import parse
 from scorer.scoring.outcomes import Rejected, Scored
-from scorer.store import SCHEMA_VERSION, Basis, Store, Submission
+from scorer.store.records import Basis, Submission
+from scorer.store.schema import SCHEMA_VERSION
+from scorer.store.store import Store
 from tests.databases import KINDS, NewPlace, changed, content, new_places, rows
 from tests.strategies import judged
 
@@ -499,7 +501,7 @@ def test_making_a_database_waits_for_who_makes_it_too(file: Path, monkeypatch: p
         waited.append(seconds)
         neighbour.execute("ROLLBACK")
 
-    monkeypatch.setattr("scorer.store.time.sleep", release)
+    monkeypatch.setattr("scorer.store.store.time.sleep", release)
     with opened(file) as store:
         assert store.solution(BASIS.solution).query_ids == QUERIES
     neighbour.close()

@@ -11,7 +11,8 @@ from scorer.board.slugs import slug
 from scorer.challenge.settings import Track
 from scorer.entries.entry import Entry, counting_entry, entry_of
 from scorer.options import Split
-from scorer.store import Basis, Result, Store
+from scorer.store.records import Basis, Result
+from scorer.store.store import Store
 from scorer.wording import printable
 
 

@@ -14,7 +14,7 @@ from scorer.errors import ChallengeError, ExecutorError, FileError
 if TYPE_CHECKING:
     from scorer.challenge.settings import Challenge, Track
     from scorer.executors.base import Executor
-    from scorer.store import Store
+    from scorer.store.store import Store
 
 
 def add_scoring(parser: ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def run(folder: Path, track: str | None, executor: str | None, time_limit: float
     site is rendered, all the same.
     """
     from scorer.pipeline import render as render_site
-    from scorer.store import Store
+    from scorer.store.store import Store
 
     challenge, tracks = opened(folder, track)
     chosen_executor = _executor(executor)
@@ -54,7 +54,7 @@ def run(folder: Path, track: str | None, executor: str | None, time_limit: float
 
 def score(folder: Path, track: str | None, executor: str | None, time_limit: float) -> int:
     """Score what is new and keep it; the site stays as it is."""
-    from scorer.store import Store
+    from scorer.store.store import Store
 
     challenge, tracks = opened(folder, track)
     chosen_executor = _executor(executor)
@@ -65,7 +65,7 @@ def score(folder: Path, track: str | None, executor: str | None, time_limit: flo
 def render(folder: Path) -> int:
     """Render the site from what is kept, without scoring anything."""
     from scorer.pipeline import render as render_site
-    from scorer.store import Store
+    from scorer.store.store import Store
 
     challenge, _ = opened(folder, None)
     with Store.open(challenge.database_address, create=False) as store:

@@ -11,7 +11,7 @@ from scorer.challenge.settings import Track
 from scorer.errors import Problem
 from scorer.matching.match import Counts
 from scorer.options import Split
-from scorer.store import Kept, Mean
+from scorer.store.records import Kept, Mean
 from scorer.wording import printable
 
 Scores = tuple[float | None, ...]
