@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from scorer import pipeline
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge
 from scorer.errors import StoreError
@@ -17,7 +16,7 @@ from scorer.executors.base import Executor, File, Result
 from scorer.executors.processes import Processes
 from scorer.executors.serial import Serial
 from scorer.matching.solution import Solution
-from scorer.pipeline import carry_out, plan
+from scorer.organising.run import carry_out, plan
 from scorer.scoring.rules import Rules
 from scorer.store.store import Store
 from tests.commands import Terminal

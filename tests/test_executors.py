@@ -331,16 +331,16 @@ def test_what_failed_is_tried_again_and_what_was_scored_is_not(tmp_path: Path) -
     slow = f"""
 import os, sys
 from pathlib import Path
-from scorer import pipeline
+from scorer.organising import run
 from scorer.cli import main
 file = Path({str(file)!r})
-plan = pipeline.plan
+plan = run.plan
 def planned(*given):
     work = plan(*given)
     file.rename(file.with_name(".aside"))
     os.mkfifo(file)
     return work
-pipeline.plan = planned
+run.plan = planned
 main()
 """
     arguments = ["run", str(folder), "--executor", "processes:2", "--time-limit", "2"]

@@ -15,12 +15,11 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, create_engine, event, text
 
-from scorer import pipeline
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge
 from scorer.errors import StoreError
 from scorer.executors.serial import Serial
-from scorer.pipeline import carry_out, plan
+from scorer.organising.run import carry_out, plan
 from scorer.store.store import Store
 from tests.commands import Terminal, process
 from tests.databases import changed, content, rows, schema

@@ -19,9 +19,9 @@ import pytest
 
 from scorer.challenge.loading import read_challenge
 from scorer.errors import ChallengeError, SolutionError, SubmissionError
+from scorer.organising.submission_files import SentIn, Skipped, sent_in
 from scorer.paths import Remote, digest, is_url, located, shown
 from scorer.scoring.evaluation import evaluate
-from scorer.submissions import SentIn, Skipped, sent_in
 from tests.commands import Answer, Terminal, process
 from tests.test_executors import write_challenge
 

@@ -35,7 +35,7 @@ def add_board(parser: ArgumentParser) -> None:
 
 def leaderboard(folder: Path, track: str | None, form: str) -> int:
     """Print the board of each track, from what is kept."""
-    from scorer.pipeline import boards
+    from scorer.organising.run import boards
     from scorer.store.store import Store
 
     challenge, tracks = opened(folder, track)

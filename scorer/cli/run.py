@@ -41,7 +41,7 @@ def run(folder: Path, track: str | None, executor: str | None, time_limit: float
     The last line printed is the path of the site. Exits with 1 where a file is at fault; all others are scored, and the
     site is rendered, all the same.
     """
-    from scorer.pipeline import render as render_site
+    from scorer.organising.run import render as render_site
     from scorer.store.store import Store
 
     challenge, tracks = opened(folder, track)
@@ -64,7 +64,7 @@ def score(folder: Path, track: str | None, executor: str | None, time_limit: flo
 
 def render(folder: Path) -> int:
     """Render the site from what is kept, without scoring anything."""
-    from scorer.pipeline import render as render_site
+    from scorer.organising.run import render as render_site
     from scorer.store.store import Store
 
     challenge, _ = opened(folder, None)
@@ -113,7 +113,7 @@ def _score_all(store: Store, tracks: Sequence[Track], executor: Executor | None,
 
 def _score_track(store: Store, track: Track, executor: Executor | None, time_limit: float) -> bool:
     from scorer.executors.base import Failed
-    from scorer.pipeline import carry_out, plan, rejected
+    from scorer.organising.run import carry_out, plan, rejected
     from scorer.scoring.outcomes import Rejected
 
     work = plan(store, track)

@@ -18,13 +18,13 @@ from scorer.executors.processes import Processes
 from scorer.executors.serial import Serial
 from scorer.matching.solution import Solution
 from scorer.options import TIME_LIMIT
+from scorer.organising.submission_files import SentIn, Skipped, sent_in
 from scorer.paths import digest, is_regular
 from scorer.scoring.rules import Rules
 from scorer.site.folder import write
 from scorer.site.pages import pages
 from scorer.store.records import Basis, Submission
 from scorer.store.store import Store
-from scorer.submissions import SentIn, Skipped, sent_in
 from scorer.wording import counted, quoted
 
 KEEP_EVERY = 0.5

@@ -1,0 +1,1 @@
+"""What an organiser does: import submissions, score them, render the site."""
