@@ -8,7 +8,7 @@ from textwrap import fill
 
 from docs.examples import EXAMPLES, Example
 from docs.peers import DIFFERENCES, PEERS
-from scorer.cli.board import remarks
+from scorer.cli.measures import remarks
 from scorer.measures import KINDS, Kind, parse_one
 
 OPTIONS = "What a tool does with missing queries, ties and the like is set by [options](../coming-from.md)."

@@ -16,7 +16,7 @@ import scorer
 from docs.examples import EXAMPLES
 from docs.measures import pages, placed, slug
 from docs.peers import DIFFERENCES, PEERS
-from scorer.cli.board import remarks
+from scorer.cli.measures import remarks
 from scorer.measures import KINDS, Kind, parse_one
 
 ROOT = Path(__file__).parents[1]

@@ -196,7 +196,7 @@ def batch(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ch
     """A challenge on that server; each result is kept at once."""
     write_challenge(tmp_path)
     names_in(server.place, tmp_path)
-    monkeypatch.setattr(pipeline, "KEEP_EVERY", -1.0)
+    monkeypatch.setattr("scorer.organising.run.KEEP_EVERY", -1.0)
     return read_challenge(tmp_path)
 
 

@@ -9,21 +9,21 @@ import sys
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Sequence
 
-from scorer.cli import board, check, convert, evaluate, new, run
-from scorer.cli.calls import Command, Parser, WrongCallError, add_folder
-from scorer.cli.say import complain, say
+from scorer.cli import check, convert, evaluate, init, leaderboard, measures, render, run, score
+from scorer.cli.arguments import Command, Parser, WrongCallError, add_folder
+from scorer.cli.console import complain, say
 from scorer.errors import ScorerError
 
 COMMANDS = {
-    "run": Command(run.run, run.add_scoring),
-    "score": Command(run.score, run.add_scoring),
-    "render": Command(run.render, add_folder),
+    "run": Command(run.run, score.add_scoring),
+    "score": Command(score.score, score.add_scoring),
+    "render": Command(render.render, add_folder),
     "check": Command(check.check, check.add_file),
     "evaluate": Command(evaluate.evaluate, evaluate.add_evaluation),
     "convert": Command(convert.convert, convert.add_conversion),
-    "leaderboard": Command(board.leaderboard, board.add_board),
-    "measures": Command(board.measures, board.add_measure),
-    "init": Command(new.init, new.add_new_folder),
+    "leaderboard": Command(leaderboard.leaderboard, leaderboard.add_board),
+    "measures": Command(measures.measures, measures.add_measure),
+    "init": Command(init.init, init.add_new_folder),
 }
 
 

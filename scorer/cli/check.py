@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.calls import FORMAT_HELP, format_name
-from scorer.cli.run import chosen
-from scorer.cli.say import complain, say
+from scorer.cli.arguments import FORMAT_HELP, chosen, format_name
+from scorer.cli.console import complain, say
 from scorer.paths import shown
 from scorer.wording import counted, printable
 

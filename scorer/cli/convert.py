@@ -7,7 +7,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from scorer.cli.calls import FORMAT_HELP, WrongCallError, format_name
+from scorer.cli.arguments import FORMAT_HELP, WrongCallError, format_name
 from scorer.errors import ScorerError
 from scorer.wording import printable
 

@@ -6,8 +6,8 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scorer.cli.calls import FORMAT_HELP, WrongCallError, format_name, number
-from scorer.cli.say import complain, followed, say
+from scorer.cli.arguments import FORMAT_HELP, WrongCallError, format_name, number
+from scorer.cli.console import complain, followed, say
 from scorer.errors import MeasureError, SubmissionError
 from scorer.paths import shown
 from scorer.wording import counted

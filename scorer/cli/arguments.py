@@ -7,12 +7,16 @@ import math
 import shutil
 import textwrap
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
+from scorer.errors import ChallengeError
 from scorer.wording import printable, quoted
+
+if TYPE_CHECKING:
+    from scorer.challenge.settings import Challenge, Track
 
 FORMAT_HELP = (
     "if it cannot be told: vlnet, trec, delimited, jsonl, json, parquet or letor; with options, as in letor:feature=21"
@@ -96,3 +100,19 @@ def format_name(name: str, option: str) -> str:
     except Unreadable as error:
         raise WrongCallError(f"{option}: {error}") from error
     return name
+
+
+def opened(folder: Path, track: str | None) -> tuple[Challenge, Sequence[Track]]:
+    """A challenge, and those of its tracks that were asked for; its solutions need not be there."""
+    from scorer.challenge.loading import read_challenge
+
+    challenge = read_challenge(folder, solutions=False)
+    return challenge, challenge.tracks if track is None else [chosen(challenge, track)]
+
+
+def chosen(challenge: Challenge, name: str) -> Track:
+    """The track that was asked for; a name that is none is a wrong call, not a fault of a file."""
+    try:
+        return challenge.track(name)
+    except ChallengeError as error:
+        raise WrongCallError(f"--track: {error}") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from pathlib import Path
 
-from scorer.cli.say import say
+from scorer.cli.console import say
 
 
 def add_new_folder(parser: ArgumentParser) -> None:
