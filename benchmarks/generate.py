@@ -80,7 +80,7 @@ class Block:
         grade[:, 0] = np.maximum(grade[:, 0], 1)  # tools do not agree on a query with nothing relevant
         self.query: Ints = (FIRST_QUERY + 37 * (number * AT_A_TIME + np.arange(AT_A_TIME)))[:queries]
         self.item: Ints = walk[:queries, :DEPTH]
-        self.judged: Ints = np.concatenate([found, walk[:, DEPTH : DEPTH + JUDGED - in_list]], axis=1)[:queries]
+        self.matched: Ints = np.concatenate([found, walk[:, DEPTH : DEPTH + JUDGED - in_list]], axis=1)[:queries]
         self.grade: Ints = grade[:queries]
         self.score: Ints = _falling_scores(rng, place)[:queries]
 
@@ -117,12 +117,12 @@ def run_text(query: Ints, item: Ints, score: Ints) -> Bytes:
 
 def qrels_text(block: Block) -> Bytes:
     """The bytes of TREC qrels, a query's items by their ids."""
-    order = np.argsort(block.judged, axis=1)
+    order = np.argsort(block.matched, axis=1)
     line = np.frombuffer(b"0000000 0 0000000 0\n", dtype=np.uint8)
     text = np.tile(line, (len(block.query), JUDGED))
     start = len(line) * np.arange(JUDGED)
     _fill(text, start, block.query[:, None], 7)
-    _fill(text, start + len("0000000 0 "), np.take_along_axis(block.judged, order, axis=1), 7)
+    _fill(text, start + len("0000000 0 "), np.take_along_axis(block.matched, order, axis=1), 7)
     _fill(text, start + len("0000000 0 0000000 "), np.take_along_axis(block.grade, order, axis=1), 1)
     return text
 
@@ -184,8 +184,8 @@ class Challenge:
 def make_challenge(submissions: int, folder: Path, queries: int) -> None:
     """A folder for `scorer run`."""
     challenge = Challenge(queries)
-    sent_in = folder / "submissions" / "main"
-    sent_in.mkdir(parents=True)
+    submission_files = folder / "submissions" / "main"
+    submission_files.mkdir(parents=True)
     lines = (
         f"{query}:{int(place % 5 == 0)}:{','.join(items)}\n"
         for place, (query, items) in enumerate(challenge.solution_lines("{item}|{grade}"))
@@ -194,7 +194,7 @@ def make_challenge(submissions: int, folder: Path, queries: int) -> None:
     (folder / "challenge.toml").write_text(TOML)
     for team in range(submissions):
         name = f"20110418T100000Z-team-{team:04d}.txt"
-        (sent_in / name).write_bytes(challenge.vlnet_text(team).tobytes())
+        (submission_files / name).write_bytes(challenge.vlnet_text(team).tobytes())
 
 
 def make_trec(submissions: int, folder: Path, queries: int) -> None:

@@ -18,8 +18,8 @@ from typing import Any
 
 from benchmarks.tools import MEASURES
 from scorer import Solution, evaluate
-from scorer.measures.matched import Judged
-from scorer.scoring.evaluation import named
+from scorer.measures.matched import Matched
+from scorer.scoring.evaluation import measures_named
 from scorer.scoring.outcomes import Scored
 from scorer.scoring.rules import Rules
 from scorer.scoring.submission import score
@@ -41,9 +41,9 @@ def timed(work: Callable[[], Any], prepare: Callable[[], None] = lambda: None) -
 class Arrays:
     """The measures on a submission's hits, with nothing remembered from call to call."""
 
-    def __init__(self, judged: Judged) -> None:
-        self._judged = judged
-        self._measures = list(named(MEASURES).values())
+    def __init__(self, matched: Matched) -> None:
+        self._judged = matched
+        self._measures = list(measures_named(MEASURES).values())
         self.forget()
 
     def forget(self) -> None:
@@ -70,10 +70,10 @@ def main(arguments: Sequence[str]) -> None:
     """Print JSON."""
     qrels_path, run_path = arguments
     solution = Solution.read(qrels_path)
-    outcome = score(solution, run_path, Rules(tuple(named(MEASURES).values())))
+    outcome = score(solution, run_path, Rules(tuple(measures_named(MEASURES).values())))
     if not isinstance(outcome, Scored):
         raise SystemExit("\n".join(outcome.problems.lines(run_path)))
-    arrays = Arrays(outcome.judged)
+    arrays = Arrays(outcome.matched)
     run = run_as_dict(run_path)
     told = {
         "arrays": {"scores": arrays.scores(), "seconds": timed(arrays.scores, arrays.forget)},

@@ -21,7 +21,7 @@ from benchmarks.tools import PEERS_SCRIPT, SCORER, Files, Scores, Tool, differen
 DEPTH = 1000
 """Lines of a query in a made run."""
 
-Told = dict[str, Any]
+DetectedFormat = dict[str, Any]
 Say = Callable[[str], None]
 
 
@@ -133,7 +133,7 @@ def warmed_up(bench: Bench, files: Files) -> None:
             _tried(replace(bench, patience=0, repeats=0), tool, files)
 
 
-def side_by_side(bench: Bench, tools: Sequence[Tool], files: Files, rounds: int) -> dict[str, Told]:
+def side_by_side(bench: Bench, tools: Sequence[Tool], files: Files, rounds: int) -> dict[str, DetectedFormat]:
     """All tools on the same files, in turns, so that what else the machine does hits all alike.
 
     A tool that fails is left out from there on, and has no entry.
@@ -158,7 +158,7 @@ def side_by_side(bench: Bench, tools: Sequence[Tool], files: Files, rounds: int)
     }
 
 
-def _told(costs: Sequence[Cost]) -> Told:
+def _told(costs: Sequence[Cost]) -> DetectedFormat:
     return {
         "wall": [round(cost.wall, 4) for cost in costs],
         "processor": [round(cost.processor, 4) for cost in costs],
@@ -167,7 +167,7 @@ def _told(costs: Sequence[Cost]) -> Told:
     }
 
 
-def _agreement(tool: Tool, reference: Sequence[Scores], scores: Sequence[Scores]) -> Told:
+def _agreement(tool: Tool, reference: Sequence[Scores], scores: Sequence[Scores]) -> DetectedFormat:
     apart = difference(reference, scores)
     return {"scores": dict(scores[0]), "difference": apart, "same": apart <= tool.tolerance}
 
@@ -175,7 +175,7 @@ def _agreement(tool: Tool, reference: Sequence[Scores], scores: Sequence[Scores]
 # The parts
 
 
-def one_run(bench: Bench) -> Told:
+def one_run(bench: Bench) -> DetectedFormat:
     """One large run."""
     queries = bench.sizes.run
     bench.say(f"a run of {queries * DEPTH:,} lines")
@@ -186,7 +186,7 @@ def one_run(bench: Bench) -> Told:
     }
 
 
-def many_submissions(bench: Bench, on_trec: Tool) -> Told:
+def many_submissions(bench: Bench, on_trec: Tool) -> DetectedFormat:
     """Many submissions against one solution; the peers get them as TREC runs."""
     count, lists = bench.sizes.submissions, bench.sizes.lists
     bench.say(f"{count:,} submissions of {lists:,} lists")
@@ -205,7 +205,7 @@ def many_submissions(bench: Bench, on_trec: Tool) -> Told:
     }
 
 
-def kernels(bench: Bench, python: Path, peers: Sequence[str]) -> Told:
+def kernels(bench: Bench, python: Path, peers: Sequence[str]) -> DetectedFormat:
     """Evaluating alone, with everything in memory."""
     queries = bench.sizes.kernels
     bench.say(f"in memory, {queries * DEPTH:,} lines")
@@ -232,12 +232,12 @@ def _printed(bench: Bench, command: Sequence[str]) -> str:
     return measured(command, time_limit=bench.time_limit)[1]
 
 
-def growth(bench: Bench) -> Told:
+def growth(bench: Bench) -> DetectedFormat:
     """How time and memory grow with the lines; at the larger sizes each tool runs once.
 
     What compiles first is left out: that takes the same at every size.
     """
-    told: dict[str, list[Told]] = {tool.name: [] for tool in bench.tools if not tool.fresh_cache}
+    told: dict[str, list[DetectedFormat]] = {tool.name: [] for tool in bench.tools if not tool.fresh_cache}
     for queries in bench.sizes.growth:
         lines = queries * DEPTH
         bench.say(f"growth: {lines:,} lines")
@@ -249,13 +249,13 @@ def growth(bench: Bench) -> Told:
     return {"tools": {name: points for name, points in told.items() if points}}
 
 
-def huge(bench: Bench, memory_limit: int) -> Told:
+def huge(bench: Bench, memory_limit: int) -> DetectedFormat:
     """A run that is made on the fly and never kept, through a pipe."""
     queries = bench.sizes.huge
     bench.say(f"{queries * DEPTH:,} lines through a pipe")
     qrels = bench.made("qrels", queries)
     quiet(bench.patience)
-    told: Told = {"lines": queries * DEPTH, "queries": queries}
+    told: DetectedFormat = {"lines": queries * DEPTH, "queries": queries}
     with tempfile.TemporaryDirectory() as folder:
         pipe = Path(folder) / "run"
         os.mkfifo(pipe)
@@ -274,7 +274,7 @@ def huge(bench: Bench, memory_limit: int) -> Told:
     return told
 
 
-def batch(bench: Bench, dask: bool) -> Told:
+def batch(bench: Bench, dask: bool) -> DetectedFormat:
     """Many submissions scored, stored and rendered by `scorer run`, anew each time."""
     count, lists = bench.sizes.batch, bench.sizes.lists
     bench.say(f"scorer run on {count:,} submissions of {lists:,} lists")

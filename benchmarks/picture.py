@@ -43,10 +43,10 @@ COLOURS = {
     "ranx, cold": "#b79bd6",
 }
 
-Told = Mapping[str, Any]
+DetectedFormat = Mapping[str, Any]
 
 
-def drawn(told: Told) -> str:
+def drawn(told: DetectedFormat) -> str:
     """The picture of all parts that were measured, two of them side by side."""
     picture = Element("svg", xmlns="http://www.w3.org/2000/svg", role="img")
     SubElement(picture, "title").text = "scorer side by side with its peers"
@@ -69,7 +69,7 @@ Panel = Callable[[Element], float]
 """Draws into a group, and gives the height that it took."""
 
 
-def _rows(told: Told) -> list[list[Panel]]:
+def _rows(told: DetectedFormat) -> list[list[Panel]]:
     rows: list[list[Panel]] = []
     if "run" in told:
         lines = f"{told['run']['lines']:,} lines"
@@ -100,7 +100,7 @@ def _rows(told: Told) -> list[list[Panel]]:
 # Bars
 
 
-def _bars_of(part: Told, key: str, title: str, unit: str, scale: float) -> Panel:
+def _bars_of(part: DetectedFormat, key: str, title: str, unit: str, scale: float) -> Panel:
     values = {name: median(tool[key]) / scale for name, tool in part["tools"].items()}
     return lambda group: _bars(group, title, values, unit)
 
@@ -145,7 +145,7 @@ class Scale:
         return [10.0**power for power in range(first, last + 1)]
 
 
-def _lines_of(part: Told, key: str, title: str, unit: str, scale: float) -> Panel:
+def _lines_of(part: DetectedFormat, key: str, title: str, unit: str, scale: float) -> Panel:
     curves = {
         name: [(point["lines"], median(point[key]) / scale) for point in points]
         for name, points in part["tools"].items()

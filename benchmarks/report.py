@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-Told = Mapping[str, Any]
+DetectedFormat = Mapping[str, Any]
 
 
-def tables(told: Told) -> str:
+def tables(told: DetectedFormat) -> str:
     """All that was measured."""
     sections = [_facts(told)]
     if "run" in told:
@@ -31,12 +31,12 @@ def tables(told: Told) -> str:
     return "\n\n".join(sections)
 
 
-def run_table(told: Told) -> str:
+def run_table(told: DetectedFormat) -> str:
     """The table of the one large run: the README has it too."""
     return _side_by_side(told["run"])
 
 
-def _facts(told: Told) -> str:
+def _facts(told: DetectedFormat) -> str:
     machine = told["machine"]
     facts = [
         f"{machine['processor']}, {machine['cores']} cores, {machine['memory'] / 1e9:.0f} GB, {machine['system']}",
@@ -56,7 +56,7 @@ def _facts(told: Told) -> str:
     return "\n".join(f"- {fact}" for fact in facts)
 
 
-def _measured(told: Told) -> list[Told]:
+def _measured(told: DetectedFormat) -> list[DetectedFormat]:
     """What was measured side by side."""
     sides = [tool for part in ("run", "submissions") if part in told for tool in told[part]["tools"].values()]
     grown = told["growth"]["tools"].values() if "growth" in told else ()
@@ -68,7 +68,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in [header, rule, *rows])
 
 
-def _side_by_side(part: Told) -> str:
+def _side_by_side(part: DetectedFormat) -> str:
     """Medians; times and memory also as multiples of the first tool's, which is scorer."""
     costs = {
         name: {key: median(tool[key]) for key in ("wall", "processor", "memory")}
@@ -89,7 +89,7 @@ def _side_by_side(part: Told) -> str:
     return _table(["tool", "seconds", "× scorer", "processor seconds", "peak MB", "× scorer"], rows)
 
 
-def _scores(part: Told) -> str:
+def _scores(part: DetectedFormat) -> str:
     first = next(iter(part["tools"].values()))
     scores = ", ".join(f"{name} {score:.6f}" for name, score in first["scores"].items())
     apart = {name: tool["difference"] for name, tool in part["tools"].items()}
@@ -99,12 +99,12 @@ def _scores(part: Told) -> str:
     return f"{scores}. {verdict}" + (f" Largest differences: {differences}." if differences else "")
 
 
-def _kernels(part: Told) -> str:
+def _kernels(part: DetectedFormat) -> str:
     rows = [[name, f"{1e3 * median(tool['seconds']):.1f}"] for name, tool in part["tools"].items()]
     return _table(["from memory to scores", "milliseconds"], rows)
 
 
-def _growth(part: Told) -> str:
+def _growth(part: DetectedFormat) -> str:
     sizes = sorted({point["lines"] for points in part["tools"].values() for point in points})
     rows = []
     for name, points in part["tools"].items():
@@ -117,7 +117,7 @@ def _growth(part: Told) -> str:
     return _table(["lines", *(f"{size:,}" for size in sizes)], rows)
 
 
-def _batch(part: Told) -> str:
+def _batch(part: DetectedFormat) -> str:
     count = part["submissions"]
     walls = {name: median(each["wall"]) for name, each in part["executors"].items()}
     # processes:1 is a process that scores, and one that stores: more than one core's worth, where serial is just that.
@@ -135,7 +135,7 @@ def _batch(part: Told) -> str:
     )
 
 
-def _huge(part: Told) -> str:
+def _huge(part: DetectedFormat) -> str:
     if "failed" in part:
         return f"### {part['lines']:,} lines through a pipe\n\n{part['failed']}."
     return (

@@ -10,17 +10,17 @@ import scorer
 Solution = Mapping[str, Mapping[str, float]]
 """Query -> item -> grade."""
 
-Lists = Mapping[str, Sequence[str]]
+RankedLists = Mapping[str, Sequence[str]]
 """Query -> items, the first one on top."""
 
 RIGHT: Solution = {"q": {"a": 5, "b": 3, "c": 2, "d": 2, "e": 1, "f": 0, "g": 0}}
-LIST: Lists = {"q": ["f", "d", "a", "x", "b", "g"]}
+LIST: RankedLists = {"q": ["f", "d", "a", "x", "b", "g"]}
 
 TWO_RIGHT: Solution = {**RIGHT, "p": {"h": 1}}
-TWO_LISTS: Lists = {**LIST, "p": ["x", "h"]}
+TWO_LISTS: RankedLists = {**LIST, "p": ["x", "h"]}
 
 SAMPLED: Solution = {"q": {"a": 1, "b": 1, "f": 0, "u": -1}}
-SAMPLED_LIST: Lists = {"q": ["a", "f", "u", "x", "b"]}
+SAMPLED_LIST: RankedLists = {"q": ["a", "f", "u", "x", "b"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Example:
     arithmetic: str
     """The sum, in Python's signs; with `log2`, `ln` and `exp`."""
     solution: Solution
-    lists: Lists
+    lists: RankedLists
 
     @property
     def score(self) -> float:

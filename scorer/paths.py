@@ -34,7 +34,7 @@ class Status(NamedTuple):
     """Bytes; 0 where the store does not say."""
 
 
-class Found(NamedTuple):
+class _RemoteEntry(NamedTuple):
     """A file as its file system knows it."""
 
     system: Any
@@ -48,7 +48,7 @@ class Remote:
     """A file or a folder behind a URL. Nothing is asked of the store before a method is called."""
 
     url: str
-    found: Found | None = field(default=None, compare=False, repr=False)
+    found: _RemoteEntry | None = field(default=None, compare=False, repr=False)
     """Set for what a listing named: such a name is foreign, and never read as a URL."""
 
     @property
@@ -90,7 +90,7 @@ class Remote:
                 parent, _, name = str(facts["name"]).rstrip("/").rpartition("/")
                 # Stores without folders list an empty object in place of one.
                 if name and parent == inside:
-                    yield Remote(f"{self.url.rstrip('/')}/{name}", Found(system, facts["name"], facts))
+                    yield Remote(f"{self.url.rstrip('/')}/{name}", _RemoteEntry(system, facts["name"], facts))
 
     def open(self, mode: str = "rb") -> io.BufferedReader[Any]:
         """The content, as bytes: the only mode."""
@@ -106,11 +106,11 @@ class Remote:
             except FileNotFoundError:
                 return None
 
-    def _facts(self) -> Found:
+    def _facts(self) -> _RemoteEntry:
         if self.found is not None:
             return self.found
         system, path = self._place()
-        return Found(system, path, system.info(path))
+        return _RemoteEntry(system, path, system.info(path))
 
     def _place(self) -> tuple[Any, str]:
         """The file system and the path in it."""
@@ -133,10 +133,10 @@ class Remote:
         return str(self)
 
 
-Place = Path | Remote
+Location = Path | Remote
 
 
-def located(path: str | os.PathLike[str]) -> Place:
+def located(path: str | os.PathLike[str]) -> Location:
     """What a path or a URL stands for."""
     if isinstance(path, Path | Remote):
         return path

@@ -13,7 +13,7 @@ import scorer
 from scorer.measures.arrays import Floats
 from scorer.measures.phi import relevance_curves
 from studies.drawing import STYLES, Axis, Drawing
-from studies.rankings import judged
+from studies.rankings import matched
 from studies.study import Claim, Study, verdict
 
 DAYS = {
@@ -27,12 +27,12 @@ PLACES = 5
 
 def relevance(popularity: Floats, of: Floats) -> Floats:
     """phi of the scores `of`, as items of this popularity tell it."""
-    return relevance_curves(judged(popularity[np.newaxis]))(judged(of[np.newaxis]).found)
+    return relevance_curves(matched(popularity[np.newaxis]))(matched(of[np.newaxis]).found)
 
 
 def data_driven(popularity: Floats) -> float:
     """nDCGphi@5."""
-    return float(scorer.parse(f"nDCGphi@{PLACES}")[0](judged(popularity[np.newaxis]))[0])
+    return float(scorer.parse(f"nDCGphi@{PLACES}")[0](matched(popularity[np.newaxis]))[0])
 
 
 def table_1() -> Study:

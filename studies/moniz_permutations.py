@@ -21,7 +21,7 @@ import numpy as np
 import scorer
 from scorer.measures.arrays import Bools, Floats
 from studies.drawing import STYLES, Axis, Drawing, Style
-from studies.rankings import judged
+from studies.rankings import matched
 from studies.study import Claim, Study, verdict
 
 ITEMS, SAMPLES, MANY_SAMPLES, SEED, CUTOFF = 100, 1000, 10_000, 1, 10
@@ -122,7 +122,7 @@ def data_driven(samples: int = SAMPLES, seed: int = SEED) -> Cells:
     measure = scorer.parse(f"nDCGphi@{CUTOFF}")[0]
     drawn = {name: draw(random, samples) for name, draw in DISTRIBUTIONS.items()}
     return {
-        (scenario, name): measure(judged(permuted(scores)))
+        (scenario, name): measure(matched(permuted(scores)))
         for scenario, permuted in SCENARIOS.items()
         for name, scores in drawn.items()
     }
@@ -131,7 +131,7 @@ def data_driven(samples: int = SAMPLES, seed: int = SEED) -> Cells:
 def ad_hoc() -> dict[str, float]:
     """Scenario -> nDCG@10 with judgements by rank."""
     measure = scorer.parse(f"nDCG(gain=exp)@{CUTOFF}")[0]
-    return {name: float(measure(judged(permuted(AD_HOC[np.newaxis])))[0]) for name, permuted in SCENARIOS.items()}
+    return {name: float(measure(matched(permuted(AD_HOC[np.newaxis])))[0]) for name, permuted in SCENARIOS.items()}
 
 
 def quartiles(cells: Cells) -> dict[tuple[str, str], Floats]:

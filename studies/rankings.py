@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from scorer.measures.arrays import Floats, Ints
-from scorer.measures.matched import Hits, Judged
+from scorer.measures.matched import JudgedItems, Matched
 
 
-def judged(grade: Floats) -> Judged:
+def matched(grade: Floats) -> Matched:
     """Rankings of graded items, judged by these grades.
 
     Parameters
@@ -24,7 +24,7 @@ def judged(grade: Floats) -> Judged:
     ideal_tie_rank = _tie_ranks(ideal)
     tie_rank = np.empty_like(ideal_tie_rank)
     np.put_along_axis(tie_rank, best_first, ideal_tie_rank, axis=1)
-    return Judged(
+    return Matched(
         found=_hits(grade, tie_rank),
         ideal=_hits(ideal, ideal_tie_rank),
         retrieved=np.full(len(grade), grade.shape[1], dtype=np.int64),
@@ -39,9 +39,9 @@ def _tie_ranks(descending: Floats) -> Ints:
     return np.where(descending > 0, tie_rank, 0)
 
 
-def _hits(grade: Floats, tie_rank: Ints) -> Hits:
+def _hits(grade: Floats, tie_rank: Ints) -> JudgedItems:
     rankings, places = grade.shape
-    return Hits(
+    return JudgedItems(
         query=np.repeat(np.arange(rankings), places),
         rank=np.tile(np.arange(1, places + 1), rankings),
         grade=grade.ravel(),

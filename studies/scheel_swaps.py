@@ -23,7 +23,7 @@ import numpy as np
 import scorer
 from scorer.measures.arrays import Floats, Ints
 from studies.drawing import STYLES, Axis, Drawing
-from studies.rankings import judged
+from studies.rankings import matched
 from studies.study import Claim, Study, verdict
 
 ITEMS, MOST_SWAPS, RANKINGS, SEED = 100, 99, 100, 2011
@@ -110,7 +110,7 @@ def mean_scores(references: Mapping[int, Floats], order: Ints) -> Curves:
     swaps, rankings, places = order.shape
     for levels, reference in references.items():
         grade = np.take_along_axis(reference[np.newaxis], order, axis=2)
-        seen = judged(grade.reshape(-1, places))
+        seen = matched(grade.reshape(-1, places))
         for name, measure in MEASURES.items():
             scores = scorer.parse(measure)[0](seen)
             curves[name][levels] = scores.reshape(swaps, rankings).mean(axis=1)

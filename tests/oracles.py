@@ -462,8 +462,8 @@ def inferred_average_precision(grades: Grades, ranking: Ranking, _: None, rel: f
 def judgement_rate(grades: Grades, ranking: Ranking, k: int | None) -> float:
     """Judged: of the places that there are."""
     top = ranking if k is None else ranking[:k]
-    judged = {item for item, grade in grades.items() if grade >= 0}
-    return len(judged & set(top)) / len(top) if top else 0.0
+    matched = {item for item, grade in grades.items() if grade >= 0}
+    return len(matched & set(top)) / len(top) if top else 0.0
 
 
 # --- Counts -----------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from scorer.measures import KINDS, Kind, Measure, Parameter, Value
-from scorer.measures.matched import Hits, Judged
+from scorer.measures.matched import JudgedItems, Matched
 
 Solution = Mapping[str, Mapping[str, float]]
 Submission = Mapping[str, Sequence[str]]
@@ -64,7 +64,7 @@ def _values_of(parameter: Parameter) -> st.SearchStrategy[Value]:
     return st.one_of(values)
 
 
-def judged(solution: Solution, submission: Submission, *, all_right: bool = False) -> Judged:
+def matched(solution: Solution, submission: Submission, *, all_right: bool = False) -> Matched:
     """The submission seen through the solution, entry by entry; `all_right` as in a solution in VL.NET's format."""
     found: list[tuple[int, int, float, int]] = []
     ideal: list[tuple[int, int, float, int]] = []
@@ -79,13 +79,13 @@ def judged(solution: Solution, submission: Submission, *, all_right: bool = Fals
                 if item in grades and item not in ranked[: rank - 1]:
                     entries.append((query, rank, grades[item], tie_rank[item]))
     retrieved = np.array([len(submission.get(query, ())) for query in solution], dtype=np.int64)
-    return Judged(_hits(found), _hits(ideal), retrieved)
+    return Matched(_hits(found), _hits(ideal), retrieved)
 
 
-def _hits(entries: Sequence[tuple[int, int, float, int]]) -> Hits:
+def _hits(entries: Sequence[tuple[int, int, float, int]]) -> JudgedItems:
     columns = list(zip(*entries, strict=True)) or [(), (), (), ()]
     query, rank, grade, tie_rank = columns
-    return Hits(
+    return JudgedItems(
         np.array(query, dtype=np.int64),
         np.array(rank, dtype=np.int64),
         np.array(grade, dtype=np.float64),

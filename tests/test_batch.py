@@ -12,7 +12,7 @@ import pytest
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge
 from scorer.errors import StoreError
-from scorer.executors.base import Executor, File, Result
+from scorer.executors.base import Executor, FileOutcome, FileToScore
 from scorer.executors.processes import Processes
 from scorer.executors.serial import Serial
 from scorer.matching.solution import Solution
@@ -32,8 +32,8 @@ class Interrupted:
     what: Callable[[], object]
 
     def results(
-        self, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float
-    ) -> Generator[tuple[int, Result], None, None]:
+        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], time_limit: float
+    ) -> Generator[tuple[int, FileOutcome], None, None]:
         """See `Executor`."""
         for number, result in enumerate(self.executor.results(solution, rules, files, time_limit)):
             if number == len(files) // 2:

@@ -112,7 +112,7 @@ def test_made_run_has_no_item_twice_and_something_right_for_each_query() -> None
     block = next(iter(generate.blocks(200)))
 
     assert all(len(set(row)) == generate.DEPTH for row in block.item.tolist())
-    assert all(len(set(row)) == generate.JUDGED for row in block.judged.tolist())
+    assert all(len(set(row)) == generate.JUDGED for row in block.matched.tolist())
     assert (block.grade > 0).any(axis=1).all()
 
 
@@ -120,11 +120,11 @@ def test_made_run_ties_none_of_the_judged_items() -> None:
     """Run scores fall, with ties that no score depends on, and stay apart in single precision."""
     block = next(iter(generate.blocks(200)))
     tied = np.diff(block.score, axis=1) == 0
-    judged = (block.item[:, :, None] == block.judged[:, None, :]).any(axis=2)
+    matched = (block.item[:, :, None] == block.matched[:, None, :]).any(axis=2)
     single = (block.score / 100_000).astype(np.float32)
 
     assert tied.sum() > 1000
-    assert not (tied & (judged[:, 1:] | judged[:, :-1])).any()
+    assert not (tied & (matched[:, 1:] | matched[:, :-1])).any()
     assert (np.diff(single, axis=1)[~tied] < 0).all()
 
 
@@ -144,18 +144,18 @@ def test_made_challenge_is_the_same_in_both_forms(tmp_path: Path) -> None:
     """TREC's form of a submission ranks the same items for the same queries."""
     generate.main(["challenge", "2", str(tmp_path / "challenge"), "--queries", "20"])
     generate.main(["trec", "2", str(tmp_path / "trec"), "--queries", "20"])
-    sent_in = sorted((tmp_path / "challenge" / "submissions" / "main").iterdir())
+    submission_files = sorted((tmp_path / "challenge" / "submissions" / "main").iterdir())
     run = [line.split() for line in (tmp_path / "trec" / "team-0001.run").read_text().splitlines()]
 
     listed = [
         (query, item)
-        for query, items in (line.split(":") for line in sent_in[1].read_text().splitlines())
+        for query, items in (line.split(":") for line in submission_files[1].read_text().splitlines())
         for item in items.split(",")
     ]
 
     assert [(row[0], row[2]) for row in run] == listed
     assert len(set(listed)) == 20 * 30
-    assert sent_in[0].read_bytes() != sent_in[1].read_bytes()
+    assert submission_files[0].read_bytes() != submission_files[1].read_bytes()
 
 
 def test_made_files_score_alike_from_disk_and_from_memory(tmp_path: Path) -> None:

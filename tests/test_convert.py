@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 from scorer.errors import Findings
 from scorer.formats.conversion import Kind, compressed, converted, format_of
-from scorer.formats.detection import FORMATS, named, opened
-from scorer.formats.reading.bytes import Unreadable
-from scorer.formats.writing import Unwritable, WholeSolution, WholeSubmission
+from scorer.formats.detection import FORMATS, format_named, opened
+from scorer.formats.reading.bytes import UnreadableError
+from scorer.formats.writing import SolutionContent, SubmissionContent, UnwritableError
 from scorer.options import TieRule
 from tests.commands import Terminal, command
 
-Whole = WholeSolution | WholeSubmission
+Whole = SolutionContent | SubmissionContent
 
 
 def read(content: bytes, path: Path, kind: Kind, name: str | None) -> Whole:
@@ -32,19 +32,19 @@ def read(content: bytes, path: Path, kind: Kind, name: str | None) -> Whole:
     with opened(path, name, "submission_format") as (told, head, blocks):
         if kind == "solution":
             read_graded = told.graded(head)
-            whole: Whole = WholeSolution.of([read_graded(block, findings) for block in blocks], findings)
+            whole: Whole = SolutionContent.of([read_graded(block, findings) for block in blocks], findings)
         else:
             read_ranked = told.ranked(head)
-            whole = WholeSubmission.of([read_ranked(block, findings) for block in blocks], None, findings)
+            whole = SubmissionContent.of([read_ranked(block, findings) for block in blocks], None, findings)
     if findings:
-        raise Unreadable("; ".join(findings.lines()))
+        raise UnreadableError("; ".join(findings.lines()))
     return whole
 
 
 def written(whole: Whole, name: str) -> bytes:
     """The whole in a format."""
-    form, options = named(name).form, named(name).options
-    if isinstance(whole, WholeSolution):
+    form, options = format_named(name).form, format_named(name).options
+    if isinstance(whole, SolutionContent):
         return form.write_solution(whole, options)
     return form.write_submission(whole, options)
 
@@ -62,22 +62,22 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 def solutions(
     ids: st.SearchStrategy[str], grades: st.SearchStrategy[float], least: int
-) -> st.SearchStrategy[WholeSolution]:
+) -> st.SearchStrategy[SolutionContent]:
     """Some queries with at least so many items; any of them flagged."""
     items = st.dictionaries(ids, grades, min_size=least, max_size=4)
     lists = st.dictionaries(ids, items, min_size=1, max_size=4)
     flags = st.booleans().flatmap(lambda any_: st.frozensets(ids) if any_ else st.just(frozenset[str]()))
-    return st.builds(lambda grades, flags: WholeSolution(grades, flags & set(grades)), lists, flags)
+    return st.builds(lambda grades, flags: SolutionContent(grades, flags & set(grades)), lists, flags)
 
 
-def submissions(ids: st.SearchStrategy[str], least: int) -> st.SearchStrategy[WholeSubmission]:
+def submissions(ids: st.SearchStrategy[str], least: int) -> st.SearchStrategy[SubmissionContent]:
     """Some lists of at least so many items, of which some may stand twice; with falling scores or without any."""
     items = st.lists(ids, min_size=least, max_size=4)
     lists = st.dictionaries(ids, items, min_size=1, max_size=4)
-    return lists.flatmap(lambda lists: st.just(WholeSubmission(lists, None)) | _scored(lists))
+    return lists.flatmap(lambda lists: st.just(SubmissionContent(lists, None)) | _scored(lists))
 
 
-def _scored(lists: Mapping[str, list[str]]) -> st.SearchStrategy[WholeSubmission]:
+def _scored(lists: Mapping[str, list[str]]) -> st.SearchStrategy[SubmissionContent]:
     falling = {
         query: st.lists(FINITE, min_size=len(items), max_size=len(items)).map(
             lambda scores: sorted((score + 0.0 for score in scores), reverse=True)
@@ -85,13 +85,13 @@ def _scored(lists: Mapping[str, list[str]]) -> st.SearchStrategy[WholeSubmission
         for query, items in lists.items()
     }
     return st.fixed_dictionaries(falling).map(
-        lambda scores: WholeSubmission(lists, scores if any(lists.values()) else None)
+        lambda scores: SubmissionContent(lists, scores if any(lists.values()) else None)
     )
 
 
 def order(whole: Whole) -> object:
     """All that a format must keep of it: scores too, where both sides have them."""
-    if isinstance(whole, WholeSolution):
+    if isinstance(whole, SolutionContent):
         return [(query, list(items.items()), query in whole.flagged) for query, items in whole.grades.items()]
     return [(query, list(items)) for query, items in whole.items.items()]
 
@@ -104,11 +104,16 @@ def test_what_is_written_is_read_back_or_refused(place: Path, data: st.DataObjec
     for name in FORMATS:
         try:
             content = written(whole, name)
-        except Unwritable:
+        except UnwritableError:
             continue
         found = read(content, place, kind, name)
         assert order(found) == order(whole)
-        if isinstance(whole, WholeSubmission) and isinstance(found, WholeSubmission) and found.scores and whole.scores:
+        if (
+            isinstance(whole, SubmissionContent)
+            and isinstance(found, SubmissionContent)
+            and found.scores
+            and whole.scores
+        ):
             assert found.scores == whole.scores
 
 
@@ -121,14 +126,14 @@ def test_a_guess_is_right_or_refused(place: Path, data: st.DataObject, kind: Kin
         try:
             content = written(whole, name)
             found = read(content, place, kind, None)
-        except (Unwritable, Unreadable):
+        except (UnwritableError, UnreadableError):
             continue
         assert order(found) == order(whole)
 
 
-SOLUTION = WholeSolution({"q1": {"007": 2.0, "NA": 0.5}, "q2": {"#0": 1.0}}, frozenset())
-SCORED = WholeSubmission({"q1": ["007", "x"], "q2": ["NA"]}, {"q1": [0.5, -1.0], "q2": [1e-300]})
-LISTED = WholeSubmission({"q1": ["007", "x"], "q2": ["NA"]}, None)
+SOLUTION = SolutionContent({"q1": {"007": 2.0, "NA": 0.5}, "q2": {"#0": 1.0}}, frozenset())
+SCORED = SubmissionContent({"q1": ["007", "x"], "q2": ["NA"]}, {"q1": [0.5, -1.0], "q2": [1e-300]})
+LISTED = SubmissionContent({"q1": ["007", "x"], "q2": ["NA"]}, None)
 
 SOLUTION_FORMATS = tuple(FORMATS)
 SUBMISSION_FORMATS = tuple(name for name in FORMATS if name != "letor")
@@ -140,7 +145,7 @@ def test_a_solution_goes_from_every_format_to_every_format(pair: tuple[str, str]
     source, target = pair
     place.write_bytes(written(SOLUTION, source))
 
-    content = converted(place, named(target), kind="solution", source_format=source)
+    content = converted(place, format_named(target), kind="solution", source_format=source)
 
     assert content == written(SOLUTION, target)
     assert read(content, place, "solution", target) == SOLUTION
@@ -149,17 +154,17 @@ def test_a_solution_goes_from_every_format_to_every_format(pair: tuple[str, str]
 @pytest.mark.parametrize("pair", [*product(SUBMISSION_FORMATS, repeat=2)], ids="-".join)
 @pytest.mark.parametrize("whole", [SCORED, LISTED], ids=["scored", "listed"])
 def test_a_submission_goes_from_every_format_to_every_format(
-    pair: tuple[str, str], whole: WholeSubmission, place: Path
+    pair: tuple[str, str], whole: SubmissionContent, place: Path
 ) -> None:
     """The ranking is kept, and the scores where both formats have them."""
     source, target = pair
     place.write_bytes(written(whole, source))
 
-    content = converted(place, named(target), kind="submission", source_format=source)
+    content = converted(place, format_named(target), kind="submission", source_format=source)
     found = read(content, place, "submission", target)
 
     assert order(found) == order(whole)
-    assert isinstance(found, WholeSubmission)
+    assert isinstance(found, SubmissionContent)
     if whole.scores and "vlnet" not in pair:
         assert found.scores == whole.scores
 
@@ -182,23 +187,31 @@ def test_ranks_become_the_order(place: Path) -> None:
     """Whatever the order of the lines, and wherever the ranks begin."""
     place.write_text("query,item,rank\nq,b,3\nq,a,0\n", encoding="utf-8")
 
-    assert converted(place, named("vlnet"), kind="submission") == b"q:a,b\n"
+    assert converted(place, format_named("vlnet"), kind="submission") == b"q:a,b\n"
 
 
 HELD_NOWHERE = {
-    "flags in qrels": (WholeSolution({"q": {"a": 1.0}}, frozenset("q")), "trec", 'query "q" is flagged as preliminary'),
-    "flags in JSON": (WholeSolution({"q": {"a": 1.0}}, frozenset("q")), "json", "json has no place for flags"),
-    "flags in LETOR": (WholeSolution({"q": {"a": 1.0}}, frozenset("q")), "letor", "letor has no place for flags"),
-    "nothing right": (WholeSolution({"q": {}}, frozenset()), "trec", 'query "q" has no items'),
-    "an empty list": (WholeSubmission({"q": []}, None), "delimited", 'the list of query "q" is empty'),
-    "a space": (WholeSubmission({"q": ["a b"]}, None), "trec", 'the id "a b" of an item holds " "'),
-    "a colon": (WholeSubmission({"q:1": ["a"]}, None), "vlnet", 'the id "q:1" of a query holds ":"'),
-    "a comment": (WholeSubmission({"#q": ["a"]}, None), "trec", 'the id "#q" of a query holds "#"'),
-    "a line end": (WholeSubmission({"q": ["a\nb"]}, None), "delimited", "holds"),
-    "no id": (WholeSubmission({"q": [""]}, None), "parquet", "holds nothing"),
-    "an item twice": (WholeSubmission({"q": ["a", "b", "a"]}, {"q": [3.0, 2.0, 1.0]}), "json", 'item "a" stands twice'),
+    "flags in qrels": (
+        SolutionContent({"q": {"a": 1.0}}, frozenset("q")),
+        "trec",
+        'query "q" is flagged as preliminary',
+    ),
+    "flags in JSON": (SolutionContent({"q": {"a": 1.0}}, frozenset("q")), "json", "json has no place for flags"),
+    "flags in LETOR": (SolutionContent({"q": {"a": 1.0}}, frozenset("q")), "letor", "letor has no place for flags"),
+    "nothing right": (SolutionContent({"q": {}}, frozenset()), "trec", 'query "q" has no items'),
+    "an empty list": (SubmissionContent({"q": []}, None), "delimited", 'the list of query "q" is empty'),
+    "a space": (SubmissionContent({"q": ["a b"]}, None), "trec", 'the id "a b" of an item holds " "'),
+    "a colon": (SubmissionContent({"q:1": ["a"]}, None), "vlnet", 'the id "q:1" of a query holds ":"'),
+    "a comment": (SubmissionContent({"#q": ["a"]}, None), "trec", 'the id "#q" of a query holds "#"'),
+    "a line end": (SubmissionContent({"q": ["a\nb"]}, None), "delimited", "holds"),
+    "no id": (SubmissionContent({"q": [""]}, None), "parquet", "holds nothing"),
+    "an item twice": (
+        SubmissionContent({"q": ["a", "b", "a"]}, {"q": [3.0, 2.0, 1.0]}),
+        "json",
+        'item "a" stands twice',
+    ),
     "ties": (
-        WholeSubmission({"q": ["a", "b"]}, {"q": [1.0, 1.0]}),
+        SubmissionContent({"q": ["a", "b"]}, {"q": [1.0, 1.0]}),
         "vlnet",
         "have the same score; vlnet holds an order alone",
     ),
@@ -209,7 +222,7 @@ HELD_NOWHERE = {
 @pytest.mark.parametrize(("whole", "name", "told"), HELD_NOWHERE.values(), ids=HELD_NOWHERE.keys())
 def test_what_a_format_cannot_hold_is_told(whole: Whole, name: str, told: str) -> None:
     """With the query or the id at fault, and the format's name."""
-    with pytest.raises(Unwritable) as caught:
+    with pytest.raises(UnwritableError) as caught:
         written(whole, name)
 
     assert told in str(caught.value)
@@ -221,25 +234,25 @@ def test_a_rule_orders_equal_scores(ties: str, expected: bytes, place: Path) -> 
     place.write_text("q Q0 a 1 1 t\nq Q0 b 2 1 t\nq Q0 c 3 2 t\n", encoding="utf-8")
     rule: TieRule = "trec" if ties == "trec" else "order"
 
-    assert converted(place, named("vlnet"), ties=rule) == expected
+    assert converted(place, format_named("vlnet"), ties=rule) == expected
 
 
 def test_an_item_that_is_right_only_because_it_is_listed_stays_so(place: Path) -> None:
     """In VL.NET's format a grade of 0 is a right item, elsewhere it is not; so neither becomes the other."""
     place.write_text("q:0:a|0\n", encoding="utf-8")
     with pytest.raises(
-        Unwritable, match='item "a" of query "q" has the grade 0, which would make it not relevant in trec'
+        UnwritableError, match='item "a" of query "q" has the grade 0, which would make it not relevant in trec'
     ):
-        converted(place, named("trec"), kind="solution")
+        converted(place, format_named("trec"), kind="solution")
     place.write_text("q 0 a 0\n", encoding="utf-8")
-    with pytest.raises(Unwritable, match="which would make it right in vlnet"):
-        converted(place, named("vlnet"), kind="solution")
+    with pytest.raises(UnwritableError, match="which would make it right in vlnet"):
+        converted(place, format_named("vlnet"), kind="solution")
 
 
 def test_options_name_the_columns_on_both_sides(place: Path) -> None:
     """Read from columns of any name, and written to columns of any name, with any delimiter."""
     place.write_text("session;track;weight;grade\ns1;t1;2.5;9\n", encoding="utf-8")
-    target = named("delimited:query=user,item=song,delimiter=tab")
+    target = format_named("delimited:query=user,item=song,delimiter=tab")
 
     content = converted(
         place, target, kind="submission", source_format="delimited:query=session,item=track,score=weight"

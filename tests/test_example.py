@@ -14,7 +14,7 @@ import pytest
 from example.make import differing, files, write
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Track
-from scorer.paths import Place
+from scorer.paths import Location
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = ROOT / "example" / "make.py"
@@ -25,7 +25,7 @@ BROKEN = {"20110708T095900Z-loose-leaf.txt", "open-drawer/20110601T000130Z-first
 Right = dict[str, dict[str, int]]
 
 
-def local(place: Place) -> Path:
+def local(place: Location) -> Path:
     """The example's files are here."""
     assert isinstance(place, Path)
     return place

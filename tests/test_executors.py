@@ -19,9 +19,9 @@ import pytest
 
 from scorer.errors import ExecutorError
 from scorer.executors import base, dask, processes
-from scorer.executors.base import Executor, Failed, File, Result
+from scorer.executors.base import Executor, Failed, FileOutcome, FileToScore
 from scorer.executors.dask import Dask
-from scorer.executors.names import named
+from scorer.executors.names import executor_named
 from scorer.executors.processes import Processes
 from scorer.executors.serial import Serial
 from scorer.matching.solution import Solution
@@ -72,11 +72,11 @@ class Work:
 
     solution: Solution
     folder: Path
-    files: tuple[File, ...]
+    files: tuple[FileToScore, ...]
 
-    def with_a(self, path: Path) -> list[File]:
+    def with_a(self, path: Path) -> list[FileToScore]:
         """The files with another one among the first."""
-        return [self.files[0], File(path, "0" * 64), *self.files[1:]]
+        return [self.files[0], FileToScore(path, "0" * 64), *self.files[1:]]
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def work(tmp_path: Path) -> Work:
     for number in range(6):
         write_lists(tmp_path / f"{number}.txt", str(number))
     (tmp_path / "6.txt").write_text("no colon\n")
-    files = tuple(File(path, digest(path)) for path in sorted(tmp_path.glob("?.txt")))
+    files = tuple(FileToScore(path, digest(path)) for path in sorted(tmp_path.glob("?.txt")))
     return Work(Solution.read(tmp_path / "solution.txt"), tmp_path, files)
 
 
@@ -160,14 +160,14 @@ def executor(request: pytest.FixtureRequest) -> Executor:
     return Processes(2) if request.param == "processes" else Dask(request.getfixturevalue("cluster"))
 
 
-def results(executor: Executor, work: Work, files: list[File], time_limit: float = PATIENT) -> list[Result]:
+def results(executor: Executor, work: Work, files: list[FileToScore], time_limit: float = PATIENT) -> list[FileOutcome]:
     """What became of the files, in their order; each of them comes out once."""
     found = list(executor.results(work.solution, RULES, files, time_limit))
     assert sorted(place for place, _ in found) == list(range(len(files)))
     return [result for _, result in sorted(found, key=lambda each: each[0])]
 
 
-def assert_only_one_failed(found: list[Result], reason: str) -> None:
+def assert_only_one_failed(found: list[FileOutcome], reason: str) -> None:
     """The second file, for this reason; the last is rejected, and all the others are scored."""
     failed = found.pop(1)
     assert isinstance(failed, Failed)
@@ -182,7 +182,7 @@ def test_all_executors_give_the_same(work: Work, cluster: str) -> None:
     """Means, hits and problems, to the last bit."""
     seen = []
     for name in ("serial", "processes:2", f"dask:{cluster}"):
-        found = results(named(name), work, list(work.files))
+        found = results(executor_named(name), work, list(work.files))
         assert [type(each) for each in found] == [Summary] * 6 + [Rejected]
         seen.append([(each.means, each.hits) for each in found if isinstance(each, Summary)])
     assert seen[0] == seen[1] == seen[2]
@@ -364,7 +364,7 @@ main()
 def test_a_cluster_without_nannies_loses_one_file_too(tmp_path: Path, work: Work, pipe: Path) -> None:
     """Its dead workers are not replaced, so what kills is tried last."""
     with cluster_in(tmp_path, nanny=False) as cluster, deadly(pipe) as killed:
-        found = results(Dask(cluster.address), work, [File(pipe, "0" * 64), *work.files])
+        found = results(Dask(cluster.address), work, [FileToScore(pipe, "0" * 64), *work.files])
     assert killed
     assert [type(each) for each in found[1:]] == [Summary] * 6 + [Rejected]
     assert isinstance(found[0], Failed)
@@ -415,4 +415,4 @@ def test_an_unknown_executor_is_a_wrong_call(tmp_path: Path, terminal: Terminal,
     assert answer.code == 2
     assert "processes:N or dask:ADDRESS" in " ".join(answer.err.split())
     with pytest.raises(ExecutorError):
-        named(name)
+        executor_named(name)

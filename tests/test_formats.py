@@ -20,7 +20,7 @@ import scorer
 from scorer.errors import SHOWN, Findings
 from scorer.formats.detection import FORMATS, opened
 from scorer.formats.reading.blocks import LONGEST_LINE
-from scorer.formats.reading.bytes import Unreadable
+from scorer.formats.reading.bytes import UnreadableError
 from scorer.options import FormatName
 
 
@@ -425,7 +425,7 @@ UNREADABLE = {
 @pytest.mark.parametrize(("content", "told"), UNREADABLE.values(), ids=UNREADABLE.keys())
 def test_a_file_that_is_no_text_is_told_in_words(content: bytes, told: str, tmp_path: Path) -> None:
     """What is wrong, and what to do."""
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(UnreadableError) as caught:
         rows(content, tmp_path)
 
     assert told in str(caught.value)
@@ -438,14 +438,14 @@ def test_a_compressed_bomb_is_refused_before_it_bursts(
     """A compressed file that grows out of all proportion is not read to its end."""
     monkeypatch.setattr("scorer.formats.reading.bytes.BLOCK", 1 << 16)
 
-    with pytest.raises(Unreadable, match="grows to more than 300 times its size"):
+    with pytest.raises(UnreadableError, match="grows to more than 300 times its size"):
         rows(compress(b"q:a\n" * (1 << 20)), tmp_path)
 
 
 def test_what_cannot_be_opened_is_told_in_words(tmp_path: Path) -> None:
     """A folder, and nothing at all."""
     for path, told in ((tmp_path, "a folder"), (tmp_path / "none", "no such file")):
-        with pytest.raises(Unreadable, match=told), opened(path, None, "submission_format"):
+        with pytest.raises(UnreadableError, match=told), opened(path, None, "submission_format"):
             pass
 
 
@@ -504,7 +504,7 @@ def test_a_parquet_file_that_bursts_is_refused(tmp_path: Path, monkeypatch: pyte
     """Repeated values take next to no room in the file, and all of it in memory."""
     monkeypatch.setattr("scorer.formats.parquet.LEAST_LIMIT", 1 << 16)
 
-    with pytest.raises(Unreadable, match="grows to more than 300 times its size"):
+    with pytest.raises(UnreadableError, match="grows to more than 300 times its size"):
         rows(table(query=["q" * 1000] * 20_000, item=["a"] * 20_000, score=[1.0] * 20_000), tmp_path)
 
 
@@ -547,7 +547,7 @@ def test_letors_own_files_are_read() -> None:
 
 def test_features_are_no_ranking_until_one_is_chosen(tmp_path: Path) -> None:
     """The message says what to add."""
-    with pytest.raises(Unreadable, match="name the one to rank by, as in --submission-format letor:feature=1"):
+    with pytest.raises(UnreadableError, match="name the one to rank by, as in --submission-format letor:feature=1"):
         rows("2 qid:1 1:0.5 # a\n", tmp_path)
 
 
@@ -579,7 +579,7 @@ WRONG_OPTIONS = {
 @pytest.mark.parametrize(("name", "told"), WRONG_OPTIONS.values(), ids=WRONG_OPTIONS.keys())
 def test_a_wrong_option_says_which_there_are(name: str, told: str, tmp_path: Path) -> None:
     """Also where the option is right and the file has no such thing."""
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(UnreadableError) as caught:
         rows("query,item,score\nq,a,1\n", tmp_path, name=name)
 
     assert told in str(caught.value)

@@ -31,7 +31,7 @@ from scorer.measures import (
 )
 from scorer.measures import set_based as sets
 from scorer.measures.parameters import Given
-from tests.strategies import judged, measures
+from tests.strategies import matched, measures
 
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
@@ -446,11 +446,11 @@ def test_usage_shows_where_a_cutoff_goes(name: str, usage: str) -> None:
 
 
 def test_a_measure_can_be_made_without_text() -> None:
-    """From Python a kind takes its cut-off and parameters as values, and a Judged."""
+    """From Python a kind takes its cut-off and parameters as values, and a Matched."""
     measure = registry.kind("AP").measure(2, {"rel": 2})
 
     assert str(measure) == "AP(rel=2)@2"
-    seen = judged({"q": {"a": 2.0, "b": 1.0}}, {"q": ["b", "a"]})
+    seen = matched({"q": {"a": 2.0, "b": 1.0}}, {"q": ["b", "a"]})
     np.testing.assert_array_equal(measure(seen), [0.5])
     with pytest.raises(MeasureError, match="AP takes one cut-off; found 2"):
         registry.kind("AP").measure((1, 2))

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from scorer.measures import KINDS, Cutoff, Kind, Measure, Parameter, Value, parse_one
 from scorer.measures.arrays import Floats
-from scorer.measures.matched import Judged
+from scorer.measures.matched import Matched
 from scorer.measures.phi import Whisker, relevance_curves
 from tests import oracles
 from tests.oracles import ORACLES
-from tests.strategies import ITEMS, JUNK, QUERIES, Solution, Submission, judged, solutions, submissions
+from tests.strategies import ITEMS, JUNK, QUERIES, Solution, Submission, matched, solutions, submissions
 
 CUTOFFS: dict[str, tuple[Cutoff, ...]] = {
     "none": (None,),
@@ -99,7 +99,7 @@ def parameters_of(measure: Measure) -> dict[str, Value]:
     return dict(zip((each.name for each in measure.kind.parameters), measure.parameters, strict=True))
 
 
-def scores_of(measures: Sequence[Measure], seen: Judged) -> Floats:
+def scores_of(measures: Sequence[Measure], seen: Matched) -> Floats:
     """[measure, query]"""
     return np.array([measure(seen) for measure in measures])
 
@@ -123,7 +123,7 @@ def told_by_oracle(measure: Measure, solution: Solution, submission: Submission,
 
 def score(name: str, grades: Mapping[str, float], ranking: Sequence[str], *, all_right: bool = False) -> float:
     """The score of one list."""
-    return float(parse_one(name)(judged({"q": grades}, {"q": ranking}, all_right=all_right)).item())
+    return float(parse_one(name)(matched({"q": grades}, {"q": ranking}, all_right=all_right)).item())
 
 
 def graded_list(*grades: float) -> tuple[dict[str, float], list[str]]:
@@ -148,7 +148,7 @@ def test_a_measure_equals_its_oracle(kind: Kind, solution: Solution, submission:
     measures = list(variants(kind))
     expected = np.array([told_by_oracle(measure, solution, submission) for measure in measures])
 
-    assert not differing(measures, scores_of(measures, judged(solution, submission)), expected)
+    assert not differing(measures, scores_of(measures, matched(solution, submission)), expected)
 
 
 @examples
@@ -158,14 +158,14 @@ def test_all_items_can_be_right(solution: Solution, submission: Submission) -> N
     measures = [measure for measure in ALL_VARIANTS if measure.kind.name in ("MARp", "Rp")]
     expected = np.array([told_by_oracle(measure, solution, submission, all_right=True) for measure in measures])
 
-    assert not differing(measures, scores_of(measures, judged(solution, submission, all_right=True)), expected)
+    assert not differing(measures, scores_of(measures, matched(solution, submission, all_right=True)), expected)
 
 
 @over_all_variants
 @given(solution=solutions(), submission=submissions())
 def test_scores_are_floats_in_bounds_one_for_each_query(solution: Solution, submission: Submission) -> None:
     """Defined scores are at least 0, and at most 1 where the kind says so."""
-    seen = judged(solution, submission)
+    seen = matched(solution, submission)
 
     for measure in ALL_VARIANTS:
         scores = measure(seen)
@@ -175,9 +175,9 @@ def test_scores_are_floats_in_bounds_one_for_each_query(solution: Solution, subm
         assert not measure.bounded or not (scores > 1 + 1e-12).any(), str(measure)
 
 
-def perfect(solution: Solution, least: float) -> Judged:
+def perfect(solution: Solution, least: float) -> Matched:
     """The lists of all items with a positive grade that is at least so high, the highest first."""
-    return judged(
+    return matched(
         solution,
         {
             query: [item for item in oracles.best_first(grades) if grades[item] > 0 and grades[item] >= least]
@@ -190,7 +190,7 @@ def perfect(solution: Solution, least: float) -> Judged:
 @given(solution=solutions(), submission=submissions())
 def test_nothing_beats_a_perfect_list(solution: Solution, submission: Submission) -> None:
     """All that is relevant, best first, scores 1, or where that cannot be, no less than another list."""
-    seen = judged(solution, submission)
+    seen = matched(solution, submission)
     best_lists = {rel: perfect(solution, least) for rel, least in (("positive", 0.0), (0.5, 0.5), (2.0, 2.0))}
 
     best = np.array([measure(best_lists[measure.threshold]) for measure in COMPARABLE])
@@ -234,8 +234,8 @@ def test_order_and_names_of_queries_and_items_do_not_matter(
     """The solution's queries and items in another order, under other names, leave every score as it is."""
     renamed = dict(zip(ITEMS, items, strict=True))
     places = [list(solution).index(query) for query in queries if query in solution]
-    before = judged(solution, submission)
-    after = judged(
+    before = matched(solution, submission)
+    after = matched(
         {
             query: {renamed[item]: solution[query][item] for item in ITEMS if item in solution[query]}
             for query in queries
@@ -260,8 +260,8 @@ def test_what_stands_past_the_cutoff_changes_nothing(
         # With ideal=retrieved the best list is of all the list's items.
         measures = [each for each in AT_CUTOFF[k] if "retrieved" not in each.parameters]
 
-        expected = scores_of(measures, judged(solution, filled))
-        assert not differing(measures, scores_of(measures, judged(solution, longer)), expected)
+        expected = scores_of(measures, matched(solution, filled))
+        assert not differing(measures, scores_of(measures, matched(solution, longer)), expected)
 
 
 @over_all_variants
@@ -278,8 +278,8 @@ def test_unjudged_items_at_the_end_change_nothing_but_the_length(solution: Solut
         and not by_length & {value for value in measure.parameters if isinstance(value, str)}
     ]
 
-    expected = scores_of(measures, judged(solution, submission))
-    assert not differing(measures, scores_of(measures, judged(solution, longer)), expected)
+    expected = scores_of(measures, matched(solution, submission))
+    assert not differing(measures, scores_of(measures, matched(solution, longer)), expected)
 
 
 @every_kind
@@ -288,7 +288,7 @@ def test_nothing_relevant_is_undefined_and_nothing_retrieved_is_zero(kind: Kind)
     solution = {"none": {}, "judged": {"a": 0.0, "b": -2.0}, "some": {"a": 3.0, "b": 2.0}}
 
     for measure in variants(kind):
-        scores = measure(judged(solution, {"none": ["a"], "judged": ["a", "b"]}))
+        scores = measure(matched(solution, {"none": ["a"], "judged": ["a", "b"]}))
         if kind.name in DEFINED_EVERYWHERE:
             assert not np.isnan(scores).any()
             continue
@@ -299,7 +299,7 @@ def test_nothing_relevant_is_undefined_and_nothing_retrieved_is_zero(kind: Kind)
 def test_a_solution_without_queries_has_no_scores(kind: Kind) -> None:
     """Nothing in, nothing out."""
     for measure in variants(kind):
-        assert measure(judged({}, {})).shape == (0,)
+        assert measure(matched({}, {})).shape == (0,)
 
 
 @every_kind
@@ -307,7 +307,7 @@ def test_a_solution_without_queries_has_no_scores(kind: Kind) -> None:
 def test_grades_of_any_size_give_finite_scores(kind: Kind, grades: tuple[float, ...]) -> None:
     """No normalised score is lost to overflow or underflow, and nothing warns."""
     solution, best_list = graded_list(*grades)
-    seen = judged({"best": solution, "worst": solution}, {"best": best_list, "worst": best_list[::-1]})
+    seen = matched({"best": solution, "worst": solution}, {"best": best_list, "worst": best_list[::-1]})
 
     for measure in variants(kind):
         scores = measure(seen)
@@ -360,21 +360,21 @@ SECOND_LISTS = {
 )
 def test_vlnet_examples(name: str, first: list[float], second: list[float]) -> None:
     """The two worked examples of the challenge, list by list."""
-    np.testing.assert_allclose(parse_one(name)(judged(FIRST, FIRST_LISTS)), first, rtol=1e-15)
-    np.testing.assert_allclose(parse_one(name)(judged(SECOND, SECOND_LISTS)), second, rtol=1e-15)
+    np.testing.assert_allclose(parse_one(name)(matched(FIRST, FIRST_LISTS)), first, rtol=1e-15)
+    np.testing.assert_allclose(parse_one(name)(matched(SECOND, SECOND_LISTS)), second, rtol=1e-15)
 
 
 def test_vlnet_means() -> None:
     """The two examples' totals: 13/20 and 83/140."""
     measure = parse_one("MARp@5,10")
 
-    assert measure(judged(FIRST, FIRST_LISTS)).mean() == pytest.approx(13 / 20, rel=1e-15)
-    assert measure(judged(SECOND, SECOND_LISTS)).mean() == pytest.approx(83 / 140, rel=1e-15)
+    assert measure(matched(FIRST, FIRST_LISTS)).mean() == pytest.approx(13 / 20, rel=1e-15)
+    assert measure(matched(SECOND, SECOND_LISTS)).mean() == pytest.approx(83 / 140, rel=1e-15)
 
 
 def test_marp_sums_as_the_challenge_did() -> None:
     """Cut-off after cut-off, divided once at the end: another order would lose the last bits."""
-    score = parse_one("MARp@5,10,15,20,25,30")(judged(SECOND, SECOND_LISTS))[0]
+    score = parse_one("MARp@5,10,15,20,25,30")(matched(SECOND, SECOND_LISTS))[0]
     other_way_round = 0.6 + 0.6 + 0.6 + 0.6 + 0.6 + 0.8
 
     assert score == (0.8 + 0.6 + 0.6 + 0.6 + 0.6 + 0.6) / 6
@@ -527,7 +527,7 @@ def test_weights_of_uneven_levels() -> None:
 def curve(grades: Sequence[float], whisker: Whisker = "observed") -> Floats:
     """phi of each of the grades."""
     solution, ranking = graded_list(*grades)
-    seen = judged({"q": solution}, {"q": ranking})
+    seen = matched({"q": solution}, {"q": ranking})
     return relevance_curves(seen, whisker)(seen.found)
 
 
@@ -584,7 +584,7 @@ POSITIVE = st.floats(1e-3, 1e6) | st.integers(1, 6).map(float) | st.integers(1, 
 def test_phi_equals_scipys_interpolation(whisker: Whisker, queries: list[list[float]]) -> None:
     """The curves of all queries at once are those that PchipInterpolator draws one by one."""
     solution = {str(number): graded_list(*grades)[0] for number, grades in enumerate(queries)}
-    seen = judged(solution, {query: list(grades) for query, grades in solution.items()})
+    seen = matched(solution, {query: list(grades) for query, grades in solution.items()})
     curves = relevance_curves(seen, whisker)
     expected: list[float] = []
     for grades in queries:
@@ -608,7 +608,7 @@ def test_moniz_table_1(day: tuple[float, ...], expected: float) -> None:
 @given(solution=solutions(grades=(2.0,)), submission=submissions(), z=st.integers(1, 15))
 def test_rp_of_equal_grades_is_capped_recall(solution: Solution, submission: Submission, z: int) -> None:
     """Where all grades tie, every item is relevant: Rp@z = hits@z / min(z, R)."""
-    seen = judged(solution, submission)
+    seen = matched(solution, submission)
     wanted = seen.relevant_items()
     defined = wanted > 0
     capped = seen.relevant_found(k=z)[defined] / np.minimum(wanted, z)[defined]
@@ -620,7 +620,7 @@ def test_rp_of_equal_grades_is_capped_recall(solution: Solution, submission: Sub
 @given(solution=solutions(grades=(0.0, 3.0)), submission=submissions())
 def test_muap_of_two_levels_is_ap(solution: Solution, submission: Submission) -> None:
     """With one positive grade the weight cancels."""
-    seen = judged(solution, submission)
+    seen = matched(solution, submission)
 
     np.testing.assert_allclose(parse_one("muAP")(seen), parse_one("AP")(seen), rtol=1e-14)
 
@@ -629,8 +629,8 @@ def test_muap_of_two_levels_is_ap(solution: Solution, submission: Submission) ->
 @given(solution=solutions(grades=(0.0, 3.0)), submission=submissions())
 def test_ndcng_of_two_levels_is_binary_ndcg(solution: Solution, submission: Submission) -> None:
     """With one positive grade all gains are 0 or 1."""
-    seen = judged(solution, submission)
-    binary = judged({query: {i: g / 3 for i, g in grades.items()} for query, grades in solution.items()}, submission)
+    seen = matched(solution, submission)
+    binary = matched({query: {i: g / 3 for i, g in grades.items()} for query, grades in solution.items()}, submission)
 
     np.testing.assert_allclose(parse_one("NDCNG@5")(seen), parse_one("nDCG@5")(binary), rtol=1e-14)
 
@@ -639,7 +639,7 @@ def test_ndcng_of_two_levels_is_binary_ndcg(solution: Solution, submission: Subm
 @given(solution=solutions(), submission=submissions())
 def test_a_threshold_below_all_positive_grades_is_none(solution: Solution, submission: Submission) -> None:
     """rel=0.3 is the lowest positive grade here, so it is the default in other words."""
-    seen = judged(solution, submission)
+    seen = matched(solution, submission)
     for name in ("P{}@3", "R{}", "F{}@5", "AP{}", "RR{}", "Rprec{}", "Rp{}@4", "IPrec{}@0.5", "SetP{}"):
         plain, thresholded = parse_one(name.format("")), parse_one(name.format("(rel=0.3)"))
         np.testing.assert_array_equal(plain(seen), thresholded(seen), err_msg=name)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scorer.matching.solution import Solution
-from scorer.scoring.evaluation import named
+from scorer.scoring.evaluation import measures_named
 from scorer.scoring.outcomes import Scored
 from scorer.scoring.rules import Rules
 from scorer.scoring.submission import score
@@ -40,7 +40,7 @@ def expected(name: str) -> Printed:
 def printed(told: Printed, qrels: str, results: str, rel: float | None, **rules: object) -> Printed:
     """The same measures as trec_eval would print them."""
     solution = Solution.read(DATA / qrels)
-    asked = named(list(dict.fromkeys(measure for measure, _ in told)))
+    asked = measures_named(list(dict.fromkeys(measure for measure, _ in told)))
     measures = tuple(measure if rel is None else measure.at_threshold(rel) for measure in asked.values())
     scored = score(solution, DATA / results, Rules(measures, nothing_relevant="zero", **rules))  # type: ignore[arg-type]
     assert isinstance(scored, Scored)

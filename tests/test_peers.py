@@ -290,9 +290,9 @@ def test_ranx_without_ties(ranx: Any, judgements: Qrels, run: Run) -> None:
 @given(judgements=qrels(items=ITEMS[:9]), run=complete_runs())
 def test_ranx_bpref(ranx: Any, judgements: Qrels, run: Run) -> None:
     """Bpref, where items are judged relevant and items are judged not to be: elsewhere ranx divides by zero."""
-    judged = {query: {**grades, "x1": 0, "x2": 2} for query, grades in judgements.items()}
+    matched = {query: {**grades, "x1": 0, "x2": 2} for query, grades in judgements.items()}
 
-    agree(RANX_BPREF, ours(judged, run, list(RANX_BPREF.values()))[0], ranked(ranx, judged, run, RANX_BPREF))
+    agree(RANX_BPREF, ours(matched, run, list(RANX_BPREF.values()))[0], ranked(ranx, matched, run, RANX_BPREF))
 
 
 real_grades = st.floats(0, 9, allow_subnormal=False).map(lambda grade: round(grade, 3))
@@ -630,66 +630,66 @@ def test_t21_queries_that_one_side_lacks(pytrec_eval: Any, ir_measures: Any, ran
         one(judgements, run, "AP", missing="reject")
 
 
-def files(folder: Path, judged: str, listed: str) -> tuple[Path, Path]:
+def files(folder: Path, matched: str, listed: str) -> tuple[Path, Path]:
     """Qrels and a run as files."""
-    (folder / "qrels").write_text(judged, encoding="utf-8")
+    (folder / "qrels").write_text(matched, encoding="utf-8")
     (folder / "run").write_text(listed, encoding="utf-8")
     return folder / "qrels", folder / "run"
 
 
-def read(judged: Path, listed: Path, measure: str = "RR") -> float:
+def read(matched: Path, listed: Path, measure: str = "RR") -> float:
     """Our mean from files in TREC's formats."""
-    return one(judged, listed, measure, solution_format="trec", submission_format="trec")
+    return one(matched, listed, measure, solution_format="trec", submission_format="trec")
 
 
 @pytest.mark.parametrize("item", ["#0", "1677128#0", "007", "NA", "nan", "1e3"])
 def test_t24_t25_ids_are_text(pytrec_eval: Any, ir_measures: Any, tmp_path: Path, item: str) -> None:
     """T24, T25: an id with a hash, with leading zeros, or like a missing value is that id, in the peers and here."""
-    judged, listed = f"1 0 {item} 1\n1 0 7 0\n", f"1 Q0 7 1 0.9 tag\n1 Q0 {item} 2 0.5 tag\n"
-    parsed = pytrec_eval.parse_qrel(judged.splitlines()), pytrec_eval.parse_run(listed.splitlines())
-    rows = ir_measures.read_trec_qrels(judged), ir_measures.read_trec_run(listed)
+    matched, listed = f"1 0 {item} 1\n1 0 7 0\n", f"1 Q0 7 1 0.9 tag\n1 Q0 {item} 2 0.5 tag\n"
+    parsed = pytrec_eval.parse_qrel(matched.splitlines()), pytrec_eval.parse_run(listed.splitlines())
+    rows = ir_measures.read_trec_qrels(matched), ir_measures.read_trec_run(listed)
 
     assert trec(pytrec_eval, *parsed, ["recip_rank"])["1"]["recip_rank"] == 0.5
     assert ir_measures.calc_aggregate([ir_measures.RR], *rows)[ir_measures.RR] == 0.5
-    assert read(*files(tmp_path, judged, listed)) == 0.5
+    assert read(*files(tmp_path, matched, listed)) == 0.5
 
 
 def test_t26_fractional_grades(pytrec_eval: Any, ir_measures: Any, ranx: Any, sklearn: Any, tmp_path: Path) -> None:
     """T26: of a grade 0.7, pytrec_eval and ir_measures make an error, ranx 0; scikit-learn and we compute with it."""
-    judged, listed = "1 0 a 0.7\n1 0 b 1\n", "1 Q0 a 1 0.9 tag\n1 Q0 b 2 0.5 tag\n"
+    matched, listed = "1 0 a 0.7\n1 0 b 1\n", "1 Q0 a 1 0.9 tag\n1 Q0 b 2 0.5 tag\n"
 
     with pytest.raises(ValueError, match="invalid literal"):
-        pytrec_eval.parse_qrel(judged.splitlines())
+        pytrec_eval.parse_qrel(matched.splitlines())
     with pytest.raises(TypeError):
         pytrec_eval.RelevanceEvaluator({"1": {"a": 0.7}}, {"map"})
     with pytest.raises(ValueError, match="invalid literal"):
-        list(ir_measures.read_trec_qrels(judged))
+        list(ir_measures.read_trec_qrels(matched))
     lost = ranx.evaluate(ranx.Qrels.from_dict({"1": {"a": 0.7, "b": 1}}), ranx.Run({"1": {"a": 0.9, "b": 0.5}}), "ndcg")
     assert lost == pytest.approx(1 / math.log2(3))
     told = float(sklearn.ndcg_score([[0.7, 1]], [[0.9, 0.5]]))
-    assert read(*files(tmp_path, judged, listed), "nDCG") == pytest.approx(told, abs=EXACT)
+    assert read(*files(tmp_path, matched, listed), "nDCG") == pytest.approx(told, abs=EXACT)
 
 
 def test_t27_blank_lines(pytrec_eval: Any, ir_measures: Any, tmp_path: Path) -> None:
     """T27: a blank line is an error for pytrec_eval's readers; ir_measures and we pass over it, in both files."""
-    judged, listed = "1 0 a 1\n\n1 0 b 0\n", "1 Q0 a 1 0.5 tag\n\n1 Q0 b 2 0.9 tag\n"
+    matched, listed = "1 0 a 1\n\n1 0 b 0\n", "1 Q0 a 1 0.5 tag\n\n1 Q0 b 2 0.9 tag\n"
 
     with pytest.raises(ValueError, match="unpack"):
-        pytrec_eval.parse_qrel(judged.splitlines())
-    rows = ir_measures.read_trec_qrels(judged), ir_measures.read_trec_run(listed)
+        pytrec_eval.parse_qrel(matched.splitlines())
+    rows = ir_measures.read_trec_qrels(matched), ir_measures.read_trec_run(listed)
     assert ir_measures.calc_aggregate([ir_measures.RR], *rows)[ir_measures.RR] == 0.5
-    assert read(*files(tmp_path, judged, listed)) == 0.5
+    assert read(*files(tmp_path, matched, listed)) == 0.5
 
 
 def test_t28_a_seventh_column(pytrec_eval: Any, ir_measures: Any, tmp_path: Path) -> None:
     """T28: a run's line with seven columns is an error for pytrec_eval and ir_measures; trec_eval and we read six."""
-    judged, listed = "1 0 a 1\n", "1 Q0 a 1 0.5 tag more\n"
+    matched, listed = "1 0 a 1\n", "1 Q0 a 1 0.5 tag more\n"
 
     with pytest.raises(ValueError, match="unpack"):
         pytrec_eval.parse_run(listed.splitlines())
     with pytest.raises(ValueError, match="unpack"):
         list(ir_measures.read_trec_run(listed))
-    assert read(*files(tmp_path, judged, listed)) == 1
+    assert read(*files(tmp_path, matched, listed)) == 1
 
 
 def test_t29_half_a_grade(ranx: Any) -> None:
@@ -716,25 +716,25 @@ def test_t30_a_second_evaluation(ir_measures: Any, pytrec_eval: Any) -> None:
 
 def test_rows_of_ir_measures(ir_measures: Any) -> None:
     """Its judgements and scored items are read as they are, and in any order of the queries."""
-    judged = [ir_measures.Qrel("q2", "a", 1), ir_measures.Qrel("q1", "a", 2), ir_measures.Qrel("q1", "b", 0)]
+    matched = [ir_measures.Qrel("q2", "a", 1), ir_measures.Qrel("q1", "a", 2), ir_measures.Qrel("q1", "b", 0)]
     listed = [ir_measures.ScoredDoc("q1", "b", 2.0), ir_measures.ScoredDoc("q1", "a", 1.0)]
-    told = ir_measures.calc_aggregate([ir_measures.AP, ir_measures.nDCG], judged, listed)
+    told = ir_measures.calc_aggregate([ir_measures.AP, ir_measures.nDCG], matched, listed)
 
-    found = scorer.evaluate(judged, listed, ["AP", "nDCG"])
+    found = scorer.evaluate(matched, listed, ["AP", "nDCG"])
     assert dict(found) == pytest.approx({str(measure): score for measure, score in told.items()}, abs=EXACT)
 
 
 def test_frames_of_polars() -> None:
     """Read by way of Arrow, whatever it keeps texts and numbers as; a column without values is told."""
     polars = pytest.importorskip("polars")
-    judged = polars.DataFrame({"qid": ["q1", "q1", "q2"], "docno": ["d1", "d3", "d4"], "label": [2, 1, 1]})
+    matched = polars.DataFrame({"qid": ["q1", "q1", "q2"], "docno": ["d1", "d3", "d4"], "label": [2, 1, 1]})
     listed = polars.DataFrame({"query": ["q1", "q1", "q2"], "item": ["d2", "d1", "d4"], "score": [3.0, 2.0, 1.0]})
     shared = listed.with_columns(polars.col("query").cast(polars.Categorical), polars.col("score").cast(polars.Float32))
 
-    assert dict(scorer.evaluate(judged, listed, "AP")) == {"AP": 0.625}
-    assert dict(scorer.evaluate(judged, shared, "AP")) == {"AP": 0.625}
+    assert dict(scorer.evaluate(matched, listed, "AP")) == {"AP": 0.625}
+    assert dict(scorer.evaluate(matched, shared, "AP")) == {"AP": 0.625}
     with pytest.raises(SubmissionError, match='the column "item" is of type null; expected text'):
-        scorer.evaluate(judged, listed.with_columns(polars.lit(None).alias("item")), "AP")
+        scorer.evaluate(matched, listed.with_columns(polars.lit(None).alias("item")), "AP")
 
 
 def test_t31_how_a_level_of_recall_is_reached(pytrec_eval: Any) -> None:

@@ -100,7 +100,7 @@ def test_dropping_unjudged_items_closes_the_lists_up(
     }
     expected = np.array([told_by_oracle(measure, solution, condensed) for measure in ALL_VARIANTS])
 
-    got = scores_of(ALL_VARIANTS, strategies.judged(solution, submission).condensed())
+    got = scores_of(ALL_VARIANTS, strategies.matched(solution, submission).condensed())
     assert not differing(ALL_VARIANTS, got, expected)
 
 

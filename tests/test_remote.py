@@ -19,7 +19,7 @@ import pytest
 
 from scorer.challenge.loading import read_challenge
 from scorer.errors import ChallengeError, SolutionError, SubmissionError
-from scorer.organising.submission_files import SentIn, Skipped, sent_in
+from scorer.organising.submission_files import SkippedFile, SubmissionFile, submission_files
 from scorer.paths import Remote, digest, is_url, located, shown
 from scorer.scoring.evaluation import evaluate
 from tests.commands import Answer, Terminal, process
@@ -159,15 +159,15 @@ def test_submissions_are_listed_with_teams_and_times(memory: Any, tmp_path: Path
         memory.pipe(f"/all/{name}", SUBMISSION)
     before = datetime.now(UTC).replace(microsecond=0)
 
-    boats, kettle, deep = sent_in(track(tmp_path, "memory://all/"))
+    boats, kettle, deep = submission_files(track(tmp_path, "memory://all/"))
 
-    assert isinstance(boats, SentIn)
+    assert isinstance(boats, SubmissionFile)
     assert (boats.team, boats.file) == ("paper-boats", "main/paper-boats.txt")
     assert abs((boats.received - before).total_seconds()) < 60
-    assert isinstance(kettle, SentIn)
+    assert isinstance(kettle, SubmissionFile)
     assert (kettle.team, kettle.file) == ("tea-kettle", "main/tea-kettle/20110418T100000Z-a.txt")
     assert kettle.received == datetime(2011, 4, 18, 10, tzinfo=UTC)
-    assert deep == Skipped("main/tea-kettle/deep", "a folder; expected a team's files right in the team's folder")
+    assert deep == SkippedFile("main/tea-kettle/deep", "a folder; expected a team's files right in the team's folder")
 
 
 def test_names_in_a_store_are_never_addresses(memory: Any, tmp_path: Path) -> None:
@@ -175,9 +175,9 @@ def test_names_in_a_store_are_never_addresses(memory: Any, tmp_path: Path) -> No
     (tmp_path / "secret.txt").write_text("q1:a,b\n")
     memory.pipe("/all/x::file:", SUBMISSION)
     memory.pipe("/all/%2e%2e%2fsecret.txt", SUBMISSION)
-    found = sent_in(track(tmp_path, "memory://all"))
-    assert [type(each) for each in found] == [SentIn] * 2
-    assert {digest(each.path) for each in found if isinstance(each, SentIn)} == {sha256(SUBMISSION).hexdigest()}
+    found = submission_files(track(tmp_path, "memory://all"))
+    assert [type(each) for each in found] == [SubmissionFile] * 2
+    assert {digest(each.path) for each in found if isinstance(each, SubmissionFile)} == {sha256(SUBMISSION).hexdigest()}
 
 
 def test_a_store_that_knows_no_times_needs_them_in_the_names(
@@ -190,15 +190,15 @@ def test_a_store_that_knows_no_times_needs_them_in_the_names(
 
     memory.pipe({"/all/20110418T100000Z-a.txt": SUBMISSION, "/all/b.txt": SUBMISSION})
     monkeypatch.setattr(type(memory), "modified", modified)
-    first, second = sent_in(track(tmp_path, "memory://all"))
-    assert isinstance(first, SentIn)
-    assert isinstance(second, Skipped)
+    first, second = submission_files(track(tmp_path, "memory://all"))
+    assert isinstance(first, SubmissionFile)
+    assert isinstance(second, SkippedFile)
     assert "begin its name with the time" in second.reason
 
 
 def test_no_folder_is_no_submissions(memory: Any, tmp_path: Path) -> None:
     """As here, before the first is sent in."""
-    assert sent_in(track(tmp_path, "memory://nothing")) == []
+    assert submission_files(track(tmp_path, "memory://nothing")) == []
 
 
 # What goes wrong

@@ -27,12 +27,12 @@ from scorer.store.records import Basis, Submission
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.store import Store
 from tests.databases import KINDS, NewPlace, changed, content, new_places, rows
-from tests.strategies import judged
+from tests.strategies import matched
 
 QUERIES = tuple(f"q{number}" for number in range(20))
 FLAGGED = np.arange(20) % 5 == 0
 SOLUTION = {query: {f"i{n}": float(n % 3) for n in range(0 if 3 <= at < 7 else 6)} for at, query in enumerate(QUERIES)}
-IDEAL = judged(SOLUTION, {}).ideal
+IDEAL = matched(SOLUTION, {}).ideal
 MEASURES = (*parse("MARp@5,10"), *parse("nDCG@10"))
 BASIS = Basis("solution" + "0" * 56, "settings" + "0" * 56)
 OTHER_SETTINGS = Basis(BASIS.solution, "settings" + "1" * 56)
@@ -53,7 +53,7 @@ def scored(seed: int = 0) -> Scored:
     """A random submission under two measures, which four of the queries leave undefined."""
     random = np.random.default_rng(seed)
     submission = {query: [f"i{item}" for item in random.permutation(12)[:8]] for query in QUERIES[:19]}
-    seen = judged(SOLUTION, submission)
+    seen = matched(SOLUTION, submission)
     notes = Findings([Problem(3, 'item "a" stands twice')], 21)
     names = tuple(map(str, MEASURES))
     scores = np.stack([measure(seen) for measure in MEASURES])
@@ -128,7 +128,7 @@ def test_a_result_comes_back_as_it_was_recorded(place: str) -> None:
     assert undefined == {"all": 4, "preliminary": 1, "rest": 3}
     assert per_query is not None
     assert list(per_query) == ["MARp@5,10", "nDCG@10", "AP"]
-    assert per_query["AP"].tobytes() == parse("AP")[0](outcome.judged).tobytes()
+    assert per_query["AP"].tobytes() == parse("AP")[0](outcome.matched).tobytes()
     for name, row in zip(outcome.measures, outcome.scores, strict=True):
         assert per_query[name].tobytes() == row.tobytes()
 
@@ -163,7 +163,7 @@ def test_a_rejected_file_keeps_its_problems_and_has_no_means(place: str) -> None
 def test_a_solution_comes_back_in_its_order(place: str) -> None:
     """Ids are text ("007" and "7" differ), in the solution's order, with their flags; a known digest is left alone."""
     ids, flags = ("7", "007", "NA", "#0", 'a"b,c', "é\ud800", ""), np.array([1, 0, 0, 1, 1, 0, 1], dtype=bool)
-    ideal = judged({query: {"a": 2.5, "b": -1.0} for query in ids}, {}).ideal
+    ideal = matched({query: {"a": 2.5, "b": -1.0} for query in ids}, {}).ideal
     with Store.open(place) as store:
         store.keep_solution("d" * 64, ids, flags, ideal)
         store.keep_solution("d" * 64, ids[::-1], flags, ideal)
@@ -536,7 +536,7 @@ def test_a_full_disk_is_told(file: Path) -> None:
     event.listen(Engine, "connect", small)
     try:
         scores, names = np.zeros((200, 20)), tuple(f"P@{place}" for place in range(1, 201))
-        large = Scored(names, scores, FLAGGED, judged(SOLUTION, {}), Counts(20, 20, 0, 200, 0, 0), Findings())
+        large = Scored(names, scores, FLAGGED, matched(SOLUTION, {}), Counts(20, 20, 0, 200, 0, 0), Findings())
         with Store.open(file) as store, pytest.raises(StoreError, match="disk is full"):
             keep(store, submission("first"), BASIS, large)
     finally:

@@ -14,7 +14,7 @@ from scorer.measures.arrays import Floats
 from studies import moniz_news, moniz_permutations, scheel_ohsumed, scheel_swaps
 from studies.__main__ import STUDIES, main
 from studies.drawing import STYLES, Axis, Drawing
-from studies.rankings import judged
+from studies.rankings import matched
 from studies.study import Claim, Study, verdict
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -38,7 +38,7 @@ def test_rankings_in_bulk_score_as_each_by_itself(name: str) -> None:
     apart = scorer.evaluate(solution, {query: list(listed) for query, listed in solution.items()}, name, per_query=True)
 
     expected = [scores[name] for scores in apart.by_query().values()]
-    np.testing.assert_allclose(scorer.parse(name)[0](judged(grade)), expected, rtol=1e-14)
+    np.testing.assert_allclose(scorer.parse(name)[0](matched(grade)), expected, rtol=1e-14)
 
 
 # Scheel, Lommatzsch and Albayrak, figures 4 and 5
@@ -108,7 +108,7 @@ def test_two_levels_need_no_new_measures() -> None:
     order = scheel_swaps.swapped(np.random.default_rng(0), 3)
     reference = scheel_swaps.uniform(2)
     curves = scheel_swaps.mean_scores({2: reference[np.newaxis]}, order)
-    average_precision = scorer.parse("AP")[0](judged(reference[order].reshape(-1, 100))).reshape(100, 3)
+    average_precision = scorer.parse("AP")[0](matched(reference[order].reshape(-1, 100))).reshape(100, 3)
 
     np.testing.assert_allclose(curves["mean NDCG"][2], curves["mean NDCNG"][2], rtol=1e-13)
     np.testing.assert_allclose(curves["muMAP"][2], average_precision.mean(axis=1), rtol=1e-13)

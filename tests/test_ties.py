@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 import scorer
 from scorer.errors import Findings, MeasureError, SubmissionError
 from scorer.formats.reading import memory
-from scorer.matching.match import judge
+from scorer.matching.match import match
 from scorer.matching.solution import Solution
 from scorer.measures import Measure, parse_one
 from scorer.measures.arrays import Floats, Ints
-from scorer.measures.matched import Hits, Judged, Tied
+from scorer.measures.matched import JudgedItems, Matched, Tied
 from scorer.options import Ties
 from scorer.scoring.compact import pack_hits, unpack_hits
 from scorer.scoring.outcomes import Scored
@@ -61,11 +61,11 @@ def frame(run: Run) -> pd.DataFrame:
     return pd.DataFrame({"query": "q", "item": [item for item, _ in run], "score": [float(s) for _, s in run]})
 
 
-def seen(grades: Grades, run: Run, ties: Ties, *, length: int | None = None, bounds: bool = False) -> Judged:
+def seen(grades: Grades, run: Run, ties: Ties, *, length: int | None = None, bounds: bool = False) -> Matched:
     """The run judged under a rule for ties; a run without items is a query without a list."""
     solution = Solution.of([memory.graded({"q": dict(grades)}, Findings())], Findings())
     batches = [[memory.ranked(frame(run), Findings())]] if run else []
-    judged, _ = judge(
+    matched, _ = match(
         solution,
         batches,
         problems=Findings(),
@@ -74,7 +74,7 @@ def seen(grades: Grades, run: Run, ties: Ties, *, length: int | None = None, bou
         list_length=length,
         tie_bounds=bounds,
     )
-    return judged
+    return matched
 
 
 def orders(run: Run) -> Iterator[list[str]]:
@@ -94,16 +94,16 @@ def first_places_only(run: Run) -> list[tuple[str, float]]:
     return kept
 
 
-def in_all_orders(grades: Grades, run: Run, length: int | None = None) -> Judged:
+def in_all_orders(grades: Grades, run: Run, length: int | None = None) -> Matched:
     """A query for each order."""
     every = list(orders(first_places_only(run)))
-    return strategies.judged(
+    return strategies.matched(
         {str(number): grades for number in range(len(every))},
         {str(number): ranking[:length] for number, ranking in enumerate(every)},
     )
 
 
-def differing(expected: Callable[[Measure], float], seen_tied: Judged, measures: Sequence[Measure]) -> list[str]:
+def differing(expected: Callable[[Measure], float], seen_tied: Matched, measures: Sequence[Measure]) -> list[str]:
     """The measures that give another number than expected."""
     return [
         f"{measure}: {measure(seen_tied).item()} is not {expected(measure)}"
@@ -166,7 +166,7 @@ def test_expected_is_what_sampling_gives() -> None:
     run = [(f"i{number}", float(each)) for number, each in enumerate(run_scores)]
     solution = {f"i{number}": float(grade) for number, grade in enumerate(grades) if not np.isnan(grade)}
     shuffled = np.lexsort((random.random((SAMPLED, 60)), np.tile(-run_scores, (SAMPLED, 1))))
-    sample = _sampled(strategies.judged({"q": solution}, {}).ideal, grades[shuffled])
+    sample = _sampled(strategies.matched({"q": solution}, {}).ideal, grades[shuffled])
     tied = seen(solution, run, "expected")
 
     for measure in CLOSED:
@@ -175,7 +175,7 @@ def test_expected_is_what_sampling_gives() -> None:
         assert off <= 5 * float(values.std()) / SAMPLED**0.5 + 1e-12, str(measure)
 
 
-def _sampled(ideal: Hits, grades: Floats) -> Judged:
+def _sampled(ideal: JudgedItems, grades: Floats) -> Matched:
     """A query for each row of grades by place, NaN where the item is unjudged."""
     queries = len(grades)
     query, place = np.nonzero(~np.isnan(grades))
@@ -185,10 +185,10 @@ def _sampled(ideal: Hits, grades: Floats) -> Judged:
     def each(values: Ints) -> Ints:
         return np.tile(values, queries)
 
-    every = Hits(
+    every = JudgedItems(
         np.repeat(np.arange(queries), len(ideal)), each(ideal.rank), np.tile(ideal.grade, queries), each(ideal.tie_rank)
     )
-    return Judged(Hits(query, place + 1, found, tie_rank), every, np.full(queries, grades.shape[1]))
+    return Matched(JudgedItems(query, place + 1, found, tie_rank), every, np.full(queries, grades.shape[1]))
 
 
 @lists_with_ties
@@ -281,13 +281,13 @@ def test_no_order_is_better_than_best_or_worse_than_worst(grades: Grades, run: R
 @given(grades=graded, run=runs, rule=st.sampled_from(["trec", "order", "expected", "best"]))
 def test_bounds_are_those_of_the_rules(grades: Grades, run: Run, rule: Ties) -> None:
     """What --tie-bounds sets beside a score is what the rules worst and best give, and it leaves the score alone."""
-    judged = seen(grades, run, rule, bounds=True)
-    assert judged.extremes is not None
+    matched = seen(grades, run, rule, bounds=True)
+    assert matched.extremes is not None
 
     alone, worst, best = seen(grades, run, rule), seen(grades, run, "worst"), seen(grades, run, "best")
     for measure in CLOSED:
-        assert measure(judged).tobytes() == measure(alone).tobytes()
-        assert [measure(each).item() for each in judged.extremes] == pytest.approx(
+        assert measure(matched).tobytes() == measure(alone).tobytes()
+        assert [measure(each).item() for each in matched.extremes] == pytest.approx(
             [measure(worst).item(), measure(best).item()], rel=0, abs=0, nan_ok=True
         )
 
@@ -359,11 +359,11 @@ def test_a_file_in_any_order_gives_one_number(tmp_path: Path) -> None:
 @given(grades=graded, run=runs)
 def test_ties_are_kept_with_the_hits(grades: Grades, run: Run) -> None:
     """Packed and unpacked, the mean over the orders is the same to the last bit."""
-    judged = seen(grades, run, "expected")
-    again = unpack_hits(pack_hits(judged), judged.ideal)
+    matched = seen(grades, run, "expected")
+    again = unpack_hits(pack_hits(matched), matched.ideal)
 
     for measure in CLOSED:
-        assert measure(again).tobytes() == measure(judged).tobytes()
+        assert measure(again).tobytes() == measure(matched).tobytes()
 
 
 @lists_with_ties
@@ -402,10 +402,10 @@ def test_a_track_can_have_any_rule(tmp_path: Path) -> None:
 def test_ties_of_different_queries_do_not_mix() -> None:
     """The last item of a list and the first of the next may have one score."""
     tied = Tied(np.array([0, 0]), np.array([1, 1]))
-    hits = Hits(np.array([0, 1]), np.array([1, 1]), np.ones(2), np.ones(2, dtype=np.int64), tied)
-    ideal = Hits(hits.query, hits.rank, hits.grade, hits.tie_rank)
+    hits = JudgedItems(np.array([0, 1]), np.array([1, 1]), np.ones(2), np.ones(2, dtype=np.int64), tied)
+    ideal = JudgedItems(hits.query, hits.rank, hits.grade, hits.tie_rank)
 
-    assert parse_one("AP")(Judged(hits, ideal, np.array([1, 1]))).tolist() == [1.0, 1.0]
+    assert parse_one("AP")(Matched(hits, ideal, np.array([1, 1]))).tolist() == [1.0, 1.0]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from scorer.board.slugs import slug
 from scorer.challenge.settings import Track
 from scorer.entries.entry import Entry, counting_entry, entry_of
 from scorer.options import Split
-from scorer.store.records import Basis, Result
+from scorer.store.records import Basis, StoredResult
 from scorer.store.store import Store
 from scorer.wording import printable
 
@@ -48,7 +48,7 @@ def board(store: Store, track: Track, basis: Basis | None = None) -> Board:
     )
 
 
-def _defined(results: Iterable[Result], split: Split, measure: str, queries: int) -> int:
+def _defined(results: Iterable[StoredResult], split: Split, measure: str, queries: int) -> int:
     """How many of the split's queries enter the mean of the measure; 0 as long as nothing is scored."""
     means = (result.means.get(split, {}).get(measure) for result in results)
     return max((queries - mean.undefined for mean in means if mean is not None), default=0)

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from scorer.challenge.settings import FILE, Challenge, SettingsTable, Track, located_in, nearest
 from scorer.errors import ChallengeError, MeasureError
-from scorer.paths import Place
+from scorer.paths import Location
 from scorer.wording import quoted
 
 PLACED = frozenset({"name", "root"})
@@ -55,7 +55,7 @@ def _tables(document: Mapping[str, Any]) -> dict[str, Any]:
     return tables if isinstance(tables, dict) else {}
 
 
-def _placed(document: Mapping[str, Any], root: Path) -> dict[str, Any]:
+def _with_places(document: Mapping[str, Any], root: Path) -> dict[str, Any]:
     """The document as Challenge takes it: the tracks in a row, each with its name and the folder."""
     placed = {**document, "root": root}
     if isinstance(document.get("tracks"), dict):
@@ -81,10 +81,10 @@ def _absent(document: Mapping[str, Any], root: Path, solutions: bool) -> Iterato
         for key in ("solution", "queries") if solutions else ("queries",):
             path = table.get(key) if isinstance(table, dict) else None
             if isinstance(path, str) and path.strip() and "\0" not in path:
-                yield from _absence(_place(("tracks", name, key)), located_in(root, path))
+                yield from _absence(_key_text(("tracks", name, key)), located_in(root, path))
 
 
-def _absence(place: str, file: Place) -> Iterator[str]:
+def _absence(place: str, file: Location) -> Iterator[str]:
     try:
         if not file.is_file():
             found = "it is not a file" if file.exists() else "there is no such file"
@@ -93,7 +93,7 @@ def _absence(place: str, file: Place) -> Iterator[str]:
         yield f"{place}: names {quoted(str(file))}, which cannot be read: {error.strerror}"
 
 
-def _told(fault: ErrorDetails, names: Sequence[str]) -> str:
+def _fault_message(fault: ErrorDetails, names: Sequence[str]) -> str:
     """One of pydantic's findings in our words."""
     where: tuple[int | str, ...] = fault["loc"]
     model: type[SettingsTable] = Challenge
@@ -103,25 +103,25 @@ def _told(fault: ErrorDetails, names: Sequence[str]) -> str:
     if fault["type"] == "extra_forbidden":
         return _unknown(where, model)
     if len(where) == 2:
-        return f"{_place(where)}: found {_shown(fault['input'])}; allowed: a table, as in [tracks.cold-start]"
+        return f"{_key_text(where)}: found {_value_text(fault['input'])}; allowed: a table, as in [tracks.cold-start]"
     key = where[2] if model is Track else where[0]
     allowed = model.model_fields[str(key)].description
-    place = _place(where[:2] if model is Track and key == "name" else where)
+    place = _key_text(where[:2] if model is Track and key == "name" else where)
     if fault["type"] == "missing":
         return f"{place}: is missing; needed: {allowed}"
     reason = fault.get("ctx", {}).get("error")
     if isinstance(reason, MeasureError):
-        return f"{place}: found {_shown(fault['input'])}: {reason}"
-    return f"{place}: found {_shown(fault['input'])}{f', which {reason}' if reason else ''}; allowed: {allowed}"
+        return f"{place}: found {_value_text(fault['input'])}: {reason}"
+    return f"{place}: found {_value_text(fault['input'])}{f', which {reason}' if reason else ''}; allowed: {allowed}"
 
 
 def _unknown(where: Sequence[int | str], model: type[SettingsTable]) -> str:
     hidden = PLACED if model is Track else {"root"}
     known = [key for key in model.model_fields if key not in hidden]
-    return f"{_place(where)}: unknown key{nearest(str(where[-1]), known)}; known: {', '.join(known)}"
+    return f"{_key_text(where)}: unknown key{nearest(str(where[-1]), known)}; known: {', '.join(known)}"
 
 
-def _place(where: Sequence[int | str]) -> str:
+def _key_text(where: Sequence[int | str]) -> str:
     """A key as TOML writes it, `tracks.cold-start.cutoffs[2]`; places in a list count from 0."""
     told = ""
     for part in where:
@@ -132,7 +132,7 @@ def _place(where: Sequence[int | str]) -> str:
     return told.removeprefix(".")
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     """A value much as the file writes it, on one line, and cut."""
     if isinstance(value, str):
         return quoted(value)
@@ -162,9 +162,9 @@ def read_challenge(path: str | Path, *, solutions: bool = True) -> Challenge:
     document, root = _document(file), file.parent.absolute()
     faults = [*_misplaced(document), *_absent(document, root, solutions)]
     try:
-        challenge = Challenge.model_validate(_placed(document, root))
+        challenge = Challenge.model_validate(_with_places(document, root))
     except ValidationError as error:
-        faults = [*(_told(fault, list(_tables(document))) for fault in error.errors()), *faults]
+        faults = [*(_fault_message(fault, list(_tables(document))) for fault in error.errors()), *faults]
     if faults:
         raise ChallengeError("\n".join(f"{file}: {fault}" for fault in faults))
     return challenge

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 from scorer.errors import ChallengeError
 from scorer.measures import Measure, parse
 from scorer.options import FORMAT_NAMES, FORMATS_ALLOWED
-from scorer.paths import Place, Remote, is_url
+from scorer.paths import Location, Remote, is_url
 from scorer.wording import quoted
 
 FILE = "challenge.toml"
@@ -156,15 +156,15 @@ class Track(SettingsTable):
         return tuple(dict.fromkeys((self.primary_measure, *further)))
 
     @property
-    def solution_path(self) -> Place:
+    def solution_path(self) -> Location:
         return located_in(self.root, self.solution)
 
     @property
-    def queries_path(self) -> Place | None:
+    def queries_path(self) -> Location | None:
         return None if self.queries is None else located_in(self.root, self.queries)
 
     @property
-    def submissions_path(self) -> Place:
+    def submissions_path(self) -> Location:
         return located_in(self.root, self.submissions or f"submissions/{self.name}")
 
 
@@ -226,7 +226,7 @@ class Challenge(SettingsTable):
         return _address(self.root, self.database)
 
 
-def located_in(root: Path, path: str) -> Place:
+def located_in(root: Path, path: str) -> Location:
     """The file that `path` names: a URL, or a path relative to `root`."""
     return Remote(path) if is_url(path) else _absolute(root, path)
 

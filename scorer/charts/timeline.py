@@ -51,14 +51,17 @@ def timeline(points: Sequence[Point], title: str, decimals: int) -> Svg:
     points = sorted(points, key=lambda point: point.when)
     drawing = Element("svg", {"class": "timeline", "viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img"})
     SubElement(drawing, "title").text = title
-    SubElement(drawing, "desc").text = _told(points, decimals)
+    SubElement(drawing, "desc").text = _description(points, decimals)
     low, high = _span([point.score for point in points])
     start, end = _span([point.when.timestamp() for point in points])
     left = DIGIT * len(f"{high:.{decimals}f}")
     for score in sorted({low, high}):
-        _rule(drawing, left, _place(score, low, high, BOTTOM, TOP), f"{score:.{decimals}f}")
+        _rule(drawing, left, _position(score, low, high, BOTTOM, TOP), f"{score:.{decimals}f}")
     places = [
-        (_place(point.when.timestamp(), start, end, left + 8, RIGHT - 8), _place(point.score, low, high, BOTTOM, TOP))
+        (
+            _position(point.when.timestamp(), start, end, left + 8, RIGHT - 8),
+            _position(point.score, low, high, BOTTOM, TOP),
+        )
         for point in points
     ]
     SubElement(drawing, "polyline", {"points": " ".join(f"{across:.1f},{down:.1f}" for across, down in places)})
@@ -73,7 +76,7 @@ def timeline(points: Sequence[Point], title: str, decimals: int) -> Svg:
     return Svg(tostring(drawing, encoding="unicode"))
 
 
-def _told(points: Sequence[Point], decimals: int) -> str:
+def _description(points: Sequence[Point], decimals: int) -> str:
     best = max(points, key=lambda point: point.score)
     named = (("First", points[0]), ("best", best), ("last", points[-1]))
     return ", ".join(f"{word} {point.score:.{decimals}f} on {_day(point)}" for word, point in named) + "."
@@ -83,7 +86,7 @@ def _span(values: Sequence[float]) -> tuple[float, float]:
     return min(values), max(values)
 
 
-def _place(value: float, low: float, high: float, first: float, last: float) -> float:
+def _position(value: float, low: float, high: float, first: float, last: float) -> float:
     """Where `value` lies between `first` (at `low`) and `last` (at `high`); in the middle of a scale of one value."""
     share = (value - low) / (high - low) if high > low else 0.5
     return first + share * (last - first)

@@ -92,12 +92,12 @@ def number(least: float = -math.inf, most: float = math.inf) -> Callable[[str], 
 
 def format_name(name: str, option: str) -> str:
     """A format's name, with its options, as it was given; one that is none is a wrong call."""
-    from scorer.formats.detection import named
-    from scorer.formats.reading.bytes import Unreadable
+    from scorer.formats.detection import format_named
+    from scorer.formats.reading.bytes import UnreadableError
 
     try:
-        named(name)
-    except Unreadable as error:
+        format_named(name)
+    except UnreadableError as error:
         raise WrongCallError(f"{option}: {error}") from error
     return name
 

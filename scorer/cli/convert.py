@@ -12,7 +12,7 @@ from scorer.errors import ScorerError
 from scorer.wording import printable
 
 if TYPE_CHECKING:
-    from scorer.formats.detection import Told
+    from scorer.formats.detection import DetectedFormat
 
 STANDARD_OUTPUT = "-"
 
@@ -51,7 +51,7 @@ def convert(
     What the format cannot hold is an error, and nothing is written.
     """
     from scorer.formats.conversion import AmbiguousError, compressed, converted
-    from scorer.formats.writing import Unwritable
+    from scorer.formats.writing import UnwritableError
 
     written_as = _target(target, target_format)
     try:
@@ -64,19 +64,19 @@ def convert(
         )
     except AmbiguousError as error:
         raise WrongCallError(f"{printable(str(error))}: --kind solution or --kind submission") from error
-    except Unwritable as error:
+    except UnwritableError as error:
         raise ScorerError(f"{printable(target)}: {error}") from error
     _write(compressed(content, target), target)
     return 0
 
 
-def _target(path: str, name: str | None) -> Told:
+def _target(path: str, name: str | None) -> DetectedFormat:
     """The format to write."""
     from scorer.formats.conversion import NAMES, format_of
-    from scorer.formats.detection import named
+    from scorer.formats.detection import format_named
 
     if name is not None:
-        return named(format_name(name, "--to"))
+        return format_named(format_name(name, "--to"))
     told = format_of(path)
     if told is None:
         raise WrongCallError(

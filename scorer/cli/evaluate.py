@@ -127,15 +127,15 @@ def evaluate(
     code is 1.
     """
     from scorer.matching.solution import Solution
-    from scorer.reports.results import Results
+    from scorer.reports.report import ScoreReport
     from scorer.reports.scores import written
     from scorer.scoring.evaluation import evaluate as evaluated
-    from scorer.scoring.evaluation import named
+    from scorer.scoring.evaluation import measures_named
 
     _check_form(form, side_by_side=side_by_side, significance=significance, tie_bounds=tie_bounds)
     _check_standard_input(solution, *submissions)
     try:
-        measures = named(names)
+        measures = measures_named(names)
         if ties == "expected":
             for each in measures.values():
                 each.need_closed_form()
@@ -168,7 +168,7 @@ def evaluate(
         results.append((shown(path), result))
     _tell_undefined(results)
     if results or form == "json":  # a program reads an empty list, a person no head of an empty table
-        say(written(form, Results(results, measures, per_query, side_by_side, significance, rel)))
+        say(written(form, ScoreReport(results, measures, per_query, side_by_side, significance, rel)))
     return 1 if len(results) < len(submissions) else 0
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from scorer.cli.arguments import opened
 from scorer.cli.console import say
-from scorer.cli.score import executor_named, score_tracks
+from scorer.cli.score import chosen_executor, score_tracks
 
 
 def run(folder: Path, track: str | None, executor: str | None, time_limit: float) -> int:
@@ -19,8 +19,8 @@ def run(folder: Path, track: str | None, executor: str | None, time_limit: float
     from scorer.store.store import Store
 
     challenge, tracks = opened(folder, track)
-    chosen_executor = executor_named(executor)
+    executor_ = chosen_executor(executor)
     with Store.open(challenge.database_address) as store:
-        fine = score_tracks(store, tracks, chosen_executor, time_limit)
+        fine = score_tracks(store, tracks, executor_, time_limit)
         say(str(render_site(challenge, store, pending=True)))
     return 0 if fine else 1

@@ -40,17 +40,17 @@ def score(folder: Path, track: str | None, executor: str | None, time_limit: flo
     from scorer.store.store import Store
 
     challenge, tracks = opened(folder, track)
-    chosen_executor = executor_named(executor)
+    executor_ = chosen_executor(executor)
     with Store.open(challenge.database_address) as store:
-        return 0 if score_tracks(store, tracks, chosen_executor, time_limit) else 1
+        return 0 if score_tracks(store, tracks, executor_, time_limit) else 1
 
 
-def executor_named(name: str | None) -> Executor | None:
+def chosen_executor(name: str | None) -> Executor | None:
     """The executor of that name; a name that is none is a wrong call."""
-    from scorer.executors.names import named
+    from scorer.executors.names import executor_named
 
     try:
-        return None if name is None else named(name)
+        return None if name is None else executor_named(name)
     except ExecutorError as error:
         raise WrongCallError(f"--executor: {error}") from error
 

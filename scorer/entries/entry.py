@@ -11,7 +11,7 @@ from scorer.challenge.settings import Track
 from scorer.errors import Problem
 from scorer.matching.match import Counts
 from scorer.options import Split
-from scorer.store.records import Kept, Mean
+from scorer.store.records import Mean, StoredSubmission
 from scorer.wording import printable
 
 Scores = tuple[float | None, ...]
@@ -51,7 +51,7 @@ def rounded(value: float | None, decimals: int) -> float | None:
     return round(value, decimals) + 0.0  # + 0.0: what rounds to -0.0 is 0
 
 
-def entry_of(kept: Kept, track: Track, columns: tuple[str, ...]) -> Entry:
+def entry_of(kept: StoredSubmission, track: Track, columns: tuple[str, ...]) -> Entry:
     """The entry that a stored submission makes."""
     result = kept.result
     findings = result.findings if result else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from scorer.matching.solution import Solution
-from scorer.paths import Place
+from scorer.paths import Location
 from scorer.scoring.outcomes import Rejected, Scored, Summary
 from scorer.scoring.rules import Rules
 from scorer.scoring.submission import ChangedError, score
@@ -20,26 +20,28 @@ class Failed:
     reason: str
 
 
-Result = Summary | Rejected | Failed
+FileOutcome = Summary | Rejected | Failed
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class FileToScore:
     """What is to be scored."""
 
-    path: Place
+    path: Location
     digest: str
     """SHA-256 of its content, in hexadecimal."""
 
 
-Results = Generator[tuple[int, Result], None, None]
+FileOutcomes = Generator[tuple[int, FileOutcome], None, None]
 """For each file its place among the files, and what became of it. Closing it ends the work."""
 
 
 class Executor(Protocol):
     """Scores files."""
 
-    def results(self, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float) -> Results:
+    def results(
+        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], time_limit: float
+    ) -> FileOutcomes:
         """What becomes of the files, in the order in which they are done."""
         ...
 
@@ -49,7 +51,7 @@ def late_after(seconds: float) -> Failed:
     return Failed(f"not done within {seconds:g} seconds")
 
 
-def result_of(solution: Solution, rules: Rules, file: File, threads: int) -> Result:
+def result_of(solution: Solution, rules: Rules, file: FileToScore, threads: int) -> FileOutcome:
     """One file's result; what Python itself can tell of a failure becomes a Failed."""
     try:
         outcome = score(solution, file.path, rules, threads=threads, digest=file.digest)

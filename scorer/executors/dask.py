@@ -14,7 +14,7 @@ from typing import Any
 
 from scorer import __version__
 from scorer.errors import ExecutorError
-from scorer.executors.base import Failed, File, Result, Results, late_after, result_of
+from scorer.executors.base import Failed, FileOutcome, FileOutcomes, FileToScore, late_after, result_of
 from scorer.matching.solution import Solution
 from scorer.scoring.rules import Rules
 
@@ -40,7 +40,9 @@ class Dask:
 
     address: str
 
-    def results(self, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float) -> Results:
+    def results(
+        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], time_limit: float
+    ) -> FileOutcomes:
         """See `Executor`. Raises ExecutorError where there is no such cluster, or a worker without scorer in it."""
         if not files:
             return
@@ -81,7 +83,7 @@ class _Batch:
 
     client: Any
     shared: tuple[Solution, Rules]
-    files: Sequence[File]
+    files: Sequence[FileToScore]
     time_limit: float
     workers: dict[str, _Worker] = field(default_factory=dict)
     """By address."""
@@ -94,7 +96,7 @@ class _Batch:
     seen_at: float = 0.0
     """When there was a worker."""
 
-    def results(self) -> Iterator[tuple[int, Result]]:
+    def results(self) -> Iterator[tuple[int, FileOutcome]]:
         """As `Executor.results`."""
         self.waiting.extend(range(len(self.files)))
         self.seen_at = time.monotonic()
@@ -114,7 +116,7 @@ class _Batch:
     def _tasks(self) -> list[Any]:
         return [future for worker in self.workers.values() for future in worker.in_hand]
 
-    def _look_around(self) -> Iterator[tuple[int, Result]]:
+    def _look_around(self) -> Iterator[tuple[int, FileOutcome]]:
         """See, each second, which workers have come and gone."""
         if time.monotonic() - self.looked_at < 1:
             return
@@ -171,7 +173,7 @@ class _Batch:
             time.sleep(0.1)
         return done
 
-    def _taken(self, task: Any, place: int) -> Iterator[tuple[int, Result]]:
+    def _taken(self, task: Any, place: int) -> Iterator[tuple[int, FileOutcome]]:
         """The result of a task that is done."""
         from distributed import KilledWorker
 
@@ -186,7 +188,7 @@ class _Batch:
             # Whatever a worker raises reaches us here, and must stop no other file.
             yield place, Failed(f"the worker failed ({type(error).__name__}: {error})")
 
-    def _died(self, address: str) -> Iterator[tuple[int, Result]]:
+    def _died(self, address: str) -> Iterator[tuple[int, FileOutcome]]:
         worker = self.workers.pop(address)
         if worker.on_trial:
             yield from ((place, Failed("the worker that scored it died")) for place in worker.in_hand.values())
@@ -197,7 +199,7 @@ class _Batch:
             self.suspects.extendleft(in_hand[worker.threads :])
         self.client.cancel(list(worker.in_hand), force=True)
 
-    def _late(self) -> Iterator[tuple[int, Result]]:
+    def _late(self) -> Iterator[tuple[int, FileOutcome]]:
         """Give up what takes too long."""
         now = time.monotonic()
         for address, worker in list(self.workers.items()):
@@ -218,7 +220,7 @@ class _Batch:
             self.stuck.add(address)
         self.looked_at = -math.inf
 
-    def _abandoned(self, reason: str) -> Iterator[tuple[int, Result]]:
+    def _abandoned(self, reason: str) -> Iterator[tuple[int, FileOutcome]]:
         """Nothing more will be done."""
         in_hand = [place for worker in self.workers.values() for place in worker.in_hand.values()]
         yield from ((place, Failed(reason)) for place in (*in_hand, *self.waiting, *self.suspects))
@@ -239,5 +241,5 @@ def _settle_in() -> str:
     return __version__
 
 
-def _result_there(shared: tuple[Solution, Rules], file: File) -> Result:
+def _result_there(shared: tuple[Solution, Rules], file: FileToScore) -> FileOutcome:
     return result_of(*shared, file, 1)

@@ -14,7 +14,7 @@ from scorer.wording import quoted
 FORMS = "serial, processes, processes:N or dask:ADDRESS"
 
 
-def named(name: str) -> Executor:
+def executor_named(name: str) -> Executor:
     """The executor of that name. Raises ExecutorError."""
     kind, _, detail = name.partition(":")
     if kind == "serial" and not detail:

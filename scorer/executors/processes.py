@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import dataclass
 
-from scorer.executors.base import Failed, File, Result, Results, late_after, result_of
+from scorer.executors.base import Failed, FileOutcome, FileOutcomes, FileToScore, late_after, result_of
 from scorer.matching.solution import Solution
 from scorer.scoring.rules import Rules
 
@@ -21,7 +21,9 @@ class Processes:
 
     count: int
 
-    def results(self, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float) -> Results:
+    def results(
+        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], time_limit: float
+    ) -> FileOutcomes:
         """See `Executor`."""
         left, fruitless = list(range(len(files))), 0
         while left and fruitless < POOLS:
@@ -35,8 +37,8 @@ class Processes:
         yield from ((place, Failed("the processes that are to score it die")) for place in left)
 
     def _in_a_pool(
-        self, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float
-    ) -> Iterator[tuple[int, Result | None]]:
+        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], time_limit: float
+    ) -> Iterator[tuple[int, FileOutcome | None]]:
         """As `Executor.results`; None for a file that was in no process when the pool broke."""
         import multiprocessing
         from concurrent.futures.process import BrokenProcessPool
@@ -49,12 +51,12 @@ class Processes:
             min(self.count, len(files)), initializer=_take_up, initargs=(solution, rules), context=context
         )
         try:
-            futures: dict[Future[Result], int] = {
+            futures: dict[Future[FileOutcome], int] = {
                 pool.schedule(_result_here, args=(file,), timeout=time_limit): place for place, file in enumerate(files)
             }
             for future in as_completed(futures):
                 try:
-                    result: Result | None = future.result()
+                    result: FileOutcome | None = future.result()
                 except TimeoutError:
                     result = late_after(time_limit)
                 except BrokenProcessPool:
@@ -77,5 +79,5 @@ def _take_up(solution: Solution, rules: Rules) -> None:
     _here = solution, rules
 
 
-def _result_here(file: File) -> Result:
+def _result_here(file: FileToScore) -> FileOutcome:
     return result_of(*_here, file, 1)

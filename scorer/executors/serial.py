@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scorer.executors.base import File, Results, result_of
+from scorer.executors.base import FileOutcomes, FileToScore, result_of
 from scorer.matching.solution import Solution
 from scorer.scoring.rules import Rules
 
@@ -15,7 +15,9 @@ from scorer.scoring.rules import Rules
 class Serial:
     """One file after the other, in this process; large ones by its threads. The time limit is not watched."""
 
-    def results(self, solution: Solution, rules: Rules, files: Sequence[File], time_limit: float) -> Results:
+    def results(
+        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], time_limit: float
+    ) -> FileOutcomes:
         """See `Executor`."""
         del time_limit
         for place, file in enumerate(files):

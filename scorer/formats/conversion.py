@@ -11,11 +11,11 @@ from typing import Literal
 import pyarrow as pa
 
 from scorer.errors import FileError, Findings, SolutionError, SubmissionError
-from scorer.formats.detection import Told, named, opened
+from scorer.formats.detection import DetectedFormat, format_named, opened
 from scorer.formats.reading.batches import Graded, Ranked
 from scorer.formats.reading.blocks import Block
-from scorer.formats.reading.bytes import Unreadable
-from scorer.formats.writing import Unwritable, WholeSolution, WholeSubmission
+from scorer.formats.reading.bytes import UnreadableError
+from scorer.formats.writing import SolutionContent, SubmissionContent, UnwritableError
 from scorer.options import TieRule
 from scorer.paths import shown
 from scorer.wording import quoted
@@ -41,7 +41,7 @@ class AmbiguousError(Exception):
 
 def converted(
     source: str | os.PathLike[str],
-    target: Told,
+    target: DetectedFormat,
     *,
     kind: Kind | None = None,
     source_format: str | None = None,
@@ -69,7 +69,7 @@ def converted(
     try:
         with opened(source, source_format, "from") as (told, head, rest):
             blocks = list(rest)
-    except Unreadable as error:
+    except UnreadableError as error:
         findings.add(error.line, str(error))
         raise FileError(shown(source), findings) from error
     tried = {each: _read(told, head, blocks, each) for each in ((kind,) if kind else ("solution", "submission"))}
@@ -85,7 +85,9 @@ def converted(
     return _solution(graded, told, target) if fit[0] == "solution" else _submission(ranked, target, ties)
 
 
-def _read(told: Told, head: Block, blocks: Sequence[Block], kind: Kind) -> tuple[list[Graded], list[Ranked], Findings]:
+def _read(
+    told: DetectedFormat, head: Block, blocks: Sequence[Block], kind: Kind
+) -> tuple[list[Graded], list[Ranked], Findings]:
     """The blocks as a solution or as a submission, and what is wrong with them as such."""
     findings = Findings()
     graded: list[Graded] = []
@@ -94,12 +96,12 @@ def _read(told: Told, head: Block, blocks: Sequence[Block], kind: Kind) -> tuple
         if kind == "solution":
             read_graded = told.graded(head)
             graded = [read_graded(block, findings) for block in blocks]
-            WholeSolution.of(graded, findings)
+            SolutionContent.of(graded, findings)
         else:
             read_ranked = told.ranked(head)
             ranked = [read_ranked(block, findings) for block in blocks]
-            WholeSubmission.of(ranked, None, findings)
-    except Unreadable as error:
+            SubmissionContent.of(ranked, None, findings)
+    except UnreadableError as error:
         findings.add(error.line, str(error))
     rows = sum(len(batch.query) for batch in graded) + sum(len(batch.query) for batch in ranked)
     if not findings and not rows:
@@ -107,30 +109,30 @@ def _read(told: Told, head: Block, blocks: Sequence[Block], kind: Kind) -> tuple
     return graded, ranked, findings
 
 
-def _solution(batches: Sequence[Graded], source: Told, target: Told) -> bytes:
-    solution = WholeSolution.of(batches, Findings())
-    if source.LISTED_IS_RIGHT != target.LISTED_IS_RIGHT:
+def _solution(batches: Sequence[Graded], source: DetectedFormat, target: DetectedFormat) -> bytes:
+    solution = SolutionContent.of(batches, Findings())
+    if source.LISTED_IS_RELEVANT != target.LISTED_IS_RELEVANT:
         for query, items in solution.grades.items():
             for item, grade in items.items():
                 if grade <= 0:
-                    means = "right" if target.LISTED_IS_RIGHT else "not relevant"
-                    raise Unwritable(
+                    means = "right" if target.LISTED_IS_RELEVANT else "not relevant"
+                    raise UnwritableError(
                         f"item {quoted(item)} of query {quoted(query)} has the grade {grade:g}, which would make it "
                         f"{means} in {target.form.NAME}; leave such items out, or write another format"
                     )
     return target.form.write_solution(solution, target.options)
 
 
-def _submission(batches: Sequence[Ranked], target: Told, ties: TieRule | None) -> bytes:
-    return target.form.write_submission(WholeSubmission.of(batches, ties, Findings()), target.options)
+def _submission(batches: Sequence[Ranked], target: DetectedFormat, ties: TieRule | None) -> bytes:
+    return target.form.write_submission(SubmissionContent.of(batches, ties, Findings()), target.options)
 
 
-def format_of(path: str) -> Told | None:
+def format_of(path: str) -> DetectedFormat | None:
     """The format that a file's name stands for, whatever it is compressed with; None where it stands for none."""
     suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
     if suffixes and suffixes[-1] in COMPRESSIONS:
         suffixes.pop()
-    return named(NAMES[suffixes[-1]]) if suffixes and suffixes[-1] in NAMES else None
+    return format_named(NAMES[suffixes[-1]]) if suffixes and suffixes[-1] in NAMES else None
 
 
 def _gzip(content: bytes) -> bytes:

@@ -18,8 +18,8 @@ from scorer.formats.reading import columns, regular
 from scorer.formats.reading.arrow import booleans, keep, list_lengths, numbers, take, text_lengths, texts
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block, Lines, trimmed
-from scorer.formats.reading.bytes import Unreadable
-from scorer.formats.writing import WholeSolution, WholeSubmission, fitting, shortest
+from scorer.formats.reading.bytes import UnreadableError
+from scorer.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.wording import quoted
 
@@ -28,7 +28,7 @@ SOLUTION = "query,item,grade"
 SUBMISSION = "query,item,score"
 WHOLE = False
 QUERY_ONCE = False
-LISTED_IS_RIGHT = False
+LISTED_IS_RELEVANT = False
 
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";"}
 
@@ -52,7 +52,7 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     return partial(_ranked, _Header.of(head, columns.SUBMISSION, options))
 
 
-def write_solution(solution: WholeSolution, options: Mapping[str, str]) -> bytes:
+def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> bytes:
     """A row for each item; with a column for the flag where a query is flagged."""
     rows = solution.rows(NAME)
     heads = ["query", "item", "grade", *(["flag"] if solution.flagged else [])]
@@ -63,7 +63,7 @@ def write_solution(solution: WholeSolution, options: Mapping[str, str]) -> bytes
     )
 
 
-def write_submission(submission: WholeSubmission, options: Mapping[str, str]) -> bytes:
+def write_submission(submission: SubmissionContent, options: Mapping[str, str]) -> bytes:
     """A row for each item, with its score; with its rank where lists have no scores."""
     by = "rank" if submission.scores is None else "score"
     rows = submission.rows(NAME)
@@ -144,7 +144,7 @@ class _Header:
         text, line = lines.text[0].as_py(), int(lines.number[0])
         delimiter = _delimiter(text, options)
         if delimiter is None:
-            raise Unreadable(
+            raise UnreadableError(
                 f"found {quoted(text)}; expected a header that names a column query and a column item "
                 "(or say which they are, as in delimited:query=session,item=track)",
                 line,
@@ -153,12 +153,12 @@ class _Header:
         try:
             by = columns.order_by(names, options) if "rank" in wanted else "grade"
             places = {name: found for name in wanted if (found := columns.place(names, name, options)) is not None}
-        except Unreadable as error:
-            raise Unreadable(str(error), line) from None
+        except UnreadableError as error:
+            raise UnreadableError(str(error), line) from None
         if by not in places:
             sought = ("score", "rank") if "rank" in wanted else ("grade",)
             expected = ", ".join(name for each in sought for name in columns.COLUMNS[each])
-            raise Unreadable(
+            raise UnreadableError(
                 f"the header names no column for the {' or '.join(sought)}; expected one of {expected}", line
             )
         return cls(line, delimiter, len(names), places, by)
@@ -175,7 +175,7 @@ class _Header:
         line = block.first_line + skip + np.arange(read[1].size)
         return Ranked(trimmed(read[0]["query"], block), line, None, trimmed(read[0]["item"], block), read[1])
 
-    def table(self, block: Block, findings: Findings) -> _Table:
+    def table(self, block: Block, findings: Findings) -> _Columns:
         """The rows under the header; those of another length are reported and left out."""
         lines = Lines.of(block, trim="\r\n")
         lines = lines.where(lines.number > self.line)
@@ -187,13 +187,13 @@ class _Header:
         closed = booleans(split.is_valid())
         expected = f"{self.count} columns, as in the header"
         number = lines.where(closed).sound(~whole[closed], findings, expected).number
-        return _Table(
+        return _Columns(
             number, {name: trimmed(take(words, starts + place), block) for name, place in self.places.items()}
         )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Table:
+class _Columns:
     """A block's rows, by column."""
 
     number: Ints
@@ -238,7 +238,9 @@ def _delimiters(options: Mapping[str, str]) -> tuple[str, ...]:
     if "delimiter" not in options:
         return tuple(DELIMITERS.values())
     if options["delimiter"] not in DELIMITERS:
-        raise Unreadable(f"found {quoted(options['delimiter'])} as the delimiter; expected {', '.join(DELIMITERS)}")
+        raise UnreadableError(
+            f"found {quoted(options['delimiter'])} as the delimiter; expected {', '.join(DELIMITERS)}"
+        )
     return (DELIMITERS[options["delimiter"]],)
 
 

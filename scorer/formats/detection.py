@@ -14,7 +14,7 @@ from scorer.formats import delimited, json_document, jsonl, letor, parquet, trec
 from scorer.formats.format import Format
 from scorer.formats.reading.batches import Batch, Graded, Ranked, Reader
 from scorer.formats.reading.blocks import BYTE_ORDER_MARK, Block, blocks
-from scorer.formats.reading.bytes import Digest, Unreadable, open_bytes, read_chunk
+from scorer.formats.reading.bytes import Digest, UnreadableError, open_bytes, read_chunk
 from scorer.wording import quoted
 
 FORMATS: dict[str, Format] = {
@@ -29,7 +29,7 @@ SAMPLE_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DetectedFormat:
     """A file's format, with the options that it is read with."""
 
     form: Format
@@ -42,8 +42,8 @@ class Told:
         return self.form.QUERY_ONCE
 
     @property
-    def LISTED_IS_RIGHT(self) -> bool:  # noqa: N802
-        return self.form.LISTED_IS_RIGHT
+    def LISTED_IS_RELEVANT(self) -> bool:  # noqa: N802
+        return self.form.LISTED_IS_RELEVANT
 
     def graded(self, head: Block) -> Reader[Graded]:
         """How to read a solution that begins with the block `head`."""
@@ -72,47 +72,47 @@ class Told:
 @contextmanager
 def opened(
     path: str | os.PathLike[str], name: str | None, setting: Setting, digest: Digest | None = None
-) -> Iterator[tuple[Told, Block, Iterator[Block]]]:
+) -> Iterator[tuple[DetectedFormat, Block, Iterator[Block]]]:
     """The file's format, its first block that is not blank, and all blocks from that one on.
 
     `name` is the format's, with its options, or None to tell it from the content; `setting` is what it is named by, for
     the message where it cannot be told. All bytes of the file go into `digest`. Raises Unreadable.
     """
     with open_bytes(path, digest) as stream:
-        told = named(name) if name else None
+        told = format_named(name) if name else None
         start = read_chunk(stream)
         if told is None:
             told = _recognised(_sample(start.removeprefix(BYTE_ORDER_MARK)), setting, whole=True)
         if told is not None and told.form.WHOLE:
             head = Block((start + read_chunk(stream, whole=True)).removeprefix(BYTE_ORDER_MARK), 1)
             if not head.content.strip():
-                raise Unreadable("the file is empty")
+                raise UnreadableError("the file is empty")
             yield told, head, iter([head])
             return
         rest = blocks(stream, start)
         first = next((block for block in rest if block.content.strip()), None)
         if first is None:
-            raise Unreadable("the file is empty")
-        yield told or _told(first, setting), first, chain([first], rest)
+            raise UnreadableError("the file is empty")
+        yield told or _detected(first, setting), first, chain([first], rest)
 
 
-def named(text: str) -> Told:
+def format_named(text: str) -> DetectedFormat:
     """The format that goes by a name, with its options, as in ``letor:feature=21``. Raises Unreadable."""
     name, _, settled = text.partition(":")
     if name not in FORMATS:
-        raise Unreadable(f"no format is called {quoted(name)}; there are {', '.join(reversed(FORMATS))}")
+        raise UnreadableError(f"no format is called {quoted(name)}; there are {', '.join(reversed(FORMATS))}")
     form = FORMATS[name]
     options: dict[str, str] = {}
     for each in settled.split(",") if settled else ():
         option, _, value = each.partition("=")
         if option not in form.OPTIONS or not value:
             known = "; ".join(f"{option}={meaning}" for option, meaning in form.OPTIONS.items())
-            raise Unreadable(f"found {quoted(each)} as an option of {name}; it takes {known or 'none'}")
+            raise UnreadableError(f"found {quoted(each)} as an option of {name}; it takes {known or 'none'}")
         options[option] = value
-    return Told(form, options)
+    return DetectedFormat(form, options)
 
 
-def _told(first: Block, setting: Setting) -> Told:
+def _detected(first: Block, setting: Setting) -> DetectedFormat:
     """The format that recognises the file's first lines."""
     lines = _sample(first.content)
     told = _recognised(lines, setting)
@@ -120,17 +120,17 @@ def _told(first: Block, setting: Setting) -> Told:
         return told
     example = "SOLUTION" if setting == "solution_format" else "SUBMISSION"
     looks = ", ".join(f"{getattr(known, example)} ({name})" for name, known in reversed(FORMATS.items()))
-    raise Unreadable(
+    raise UnreadableError(
         f"the format cannot be told from {quoted(lines[0])}; expected lines like {looks}; {_naming(setting)}",
         first.first_line,
     )
 
 
-def _recognised(lines: list[str], setting: Setting, *, whole: bool = False) -> Told | None:
+def _recognised(lines: list[str], setting: Setting, *, whole: bool = False) -> DetectedFormat | None:
     """The format that such lines are in, if any; `whole`: of those alone that are read as a whole."""
     for form in FORMATS.values():
         if whole <= form.WHOLE and lines and form.recognises(lines):
-            return Told(form, {}, _naming(setting))
+            return DetectedFormat(form, {}, _naming(setting))
     return None
 
 

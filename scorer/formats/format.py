@@ -9,7 +9,7 @@ from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block
 
 if TYPE_CHECKING:
-    from scorer.formats.writing import WholeSolution, WholeSubmission
+    from scorer.formats.writing import SolutionContent, SubmissionContent
 
 
 class Format(Protocol):
@@ -26,7 +26,7 @@ class Format(Protocol):
     """Is a file one block, whatever its bytes, since no line stands for itself?"""
     QUERY_ONCE: bool
     """Does a query have one row only?"""
-    LISTED_IS_RIGHT: bool
+    LISTED_IS_RELEVANT: bool
     """Is every item that a solution lists right, whatever its grade?"""
 
     def recognises(self, lines: list[str]) -> bool:
@@ -41,10 +41,10 @@ class Format(Protocol):
         """How to read a submission, likewise."""
         ...
 
-    def write_solution(self, solution: WholeSolution, options: Mapping[str, str], /) -> bytes:
+    def write_solution(self, solution: SolutionContent, options: Mapping[str, str], /) -> bytes:
         """A file with the solution. Raises Unwritable for what the format cannot hold."""
         ...
 
-    def write_submission(self, submission: WholeSubmission, options: Mapping[str, str], /) -> bytes:
+    def write_submission(self, submission: SubmissionContent, options: Mapping[str, str], /) -> bytes:
         """A file with the submission, likewise."""
         ...

@@ -14,7 +14,7 @@ from scorer.formats import jsonl
 from scorer.formats.reading.arrow import texts
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block, checked
-from scorer.formats.reading.bytes import Unreadable
+from scorer.formats.reading.bytes import UnreadableError
 from scorer.formats.reading.json_values import (
     DECODER,
     MALFORMED,
@@ -26,7 +26,7 @@ from scorer.formats.reading.json_values import (
     told,
     whole,
 )
-from scorer.formats.writing import Unwritable, WholeSolution, WholeSubmission
+from scorer.formats.writing import SolutionContent, SubmissionContent, UnwritableError
 from scorer.wording import quoted
 
 NAME = "json"
@@ -35,7 +35,7 @@ SUBMISSION = '{"query": {"item": score}} or {"query": ["item"]}'
 OPTIONS: Mapping[str, str] = {}
 WHOLE = True
 QUERY_ONCE = True
-LISTED_IS_RIGHT = False
+LISTED_IS_RELEVANT = False
 
 BEGINNING = re.compile(r'\{\s*(\}|$|"([^"\\]|\\.)*("\s*(:\s*([\[{]|$)|$)|$))')
 """How an object begins, as far as the sample goes, whose first value is a list or an object."""
@@ -58,7 +58,7 @@ def ranked(_head: Block, _options: Mapping[str, str]) -> Reader[Ranked]:
     return _ranked
 
 
-def write_solution(solution: WholeSolution, _options: Mapping[str, str]) -> bytes:
+def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:
     """A query on each line."""
     solution.without_flags(NAME)
     return _written(
@@ -66,7 +66,7 @@ def write_solution(solution: WholeSolution, _options: Mapping[str, str]) -> byte
     )
 
 
-def write_submission(submission: WholeSubmission, _options: Mapping[str, str]) -> bytes:
+def write_submission(submission: SubmissionContent, _options: Mapping[str, str]) -> bytes:
     """Scores where the lists have any, else the items in their order."""
     if submission.scores is None:
         return _written({query: list(items) for query, items in submission.items.items()})
@@ -75,13 +75,15 @@ def write_submission(submission: WholeSubmission, _options: Mapping[str, str]) -
         lists[query] = {item: whole(score) for item, score in zip(items, submission.scores[query], strict=True)}
         if len(lists[query]) < len(items):
             again = next(item for place, item in enumerate(items) if item in items[:place])
-            raise Unwritable(f"item {quoted(again)} stands twice for query {quoted(query)}; {NAME} has each item once")
+            raise UnwritableError(
+                f"item {quoted(again)} stands twice for query {quoted(query)}; {NAME} has each item once"
+            )
     return _written(lists)
 
 
 def _written(lists: Mapping[str, Any]) -> bytes:
     if "" in lists or any("" in items for items in lists.values()):
-        raise Unwritable(f"an id is empty; {NAME} could write that, and nothing reads it")
+        raise UnwritableError(f"an id is empty; {NAME} could write that, and nothing reads it")
     lines = ",\n".join(f"{dumped(query)}: {dumped(items)}" for query, items in lists.items())
     return f"{{\n{lines}\n}}\n".encode()
 
@@ -144,12 +146,12 @@ def _entries(block: Block) -> Iterator[tuple[int, str, Any]]:
             line += text.count("\n", counted, at)
             counted = at
             if not query:
-                raise Unreadable('found "" as a query; expected an id', line)
+                raise UnreadableError('found "" as a query; expected an id', line)
             yield line, query, value
     except MALFORMED as error:
         at = error.lineno if isinstance(error, json.JSONDecodeError) else line
         several = "; a file with an object on each line is of the format jsonl" if "Extra" in str(error) else ""
-        raise Unreadable(f"no JSON: {told(error)}; expected {SUBMISSION}{several}", at) from error
+        raise UnreadableError(f"no JSON: {told(error)}; expected {SUBMISSION}{several}", at) from error
 
 
 def _members(text: str) -> Iterator[tuple[int, str, Any]]:

@@ -30,7 +30,7 @@ from scorer.formats.reading.json_values import (
     told,
     whole,
 )
-from scorer.formats.writing import Unwritable, WholeSolution, WholeSubmission
+from scorer.formats.writing import SolutionContent, SubmissionContent, UnwritableError
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.wording import quoted
 
@@ -40,7 +40,7 @@ SUBMISSION = '{"query": "q", "items": ["a", "b"]} or {"query": "q", "item": "a",
 OPTIONS: Mapping[str, str] = {**columns.OPTIONS, "items": "the name of the member with the list of items"}
 WHOLE = False
 QUERY_ONCE = False
-LISTED_IS_RIGHT = False
+LISTED_IS_RELEVANT = False
 
 ITEMS = "items"
 LISTED = "list"
@@ -79,7 +79,7 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     return partial(_ranked, fields, by)
 
 
-def write_solution(solution: WholeSolution, _options: Mapping[str, str]) -> bytes:
+def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:
     """A line for each item; for a query without any, one that says so."""
     lines = []
     for query, items in solution.grades.items():
@@ -91,7 +91,7 @@ def write_solution(solution: WholeSolution, _options: Mapping[str, str]) -> byte
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def write_submission(submission: WholeSubmission, _options: Mapping[str, str]) -> bytes:
+def write_submission(submission: SubmissionContent, _options: Mapping[str, str]) -> bytes:
     """A line for each item with its score; for each query where lists have no scores, or are empty."""
     lines = []
     for query, items in submission.items.items():
@@ -106,7 +106,7 @@ def write_submission(submission: WholeSubmission, _options: Mapping[str, str]) -
 
 def _fit(*ids: str) -> None:
     if "" in ids:
-        raise Unwritable(f"an id is empty; {NAME} could write that, and nothing reads it")
+        raise UnwritableError(f"an id is empty; {NAME} could write that, and nothing reads it")
 
 
 @dataclass(slots=True)

@@ -15,8 +15,8 @@ from scorer.errors import Findings
 from scorer.formats.reading.arrow import booleans, joined, keep, list_lengths, numbers, take, text_lengths, texts
 from scorer.formats.reading.batches import Graded, Ranked, Reader, rows_of
 from scorer.formats.reading.blocks import Block, Lines
-from scorer.formats.reading.bytes import Unreadable
-from scorer.formats.writing import Unwritable, WholeSolution, WholeSubmission, fitting, shortest
+from scorer.formats.reading.bytes import UnreadableError
+from scorer.formats.writing import SolutionContent, SubmissionContent, UnwritableError, fitting, shortest
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.wording import quoted
 
@@ -26,7 +26,7 @@ SUBMISSION = "label qid:query 1:value 2:value ... # item, with the feature to ra
 OPTIONS: Mapping[str, str] = {"feature": "the number of the feature, from 1, that is read in place of the label"}
 WHOLE = False
 QUERY_ONCE = False
-LISTED_IS_RIGHT = False
+LISTED_IS_RELEVANT = False
 
 TABLE = "query<tab>item<tab>value value ...<tab>label"
 """The other form, of LETOR's first collections."""
@@ -60,13 +60,13 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """A line for each item, scored by the feature that is asked for. Raises Unreadable where none is."""
     feature = _feature(options)
     if feature is None:
-        raise Unreadable(
+        raise UnreadableError(
             "features are no ranking by themselves; name the one to rank by, as in --submission-format letor:feature=1"
         )
     return partial(_ranked, _parts(head), feature)
 
 
-def write_solution(solution: WholeSolution, _options: Mapping[str, str]) -> bytes:
+def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:
     """Labels without features, the item in the comment."""
     solution.without_flags(NAME)
     rows = solution.rows(NAME)
@@ -75,9 +75,9 @@ def write_solution(solution: WholeSolution, _options: Mapping[str, str]) -> byte
     return "".join(f"{shortest(grade)} qid:{query} # {item}\n" for query, item, grade in rows).encode()
 
 
-def write_submission(_submission: WholeSubmission, _options: Mapping[str, str]) -> bytes:
+def write_submission(_submission: SubmissionContent, _options: Mapping[str, str]) -> bytes:
     """Nothing: there would be no labels to write. Raises Unwritable."""
-    raise Unwritable(
+    raise UnwritableError(
         f"{NAME} holds labels with features, not rankings; a solution can be written so, or another format"
     )
 
@@ -86,7 +86,7 @@ def _feature(options: Mapping[str, str]) -> int | None:
     if "feature" not in options:
         return None
     if not re.fullmatch("[1-9][0-9]{0,8}", options["feature"]):
-        raise Unreadable(f"found {quoted(options['feature'])} as the feature; expected a whole number from 1")
+        raise UnreadableError(f"found {quoted(options['feature'])} as the feature; expected a whole number from 1")
     return int(options["feature"])
 
 

@@ -15,8 +15,8 @@ from scorer.formats.reading import columns, tables
 from scorer.formats.reading.arrow import texts
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block
-from scorer.formats.reading.bytes import EXPANSION, Unreadable
-from scorer.formats.writing import WholeSolution, WholeSubmission, fitting
+from scorer.formats.reading.bytes import EXPANSION, UnreadableError
+from scorer.formats.writing import SolutionContent, SubmissionContent, fitting
 
 NAME = "parquet"
 SOLUTION = "columns query, item, grade"
@@ -24,7 +24,7 @@ SUBMISSION = "columns query, item, score"
 OPTIONS: Mapping[str, str] = columns.OPTIONS
 WHOLE = True
 QUERY_ONCE = False
-LISTED_IS_RIGHT = False
+LISTED_IS_RELEVANT = False
 
 MAGIC = "PAR1"
 """How a file begins, and ends."""
@@ -53,7 +53,7 @@ def ranked(_head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     return partial(_ranked, options)
 
 
-def write_solution(solution: WholeSolution, options: Mapping[str, str]) -> bytes:
+def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> bytes:
     """With a column for the flag, a truth value, where a query is flagged."""
     rows = solution.rows(NAME)
     held: dict[str, Any] = {"grade": pa.array([grade for _, _, grade in rows], pa.float64())}
@@ -62,7 +62,7 @@ def write_solution(solution: WholeSolution, options: Mapping[str, str]) -> bytes
     return _written([row[0] for row in rows], [row[1] for row in rows], held, options)
 
 
-def write_submission(submission: WholeSubmission, options: Mapping[str, str]) -> bytes:
+def write_submission(submission: SubmissionContent, options: Mapping[str, str]) -> bytes:
     """With scores; with ranks where lists have no scores."""
     rows = submission.rows(NAME)
     if submission.scores is None:
@@ -92,7 +92,7 @@ def _table(block: Block, wanted: tuple[str, ...], options: Mapping[str, str]) ->
         limit = max(LEAST_LIMIT, EXPANSION * len(block.content))
         return pa.Table.from_batches(_bounded(file.iter_batches(ROWS, columns=chosen), limit), _schema(file, chosen))
     except (pa.ArrowException, OSError) as error:
-        raise Unreadable(f"no whole Parquet file ({error}); write it anew") from error
+        raise UnreadableError(f"no whole Parquet file ({error}); write it anew") from error
 
 
 def _schema(file: Any, names: list[str]) -> pa.Schema:
@@ -105,7 +105,7 @@ def _bounded(batches: Iterable[Any], limit: int) -> Iterator[Any]:
     for batch in batches:
         size += batch.nbytes
         if size > limit:
-            raise Unreadable(f"the file grows to more than {EXPANSION} times its size; refused")
+            raise UnreadableError(f"the file grows to more than {EXPANSION} times its size; refused")
         yield batch
 
 

@@ -15,7 +15,7 @@ from scorer.formats.reading import regular
 from scorer.formats.reading.arrow import keep, list_lengths, numbers, take
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block, Lines
-from scorer.formats.writing import WholeSolution, WholeSubmission, fitting, shortest
+from scorer.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.wording import quoted
 
@@ -25,7 +25,7 @@ SUBMISSION = "query Q0 item rank score tag"
 OPTIONS: Mapping[str, str] = {}
 WHOLE = False
 QUERY_ONCE = False
-LISTED_IS_RIGHT = False
+LISTED_IS_RELEVANT = False
 
 QRELS_COLUMNS = 4
 RUN_COLUMNS = 6
@@ -70,7 +70,7 @@ def ranked(_head: Block, _options: Mapping[str, str]) -> Reader[Ranked]:
     return _ranked
 
 
-def write_solution(solution: WholeSolution, _options: Mapping[str, str]) -> bytes:
+def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:
     """Qrels, with the iteration 0."""
     solution.without_flags(NAME)
     rows = solution.rows(NAME)
@@ -78,7 +78,7 @@ def write_solution(solution: WholeSolution, _options: Mapping[str, str]) -> byte
     return "".join(f"{query} 0 {item} {shortest(grade)}\n" for query, item, grade in rows).encode()
 
 
-def write_submission(submission: WholeSubmission, _options: Mapping[str, str]) -> bytes:
+def write_submission(submission: SubmissionContent, _options: Mapping[str, str]) -> bytes:
     """A run; lists without scores get descending ones."""
     rows = submission.rows(NAME)
     _fit(row[:2] for row in rows)

@@ -13,7 +13,7 @@ from scorer.errors import Findings
 from scorer.formats.reading.arrow import booleans, equal, keep, list_lengths, numbers, take, text_lengths
 from scorer.formats.reading.batches import Graded, Ranked, Reader, rows_of
 from scorer.formats.reading.blocks import Block, Lines, trimmed
-from scorer.formats.writing import WholeSolution, WholeSubmission, fitting, shortest
+from scorer.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
 from scorer.measures.arrays import Bools, Ints
 from scorer.wording import quoted
 
@@ -23,7 +23,7 @@ SUBMISSION = "query:item,item,..."
 OPTIONS: Mapping[str, str] = {}
 WHOLE = False
 QUERY_ONCE = True
-LISTED_IS_RIGHT = True
+LISTED_IS_RELEVANT = True
 
 UNFIT_QUERY = re.compile(r"^$|^\ufeff|[: \t\n\v\f\r\0]")
 UNFIT_ITEM = re.compile(r"^$|[, \t\n\v\f\r\0]")
@@ -49,7 +49,7 @@ def ranked(_head: Block, _options: Mapping[str, str]) -> Reader[Ranked]:
     return _ranked
 
 
-def write_solution(solution: WholeSolution, _options: Mapping[str, str]) -> bytes:
+def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:
     """A line for each query; one that is not flagged has the flag 0."""
     lines = []
     for query, grades in solution.grades.items():
@@ -59,7 +59,7 @@ def write_solution(solution: WholeSolution, _options: Mapping[str, str]) -> byte
     return "".join(lines).encode()
 
 
-def write_submission(submission: WholeSubmission, _options: Mapping[str, str]) -> bytes:
+def write_submission(submission: SubmissionContent, _options: Mapping[str, str]) -> bytes:
     """A line for each query, the items in their order; scores are not held."""
     lines = []
     for query, items in submission.listed(NAME).items():

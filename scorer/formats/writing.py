@@ -13,12 +13,12 @@ from scorer.options import TieRule
 from scorer.wording import quoted
 
 
-class Unwritable(Exception):  # noqa: N818 (it tells of a format, as Unreadable does of a file)
+class UnwritableError(Exception):
     """The format cannot hold it; the text says what."""
 
 
 @dataclass(frozen=True, slots=True)
-class WholeSolution:
+class SolutionContent:
     """Queries in their order, each with its graded items in theirs."""
 
     grades: Mapping[str, Mapping[str, float]]
@@ -26,7 +26,7 @@ class WholeSolution:
     """The queries that count for the preliminary board."""
 
     @classmethod
-    def of(cls, batches: Iterable[Graded], findings: Findings) -> WholeSolution:
+    def of(cls, batches: Iterable[Graded], findings: Findings) -> SolutionContent:
         """What the batches hold; items that stand twice become findings."""
         grades: dict[str, dict[str, float]] = {}
         flagged: dict[str, bool] = {}
@@ -50,7 +50,7 @@ class WholeSolution:
         """A row for each item. Raises Unwritable where a query has none, and so would be lost."""
         for query, items in self.grades.items():
             if not items:
-                raise Unwritable(
+                raise UnwritableError(
                     f"query {quoted(query)} has no items; {form} has a row for each item, and none without"
                 )
         return [(query, item, grade) for query, items in self.grades.items() for item, grade in items.items()]
@@ -59,11 +59,11 @@ class WholeSolution:
         """Raise Unwritable where a query is flagged, which the format does not know."""
         for query in self.grades:
             if query in self.flagged:
-                raise Unwritable(f"query {quoted(query)} is flagged as preliminary; {form} has no place for flags")
+                raise UnwritableError(f"query {quoted(query)} is flagged as preliminary; {form} has no place for flags")
 
 
 @dataclass(frozen=True, slots=True)
-class WholeSubmission:
+class SubmissionContent:
     """Ranked lists, the best item first; queries in their order."""
 
     items: Mapping[str, Sequence[str]]
@@ -73,7 +73,7 @@ class WholeSubmission:
     """None: equal scores are not to be put in order."""
 
     @classmethod
-    def of(cls, batches: Iterable[Ranked], ties: TieRule | None, findings: Findings) -> WholeSubmission:
+    def of(cls, batches: Iterable[Ranked], ties: TieRule | None, findings: Findings) -> SubmissionContent:
         """What the batches hold; equal ranks in a list become findings."""
         lists: dict[str, list[tuple[float, str, int]]] = {}
         scored = ranked = False
@@ -113,7 +113,7 @@ class WholeSubmission:
         for place in range(1, len(items)):
             if scores[place] == scores[place - 1]:
                 found = f"items {quoted(items[place - 1])} and {quoted(items[place])} of query {quoted(query)}"
-                raise Unwritable(
+                raise UnwritableError(
                     f"{found} have the same score; {form} holds an order alone: "
                     "add --ties trec (by item id, descending) or --ties order (as listed)"
                 )
@@ -127,7 +127,7 @@ class WholeSubmission:
         found = []
         for query, items in self.items.items():
             if not items:
-                raise Unwritable(f"the list of query {quoted(query)} is empty; {form} has a row for each item")
+                raise UnwritableError(f"the list of query {quoted(query)} is empty; {form} has a row for each item")
             scores = range(len(items), 0, -1) if self.scores is None else self.scores[query]
             found += [
                 (query, item, float(score), rank)
@@ -148,7 +148,7 @@ def fitting(ids: Iterable[str], unfit: re.Pattern[str], what: str, form: str) ->
     for each in ids:
         if found := unfit.search(each):
             held = quoted(found[0]) if found[0] else "nothing"
-            raise Unwritable(
+            raise UnwritableError(
                 f"the id {quoted(each)} of {what} holds {held}; {form} cannot write that so that it is read again"
             )
 

@@ -13,10 +13,10 @@ from scorer.errors import Findings
 from scorer.formats.reading.arrow import run_starts, take
 from scorer.formats.reading.batches import Ranked
 from scorer.matching.parallel import ordered
-from scorer.matching.ranked_lists import BY_GRADE, Found, Lists
+from scorer.matching.ranked_lists import BY_GRADE, FoundItems, RankedLists
 from scorer.matching.solution import NOWHERE, Solution, report_repeated
 from scorer.measures.arrays import Bools, Floats, Ints
-from scorer.measures.matched import Hits, Judged, Tied
+from scorer.measures.matched import JudgedItems, Matched, Tied
 from scorer.options import Missing, Ties
 from scorer.wording import quoted
 
@@ -46,7 +46,7 @@ class Counts:
     """Lists longer than the list length; cut there."""
 
 
-def judge(
+def match(
     solution: Solution,
     parts: Iterable[Sequence[Ranked]],
     *,
@@ -58,7 +58,7 @@ def judge(
     ties: Ties = "trec",
     tie_bounds: bool = False,
     pool: Executor | None = None,
-) -> tuple[Judged, Counts]:
+) -> tuple[Matched, Counts]:
     """Match the submission's lists with the solution.
 
     What makes the submission unfit becomes `problems`; what its reader should know all the same, `notes`. Where there
@@ -68,11 +68,11 @@ def judge(
     judged by the threads of `pool`, if there is one, and each is let go of before the next but a few is taken. Raises
     ScatteredError where a query is in two parts. With `tie_bounds` the result has its extremes.
     """
-    judged_part = partial(
-        _judge_part, solution, query_once=query_once, list_length=list_length, ties=ties, with_groups=tie_bounds
+    match_part = partial(
+        _match_part, solution, query_once=query_once, list_length=list_length, ties=ties, with_groups=tie_bounds
     )
-    seen = _Seen(np.zeros(len(solution.queries), dtype=np.int64), np.zeros(len(solution.queries), dtype=bool))
-    for part in ordered(pool, judged_part, parts, AHEAD):
+    seen = _Matches(np.zeros(len(solution.queries), dtype=np.int64), np.zeros(len(solution.queries), dtype=bool))
+    for part in ordered(pool, match_part, parts, AHEAD):
         seen.add(part)
     problems.extend(seen.problems)
     if not seen.lengths or not sum(map(len, seen.lengths)):
@@ -84,12 +84,12 @@ def judge(
     retrieved = np.minimum(seen.length, limit)
     found = seen.joined()
 
-    def seen_by(rule: Ties, extremes: tuple[Judged, Judged] | None = None) -> Judged:
+    def matched_by(rule: Ties, extremes: tuple[Matched, Matched] | None = None) -> Matched:
         hits = _hits(found, solution.ideal, rule)
         hits = hits.top(list_length) if rule in ("best", "worst") else hits
-        return Judged(hits, solution.ideal, retrieved, seen.answered, extremes)
+        return Matched(hits, solution.ideal, retrieved, seen.answered, extremes)
 
-    judged = seen_by(ties, (seen_by("worst"), seen_by("best")) if tie_bounds else None)
+    matched = matched_by(ties, (matched_by("worst"), matched_by("best")) if tie_bounds else None)
     counts = Counts(
         queries=len(solution.queries),
         answered=int(seen.answered.sum()),
@@ -98,7 +98,7 @@ def judge(
         repeated=seen.repeated,
         overlong=int((seen.length > limit).sum()),
     )
-    return judged, counts
+    return matched, counts
 
 
 def whole_lists(batches: Iterable[Ranked]) -> Iterator[list[Ranked]]:
@@ -145,14 +145,14 @@ class _Part:
     """The ids of the unknown ones."""
     length: Ints
     """[list]: how many items were listed."""
-    found: Found
+    found: FoundItems
     repeated: int
     problems: Findings
     notes: Findings
 
 
 @dataclass(slots=True, eq=False)
-class _Seen:
+class _Matches:
     """What is kept of all parts so far."""
 
     length: Ints
@@ -162,7 +162,7 @@ class _Seen:
     unknown: set[str] = field(default_factory=set)
     lengths: list[Ints] = field(default_factory=list)
     """Of all lists, also those for unknown queries."""
-    found: list[Found] = field(default_factory=list)
+    found: list[FoundItems] = field(default_factory=list)
     repeated: int = 0
     problems: Findings = field(default_factory=Findings)
     notes: Findings = field(default_factory=Findings)
@@ -182,7 +182,7 @@ class _Seen:
         self.problems.extend(part.problems)
         self.notes.extend(part.notes)
 
-    def joined(self) -> Found:
+    def joined(self) -> FoundItems:
         """The judged items that were found, in any order."""
         nothing = np.zeros(0, dtype=np.int64)
         query, rank, entry = (
@@ -191,14 +191,14 @@ class _Seen:
         )
         groups = [found.tied for found in self.found if found.tied is not None]
         if self.found and not groups:
-            return Found(query, rank, entry)
+            return FoundItems(query, rank, entry)
         before, size = (
             np.concatenate([nothing, *(getattr(tied, name) for tied in groups)]) for name in ("before", "size")
         )
-        return Found(query, rank, entry, Tied(before, size))
+        return FoundItems(query, rank, entry, Tied(before, size))
 
 
-def _hits(found: Found, ideal: Hits, ties: Ties) -> Hits:
+def _hits(found: FoundItems, ideal: JudgedItems, ties: Ties) -> JudgedItems:
     """What was found, sorted by the solution's order of queries, then rank, which the rule for ties decides."""
     grade, tied, rank = ideal.grade[found.entry], found.tied, found.rank
     if ties not in BY_GRADE or tied is None:
@@ -213,7 +213,7 @@ def _hits(found: Found, ideal: Hits, ties: Ties) -> Hits:
         rank, tied = _rank_by_grade(found.query, grade, tied, ties), None
         order = np.lexsort((rank, found.query))
     entry = found.entry[order]
-    return Hits(found.query[order], rank[order], ideal.grade[entry], ideal.tie_rank[entry], tied)
+    return JudgedItems(found.query[order], rank[order], ideal.grade[entry], ideal.tie_rank[entry], tied)
 
 
 def _rank_by_grade(query: Ints, grade: Floats, tied: Tied, ties: Ties) -> Ints:
@@ -227,7 +227,7 @@ def _rank_by_grade(query: Ints, grade: Floats, tied: Tied, ties: Ties) -> Ints:
     return tied.before + 1 + position if ties == "best" else tied.before + tied.size - position
 
 
-def _judge_part(
+def _match_part(
     solution: Solution,
     batches: Sequence[Ranked],
     *,
@@ -236,7 +236,7 @@ def _judge_part(
     ties: Ties,
     with_groups: bool,
 ) -> _Part:
-    lists = Lists.of(batches)
+    lists = RankedLists.of(batches)
     problems, notes = Findings(), Findings()
     if query_once:
         report_repeated(lists.query_of_row, lists.queries, lists.line, problems)

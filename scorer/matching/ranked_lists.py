@@ -29,7 +29,7 @@ ALL_BITS = np.uint64(2**64 - 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class FoundItems:
     """A solution's items where they stand in the lists."""
 
     query: Ints
@@ -41,14 +41,14 @@ class Found:
     tied: Tied | None = None
     """[hit]: its tie group, if that is asked for."""
 
-    def where(self, kept: Bools) -> Found:
+    def where(self, kept: Bools) -> FoundItems:
         """The hits for which `kept` is true."""
         tied = None if self.tied is None else self.tied.where(kept)
-        return Found(self.query[kept], self.rank[kept], self.entry[kept], tied)
+        return FoundItems(self.query[kept], self.rank[kept], self.entry[kept], tied)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lists:
+class RankedLists:
     """Whole ranked lists. Queries are numbered in the order of their first appearance, items stand as in the file."""
 
     queries: pa.StringArray
@@ -73,7 +73,7 @@ class Lists:
     """[list + 1]: the place at which each begins, and at which the last one ends."""
 
     @classmethod
-    def of(cls, batches: Sequence[Ranked]) -> Lists:
+    def of(cls, batches: Sequence[Ranked]) -> RankedLists:
         """The lists that the batches hold; rows of one query may lie apart."""
         query_of_row, queries = coded(batch.query for batch in batches)
         first_row = np.cumsum([0, *(len(batch.query) for batch in batches)])
@@ -149,7 +149,7 @@ class Lists:
         notes: Findings,
         *,
         with_groups: bool = False,
-    ) -> tuple[Found, int]:
+    ) -> tuple[FoundItems, int]:
         """Where the solution's items stand, and how many items stand again in their list, which is noted.
 
         `number` is each list's query in the solution. An item that stands again is found at its first place alone.
@@ -162,7 +162,9 @@ class Lists:
             return self._found_by_name(solution, number, list_length, ties, notes, with_groups)
         return quick if list_length is None else quick.where(_within(quick.rank, quick.tied, list_length)), 0
 
-    def _found_by_fingerprint(self, solution: Solution, number: Ints, ties: Ties, with_groups: bool) -> Found | None:
+    def _found_by_fingerprint(
+        self, solution: Solution, number: Ints, ties: Ties, with_groups: bool
+    ) -> FoundItems | None:
         """As `found`, for lists without repetition; None where fingerprints cannot tell that they are.
 
         Every item becomes a number: its list in the high bits, then a hash, then its rank in the list. Sorted, equal
@@ -189,7 +191,7 @@ class Lists:
         if not booleans(pc.equal(take(self.items, item), names)).all():
             return None
         tied = self._tied(place) if with_groups else None
-        return Found(solution.ideal.query[entry], self._rank(item, place, ties), entry, tied)
+        return FoundItems(solution.ideal.query[entry], self._rank(item, place, ties), entry, tied)
 
     def _keys(self, of_list: Ints, fingerprint: NDArray[np.uint64], bits: np.uint64) -> NDArray[np.uint64]:
         """The numbers of a list's items, with the low `bits` cleared for their ranks."""
@@ -235,7 +237,7 @@ class Lists:
         ties: Ties,
         notes: Findings,
         with_groups: bool,
-    ) -> tuple[Found, int]:
+    ) -> tuple[FoundItems, int]:
         """As `found`, for any lists, by the ids themselves."""
         code, names = coded([self.items])
         order = self.order
@@ -252,7 +254,7 @@ class Lists:
         entry = solution.entries(number[query], solution.item_codes(names)[code[order]])
         hit = first & (entry != NOWHERE)
         tied = None if tied is None else tied.where(kept).where(hit)
-        return Found(number[query[hit]], rank[hit], entry[hit], tied), int((~first).sum())
+        return FoundItems(number[query[hit]], rank[hit], entry[hit], tied), int((~first).sum())
 
     def _first_places(self, order: Ints, code: Ints, names: int, rank: Ints, notes: Findings) -> Bools:
         """Which of the ranked items stand in their list for the first time; the others are reported."""

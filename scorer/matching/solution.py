@@ -17,9 +17,9 @@ from scorer.formats.detection import opened
 from scorer.formats.reading.arrow import fingerprints, integers, joined, run_starts, take, texts
 from scorer.formats.reading.batches import Graded
 from scorer.formats.reading.blocks import Lines, blocks
-from scorer.formats.reading.bytes import Unreadable, open_bytes
+from scorer.formats.reading.bytes import UnreadableError, open_bytes
 from scorer.measures.arrays import Bools, Floats, Ints
-from scorer.measures.matched import Hits
+from scorer.measures.matched import JudgedItems
 from scorer.paths import shown
 from scorer.wording import quoted
 
@@ -37,7 +37,7 @@ class Solution:
     """[query]: counts for the preliminary board."""
     items: pa.StringArray
     """[item]: ids, each once."""
-    ideal: Hits
+    ideal: JudgedItems
     """Every graded item, by query, the highest grade first."""
     keys: Ints
     """[entry]: ascending; query number * len(items) + item number."""
@@ -64,9 +64,9 @@ class Solution:
             with opened(path, format_name, "solution_format", read_bytes) as (told, head, content):
                 read = told.graded(head)
                 batches = [read(block, findings) for block in content]
-                rules = {"query_once": told.QUERY_ONCE, "listed_is_right": told.LISTED_IS_RIGHT}
+                rules = {"query_once": told.QUERY_ONCE, "listed_is_right": told.LISTED_IS_RELEVANT}
                 solution = cls.of(batches, findings, **rules)
-        except Unreadable as error:
+        except UnreadableError as error:
             findings.add(error.line, str(error))
         if read_bytes is not None and read_bytes.hexdigest() != digest:
             findings.add(0, "the file changed while it was read; run again when it is whole")
@@ -76,7 +76,12 @@ class Solution:
 
     @classmethod
     def of(
-        cls, batches: Sequence[Graded], findings: Findings, *, query_once: bool = False, listed_is_right: bool = False
+        cls,
+        batches: Sequence[Graded],
+        findings: Findings,
+        *,
+        query_once: bool = False,
+        listed_is_relevant: bool = False,
     ) -> Solution:
         """The solution in these batches; what is wrong with it becomes findings.
 
@@ -110,7 +115,7 @@ class Solution:
         best_first = np.lexsort((-grade, query))
         place = np.empty_like(best_first)
         place[best_first] = np.arange(len(best_first))
-        ideal = _ideal(query[best_first], grade[best_first], listed_is_right)
+        ideal = _ideal(query[best_first], grade[best_first], listed_is_relevant)
         if not findings and not (ideal.tie_rank > 0).any():
             findings.add(0, "no query has a relevant item, so nothing can be scored; expected grades above 0")
         return cls(
@@ -130,7 +135,7 @@ class Solution:
         """A solution that knows its queries and no items: enough to check a submission's form."""
         ids = texts(dict.fromkeys(queries))
         none = np.zeros(0, dtype=np.int64)
-        nothing = Hits(query=none, rank=none, grade=none.astype(float), tie_rank=none)
+        nothing = JudgedItems(query=none, rank=none, grade=none.astype(float), tie_rank=none)
         return cls(
             queries=ids,
             flagged=np.zeros(len(ids), dtype=bool),
@@ -152,7 +157,7 @@ class Solution:
             with open_bytes(path) as stream:
                 for block in blocks(stream):
                     ids += Lines.of(block).text.to_pylist()
-        except Unreadable as error:
+        except UnreadableError as error:
             findings.add(error.line, str(error))
         if not ids and not findings:
             findings.add(0, "the file is empty; expected one query id a line")
@@ -223,13 +228,13 @@ def _flags(batches: Sequence[Graded], row_code: Ints, queries: pa.StringArray, l
     return flagged
 
 
-def _ideal(query: Ints, grade: Floats, listed_is_right: bool) -> Hits:
+def _ideal(query: Ints, grade: Floats, listed_is_relevant: bool) -> JudgedItems:
     """Entries sorted by query and falling grade, as Hits with their ranks and tie ranks."""
     place = np.arange(query.size)
     new_query = np.append(True, query[1:] != query[:-1])[: query.size]
     rank = place - np.maximum.accumulate(np.where(new_query, place, 0)) + 1
     new_grade = new_query | np.append(True, grade[1:] != grade[:-1])[: query.size]
     tie_rank = rank[np.maximum.accumulate(np.where(new_grade, place, 0))] if query.size else rank
-    if not listed_is_right:
+    if not listed_is_relevant:
         tie_rank = np.where(grade > 0, tie_rank, 0)
-    return Hits(query=query, rank=rank, grade=grade, tie_rank=tie_rank)
+    return JudgedItems(query=query, rank=rank, grade=grade, tie_rank=tie_rank)

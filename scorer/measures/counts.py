@@ -8,7 +8,7 @@ import numpy as np
 
 from scorer.measures.arrays import Floats
 from scorer.measures.kinds import Kind
-from scorer.measures.matched import Judged
+from scorer.measures.matched import Matched
 from scorer.measures.parameters import Relevant
 
 _SOURCE = "trec_eval"
@@ -23,12 +23,12 @@ _SOURCE = "trec_eval"
     source=_SOURCE,
     aggregation="sum",
 )
-def number_of_queries(judged: Judged) -> Floats:
+def number_of_queries(matched: Matched) -> Floats:
     """How many queries are scored; 1 for each.
 
     Also those with nothing relevant to them. Defined for every query.
     """
-    return np.ones(judged.queries)
+    return np.ones(matched.queries)
 
 
 @partial(
@@ -41,12 +41,12 @@ def number_of_queries(judged: Judged) -> Floats:
     bounded=False,
     aggregation="sum",
 )
-def number_retrieved(judged: Judged) -> Floats:
+def number_retrieved(matched: Matched) -> Floats:
     """How many items the list has, repeated ones too.
 
     Lists for queries that the solution lacks do not count. Defined for every query.
     """
-    return judged.retrieved.astype(np.float64)
+    return matched.retrieved.astype(np.float64)
 
 
 @partial(
@@ -59,12 +59,12 @@ def number_retrieved(judged: Judged) -> Floats:
     bounded=False,
     aggregation="sum",
 )
-def number_relevant(judged: Judged, *, rel: Relevant = "positive") -> Floats:
+def number_relevant(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """How many relevant items the solution has, found or not.
 
     The same for every submission. Defined for every query.
     """
-    return judged.relevant_items(rel)
+    return matched.relevant_items(rel)
 
 
 @partial(
@@ -77,9 +77,9 @@ def number_relevant(judged: Judged, *, rel: Relevant = "positive") -> Floats:
     bounded=False,
     aggregation="sum",
 )
-def number_relevant_retrieved(judged: Judged, *, rel: Relevant = "positive") -> Floats:
+def number_relevant_retrieved(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """How many relevant items the list has.
 
     A repeated item counts once. Defined for every query.
     """
-    return judged.relevant_found(rel)
+    return matched.relevant_found(rel)

@@ -10,7 +10,7 @@ import numpy as np
 
 from scorer.measures.arrays import Floats, Ints, ratio
 from scorer.measures.kinds import Kind
-from scorer.measures.matched import Hits, Judged, Threshold
+from scorer.measures.matched import JudgedItems, Matched, Threshold
 from scorer.measures.parameters import About, GainMap
 
 Gain = Annotated[
@@ -36,7 +36,7 @@ Counted = Annotated[
     Threshold, About("which items have a gain: those with a positive grade, or with a positive one of at least this")
 ]
 
-Gains = Callable[[Hits], Floats]
+Gains = Callable[[JudgedItems], Floats]
 """The gain of each entry."""
 
 LOG_2 = float(np.log(2))
@@ -59,7 +59,7 @@ _BURGES = "Burges et al., Learning to Rank Using Gradient Descent, ICML 2005 (ga
     expected_when_cut={"ideal": "retrieved"},
 )
 def ndcg(
-    judged: Judged,
+    matched: Matched,
     k: int | None,
     *,
     gain: Gain = "linear",
@@ -75,16 +75,16 @@ def ndcg(
     1 (without a cut-off, its places are those of the list). trec_eval, ranx and scikit-learn have gain=linear, gdeval
     and others gain=exp, under the same name. Undefined where the query has no positive grade, or none that meets rel.
     """
-    gains = counted(share_of_best(judged, gain), rel)
-    defined = judged.relevant_items(rel) > 0 if rel != "positive" else best_grades(judged) > 0
-    found = cumulated(judged, judged.found, gains, k, discount)
+    gains = counted(share_of_best(matched, gain), rel)
+    defined = matched.relevant_items(rel) > 0 if rel != "positive" else best_grades(matched) > 0
+    found = cumulated(matched, matched.found, gains, k, discount)
     if ideal == "full":
-        best = _highest(judged, gains) * _discount_sums(judged, k, discount)
+        best = _highest(matched, gains) * _discount_sums(matched, k, discount)
     else:
-        best_list = judged.ideal if ideal == "judged" else _by_gain(judged.found, gains)
+        best_list = matched.ideal if ideal == "judged" else _by_gain(matched.found, gains)
         if isinstance(gain, tuple):
             best_list = _by_gain(best_list, gains)
-        best = cumulated(judged, best_list, gains, k, discount)
+        best = cumulated(matched, best_list, gains, k, discount)
     return ratio(found, np.where(best > 0, best, 1), defined)
 
 
@@ -100,7 +100,7 @@ def ndcg(
     bounded=False,
 )
 def dcg(
-    judged: Judged,
+    matched: Matched,
     k: int | None,
     *,
     gain: Gain = "linear",
@@ -114,28 +114,28 @@ def dcg(
     from grade 1024 on), which no sum of nDCG does.
     """
 
-    def gains(hits: Hits) -> Floats:
+    def gains(hits: JudgedItems) -> Floats:
         grade = np.maximum(hits.grade, 0)
         if gain == "exp":
             return np.exp2(grade) - 1
-        return grade if gain == "linear" else _told(gain, grade)
+        return grade if gain == "linear" else _mapped_gains(gain, grade)
 
     with np.errstate(over="ignore"):
-        sums = cumulated(judged, judged.found, counted(gains, rel), k, discount)
-    return ratio(sums, 1, (judged.relevant_items(rel) > 0) & (best_grades(judged) > 0) & np.isfinite(sums))
+        sums = cumulated(matched, matched.found, counted(gains, rel), k, discount)
+    return ratio(sums, 1, (matched.relevant_items(rel) > 0) & (best_grades(matched) > 0) & np.isfinite(sums))
 
 
-def normalised(judged: Judged, gains: Gains, k: int | None) -> Floats:
+def normalised(matched: Matched, gains: Gains, k: int | None) -> Floats:
     """The discounted gain of the found items as a share of that of the ideal list, both of the first `k` places."""
-    ideal = cumulated(judged, judged.ideal, gains, k)
-    found = cumulated(judged, judged.found, gains, k)
-    return ratio(found, np.where(ideal > 0, ideal, 1), best_grades(judged) > 0)
+    ideal = cumulated(matched, matched.ideal, gains, k)
+    found = cumulated(matched, matched.found, gains, k)
+    return ratio(found, np.where(ideal > 0, ideal, 1), best_grades(matched) > 0)
 
 
-def cumulated(judged: Judged, hits: Hits, gains: Gains, k: int | None, discount: Discount = "log2") -> Floats:
+def cumulated(matched: Matched, hits: JudgedItems, gains: Gains, k: int | None, discount: Discount = "log2") -> Floats:
     """The discounted gain of `hits` in the first `k` places, summed for each query in rank order."""
-    places = judged.placed(hits, gains, k)
-    return judged.total(places, places.value * discounts(places.rank, discount))
+    places = matched.placed(hits, gains, k)
+    return matched.total(places, places.value * discounts(places.rank, discount))
 
 
 def discounts(rank: Ints, discount: Discount = "log2") -> Floats:
@@ -143,23 +143,23 @@ def discounts(rank: Ints, discount: Discount = "log2") -> Floats:
     return 1 / np.log2(rank + 1 if discount == "log2" else np.maximum(rank, 2))
 
 
-def _discount_sums(judged: Judged, k: int | None, discount: Discount) -> Floats:
+def _discount_sums(matched: Matched, k: int | None, discount: Discount) -> Floats:
     """The sum of the discounts of the first `k` places, or of as many as the query's list has."""
     if k is None:
-        longest = int(judged.retrieved.max(initial=0))
-        return np.cumsum(np.append(0, discounts(np.arange(1, longest + 1), discount)))[judged.retrieved]
+        longest = int(matched.retrieved.max(initial=0))
+        return np.cumsum(np.append(0, discounts(np.arange(1, longest + 1), discount)))[matched.retrieved]
     parts = (np.arange(first, min(first + _CHUNK, k + 1)) for first in range(1, k + 1, _CHUNK))
-    return np.full(judged.queries, sum(float(discounts(ranks, discount).sum()) for ranks in parts))
+    return np.full(matched.queries, sum(float(discounts(ranks, discount).sum()) for ranks in parts))
 
 
-def best_grades(judged: Judged) -> Floats:
+def best_grades(matched: Matched) -> Floats:
     """The highest grade of each query, 0 where none is positive."""
 
     def computed() -> Floats:
-        best = judged.ideal.where(judged.ideal.rank == 1).relevant()
-        return judged.total(best, best.grade)
+        best = matched.ideal.where(matched.ideal.rank == 1).relevant()
+        return matched.total(best, best.grade)
 
-    return judged.ideal.once(("best grades", judged.queries), computed)
+    return matched.ideal.once(("best grades", matched.queries), computed)
 
 
 def counted(gains: Gains, rel: Threshold) -> Gains:
@@ -167,37 +167,37 @@ def counted(gains: Gains, rel: Threshold) -> Gains:
     return gains if rel == "positive" else lambda hits: np.where(hits.grade >= rel, gains(hits), 0)
 
 
-def share_of_best(judged: Judged, gain: Gain) -> Gains:
+def share_of_best(matched: Matched, gain: Gain) -> Gains:
     """Gain as a share of that of the query's best item, which no size of grades can drive beyond floating point.
 
     A factor of the query cancels in nDCG. For gain=exp, with best grade b, (2^g - 1) / (2^b - 1) is computed as
     2^(g - b) (1 - 2^-g) / (1 - 2^-b).
     """
-    best = best_grades(judged)
+    best = best_grades(matched)
     best = np.where(best == 0, 1, best)  # any divisor does: all gains of these queries are 0
 
-    def linear(hits: Hits) -> Floats:
+    def linear(hits: JudgedItems) -> Floats:
         return np.maximum(hits.grade, 0) / best[hits.query]
 
-    def exponential(hits: Hits) -> Floats:
+    def exponential(hits: JudgedItems) -> Floats:
         grade, highest = np.maximum(hits.grade, 0), best[hits.query]
         return np.exp2(grade - highest) * (np.expm1(-LOG_2 * grade) / np.expm1(-LOG_2 * highest))
 
     if gain == "exp":
         return exponential
-    return linear if gain == "linear" else _shares_of_told(judged, gain)
+    return linear if gain == "linear" else _shares_of_mapped(matched, gain)
 
 
-def _shares_of_told(judged: Judged, gain: Literal["binary"] | GainMap) -> Gains:
-    def told(hits: Hits) -> Floats:
-        return _told(gain, np.maximum(hits.grade, 0))
+def _shares_of_mapped(matched: Matched, gain: Literal["binary"] | GainMap) -> Gains:
+    def told(hits: JudgedItems) -> Floats:
+        return _mapped_gains(gain, np.maximum(hits.grade, 0))
 
-    highest = _highest(judged, told)
+    highest = _highest(matched, told)
     highest[highest == 0] = 1
     return lambda hits: told(hits) / highest[hits.query]
 
 
-def _told(gain: Literal["binary"] | GainMap, grade: Floats) -> Floats:
+def _mapped_gains(gain: Literal["binary"] | GainMap, grade: Floats) -> Floats:
     """The gains of grades by a map, or 1 for each positive one."""
     if gain == "binary":
         return (grade > 0).astype(np.float64)
@@ -206,14 +206,14 @@ def _told(gain: Literal["binary"] | GainMap, grade: Floats) -> Floats:
     return np.where(grades[at] == grade, worth[at], grade)
 
 
-def _by_gain(hits: Hits, gains: Gains) -> Hits:
+def _by_gain(hits: JudgedItems, gains: Gains) -> JudgedItems:
     """The same items in their best order."""
     order = np.lexsort((-gains(hits), hits.query))
-    return Hits(hits.query, hits.nth(), hits.grade[order], hits.tie_rank[order])
+    return JudgedItems(hits.query, hits.nth(), hits.grade[order], hits.tie_rank[order])
 
 
-def _highest(judged: Judged, gains: Gains) -> Floats:
+def _highest(matched: Matched, gains: Gains) -> Floats:
     """The highest gain of each query."""
-    highest = np.zeros(judged.queries)
-    np.maximum.at(highest, judged.ideal.query, gains(judged.ideal))
+    highest = np.zeros(matched.queries)
+    np.maximum.at(highest, matched.ideal.query, gains(matched.ideal))
     return highest

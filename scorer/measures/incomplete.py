@@ -11,7 +11,7 @@ import numpy as np
 
 from scorer.measures.arrays import Bools, Floats, ratio
 from scorer.measures.kinds import Kind
-from scorer.measures.matched import Hits, Judged, Threshold
+from scorer.measures.matched import JudgedItems, Matched, Threshold
 from scorer.measures.parameters import Relevant
 
 _EPSILON = 0.00001
@@ -28,19 +28,19 @@ _EPSILON = 0.00001
     source="Buckley and Voorhees, Retrieval Evaluation with Incomplete Information, SIGIR 2004",
     expected=False,
 )
-def binary_preference(judged: Judged, *, rel: Relevant = "positive") -> Floats:
+def binary_preference(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """How seldom items that are judged not relevant stand before relevant ones.
 
     What is not judged does not matter, nor does what has a negative grade. Undefined where the query has no relevant
     item.
     """
-    wanted, unwanted = judged.relevant_items(rel), judged.total(judged.ideal.where(_judged_not(judged.ideal, rel)))
-    before = judged.found.so_far(_judged_not(judged.found, rel))
-    relevant = judged.found.is_relevant(rel)
-    hits = judged.found.where(relevant)
+    wanted, unwanted = matched.relevant_items(rel), matched.total(matched.ideal.where(_judged_not(matched.ideal, rel)))
+    before = matched.found.so_far(_judged_not(matched.found, rel))
+    relevant = matched.found.is_relevant(rel)
+    hits = matched.found.where(relevant)
     most = np.maximum(np.minimum(wanted, unwanted), 1)
     kept = 1 - np.minimum(before[relevant], wanted[hits.query]) / most[hits.query]
-    return ratio(judged.total(hits, kept), wanted, wanted > 0)
+    return ratio(matched.total(hits, kept), wanted, wanted > 0)
 
 
 @partial(
@@ -54,23 +54,23 @@ def binary_preference(judged: Judged, *, rel: Relevant = "positive") -> Floats:
     source="Yilmaz and Aslam, Estimating Average Precision with Incomplete and Imperfect Judgments, CIKM 2006",
     expected=False,
 )
-def inferred_average_precision(judged: Judged, *, rel: Relevant = "positive") -> Floats:
+def inferred_average_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """An estimate of AP where only a sample of the pool is judged: a negative grade marks what is not.
 
     Items in the pool are taken to be as often relevant as those that are judged, and items outside of it not to be.
     Undefined where the query has no relevant item.
     """
-    found, wanted = judged.found, judged.relevant_items(rel)
+    found, wanted = matched.found, matched.relevant_items(rel)
     relevant = found.is_relevant(rel)
     hits = found.where(relevant)
     good = hits.nth() - 1
     bad = found.so_far(_judged_not(found, rel))[relevant]
     unjudged = found.so_far((found.grade < 0) & ~relevant)[relevant]
     share = (good + _EPSILON) / (good + bad + 2 * _EPSILON)
-    return ratio(judged.total(hits, (1 + (good + bad + unjudged) * share) / hits.rank), wanted, wanted > 0)
+    return ratio(matched.total(hits, (1 + (good + bad + unjudged) * share) / hits.rank), wanted, wanted > 0)
 
 
-def _judged_not(hits: Hits, rel: Threshold) -> Bools:
+def _judged_not(hits: JudgedItems, rel: Threshold) -> Bools:
     """Which items are judged not relevant."""
     return (hits.grade >= 0) & ~hits.is_relevant(rel)
 
@@ -83,11 +83,11 @@ def _judged_not(hits: Hits, rel: Threshold) -> Bools:
     formula="Judged@k = number of judged items in the first k places / min(k, length of the list)",
     source="ir_measures; trec_eval 10 has the opposite, unj",
 )
-def judgement_rate(judged: Judged, k: int | None) -> Floats:
+def judgement_rate(matched: Matched, k: int | None) -> Floats:
     """The share of the first k places whose item the solution grades, with 0 at least.
 
     What is scored where little is judged says little. 0 for an empty list. Defined for every query.
     """
-    places = judged.retrieved if k is None else np.minimum(judged.retrieved, k)
-    found = judged.count(judged.found.where(judged.found.grade >= 0), k)
+    places = matched.retrieved if k is None else np.minimum(matched.retrieved, k)
+    found = matched.count(matched.found.where(matched.found.grade >= 0), k)
     return found / np.maximum(places, 1)

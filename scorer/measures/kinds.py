@@ -1,6 +1,6 @@
 """What a measure is, and how its name is read and written.
 
-A `Kind` is a function of a `Judged` with its declaration: name, cut-off, parameters, and the words that explain it.
+A `Kind` is a function of a `Matched` with its declaration: name, cut-off, parameters, and the words that explain it.
 A `Measure` is a kind with its cut-off and parameters settled: a value, named ``Name(parameter=value)@k``.
 A `Registry` reads names: those that `str` writes, and the spellings of other tools.
 """
@@ -16,7 +16,7 @@ from typing import Literal, get_type_hints
 
 from scorer.errors import MeasureError
 from scorer.measures.arrays import Floats
-from scorer.measures.matched import Judged, Threshold
+from scorer.measures.matched import Matched, Threshold
 from scorer.measures.parameters import RELEVANT, Given, Parameter, Value
 from scorer.wording import quoted
 
@@ -36,7 +36,7 @@ LARGEST_CUTOFF = 10**9
 class Kind:
     """A measure function and its declaration; made by ``@partial(Kind, name=..., ...)`` on the function.
 
-    The function takes a `Judged`, then the cut-off if the kind has one, then its parameters by keyword, and gives one
+    The function takes a `Matched`, then the cut-off if the kind has one, then its parameters by keyword, and gives one
     float64 for each query of the solution, NaN where the measure is undefined. Its docstring is for the readers of the
     scores: what the measure is, in a sentence, and after a blank line what it does in the cases that one may ask about.
     """
@@ -165,15 +165,15 @@ class Measure:
     parameters: tuple[Value, ...]
     """One for each of the kind's, in their order."""
 
-    def __call__(self, judged: Judged) -> Floats:
+    def __call__(self, matched: Matched) -> Floats:
         """The score of each query of the solution; NaN where the measure is undefined.
 
         Where tied items have no order, the mean over all orders, and a `MeasureError` if no formula for it is known.
         """
-        if judged.found.tied is not None:
-            self.need_closed_form(cut=judged.cut_within_ties)
+        if matched.found.tied is not None:
+            self.need_closed_form(cut=matched.cut_within_ties)
         cutoff = () if self.kind.cutoff == "none" else (self.cutoff,)
-        return self.kind.function(judged, *cutoff, **{each.name: value for each, value in self._settings()})
+        return self.kind.function(matched, *cutoff, **{each.name: value for each, value in self._settings()})
 
     def need_closed_form(self, *, cut: bool = False) -> None:
         """Raise MeasureError if no formula is known for the mean over the orders of tied items.

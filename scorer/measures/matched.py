@@ -32,7 +32,7 @@ class Tied:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Hits:
+class JudgedItems:
     """Judged items at places of a ranked list: four arrays of one length, sorted by query, then rank.
 
     Sparse: an item that the solution does not list leaves no entry, only a gap in the ranks.
@@ -66,12 +66,12 @@ class Hits:
     def __len__(self) -> int:
         return self.query.size
 
-    def where(self, kept: Bools | Ints) -> Hits:
+    def where(self, kept: Bools | Ints) -> JudgedItems:
         """The entries for which `kept` is true, in the same order, or those that it numbers, in its order."""
         tied = None if self.tied is None else self.tied.where(kept)
-        return Hits(self.query[kept], self.rank[kept], self.grade[kept], self.tie_rank[kept], tied)
+        return JudgedItems(self.query[kept], self.rank[kept], self.grade[kept], self.tie_rank[kept], tied)
 
-    def top(self, k: int | None) -> Hits:
+    def top(self, k: int | None) -> JudgedItems:
         """The entries in the first `k` places of their list; all of them without `k`."""
         return self if k is None else self.where(self.rank <= k)
 
@@ -79,7 +79,7 @@ class Hits:
         """Which entries' items are relevant."""
         return np.asarray(self.grade > 0 if rel == "positive" else self.grade >= rel)
 
-    def relevant(self, rel: Threshold = "positive") -> Hits:
+    def relevant(self, rel: Threshold = "positive") -> JudgedItems:
         """The entries whose item is relevant."""
         return self.once(("relevant", rel), lambda: self.where(self.is_relevant(rel)))
 
@@ -111,7 +111,7 @@ class Groups:
     """How many of them stand in the query's groups before it."""
 
     @classmethod
-    def of(cls, hits: Hits, tied: Tied) -> Groups:
+    def of(cls, hits: JudgedItems, tied: Tied) -> Groups:
         """The groups of these hits, which tie as `tied` says."""
         first = np.flatnonzero((np.diff(hits.query, prepend=-1) != 0) | (np.diff(tied.before, prepend=-1) != 0))
         sizes = np.diff(first, append=len(hits))
@@ -132,25 +132,25 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judged:
+class Matched:
     """A submission seen through a solution; arrays over queries have one entry for each query of the solution."""
 
-    found: Hits
+    found: JudgedItems
     """The judged items in the submission's lists. A repeated item is here once, at its first place."""
-    ideal: Hits
+    ideal: JudgedItems
     """Every item of the solution, by query, the highest grade first: rank 1, 2, 3, ... without gaps."""
     retrieved: Ints
     """The length of each query's list, unjudged and repeated items included; 0 where the submission has none."""
     answered: Bools | None = None
     """Which queries the submission has a list for, be it empty; None where nobody asks."""
-    extremes: tuple[Judged, Judged] | None = None
+    extremes: tuple[Matched, Matched] | None = None
     """The same lists with each group of equal run scores in its worst and in its best order, if that is asked for."""
 
     @property
     def queries(self) -> int:
         return self.retrieved.size
 
-    def total(self, hits: Hits | Places, weights: Floats | None = None) -> Floats:
+    def total(self, hits: JudgedItems | Places, weights: Floats | None = None) -> Floats:
         """The sum of `weights` (one for each entry of `hits`; default 1 each) over each query."""
         return np.asarray(np.bincount(hits.query, weights, minlength=self.queries), dtype=np.float64)
 
@@ -162,7 +162,7 @@ class Judged:
         """How many relevant items stand in the first `k` places of each list; in all of it without `k`."""
         return self.count(self.found.relevant(rel), k)
 
-    def count(self, hits: Hits, k: int | Floats | None = None) -> Floats:
+    def count(self, hits: JudgedItems, k: int | Floats | None = None) -> Floats:
         """How many of `hits` stand in the first `k` places, one for all queries or one for each; in all without `k`.
 
         Where they tie, the mean: an item of a group of n that has p places within the first k is there with
@@ -177,7 +177,7 @@ class Judged:
         inside = np.clip(ends[hits.query] - hits.tied.before, 0, hits.tied.size)
         return self.total(hits, inside / hits.tied.size)
 
-    def placed(self, hits: Hits, values: Callable[[Hits], Floats], k: int | None = None) -> Places:
+    def placed(self, hits: JudgedItems, values: Callable[[JudgedItems], Floats], k: int | None = None) -> Places:
         """What stands at the first `k` places: the values of the hits there, or where they tie, the mean over orders.
 
         A place in a group of n items, the values of which sum to v, has v / n (McSherry and Najork, Computing
@@ -206,7 +206,7 @@ class Judged:
         tied = self.found.tied
         return tied is not None and bool((tied.before + tied.size > self.retrieved[self.found.query]).any())
 
-    def condensed(self) -> Judged:
+    def condensed(self) -> Matched:
         """The same lists without their unjudged items, and those judged below 0, which mark them in TREC's files.
 
         Raises ValueError where a list is cut within a tie group: what follows the cut would move up, and is not known.
@@ -219,8 +219,8 @@ class Judged:
             groups = Groups.of(found, found.tied)
             tied = Tied(groups.earlier, groups.hits).where(np.repeat(np.arange(groups.query.size), groups.hits))
             rank = tied.before + 1
-        return Judged(
-            found=Hits(found.query, rank, found.grade, found.tie_rank, tied),
+        return Matched(
+            found=JudgedItems(found.query, rank, found.grade, found.tie_rank, tied),
             ideal=self.ideal,
             retrieved=np.bincount(found.query, minlength=self.queries),
             answered=self.answered,

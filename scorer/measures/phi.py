@@ -14,7 +14,7 @@ import numpy as np
 
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.measures.gain import best_grades
-from scorer.measures.matched import Hits, Judged
+from scorer.measures.matched import JudgedItems, Matched
 from scorer.measures.parameters import About
 
 Whisker = Annotated[
@@ -41,7 +41,7 @@ class RelevanceCurves:
         """[query]"""
         return self.curve >= 0
 
-    def __call__(self, hits: Hits) -> Floats:
+    def __call__(self, hits: JudgedItems) -> Floats:
         """The phi of each entry's grade, in [0, 1]; 0 where the grade is not positive, and where phi is undefined."""
         phi = np.zeros(len(hits))
         known = self.defined[hits.query] & (hits.grade > 0)
@@ -60,12 +60,12 @@ class RelevanceCurves:
         return phi
 
 
-def relevance_curves(judged: Judged, whisker: Whisker = "observed") -> RelevanceCurves:
+def relevance_curves(matched: Matched, whisker: Whisker = "observed") -> RelevanceCurves:
     """The phi of every query of the solution."""
-    positive = judged.ideal.relevant()
-    items = judged.total(positive)
+    positive = matched.ideal.relevant()
+    items = matched.total(positive)
     last = positive.where(positive.rank == items[positive.query])
-    highest, lowest = best_grades(judged), judged.total(last, last.grade)
+    highest, lowest = best_grades(matched), matched.total(last, last.grade)
     defined = highest > lowest
     curve = np.where(defined, np.cumsum(defined) - 1, -1)
     positive = positive.where(defined[positive.query])

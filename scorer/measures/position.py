@@ -9,7 +9,7 @@ import numpy as np
 
 from scorer.measures.arrays import Floats, ratio, running
 from scorer.measures.kinds import Kind
-from scorer.measures.matched import Groups, Hits, Judged, Places, Threshold
+from scorer.measures.matched import Groups, JudgedItems, Matched, Places, Threshold
 from scorer.measures.parameters import About, Relevant
 
 Denominator = Annotated[
@@ -43,7 +43,7 @@ _MANNING = "Manning, Raghavan and Schütze, Introduction to Information Retrieva
     mean_name="MAP",
 )
 def average_precision(
-    judged: Judged, k: int | None, *, denominator: Denominator = "R", rel: Relevant = "positive"
+    matched: Matched, k: int | None, *, denominator: Denominator = "R", rel: Relevant = "positive"
 ) -> Floats:
     """The mean, over the query's relevant items, of the precision at the place where each is found.
 
@@ -51,19 +51,19 @@ def average_precision(
     also with a cut-off, as trec_eval, ranx and ir_measures do. Other tools divide otherwise under the same name: see
     the denominator. Undefined where the query has no relevant item.
     """
-    wanted = judged.relevant_items(rel)
-    places = judged.retrieved if k is None else k
+    wanted = matched.relevant_items(rel)
+    places = matched.retrieved if k is None else k
     parts: Floats | int = wanted
     if denominator == "min":
         parts = np.minimum(wanted, places)
     elif denominator == "k":
         parts = np.asarray(places, dtype=np.float64)
     elif denominator == "hits":
-        parts = judged.relevant_found(rel, k)
-    return ratio(precision_sum(judged, judged.found.relevant(rel), k), np.maximum(parts, 1), wanted > 0)
+        parts = matched.relevant_found(rel, k)
+    return ratio(precision_sum(matched, matched.found.relevant(rel), k), np.maximum(parts, 1), wanted > 0)
 
 
-def precision_sum(judged: Judged, hits: Hits, k: int | None = None) -> Floats:
+def precision_sum(matched: Matched, hits: JudgedItems, k: int | None = None) -> Floats:
     """The precision at each of the `hits`, which are all the relevant ones, in the first `k` places, summed.
 
     In rank order, for each query. A place in a tie group of n items, c of them relevant, with h relevant ones before
@@ -72,14 +72,14 @@ def precision_sum(judged: Judged, hits: Hits, k: int | None = None) -> Floats:
     """
     hits = hits.top(k)
     if hits.tied is None:
-        return judged.total(hits, hits.nth() / hits.rank)
+        return matched.total(hits, hits.nth() / hits.rank)
     groups = Groups.of(hits, hits.tied)
-    group, rank = judged.places(groups, k)
+    group, rank = matched.places(groups, k)
     size, relevant = groups.tied.size[group], groups.hits[group]
     inside = (rank - groups.tied.before[group] - 1) * (relevant - 1) / np.maximum(size - 1, 1)
     precision = (groups.earlier[group] + inside + 1) / rank
     places = Places(groups.query[group], rank, relevant / size * precision)
-    return judged.total(places, places.value)
+    return matched.total(places, places.value)
 
 
 @partial(
@@ -92,13 +92,13 @@ def precision_sum(judged: Judged, hits: Hits, k: int | None = None) -> Floats:
     aliases={"gm_map": {}},
     aggregation="geometric",
 )
-def geometric_average_precision(judged: Judged, k: int | None, *, rel: Relevant = "positive") -> Floats:
+def geometric_average_precision(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """The geometric mean of average precision over the queries; for one query, its average precision.
 
     It rewards what is consistent: a query that fails costs more than in the mean. So that one zero is not the end of
     it, an average precision below 0.00001 counts as that. Undefined where the query has no relevant item.
     """
-    return average_precision.function(judged, k, rel=rel)
+    return average_precision.function(matched, k, rel=rel)
 
 
 @partial(
@@ -111,13 +111,13 @@ def geometric_average_precision(judged: Judged, k: int | None, *, rel: Relevant 
     aliases={"MRR": {}, "recip_rank": {}},
     mean_name="MRR",
 )
-def reciprocal_rank(judged: Judged, k: int | None, *, rel: Relevant = "positive") -> Floats:
+def reciprocal_rank(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """One divided by the rank of the first relevant item.
 
     0 where no such place holds one. Undefined where the query has no relevant item.
     """
-    first = _first_relevant(judged, k, rel)
-    return ratio(judged.total(first, first.value / first.rank), 1, judged.relevant_items(rel) > 0)
+    first = _first_relevant(matched, k, rel)
+    return ratio(matched.total(first, first.value / first.rank), 1, matched.relevant_items(rel) > 0)
 
 
 @partial(
@@ -129,28 +129,28 @@ def reciprocal_rank(judged: Judged, k: int | None, *, rel: Relevant = "positive"
     source=_BUCKLEY,
     aliases={"hit_rate": {}},
 )
-def success(judged: Judged, k: int, *, rel: Relevant = "positive") -> Floats:
+def success(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
     """Whether there is a relevant item in the first k places: 1 or 0.
 
     Also called hit rate. Undefined where the query has no relevant item.
     """
-    first = _first_relevant(judged, k, rel)
-    return ratio(judged.total(first, first.value), 1, judged.relevant_items(rel) > 0)
+    first = _first_relevant(matched, k, rel)
+    return ratio(matched.total(first, first.value), 1, matched.relevant_items(rel) > 0)
 
 
-def _first_relevant(judged: Judged, k: int | None, rel: Threshold) -> Places:
+def _first_relevant(matched: Matched, k: int | None, rel: Threshold) -> Places:
     """The places that may hold the query's first relevant item, each with the probability that it does.
 
     In a tie group of n items of which c are relevant, the j-th place holds the first of them, if none before it does,
     with probability c / (n - j + 1).
     """
-    hits = judged.found.relevant(rel).top(k)
+    hits = matched.found.relevant(rel).top(k)
     if hits.tied is None:
         first = hits.where(hits.nth() == 1)
         return Places(first.query, first.rank, np.ones(len(first)))
     groups = Groups.of(hits, hits.tied)
     groups = groups.where(groups.earlier == 0)
-    group, rank = judged.places(groups, k)
+    group, rank = matched.places(groups, k)
     nth = rank - groups.tied.before[group]
     chance = np.minimum(groups.hits[group] / (groups.tied.size[group] - nth + 1), 1)
     none_before = np.where(nth == 1, 1, np.roll(running(nth, 1 - chance, np.multiply), 1))
@@ -168,7 +168,7 @@ def _first_relevant(judged: Judged, k: int | None, rel: Threshold) -> Places:
     expected=False,
 )
 def interpolated_precision(
-    judged: Judged, recall: float, *, reach: Reach = "exact", rel: Relevant = "positive"
+    matched: Matched, recall: float, *, reach: Reach = "exact", rel: Relevant = "positive"
 ) -> Floats:
     """The highest precision at any place of the list by which that much of the relevant items is found.
 
@@ -176,7 +176,7 @@ def interpolated_precision(
     the number of items that a level takes; its name iprec_at_recall is read with the rounding of its version 10.
     Undefined where the query has no relevant item.
     """
-    return ratio(_highest_precision(judged, recall, reach, rel), 1, judged.relevant_items(rel) > 0)
+    return ratio(_highest_precision(matched, recall, reach, rel), 1, matched.relevant_items(rel) > 0)
 
 
 @partial(
@@ -189,26 +189,26 @@ def interpolated_precision(
     aliases={"11pt": {}},
     expected=False,
 )
-def eleven_point_average(judged: Judged, *, reach: Reach = "nearest", rel: Relevant = "positive") -> Floats:
+def eleven_point_average(matched: Matched, *, reach: Reach = "nearest", rel: Relevant = "positive") -> Floats:
     """The mean of the interpolated precision at the levels of recall 0.0, 0.1, ... 1.0.
 
     The area under the curve of precision and recall, roughly, as AP is. Rounds as trec_eval 10 does, unless told
     otherwise. Undefined where the query has no relevant item.
     """
-    levels = [_highest_precision(judged, tenth / 10, reach, rel) for tenth in range(11)]
-    return ratio(np.sum(levels, axis=0), 11, judged.relevant_items(rel) > 0)
+    levels = [_highest_precision(matched, tenth / 10, reach, rel) for tenth in range(11)]
+    return ratio(np.sum(levels, axis=0), 11, matched.relevant_items(rel) > 0)
 
 
-def _highest_precision(judged: Judged, recall: float, reach: Reach, rel: Threshold) -> Floats:
-    wanted = judged.relevant_items(rel)
-    hits = judged.found.relevant(rel)
+def _highest_precision(matched: Matched, recall: float, reach: Reach, rel: Threshold) -> Floats:
+    wanted = matched.relevant_items(rel)
+    hits = matched.found.relevant(rel)
     nth = hits.nth()
     # Between two relevant items precision only falls, so the places that hold one are enough.
     if reach == "exact":
         reached = nth / wanted[hits.query] >= recall
     else:
         reached = nth >= np.floor(recall * wanted + (0.5 if reach == "nearest" else 0.9))[hits.query]
-    highest = np.zeros(judged.queries)
+    highest = np.zeros(matched.queries)
     np.maximum.at(highest, hits.query[reached], (nth / hits.rank)[reached])
     return highest
 
@@ -223,16 +223,16 @@ def _highest_precision(judged: Judged, recall: float, reach: Reach, rel: Thresho
     source="ir_measures",
     expected=False,
 )
-def accuracy(judged: Judged, k: int | None, *, rel: Relevant = "positive") -> Floats:
+def accuracy(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """The probability that a relevant item of the list stands before one that is not relevant.
 
     Relevant items that are not found cost nothing. 0 where none is found, 1 where nothing else is. Undefined where
     the query has no relevant item.
     """
-    hits = judged.found.relevant(rel).top(k)
-    found = judged.total(hits)
-    others = (judged.retrieved if k is None else np.minimum(judged.retrieved, k)) - found
-    wrong = judged.total(hits, (hits.rank - hits.nth()).astype(np.float64))
+    hits = matched.found.relevant(rel).top(k)
+    found = matched.total(hits)
+    others = (matched.retrieved if k is None else np.minimum(matched.retrieved, k)) - found
+    wrong = matched.total(hits, (hits.rank - hits.nth()).astype(np.float64))
     pairs = found * others
     share = np.where(pairs > 0, 1 - wrong / np.maximum(pairs, 1), found > 0)
-    return ratio(share, 1, judged.relevant_items(rel) > 0)
+    return ratio(share, 1, matched.relevant_items(rel) > 0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from scorer.measures.arrays import Floats, Ints, ratio
 from scorer.measures.kinds import Kind
-from scorer.measures.matched import Judged, Threshold
+from scorer.measures.matched import Matched, Threshold
 from scorer.measures.parameters import About, Relevant
 
 Beta = Annotated[float, About("how many times as much recall weighs as precision", least=0.001, most=1000)]
@@ -37,12 +37,12 @@ _SOURCE = "van Rijsbergen, Information Retrieval, 2nd edition, 1979, chapter 7"
     source=_SOURCE,
     aliases={"Precision": {}},
 )
-def precision(judged: Judged, k: int, *, rel: Relevant = "positive") -> Floats:
+def precision(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
     """The share of the first k places that hold a relevant item.
 
     Divided by k also where the list is shorter, or the query has fewer relevant items. Undefined where it has none.
     """
-    return ratio(judged.relevant_found(rel, k), k, judged.relevant_items(rel) > 0)
+    return ratio(matched.relevant_found(rel, k), k, matched.relevant_items(rel) > 0)
 
 
 @partial(
@@ -54,14 +54,14 @@ def precision(judged: Judged, k: int, *, rel: Relevant = "positive") -> Floats:
     source=_SOURCE,
     aliases={"Recall": {}, "R_cap": {"denominator": "min"}, "relative_P": {"denominator": "min"}},
 )
-def recall(judged: Judged, k: int | None, *, denominator: Capped = "R", rel: Relevant = "positive") -> Floats:
+def recall(matched: Matched, k: int | None, *, denominator: Capped = "R", rel: Relevant = "positive") -> Floats:
     """The share of the query's relevant items that stand in the first k places, or anywhere in the list.
 
     Where k is below R even the best list stays below 1, unless the denominator is capped: then it is trec_eval's
     relative_P, which others call recall, capped or calibrated recall, or even R-precision at k. Undefined where the
     query has no relevant item.
     """
-    return _recalled(judged, k, denominator, rel)
+    return _recalled(matched, k, denominator, rel)
 
 
 @partial(
@@ -74,14 +74,14 @@ def recall(judged: Judged, k: int | None, *, denominator: Capped = "R", rel: Rel
     aliases={"F1": {"beta": 1.0}, "F2": {"beta": 2.0}},
 )
 def f_measure(
-    judged: Judged, k: int, *, beta: Beta = 1.0, weight: Weight = "squared", rel: Relevant = "positive"
+    matched: Matched, k: int, *, beta: Beta = 1.0, weight: Weight = "squared", rel: Relevant = "positive"
 ) -> Floats:
     """The weighted harmonic mean of precision and recall in the first k places.
 
     0 where precision and recall are 0. β enters squared, unless told otherwise. Undefined where the query has no
     relevant item.
     """
-    return _harmonic(judged, judged.relevant_found(rel, k), k, _weighed(beta, weight), rel)
+    return _harmonic(matched, matched.relevant_found(rel, k), k, _weighed(beta, weight), rel)
 
 
 @partial(
@@ -93,13 +93,13 @@ def f_measure(
     source=_SOURCE,
     aliases={"Set_Precision": {}},
 )
-def set_precision(judged: Judged, *, rel: Relevant = "positive") -> Floats:
+def set_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The share of the list that is relevant.
 
     0 for an empty list. A repeated item counts once but lengthens the list. Undefined where the query has no
     relevant item.
     """
-    return ratio(judged.relevant_found(rel), np.maximum(judged.retrieved, 1), judged.relevant_items(rel) > 0)
+    return ratio(matched.relevant_found(rel), np.maximum(matched.retrieved, 1), matched.relevant_items(rel) > 0)
 
 
 @partial(
@@ -115,12 +115,12 @@ def set_precision(judged: Judged, *, rel: Relevant = "positive") -> Floats:
         "SetRelP": {"denominator": "min"},
     },
 )
-def set_recall(judged: Judged, *, denominator: Capped = "R", rel: Relevant = "positive") -> Floats:
+def set_recall(matched: Matched, *, denominator: Capped = "R", rel: Relevant = "positive") -> Floats:
     """The share of the query's relevant items that stand in the list.
 
     The same as R without a cut-off. Undefined where the query has no relevant item.
     """
-    return _recalled(judged, None, denominator, rel)
+    return _recalled(matched, None, denominator, rel)
 
 
 @partial(
@@ -132,14 +132,14 @@ def set_recall(judged: Judged, *, denominator: Capped = "R", rel: Relevant = "po
     source=_SOURCE,
 )
 def set_f_measure(
-    judged: Judged, *, beta: Beta = 1.0, weight: Weight = "squared", rel: Relevant = "positive"
+    matched: Matched, *, beta: Beta = 1.0, weight: Weight = "squared", rel: Relevant = "positive"
 ) -> Floats:
     """The weighted harmonic mean of the precision and the recall of the whole list.
 
     0 where precision and recall are 0. β enters squared, unless told otherwise; trec_eval and ir_measures take it as
     it is, so their SetF(beta=2) is SetF(beta=2,weight=plain). Undefined where the query has no relevant item.
     """
-    return _harmonic(judged, judged.relevant_found(rel), judged.retrieved, _weighed(beta, weight), rel)
+    return _harmonic(matched, matched.relevant_found(rel), matched.retrieved, _weighed(beta, weight), rel)
 
 
 @partial(
@@ -152,29 +152,29 @@ def set_f_measure(
     aliases={"set_map": {}},
     expected_when_cut=False,
 )
-def set_average_precision(judged: Judged, *, rel: Relevant = "positive") -> Floats:
+def set_average_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The precision of the whole list times its recall.
 
     What AP is where every relevant item found has the precision of the whole list. 0 for an empty list. Undefined
     where the query has no relevant item.
     """
-    wanted = judged.relevant_items(rel)
-    return ratio(judged.relevant_found(rel) ** 2, np.maximum(judged.retrieved, 1) * wanted, wanted > 0)
+    wanted = matched.relevant_items(rel)
+    return ratio(matched.relevant_found(rel) ** 2, np.maximum(matched.retrieved, 1) * wanted, wanted > 0)
 
 
-def _recalled(judged: Judged, k: int | None, denominator: Capped, rel: Threshold) -> Floats:
-    wanted = judged.relevant_items(rel)
+def _recalled(matched: Matched, k: int | None, denominator: Capped, rel: Threshold) -> Floats:
+    wanted = matched.relevant_items(rel)
     most = wanted
     if denominator == "min":
-        most = np.maximum(np.minimum(wanted, judged.retrieved if k is None else k), 1)
-    return ratio(judged.relevant_found(rel, k), most, wanted > 0)
+        most = np.maximum(np.minimum(wanted, matched.retrieved if k is None else k), 1)
+    return ratio(matched.relevant_found(rel, k), most, wanted > 0)
 
 
 def _weighed(beta: float, weight: Weight) -> float:
     return beta**2 if weight == "squared" else beta
 
 
-def _harmonic(judged: Judged, found: Floats, places: Ints | int, weight: float, rel: Threshold) -> Floats:
+def _harmonic(matched: Matched, found: Floats, places: Ints | int, weight: float, rel: Threshold) -> Floats:
     """F of `found` hits in so many `places`; with P = found / places and R = found / wanted, nothing can be 0 / 0."""
-    wanted = judged.relevant_items(rel)
+    wanted = matched.relevant_items(rel)
     return ratio((1 + weight) * found, weight * wanted + places, wanted > 0)

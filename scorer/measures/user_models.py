@@ -10,7 +10,7 @@ import numpy as np
 from scorer.measures.arrays import Floats, Ints, ratio, running
 from scorer.measures.gain import LOG_2, best_grades, share_of_best
 from scorer.measures.kinds import Kind
-from scorer.measures.matched import Groups, Hits, Judged, Threshold, Tied
+from scorer.measures.matched import Groups, JudgedItems, Matched, Threshold, Tied
 from scorer.measures.parameters import About
 
 Persistence = Annotated[float, About("the probability of reading on after an item", least=0, most=0.9999)]
@@ -48,7 +48,7 @@ Normalise = Annotated[
     decimals="p",
 )
 def rank_biased_precision(
-    judged: Judged, k: int | None, *, p: Persistence = 0.9, gain: Worth = "share", rel: Worthy = "positive"
+    matched: Matched, k: int | None, *, p: Persistence = 0.9, gain: Worth = "share", rel: Worthy = "positive"
 ) -> Floats:
     """The rate at which somebody gains who reads on after each item with probability p.
 
@@ -56,13 +56,13 @@ def rank_biased_precision(
     binary measures leaves it alone, as trec_eval's does. Undefined where the query has no relevant item.
     """
     worth = {
-        "share": share_of_best(judged, "linear" if rel == "positive" else "binary"),
+        "share": share_of_best(matched, "linear" if rel == "positive" else "binary"),
         "binary": lambda hits: np.ones(len(hits)),
         "linear": lambda hits: np.maximum(hits.grade, 0),
     }
-    places = judged.placed(judged.found.relevant(rel), worth[gain], k)
-    sums = judged.total(places, places.value * (1 - p) * p ** (places.rank - 1.0))
-    return ratio(sums, 1, judged.relevant_items(rel) > 0)
+    places = matched.placed(matched.found.relevant(rel), worth[gain], k)
+    sums = matched.total(places, places.value * (1 - p) * p ** (places.rank - 1.0))
+    return ratio(sums, 1, matched.relevant_items(rel) > 0)
 
 
 @partial(
@@ -75,20 +75,20 @@ def rank_biased_precision(
     source="Chapelle, Metzler, Zhang and Grinspan, Expected Reciprocal Rank for Graded Relevance, CIKM 2009",
     expected=False,
 )
-def expected_reciprocal_rank(judged: Judged, k: int | None, *, highest: Highest = "solution") -> Floats:
+def expected_reciprocal_rank(matched: Matched, k: int | None, *, highest: Highest = "solution") -> Floats:
     """One divided by the rank at which somebody is expected to stop who is satisfied by better items sooner.
 
     The probability s of being satisfied follows from the grade and from the highest grade there is: of the whole
     solution, so that the same list has another score among other queries, unless it is given. A grade above it counts
     as it. Undefined where the query has no positive grade.
     """
-    top = float(judged.ideal.grade.max(initial=0.0)) if highest == "solution" else highest
-    hits = judged.found.relevant().top(k)
+    top = float(matched.ideal.grade.max(initial=0.0)) if highest == "solution" else highest
+    hits = matched.found.relevant().top(k)
     grade = np.minimum(hits.grade, top)
     satisfied = np.exp2(grade - top) * -np.expm1(-LOG_2 * grade)
     nth = hits.nth()
     reading = np.where(nth == 1, 1, np.roll(running(nth, 1 - satisfied, np.multiply), 1))
-    return ratio(judged.total(hits, reading * satisfied / hits.rank), 1, best_grades(judged) > 0)
+    return ratio(matched.total(hits, reading * satisfied / hits.rank), 1, best_grades(matched) > 0)
 
 
 @partial(
@@ -104,23 +104,23 @@ def expected_reciprocal_rank(judged: Judged, k: int | None, *, highest: Highest 
     aliases={"Compat": {}, "Compatibility": {}},
     expected=False,
 )
-def rank_biased_overlap(judged: Judged, *, p: Persistence = 0.95, normalise: Normalise = "yes") -> Floats:
+def rank_biased_overlap(matched: Matched, *, p: Persistence = 0.95, normalise: Normalise = "yes") -> Floats:
     """How far the list agrees with the ideal list, the more the nearer to the top.
 
     The ideal list has the items with a positive grade, the highest first. Of those that tie it has first what the
     list has, in the list's order, so that no order of equal grades costs anything. Undefined where the query has no
     positive grade.
     """
-    ideal, found = judged.ideal.relevant(), judged.found.relevant()
-    wanted = judged.relevant_items()
-    depth = np.maximum(judged.retrieved, wanted.astype(np.int64))
+    ideal, found = matched.ideal.relevant(), matched.found.relevant()
+    wanted = matched.relevant_items()
+    depth = np.maximum(matched.retrieved, wanted.astype(np.int64))
     ranks = np.arange(1, int(depth.max(initial=0)) + 1)
     weights = np.cumsum(np.append(0, p ** (ranks - 1.0) / ranks))
 
     def agreement(query: Ints, first: Ints) -> Floats:
         """The sum, for each query, of what items are worth that both lists have from place `first` on."""
         shares = np.maximum(weights[depth[query]] - weights[first - 1], 0)
-        return np.asarray(np.bincount(query, shares, minlength=judged.queries), dtype=np.float64)
+        return np.asarray(np.bincount(query, shares, minlength=matched.queries), dtype=np.float64)
 
     shared = agreement(found.query, np.maximum(found.rank, _ideal_ranks(found)))
     if normalise == "yes":
@@ -131,7 +131,7 @@ def rank_biased_overlap(judged: Judged, *, p: Persistence = 0.95, normalise: Nor
     return ratio(shared, np.where(best > 0, best, 1), wanted > 0)
 
 
-def _ideal_ranks(found: Hits) -> Ints:
+def _ideal_ranks(found: JudgedItems) -> Ints:
     """The place of each item in the ideal list that has equal grades in the order of `found`."""
     order = np.lexsort((found.rank, -found.grade, found.query))
     best_first = found.where(order)

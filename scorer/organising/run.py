@@ -13,12 +13,12 @@ from scorer.board.board import Board
 from scorer.board.build import board
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError, Findings, SolutionError, StoreError
-from scorer.executors.base import Executor, Failed, File, Result
+from scorer.executors.base import Executor, Failed, FileOutcome, FileToScore
 from scorer.executors.processes import Processes
 from scorer.executors.serial import Serial
 from scorer.matching.solution import Solution
 from scorer.options import TIME_LIMIT
-from scorer.organising.submission_files import SentIn, Skipped, sent_in
+from scorer.organising.submission_files import SkippedFile, SubmissionFile, submission_files
 from scorer.paths import digest, is_regular
 from scorer.scoring.rules import Rules
 from scorer.site.folder import write
@@ -43,11 +43,11 @@ class Work:
     basis: Basis
     solution: Solution | None
     """None where nothing is pending, so that nothing needs it."""
-    pending: tuple[tuple[SentIn, Submission], ...]
+    pending: tuple[tuple[SubmissionFile, Submission], ...]
     """Not scored yet under the basis."""
     known: int
     """How many were scored before."""
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[SkippedFile, ...]
 
 
 def plan(store: Store, track: Track) -> Work:
@@ -57,16 +57,16 @@ def plan(store: Store, track: Track) -> Work:
     """
     rules = Rules.of(track)
     basis = Basis(_digest_of_solution(track), rules.digest)
-    present: list[tuple[SentIn, Submission]] = []
-    skipped: list[Skipped] = []
-    for sent in sent_in(track):
-        if isinstance(sent, Skipped):
+    present: list[tuple[SubmissionFile, Submission]] = []
+    skipped: list[SkippedFile] = []
+    for sent in submission_files(track):
+        if isinstance(sent, SkippedFile):
             skipped.append(sent)
             continue
         try:
             present.append((sent, Submission(track.name, sent.team, sent.file, digest(sent.path), sent.received)))
         except OSError as error:
-            skipped.append(Skipped(sent.file, f"cannot be read: {error.strerror}"))
+            skipped.append(SkippedFile(sent.file, f"cannot be read: {error.strerror}"))
     if (
         not present
         and not track.submissions_path.exists()
@@ -88,7 +88,7 @@ def plan(store: Store, track: Track) -> Work:
 
 def carry_out(
     store: Store, work: Work, executor: Executor | None = None, time_limit: float = TIME_LIMIT
-) -> Iterator[tuple[Submission, Result]]:
+) -> Iterator[tuple[Submission, FileOutcome]]:
     """Score what is pending, and keep it; then the board stands on it.
 
     Without an executor the work decides: a little is done here, a lot in as many processes as there are cores. What
@@ -98,9 +98,9 @@ def carry_out(
         store.keep_solution(
             work.basis.solution, work.solution.queries.to_pylist(), work.solution.flagged, work.solution.ideal
         )
-        files = [File(sent.path, submission.digest) for sent, submission in work.pending]
+        files = [FileToScore(sent.path, submission.digest) for sent, submission in work.pending]
         chosen = executor or _chosen(work)
-        done: list[tuple[Submission, Result]] = []
+        done: list[tuple[Submission, FileOutcome]] = []
         kept_at = time.monotonic()
         # Closed, so that nothing works on where the database fails or the reader goes.
         with closing(chosen.results(work.solution, work.rules, files, time_limit)) as results:
@@ -113,7 +113,7 @@ def carry_out(
         store.set_basis(work.track.name, work.basis)
 
 
-def _kept(store: Store, work: Work, done: list[tuple[Submission, Result]]) -> list[tuple[Submission, Result]]:
+def _kept(store: Store, work: Work, done: list[tuple[Submission, FileOutcome]]) -> list[tuple[Submission, FileOutcome]]:
     """What is done, once it is in the database; what failed is not kept, so that it is tried again."""
     store.record([(each, result) for each, result in done if not isinstance(result, Failed)], work.basis)
     return done

@@ -11,7 +11,7 @@ from pathlib import PurePath
 
 from scorer.challenge.settings import Track
 from scorer.errors import ChallengeError
-from scorer.paths import Place, Remote
+from scorer.paths import Location, Remote
 from scorer.wording import printable
 
 RECEIVED = re.compile(r"(\d{8}T\d{6}Z)[-_. ]*")
@@ -25,10 +25,10 @@ LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
 
 
 @dataclass(frozen=True, slots=True)
-class SentIn:
+class SubmissionFile:
     """A file that a team sent in."""
 
-    path: Place
+    path: Location
     file: str
     """Its path under the challenge's folder of submissions, as printable text."""
     team: str
@@ -38,14 +38,14 @@ class SentIn:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedFile:
     """Something among the submissions that cannot be one."""
 
     file: str
     reason: str
 
 
-def sent_in(track: Track) -> list[SentIn | Skipped]:
+def submission_files(track: Track) -> list[SubmissionFile | SkippedFile]:
     """All files of a track's teams, by name: ``<team>.txt``, or ``<team>/<file>``; hidden ones are left out.
 
     Raises ChallengeError where the track's folder cannot be read.
@@ -61,8 +61,8 @@ def sent_in(track: Track) -> list[SentIn | Skipped]:
         ) from error
 
 
-def _within(folder: Place, shown: str, team: str | None) -> Iterator[SentIn | Skipped]:
-    inside: list[Place] = [*folder.iterdir()]
+def _within(folder: Location, shown: str, team: str | None) -> Iterator[SubmissionFile | SkippedFile]:
+    inside: list[Location] = [*folder.iterdir()]
     for path in sorted(inside, key=lambda path: path.name):
         if path.name.startswith("."):
             continue
@@ -71,13 +71,13 @@ def _within(folder: Place, shown: str, team: str | None) -> Iterator[SentIn | Sk
             if path.is_dir() and team is None:
                 yield from _within(path, file, printable(path.name))
             elif path.is_dir():
-                yield Skipped(file, "a folder; expected a team's files right in the team's folder")
+                yield SkippedFile(file, "a folder; expected a team's files right in the team's folder")
             elif path.is_file():
-                yield SentIn(path, file, team or _team(path.name), _received(path))
+                yield SubmissionFile(path, file, team or _team(path.name), _received(path))
             else:
-                yield Skipped(file, "not a regular file" if path.exists() else "a link to a file that is not there")
+                yield SkippedFile(file, "not a regular file" if path.exists() else "a link to a file that is not there")
         except OSError as error:
-            yield Skipped(file, f"cannot be read: {error.strerror}")
+            yield SkippedFile(file, f"cannot be read: {error.strerror}")
 
 
 def _team(file_name: str) -> str:
@@ -97,7 +97,7 @@ def _time(name: str) -> tuple[datetime | None, int]:
     return None, 0
 
 
-def _received(path: Place) -> datetime:
+def _received(path: Location) -> datetime:
     stated, _ = _time(path.name)
     if stated is not None:
         return stated

@@ -14,7 +14,7 @@ from scorer.entries.entry import Entry, Scores
 
 # Exports
 
-Cell = str | int | float | bool | None
+CellValue = str | int | float | bool | None
 
 EXPORT_VERSION = 1
 """Of the shape of `to_json`."""
@@ -29,7 +29,7 @@ def export_columns(board: Board) -> tuple[str, ...]:
     return ("rank", "team", "baseline", *_named_scores(board, None), "entries", "last entry")
 
 
-def export_rows(board: Board) -> tuple[dict[str, Cell], ...]:
+def export_rows(board: Board) -> tuple[dict[str, CellValue], ...]:
     """The rows of every export, by column; scores rounded to the track's decimals, None for a blank."""
     return tuple(
         {
@@ -44,7 +44,7 @@ def export_rows(board: Board) -> tuple[dict[str, Cell], ...]:
     )
 
 
-def printed(cell: Cell, decimals: int) -> str:
+def printed(cell: CellValue, decimals: int) -> str:
     """A cell as text: scores at the track's decimals, a blank empty."""
     if cell is None:
         return ""
@@ -99,14 +99,14 @@ def to_markdown(board: Board) -> str:
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
-def _named_scores(board: Board, entry: Entry | None) -> dict[str, Cell]:
+def _named_scores(board: Board, entry: Entry | None) -> dict[str, CellValue]:
     """The scores that an export shows, by column; blanks without an entry."""
     blank: Scores = (None,) * len(board.columns)
     final, preliminary = (entry.final, entry.preliminary) if entry else (blank, blank)
     names = [f"preliminary {name}" for name in board.columns]
     if board.track.stage == "preliminary":
         return dict(zip(names, preliminary, strict=True))
-    named: dict[str, Cell] = dict(zip(board.columns, final, strict=True))
+    named: dict[str, CellValue] = dict(zip(board.columns, final, strict=True))
     if board.preliminary_queries:
         named[names[0]] = preliminary[0]
     return named

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from scorer.reports.results import Results
+from scorer.reports.report import ScoreReport
 from scorer.statistics.significance import holm, randomisation_test
 
 LEAST_ROUNDS = 10_000
@@ -36,7 +36,7 @@ def letter(place: int) -> str:
 # Differences
 
 
-def comparisons(results: Results) -> list[Comparison]:
+def comparisons(results: ScoreReport) -> list[Comparison]:
     """All pairs of submissions under all measures that are means, tested over the queries that those are taken over."""
     pairs = list(combinations(range(len(results.submissions)), 2))
     if not pairs:
@@ -55,13 +55,13 @@ def comparisons(results: Results) -> list[Comparison]:
     return found
 
 
-def compared(results: Results) -> list[Comparison]:
+def compared(results: ScoreReport) -> list[Comparison]:
     """The comparisons that are significant at the level asked for."""
     level = results.significance or 0.0
     return [each for each in comparisons(results) if each.p_value < level]
 
 
-def rounds_of(results: Results) -> int:
+def rounds_of(results: ScoreReport) -> int:
     """So many that the least p-value, after the correction, is a tenth of the level."""
     pairs = math.comb(len(results.submissions), 2)
     return max(LEAST_ROUNDS, math.ceil(10 * pairs / (results.significance or 1.0)))

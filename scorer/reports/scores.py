@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from scorer.reports.comparisons import Comparison, compared, comparisons, letter, rounds_of
-from scorer.reports.results import MEAN, Results, is_count
-from scorer.reports.table import DECIMALS, NOTHING, TABLES, Cell, Table, defined
+from scorer.reports.report import MEAN, ScoreReport, is_count
+from scorer.reports.table import DECIMALS, NOTHING, TABLES, ScoreCell, ScoreTable, defined
 from scorer.reports.trec import trec_document
 
 
-def written(form: str, results: Results) -> str:
+def written(form: str, results: ScoreReport) -> str:
     """The results in one of the forms, of TABLES or of DOCUMENTS, without a last line end."""
     return TABLES[form](tabulated(results)) if form in TABLES else DOCUMENTS[form](results)
 
@@ -21,7 +21,7 @@ def written(form: str, results: Results) -> str:
 # One definition of the values
 
 
-def tabulated(results: Results) -> Table:
+def tabulated(results: ScoreReport) -> ScoreTable:
     """The scores as a table; the letters go by the order of the submissions."""
     found = compared(results) if results.significance is not None else []
     note = _note(results) if results.significance is not None else ""
@@ -38,37 +38,42 @@ def tabulated(results: Results) -> Table:
             for measure in measures
             for row, (label, _) in enumerate(columns[0] if columns else ())
         ]
-        return Table(texts, tuple(names), rows, note)
+        return ScoreTable(texts, tuple(names), rows, note)
     texts = ("submission", *(["query"] if results.per_query else []))
     rows = [
         ((name, *label), tuple(cells.get(measure, NOTHING) for measure in measures))
         for name, column in zip(names, columns, strict=True)
         for label, cells in column
     ]
-    return Table(texts, measures, rows, note)
+    return ScoreTable(texts, measures, rows, note)
 
 
-def _column(results: Results, place: int, found: Sequence[Comparison]) -> list[tuple[tuple[str, ...], dict[str, Cell]]]:
+def _column(
+    results: ScoreReport, place: int, found: Sequence[Comparison]
+) -> list[tuple[tuple[str, ...], dict[str, ScoreCell]]]:
     """A submission's scores: those of each query if they are asked for, then the means, by measure."""
     _, result = results.submissions[place]
     label = (MEAN,) if results.per_query else ()
     decimals = {name: 0 if is_count(measure) else DECIMALS for name, measure in results.measures.items()}
     bounds = result.bounds() or {}
-    means: dict[str, Cell] = {}
+    means: dict[str, ScoreCell] = {}
     for name, value in result.items():
-        means[name] = Cell(value, decimals[name], _is_best(results, place, name), _above(found, place, name))
+        means[name] = ScoreCell(value, decimals[name], _is_best(results, place, name), _above(found, place, name))
         if name in bounds:
             worst, best = bounds[name]
-            means |= {f"{name} worst": Cell(worst, decimals[name]), f"{name} best": Cell(best, decimals[name])}
+            means |= {
+                f"{name} worst": ScoreCell(worst, decimals[name]),
+                f"{name} best": ScoreCell(best, decimals[name]),
+            }
     queries = result.by_query() if results.per_query else {}
     rows = [
-        ((query,), {name: Cell(value, decimals[name]) for name, value in scores.items()})
+        ((query,), {name: ScoreCell(value, decimals[name]) for name, value in scores.items()})
         for query, scores in queries.items()
     ]
     return [*rows, (label, means)]
 
 
-def _is_best(results: Results, place: int, measure: str) -> bool:
+def _is_best(results: ScoreReport, place: int, measure: str) -> bool:
     """Does the mean print as the highest of several? NaN is never the best, nor is a count."""
     if is_count(results.measures[measure]):
         return False
@@ -87,7 +92,7 @@ def _above(found: Iterable[Comparison], place: int, measure: str) -> str:
     return ",".join(letters) if any(len(each) > 1 for each in letters) else "".join(letters)
 
 
-def _note(results: Results) -> str:
+def _note(results: ScoreReport) -> str:
     return (
         f"letters: significantly higher than the submission of that letter, at the level {results.significance:g}; "
         f"two-sided paired randomisation test over the queries ({rounds_of(results):,} rounds), "
@@ -95,7 +100,7 @@ def _note(results: Results) -> str:
     )
 
 
-def _json(results: Results) -> str:
+def _json(results: ScoreReport) -> str:
     """Full precision, null where undefined; text as it is."""
     told = []
     for path, result in results.submissions:
@@ -119,7 +124,7 @@ def _json(results: Results) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def _significance(results: Results) -> dict[str, Any]:
+def _significance(results: ScoreReport) -> dict[str, Any]:
     paths = [path for path, _ in results.submissions]
     return {
         "test": "two-sided paired randomisation",
@@ -144,7 +149,7 @@ def _all_defined(scores: Mapping[str, float]) -> dict[str, float | None]:
     return {name: defined(score) for name, score in scores.items()}
 
 
-DOCUMENTS: Mapping[str, Callable[[Results], str]] = {"json": _json, "trec": trec_document}
+DOCUMENTS: Mapping[str, Callable[[ScoreReport], str]] = {"json": _json, "trec": trec_document}
 """The forms that go by submission, and cannot be laid side by side."""
 
 MARKED = ("table", "markdown", "latex", "json")

@@ -16,7 +16,7 @@ DECIMALS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ScoreCell:
     """One score of a table."""
 
     value: float
@@ -32,17 +32,17 @@ class Cell:
         return "-" if math.isnan(self.value) else f"{self.value:.{self.decimals}f}"
 
 
-NOTHING = Cell(math.nan)
+NOTHING = ScoreCell(math.nan)
 """Where a row has no score."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ScoreTable:
     """Rows of texts and scores under their heads."""
 
     texts: tuple[str, ...]
     scores: tuple[str, ...]
-    rows: Sequence[tuple[tuple[str, ...], tuple[Cell, ...]]]
+    rows: Sequence[tuple[tuple[str, ...], tuple[ScoreCell, ...]]]
     note: str = ""
     """What the letters mean."""
 
@@ -63,7 +63,7 @@ def aligned(rows: Sequence[Sequence[str]], left: int) -> str:
 # The forms
 
 
-def _aligned(table: Table) -> str:
+def _aligned(table: ScoreTable) -> str:
     # Letters stand after the number, so wide that the numbers stay under each other.
     widths = [
         max(len(cell.above) for cell in column) for column in zip(*(cells for _, cells in table.rows), strict=True)
@@ -78,7 +78,7 @@ def _aligned(table: Table) -> str:
     return "\n".join([aligned(rows, left=len(table.texts)), *([table.note] if table.note else [])])
 
 
-def _csv(table: Table) -> str:
+def _csv(table: ScoreTable) -> str:
     """All digits, blanks where undefined; text that a spreadsheet takes for a formula gets a ' before it."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
@@ -88,10 +88,10 @@ def _csv(table: Table) -> str:
     return text.getvalue().rstrip("\n")
 
 
-def _markdown(table: Table) -> str:
+def _markdown(table: ScoreTable) -> str:
     """A table of GitHub's Markdown, the best means in bold."""
 
-    def marked(cell: Cell) -> str:
+    def marked(cell: ScoreCell) -> str:
         decimal = f"**{cell.decimal}**" if cell.best else cell.decimal
         return f"{decimal}<sup>{cell.above}</sup>" if cell.above else decimal
 
@@ -106,10 +106,10 @@ def _markdown_text(text: str) -> str:
     return wording.markdown(printable(text))
 
 
-def _latex(table: Table) -> str:
+def _latex(table: ScoreTable) -> str:
     r"""A tabular with the rules of the package booktabs, the best means in bold, letters raised."""
 
-    def marked(cell: Cell) -> str:
+    def marked(cell: ScoreCell) -> str:
         decimal = f"\\textbf{{{cell.decimal}}}" if cell.best else cell.decimal
         return f"{decimal}\\textsuperscript{{{cell.above}}}" if cell.above else decimal
 
@@ -140,7 +140,7 @@ def defined(score: float) -> float | None:
     return None if math.isnan(score) else score
 
 
-TABLES: Mapping[str, Callable[[Table], str]] = {
+TABLES: Mapping[str, Callable[[ScoreTable], str]] = {
     "table": _aligned,
     "csv": _csv,
     "markdown": _markdown,

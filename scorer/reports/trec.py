@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from scorer.reports.results import MEAN, Results, is_count
+from scorer.reports.report import MEAN, ScoreReport, is_count
 from scorer.wording import printable
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def trec_name(measure: Measure) -> str:
     return str(measure)
 
 
-def trec_document(results: Results) -> str:
+def trec_document(results: ScoreReport) -> str:
     """trec_eval's three columns: measure, query or `all`, score.
 
     A query for which a measure is undefined has no line, nor has the mean where it is undefined for all. Several
@@ -62,7 +62,7 @@ def trec_document(results: Results) -> str:
     return "\n".join(_trec_lines(results))
 
 
-def _trec_lines(results: Results) -> Iterator[str]:
+def _trec_lines(results: ScoreReport) -> Iterator[str]:
     for path, result in results.submissions:
         if len(results.submissions) > 1:
             yield _three("runid", MEAN, printable(path))
@@ -74,7 +74,7 @@ def _trec_lines(results: Results) -> Iterator[str]:
         yield from _trec_scores(results, MEAN, result)
 
 
-def _trec_scores(results: Results, query: str, scores: Mapping[str, float]) -> Iterator[str]:
+def _trec_scores(results: ScoreReport, query: str, scores: Mapping[str, float]) -> Iterator[str]:
     for name, score in scores.items():
         if not math.isnan(score):
             measure = results.measures[name]

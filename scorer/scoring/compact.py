@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorer.measures.arrays import Floats, Ints
-from scorer.measures.matched import Hits, Judged, Tied
+from scorer.measures.matched import JudgedItems, Matched, Tied
 
 _HEAD = struct.Struct("<I")
 _Numbers = NDArray[Any]
@@ -26,25 +26,25 @@ class DamagedError(Exception):
     """Packed bytes that do not unpack."""
 
 
-def pack_ideal(ideal: Hits, queries: int) -> bytes:
+def pack_ideal(ideal: JudgedItems, queries: int) -> bytes:
     """A solution's graded items, for `unpack_ideal`."""
     return _packed(queries, [_counts(ideal, queries), ideal.grade, ideal.tie_rank])
 
 
-def unpack_ideal(packed: bytes) -> Hits:
+def unpack_ideal(packed: bytes) -> JudgedItems:
     """The graded items. Raises DamagedError."""
     queries, (counts, grade, tie_rank) = _unpacked(packed, (3,))
-    return Hits(np.repeat(np.arange(queries), counts), _within(counts), grade.astype(np.float64), tie_rank)
+    return JudgedItems(np.repeat(np.arange(queries), counts), _within(counts), grade.astype(np.float64), tie_rank)
 
 
-def pack_hits(judged: Judged) -> bytes:
+def pack_hits(matched: Matched) -> bytes:
     """What a submission found, for `unpack_hits`."""
-    found, counts = judged.found, _counts(judged.found, judged.queries)
+    found, counts = matched.found, _counts(matched.found, matched.queries)
     groups = [] if found.tied is None else [found.tied.before, found.tied.size]
-    return _packed(judged.queries, [counts, judged.retrieved, found.rank, _places(judged), *groups])
+    return _packed(matched.queries, [counts, matched.retrieved, found.rank, _places(matched), *groups])
 
 
-def unpack_hits(packed: bytes, ideal: Hits) -> Judged:
+def unpack_hits(packed: bytes, ideal: JudgedItems) -> Matched:
     """The submission as a measure sees it. Raises DamagedError."""
     queries, (counts, retrieved, rank, place, *groups) = _unpacked(packed, (4, 6))
     query = np.repeat(np.arange(queries), counts)
@@ -53,21 +53,21 @@ def unpack_hits(packed: bytes, ideal: Hits) -> Judged:
     if entry.size and entry.max() >= len(ideal):
         raise DamagedError("a hit beyond the graded items")
     tied = Tied(*groups) if groups else None
-    return Judged(Hits(query, rank, ideal.grade[entry], ideal.tie_rank[entry], tied), ideal, retrieved)
+    return Matched(JudgedItems(query, rank, ideal.grade[entry], ideal.tie_rank[entry], tied), ideal, retrieved)
 
 
-def _places(judged: Judged) -> Ints:
+def _places(matched: Matched) -> Ints:
     """For each hit the place, from 0, of the first of its query's graded items that has its grade.
 
     Which of several it is makes no difference: what a measure sees of an item is its grade, and what follows from it.
     """
-    found, ideal = judged.found, judged.ideal
+    found, ideal = matched.found, matched.ideal
     grades, keys, place = ideal.once("places", lambda: _places_of_grades(ideal))
     key = found.query * grades.size + (grades.size - 1 - np.searchsorted(grades, found.grade))
     return place[np.searchsorted(keys, key)]
 
 
-def _places_of_grades(ideal: Hits) -> tuple[Floats, Ints, Ints]:
+def _places_of_grades(ideal: JudgedItems) -> tuple[Floats, Ints, Ints]:
     """All grades, ascending; a number for each grade of each query, ascending; and where in the query it begins."""
     grades, code = np.unique(ideal.grade, return_inverse=True)
     # Grades fall within a query, so the numbers count down from the highest grade to ascend with the places.
@@ -75,7 +75,7 @@ def _places_of_grades(ideal: Hits) -> tuple[Floats, Ints, Ints]:
     return grades, keys, ideal.rank[first] - 1
 
 
-def _counts(hits: Hits, queries: int) -> Ints:
+def _counts(hits: JudgedItems, queries: int) -> Ints:
     return np.bincount(hits.query, minlength=queries)
 
 

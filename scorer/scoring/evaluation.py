@@ -12,7 +12,7 @@ import numpy as np
 from scorer.errors import Findings, SolutionError, SubmissionError
 from scorer.formats.reading import memory
 from scorer.formats.reading.arrow import take
-from scorer.formats.reading.bytes import Unreadable
+from scorer.formats.reading.bytes import UnreadableError
 from scorer.formats.writing import shortest
 from scorer.matching.solution import Solution
 from scorer.measures import Measure, parse, parse_one
@@ -126,7 +126,7 @@ class Evaluation(Mapping[str, float]):
         return f"Evaluation({dict(self)!r}, queries={self.queries}, undefined={self.undefined})"
 
 
-def named(measures: Asked) -> dict[str, Measure]:
+def measures_named(measures: Asked) -> dict[str, Measure]:
     """The measures by the names that they were asked for; where a name stands for several, they go by their own.
 
     Raises MeasureError for a name that is none.
@@ -211,7 +211,7 @@ def evaluate(
         option.check(value)
     if rel is not None and not math.isfinite(rel):
         raise ValueError(f"rel is a finite number; found {rel!r}")
-    names = {name: measure.at_threshold(rel) for name, measure in named(measures).items()}
+    names = {name: measure.at_threshold(rel) for name, measure in measures_named(measures).items()}
     rules = Rules(
         tuple(dict.fromkeys(names.values())),
         missing=missing,
@@ -240,7 +240,7 @@ def _solution(source: Source, format_name: str | None) -> Solution:
     findings = Findings()
     try:
         solution = Solution.of([memory.graded(source, findings)], findings)
-    except Unreadable as error:
+    except UnreadableError as error:
         findings.add(error.line, str(error))
     if findings:
         raise SolutionError("the solution", findings)
@@ -253,6 +253,6 @@ def _score_table(solution: Solution, source: memory.Source, rules: Rules) -> Out
     outcome = None
     try:
         outcome = score_parts(solution, [[memory.ranked(source, problems)]], rules, problems, notes)
-    except Unreadable as error:
+    except UnreadableError as error:
         problems.add(error.line, str(error))
     return Rejected(problems) if problems or outcome is None else outcome

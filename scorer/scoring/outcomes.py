@@ -12,7 +12,7 @@ from scorer.errors import Findings
 from scorer.matching.match import Counts
 from scorer.measures import Aggregation
 from scorer.measures.arrays import Bools, Floats, Ints
-from scorer.measures.matched import Judged
+from scorer.measures.matched import Matched
 from scorer.options import (
     SPLITS,
     Split,
@@ -33,7 +33,7 @@ class Scored:
     """[measure, query], full precision, NaN where undefined; queries in the solution's order."""
     flagged: Bools
     """[query]: counts for the preliminary board."""
-    judged: Judged
+    matched: Matched
     """What the scores come from."""
     counts: Counts
     notes: Findings
@@ -80,7 +80,7 @@ class Scored:
             measures=self.measures,
             means={split: tuple(self.means(split).tolist()) for split in SPLITS},
             undefined={split: tuple(self.undefined(split).tolist()) for split in SPLITS},
-            hits=pack_hits(self.judged),
+            hits=pack_hits(self.matched),
             counts=self.counts,
             notes=self.notes,
         )

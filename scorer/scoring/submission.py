@@ -16,13 +16,13 @@ from scorer.errors import Findings
 from scorer.formats.detection import opened
 from scorer.formats.reading.batches import Ranked
 from scorer.formats.reading.blocks import Block
-from scorer.formats.reading.bytes import Unreadable, is_large
-from scorer.matching.match import AHEAD, ScatteredError, judge, whole_lists
+from scorer.formats.reading.bytes import UnreadableError, is_large
+from scorer.matching.match import AHEAD, ScatteredError, match, whole_lists
 from scorer.matching.parallel import ordered
 from scorer.matching.partition import by_query
 from scorer.matching.solution import Solution, coded
 from scorer.measures.arrays import Floats
-from scorer.measures.matched import Judged
+from scorer.measures.matched import Matched
 from scorer.paths import is_regular, located
 from scorer.scoring.outcomes import Outcome, Rejected, Scored
 from scorer.scoring.rules import Rules
@@ -75,7 +75,7 @@ def _score_file(
         with opened(path, rules.submission_format, "submission_format", read) as (told, head, blocks):
             batches = _read(told.ranked(head), blocks, problems, pool)
             outcome = score_parts(solution, parted(batches), rules, problems, notes, told.QUERY_ONCE, pool)
-    except Unreadable as error:
+    except UnreadableError as error:
         problems.add(error.line, str(error))
     except OSError as error:
         problems.add(0, f"cannot be put in order: {error.strerror or error} (in the folder for temporary files)")
@@ -109,7 +109,7 @@ def check(queries: Solution | None, path: str | os.PathLike[str], rules: Rules) 
             with opened(path, rules.submission_format, "submission_format") as (told, head, blocks):
                 batches = _read(told.ranked(head), blocks, findings, None)
                 ids = [query for batch in batches for query in coded([batch.query])[1].to_pylist()]
-        except Unreadable as error:
+        except UnreadableError as error:
             findings.add(error.line, str(error))
             return Rejected(findings)
         queries = Solution.of_queries(ids)
@@ -126,7 +126,7 @@ def score_parts(
     pool: Executor | None = None,
 ) -> Scored | None:
     """Match whole lists with the solution and compute their scores; None where there are problems."""
-    judged, counts = judge(
+    matched, counts = match(
         solution,
         parts,
         problems=problems,
@@ -141,27 +141,27 @@ def score_parts(
     if problems:
         return None
     if rules.unjudged == "drop":
-        judged = judged.condensed()
-    extremes = judged.extremes
+        matched = matched.condensed()
+    extremes = matched.extremes
     return Scored(
         measures=tuple(map(str, rules.measures)),
-        scores=_scores(judged, rules),
+        scores=_scores(matched, rules),
         aggregations=tuple(measure.kind.aggregation for measure in rules.measures),
         extremes=None if extremes is None else (_scores(extremes[0], rules), _scores(extremes[1], rules)),
         flagged=solution.flagged,
-        judged=judged,
+        matched=matched,
         counts=counts,
         notes=notes,
     )
 
 
-def _scores(judged: Judged, rules: Rules) -> Floats:
+def _scores(matched: Matched, rules: Rules) -> Floats:
     """[measure, query]"""
-    scores = np.array([measure(judged) for measure in rules.measures], dtype=np.float64)
-    scores = scores.reshape(len(rules.measures), judged.queries)
+    scores = np.array([measure(matched) for measure in rules.measures], dtype=np.float64)
+    scores = scores.reshape(len(rules.measures), matched.queries)
     if rules.nothing_relevant == "zero":
         for row, measure in zip(scores, rules.measures, strict=True):
-            row[np.isnan(row) & (judged.relevant_items(measure.threshold) == 0)] = 0
-    if rules.missing == "skip" and judged.answered is not None:
-        scores[:, ~judged.answered] = np.nan
+            row[np.isnan(row) & (matched.relevant_items(measure.threshold) == 0)] = 0
+    if rules.missing == "skip" and matched.answered is not None:
+        scores[:, ~matched.answered] = np.nan
     return scores

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from scorer.errors import Findings
 from scorer.matching.match import Counts
 from scorer.measures.arrays import Bools
-from scorer.measures.matched import Hits
+from scorer.measures.matched import JudgedItems
 from scorer.options import Split
 
 
@@ -50,7 +50,7 @@ class Mean(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class StoredResult:
     """What became of a submission."""
 
     status: Literal["scored", "rejected"]
@@ -63,22 +63,22 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredSubmission:
     """A submission as the store knows it."""
 
     submission: Submission
     present: bool
     """Still among the submissions; False for one that was withdrawn."""
-    result: Result | None
+    result: StoredResult | None
     """None where it has not been scored by the basis that was asked for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KeptSolution:
+class StoredSolution:
     """A solution's queries, in the order of the per-query scores."""
 
     query_ids: tuple[str, ...]
     flagged: Bools
     """[query]: counts for the preliminary board."""
-    ideal: Hits
+    ideal: JudgedItems
     """The graded items, the best of each query first."""

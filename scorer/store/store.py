@@ -50,12 +50,12 @@ from scorer.errors import Findings, Problem, StoreError
 from scorer.matching.match import Counts
 from scorer.measures import Measure
 from scorer.measures.arrays import Bools, Floats
-from scorer.measures.matched import Hits
+from scorer.measures.matched import JudgedItems
 from scorer.options import SPLITS, Split
 from scorer.scoring.compact import DamagedError, pack_ideal, unpack_hits, unpack_ideal
 from scorer.scoring.outcomes import Rejected, Summary
 from scorer.store.database import BEGIN, TO_WRITE, WORDS, LostError, address_of, check_file, engine_of, in_words, sound
-from scorer.store.records import Basis, Kept, KeptSolution, Mean, Result, Submission
+from scorer.store.records import Basis, Mean, StoredResult, StoredSolution, StoredSubmission, Submission
 from scorer.store.schema import (
     SCHEMA_VERSION,
     mean_table,
@@ -138,7 +138,7 @@ class Store:
     # Solutions and tracks
 
     @_persistent
-    def keep_solution(self, digest: str, query_ids: Sequence[str], flagged: Bools, ideal: Hits) -> None:
+    def keep_solution(self, digest: str, query_ids: Sequence[str], flagged: Bools, ideal: JudgedItems) -> None:
         """Keep a solution's queries, with a flag each, and its grades. A digest that is known is left as it is."""
         row = {
             "digest": digest,
@@ -150,7 +150,7 @@ class Store:
             _add(connection, solution_table, row)
 
     @_persistent
-    def solution(self, digest: str) -> KeptSolution:
+    def solution(self, digest: str) -> StoredSolution:
         """The queries of a solution. Raises `StoreError` for a digest that is not kept."""
         with self._reading() as connection:
             row = connection.execute(select(solution_table).where(solution_table.c.digest == digest)).first()
@@ -158,7 +158,7 @@ class Store:
             raise StoreError(f"{self._where}: holds no solution of digest {digest[:12]}; `scorer run` puts it there")
         query_ids = self._unpacked(row.queries, _unpacked_ids)
         flags = np.unpackbits(np.frombuffer(row.flagged, dtype=np.uint8), count=len(query_ids))
-        return KeptSolution(query_ids, flags.astype(bool), self._unpacked(row.ideal, unpack_ideal))
+        return StoredSolution(query_ids, flags.astype(bool), self._unpacked(row.ideal, unpack_ideal))
 
     @_persistent
     def set_basis(self, track: str, basis: Basis) -> None:
@@ -219,7 +219,7 @@ class Store:
     # Reading
 
     @_persistent
-    def entries(self, track: str, basis: Basis | None) -> tuple[Kept, ...]:
+    def entries(self, track: str, basis: Basis | None) -> tuple[StoredSubmission, ...]:
         """All submissions of a track with their results by `basis`, in order of receipt, then team, file and digest."""
         of_basis = _of_basis(basis or Basis("", ""))
         with self._reading() as connection:
@@ -235,7 +235,7 @@ class Store:
             ).all()
         by_result = _means_by_result(means)
         kept = (
-            Kept(
+            StoredSubmission(
                 Submission(row.track, row.team, row.file, row.digest, row.received),
                 row.present,
                 None if row.result is None else _as_result(row, by_result.get(row.result, {})),
@@ -256,8 +256,8 @@ class Store:
         if hits is None:
             return None
         ideal = self.solution(basis.solution).ideal
-        judged = self._unpacked(hits, lambda packed: unpack_hits(packed, ideal))
-        return {str(measure): measure(judged) for measure in measures}
+        matched = self._unpacked(hits, lambda packed: unpack_hits(packed, ideal))
+        return {str(measure): measure(matched) for measure in measures}
 
     def _unpacked(self, packed: bytes, unpack: Callable[[bytes], _Unpacked]) -> _Unpacked:
         try:
@@ -434,13 +434,13 @@ def _means_by_result(rows: Iterable[Any]) -> dict[str, dict[Split, dict[str, Mea
     return by_result
 
 
-def _as_result(row: Any, means: Mapping[Split, Mapping[str, Mean]]) -> Result:
+def _as_result(row: Any, means: Mapping[Split, Mapping[str, Mean]]) -> StoredResult:
     shown = [Problem(line, text) for line, text in row.findings["shown"]]
     counts = None if row.counts is None else Counts(**row.counts)
-    return Result(row.status, counts, Findings(shown, row.findings["count"]), means)
+    return StoredResult(row.status, counts, Findings(shown, row.findings["count"]), means)
 
 
-def _receipt(kept: Kept) -> tuple[datetime, str, str, str]:
+def _receipt(kept: StoredSubmission) -> tuple[datetime, str, str, str]:
     submission = kept.submission
     return submission.received, submission.team, submission.file, submission.digest
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from scorer.errors import Findings
 from scorer.formats.reading.arrow import booleans, keep, strings, take, text_lengths
-from scorer.formats.reading.bytes import Unreadable, read_chunk
+from scorer.formats.reading.bytes import UnreadableError, read_chunk
 from scorer.measures.arrays import Bools, Ints
 from scorer.wording import quoted
 
@@ -109,7 +109,7 @@ def blocks(stream: BinaryIO, start: bytes | None = None) -> Iterator[Block]:
         chunk = read_chunk(stream, line) if started or start is None else start
         if not started:
             if chunk[:2] in UTF_16:
-                raise Unreadable("the file is in UTF-16; save it as UTF-8 and try again")
+                raise UnreadableError("the file is in UTF-16; save it as UTF-8 and try again")
             chunk = chunk.removeprefix(BYTE_ORDER_MARK)
             started = True
         end = chunk.rfind(b"\n") + 1 if chunk else 0
@@ -121,7 +121,9 @@ def blocks(stream: BinaryIO, start: bytes | None = None) -> Iterator[Block]:
             yield Block(checked(content, line), line)
             line += int(np.count_nonzero(np.frombuffer(content, dtype=np.uint8) == LINE_END))
         if len(rest) > LONGEST_LINE:
-            raise Unreadable(f"the line is longer than {LONGEST_LINE >> 20} MiB; is this a file of ranked lists?", line)
+            raise UnreadableError(
+                f"the line is longer than {LONGEST_LINE >> 20} MiB; is this a file of ranked lists?", line
+            )
         if not chunk:
             return
 
@@ -131,11 +133,11 @@ def checked(content: bytes, first_line: int) -> bytes:
     nul = content.find(b"\0")
     if nul >= 0:
         line = first_line + content.count(b"\n", 0, nul)
-        raise Unreadable("a NUL byte; the file is binary, or text in UTF-16: save it as plain text in UTF-8", line)
+        raise UnreadableError("a NUL byte; the file is binary, or text in UTF-16: save it as plain text in UTF-8", line)
     bare = BARE_RETURN.search(content) if b"\r" in content else None
     if bare:
         line = first_line + content.count(b"\n", 0, bare.start())
-        raise Unreadable("a carriage return within a line; expected lines to end with LF or CR LF", line)
+        raise UnreadableError("a carriage return within a line; expected lines to end with LF or CR LF", line)
     if content.isascii():
         return content
     try:
@@ -144,5 +146,7 @@ def checked(content: bytes, first_line: int) -> bytes:
         line = first_line + content.count(b"\n", 0, error.start)
         column = error.start - content.rfind(b"\n", 0, error.start)
         byte = content[error.start]
-        raise Unreadable(f"byte 0x{byte:02x} at column {column} is not UTF-8; save the file as UTF-8", line) from error
+        raise UnreadableError(
+            f"byte 0x{byte:02x} at column {column} is not UTF-8; save the file as UTF-8", line
+        ) from error
     return content

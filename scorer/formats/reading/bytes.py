@@ -23,7 +23,7 @@ EXPANSION = 300
 """How many times its own size a compressed file may grow to; ranked lists grow three to twenty times."""
 
 
-class Unreadable(Exception):  # noqa: N818 (it tells of a file, and becomes a finding)
+class UnreadableError(Exception):
     """The file cannot be read on; what was found until then stays found."""
 
     def __init__(self, text: str, line: int = 0) -> None:
@@ -42,12 +42,12 @@ def open_bytes(path: str | os.PathLike[str], digest: Digest | None = None) -> It
         read = _Counted(_opened(path), digest)
         raw: io.BufferedReader[Any] = io.BufferedReader(read, buffer_size=1 << 20)
     except (OSError, ValueError) as error:
-        raise Unreadable(_reason(error)) from error
+        raise UnreadableError(_reason(error)) from error
     with raw:
         try:
             inner = _expanding(raw)
         except OSError as error:
-            raise Unreadable(_reason(error)) from error
+            raise UnreadableError(_reason(error)) from error
         try:
             yield io.BufferedReader(_Expanded(inner, read), buffer_size=1 << 20) if inner else raw
         finally:
@@ -74,7 +74,7 @@ def read_chunk(stream: BinaryIO, line: int = 1, *, whole: bool = False) -> bytes
     try:
         return stream.read(-1 if whole else BLOCK)
     except (OSError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise Unreadable(_reason(error), line) from error
+        raise UnreadableError(_reason(error), line) from error
 
 
 def _reason(error: BaseException) -> str:

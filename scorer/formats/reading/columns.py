@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from scorer.errors import Findings
-from scorer.formats.reading.bytes import Unreadable
+from scorer.formats.reading.bytes import UnreadableError
 from scorer.measures.arrays import Bools, Floats
 from scorer.wording import quoted
 
@@ -67,7 +67,9 @@ def place(names: Sequence[str], wanted: str, options: Mapping[str, str]) -> int 
     if wanted not in options:
         return next((names.index(name) for name in COLUMNS[wanted] if name in names), None)
     if (named := options[wanted].strip().lower()) not in names:
-        raise Unreadable(f"no column is called {quoted(options[wanted])}; there are {', '.join(map(quoted, names))}")
+        raise UnreadableError(
+            f"no column is called {quoted(options[wanted])}; there are {', '.join(map(quoted, names))}"
+        )
     return names.index(named)
 
 
@@ -75,7 +77,7 @@ def needed(names: Sequence[str], wanted: str, options: Mapping[str, str]) -> int
     """As `place`, for a column that there must be."""
     found = place(names, wanted, options)
     if found is None:
-        raise Unreadable(f"no column for the {wanted}; expected one of {', '.join(COLUMNS[wanted])}")
+        raise UnreadableError(f"no column for the {wanted}; expected one of {', '.join(COLUMNS[wanted])}")
     return found
 
 

@@ -17,7 +17,7 @@ from scorer.errors import Findings
 from scorer.formats.reading import tables
 from scorer.formats.reading.arrow import texts
 from scorer.formats.reading.batches import Graded, Ranked
-from scorer.formats.reading.bytes import Unreadable
+from scorer.formats.reading.bytes import UnreadableError
 from scorer.formats.reading.columns import COLUMNS, flags, place, ranks
 from scorer.measures.arrays import Floats, Ints
 from scorer.wording import quoted
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 EXPECTED = "expected a path, a DataFrame, an Arrow table, a dict, or rows of query, item and number"
 
-Table = Mapping[str, Any]
+ListsByQuery = Mapping[str, Any]
 """Query -> item -> grade (a solution); query -> item -> run score, or query -> items in order (a submission)."""
 
 
@@ -38,7 +38,7 @@ class ArrowTable(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
-Source = Union[Table, "pd.DataFrame", ArrowTable, Iterable[Sequence[Any]]]
+Source = Union[ListsByQuery, "pd.DataFrame", ArrowTable, Iterable[Sequence[Any]]]
 """All that can be a solution or a submission in memory."""
 
 
@@ -68,7 +68,7 @@ def graded(source: Source, findings: Findings) -> Graded:
         )
     lists = _lists(source)
     if not all(isinstance(listed, Mapping) for listed in lists):
-        raise Unreadable("expected a dict of dicts: query -> item -> grade")
+        raise UnreadableError("expected a dict of dicts: query -> item -> grade")
     return Graded(
         query=_ids(source, "query"),
         line=_line_numbers(len(lists)),
@@ -103,7 +103,7 @@ def ranked(source: Source, findings: Findings) -> Ranked:
     lists = _lists(source)
     scored = [isinstance(listed, Mapping) for listed in lists]
     if any(scored) and not all(scored):
-        raise Unreadable(
+        raise UnreadableError(
             "expected run scores (query -> item -> score) or lists (query -> items), for all queries alike"
         )
     values = list(chain.from_iterable(listed.values() for listed in lists)) if lists and all(scored) else None
@@ -121,17 +121,17 @@ def _is_frame(source: object) -> TypeGuard[pd.DataFrame]:
     return hasattr(source, "iloc") and hasattr(source, "columns")
 
 
-def _arrow(source: ArrowTable) -> pa.Table:
+def _arrow(source: ArrowTable) -> pa.ListsByQuery:
     try:
         return pa.RecordBatchReader.from_stream(source).read_all()
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise Unreadable(f"a {type(source).__name__} that is no table ({error})") from error
+        raise UnreadableError(f"a {type(source).__name__} that is no table ({error})") from error
 
 
 def _tuples(rows: Iterable[Sequence[Any]], number: str) -> tuple[list[Any], list[Any], list[Any]]:
     """The queries, the items and the numbers of rows: by the fields' names where they have any, else as they stand."""
     if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
-        raise Unreadable(f"found a {type(rows).__name__}; {EXPECTED}")
+        raise UnreadableError(f"found a {type(rows).__name__}; {EXPECTED}")
     columns: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
     known: dict[type, list[int]] = {}
     for line, row in enumerate(rows, 1):
@@ -139,7 +139,7 @@ def _tuples(rows: Iterable[Sequence[Any]], number: str) -> tuple[list[Any], list
             known[type(row)] = _fields(row, number, line)
         places = known[type(row)]
         if type(row) in (tuple, list) and len(row) != 3:
-            raise Unreadable(f"found a row of {len(row)}; expected a query, an item and a {number}", line)
+            raise UnreadableError(f"found a row of {len(row)}; expected a query, an item and a {number}", line)
         for column, at in zip(columns, places, strict=True):
             column.append(row[at])
     return columns
@@ -148,22 +148,22 @@ def _tuples(rows: Iterable[Sequence[Any]], number: str) -> tuple[list[Any], list
 def _fields(row: object, number: str, line: int) -> list[int]:
     """Where a row of this type has the query, the item and the number."""
     if not isinstance(row, tuple | list):
-        raise Unreadable(f"found a row that is a {type(row).__name__}; {EXPECTED}", line)
+        raise UnreadableError(f"found a row that is a {type(row).__name__}; {EXPECTED}", line)
     names = [str(name).lower() for name in getattr(row, "_fields", ())]
     if not names:
         return [0, 1, 2]
     places = [place(names, wanted, {}) for wanted in ("query", "item", number)]
     if any(at is None for at in places):
-        raise Unreadable(
+        raise UnreadableError(
             f"found a row with the fields {', '.join(names)}; expected query_id, doc_id and {number}", line
         )
     return [at for at in places if at is not None]
 
 
-def _lists(source: Table) -> list[Any]:
+def _lists(source: ListsByQuery) -> list[Any]:
     lists = list(source.values())
     if any(isinstance(listed, str) or not isinstance(listed, Mapping | Sequence | np.ndarray) for listed in lists):
-        raise Unreadable("expected a dict whose values are dicts (item -> number) or lists of items")
+        raise UnreadableError("expected a dict whose values are dicts (item -> number) or lists of items")
     return lists
 
 
@@ -181,7 +181,7 @@ def _column(frame: pd.DataFrame, wanted: str) -> Any:
 def _needed(frame: pd.DataFrame, wanted: str) -> Any:
     name = _column(frame, wanted)
     if name is None:
-        raise Unreadable(f"no column for the {wanted}; expected one of {', '.join(COLUMNS[wanted])}")
+        raise UnreadableError(f"no column for the {wanted}; expected one of {', '.join(COLUMNS[wanted])}")
     return frame[name]
 
 
@@ -192,7 +192,7 @@ def _ids(values: Iterable[Any], what: str) -> pa.StringArray:
     odd = {kind for kind in kinds if not issubclass(kind, str | int | np.integer) or kind is bool}
     if odd:
         value = next(value for value in listed if type(value) in odd)
-        raise Unreadable(f"found {quoted(repr(value))} as the id of the {what}; expected text or a whole number")
+        raise UnreadableError(f"found {quoted(repr(value))} as the id of the {what}; expected text or a whole number")
     return texts(listed if kinds == {str} else map(str, listed))
 
 
@@ -201,7 +201,7 @@ def _finite(values: Any, what: str, findings: Findings) -> Floats:
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise Unreadable(f"not every {what} is a number ({error})") from error
+        raise UnreadableError(f"not every {what} is a number ({error})") from error
     wrong = np.flatnonzero(~np.isfinite(numbers))
     findings.add_each(wrong + 1, lambda at: f"found {numbers[wrong[at]]} as the {what}; expected a finite number")
     return numbers

@@ -13,7 +13,7 @@ from scorer.errors import Findings
 from scorer.formats.reading import columns
 from scorer.formats.reading.arrow import booleans, floats, keep, text_lengths
 from scorer.formats.reading.batches import Graded, Ranked
-from scorer.formats.reading.bytes import Unreadable
+from scorer.formats.reading.bytes import UnreadableError
 from scorer.measures.arrays import Bools, Floats
 from scorer.wording import quoted
 
@@ -86,7 +86,7 @@ def _ids(table: pa.Table, place: int, what: str, findings: Findings) -> pa.Strin
     column = _column(table, place)
     if not (_is_text(column.type) or pa.types.is_integer(column.type)):
         name = quoted(table.column_names[place])
-        raise Unreadable(f"the column {name} is of type {column.type}; expected text or whole numbers as ids")
+        raise UnreadableError(f"the column {name} is of type {column.type}; expected text or whole numbers as ids")
     ids = pc.coalesce(column.cast(pa.string()), pa.scalar("", pa.string()))
     findings.add_each(
         np.flatnonzero(~_filled(ids)) + 1, lambda _: f"no id in the column {what}; expected one in each row"
@@ -108,7 +108,7 @@ def _numbers(table: pa.Table, place: int, what: str, findings: Findings) -> Floa
     column = _column(table, place)
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)):
         name = quoted(table.column_names[place])
-        raise Unreadable(f"the column {name} is of type {column.type}; expected numbers as the {what}")
+        raise UnreadableError(f"the column {name} is of type {column.type}; expected numbers as the {what}")
     value = floats(pc.cast(column, pa.float64(), safe=False))
     wrong = np.flatnonzero(~np.isfinite(value))
     findings.add_each(

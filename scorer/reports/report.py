@@ -16,7 +16,7 @@ MEAN = "all"
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class ScoreReport:
     """What is to be printed: the scores of submissions, by their paths as given."""
 
     submissions: Sequence[tuple[str, Evaluation]]

@@ -32,11 +32,11 @@ from scorer.scoring.outcomes import Rejected, Scored
 from scorer.store.records import Basis, Submission
 from scorer.store.store import Store
 from tests.databases import KINDS, NewPlace, new_places
-from tests.strategies import judged
+from tests.strategies import matched
 
 BASIS = Basis("solution" + "0" * 56, "settings" + "0" * 56)
 FLAGGED = np.array([True, False, False, False, False])
-NOTHING = judged({f"q{number}": {} for number in range(5)}, {})
+NOTHING = matched({f"q{number}": {} for number in range(5)}, {})
 START = datetime(2011, 4, 18, 10, tzinfo=UTC)
 NAN = math.nan
 

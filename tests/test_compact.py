@@ -18,16 +18,16 @@ def test_measures_come_out_to_the_last_bit(
     solution: strategies.Solution, submission: strategies.Submission, measure: Measure, all_right: bool
 ) -> None:
     """Ties, grades of 0 and below, queries without items, lists that are short, empty or missing."""
-    judged = strategies.judged(solution, submission, all_right=all_right)
-    ideal = unpack_ideal(pack_ideal(judged.ideal, judged.queries))
+    matched = strategies.matched(solution, submission, all_right=all_right)
+    ideal = unpack_ideal(pack_ideal(matched.ideal, matched.queries))
 
-    again = unpack_hits(pack_hits(judged), ideal)
+    again = unpack_hits(pack_hits(matched), ideal)
 
-    assert again.queries == judged.queries
-    for before, after in ((judged.ideal, ideal), (judged.found, again.found)):
+    assert again.queries == matched.queries
+    for before, after in ((matched.ideal, ideal), (matched.found, again.found)):
         for name in ("query", "rank", "grade", "tie_rank"):
             np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
-    assert measure(again).tobytes() == measure(judged).tobytes()
+    assert measure(again).tobytes() == measure(matched).tobytes()
 
 
 def test_it_is_small() -> None:
@@ -37,14 +37,14 @@ def test_it_is_small() -> None:
         f"q{n}": {f"i{m}": float(random.geometric(0.4)) for m in range(random.geometric(0.12))} for n in range(500)
     }
     submission = {query: [f"i{m}" for m in random.permutation(60)[:30]] for query in solution}
-    judged = strategies.judged(solution, submission)
+    matched = strategies.matched(solution, submission)
 
-    assert len(judged.found) > 500
-    assert len(pack_hits(judged)) < 10 * 500
+    assert len(matched.found) > 500
+    assert len(pack_hits(matched)) < 10 * 500
 
 
 @pytest.mark.parametrize(
-    "damage", [b"", b"1234", b"1234no zlib", pack_ideal(strategies.judged({"q": {"a": 1}}, {}).ideal, 1)[:-3]]
+    "damage", [b"", b"1234", b"1234no zlib", pack_ideal(strategies.matched({"q": {"a": 1}}, {}).ideal, 1)[:-3]]
 )
 def test_damaged_bytes_are_told_apart(damage: bytes) -> None:
     """They are a fault of the database, not of the program."""

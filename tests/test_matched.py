@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from scorer.measures.arrays import ratio, running
-from scorer.measures.matched import Hits, Judged, Tied
-from tests.strategies import judged
+from scorer.measures.matched import JudgedItems, Matched, Tied
+from tests.strategies import matched
 
 GRADES = {"q1": {"a": 2.0, "b": 1.0, "c": 0.0}, "q2": {}, "q3": {"a": 1.0, "b": -1.0}}
 LISTS = {"q1": ["b", "x", "a", "b", "c"], "q3": ["b", "a"]}
@@ -15,7 +15,7 @@ LISTS = {"q1": ["b", "x", "a", "b", "c"], "q3": ["b", "a"]}
 
 def test_hits_keep_only_judged_items_at_their_first_place() -> None:
     """What the solution does not list, and what stands again, leaves a gap in the ranks."""
-    found = judged(GRADES, LISTS).found
+    found = matched(GRADES, LISTS).found
 
     assert found.query.tolist() == [0, 0, 0, 2, 2]
     assert found.rank.tolist() == [1, 3, 5, 1, 2]
@@ -25,7 +25,7 @@ def test_hits_keep_only_judged_items_at_their_first_place() -> None:
 
 def test_where_keeps_all_four_columns_together() -> None:
     """A chosen entry keeps its query, rank, grade and tie rank."""
-    found = judged(GRADES, LISTS).found
+    found = matched(GRADES, LISTS).found
     chosen = found.where(found.grade == 2)
 
     assert (chosen.query.item(), chosen.rank.item(), chosen.grade.item(), chosen.tie_rank.item()) == (0, 3, 2.0, 1)
@@ -34,12 +34,12 @@ def test_where_keeps_all_four_columns_together() -> None:
 @pytest.mark.parametrize(("k", "ranks"), [(1, [1, 1]), (3, [1, 3, 1, 2]), (None, [1, 3, 5, 1, 2])])
 def test_top_counts_places_and_not_hits(k: int | None, ranks: list[int]) -> None:
     """The first k places hold fewer than k hits where items are unjudged."""
-    assert judged(GRADES, LISTS).found.top(k).rank.tolist() == ranks
+    assert matched(GRADES, LISTS).found.top(k).rank.tolist() == ranks
 
 
 def test_relevant_means_a_positive_grade_or_one_at_the_threshold() -> None:
     """Grades of 0 and below are not relevant unless a threshold says so."""
-    found = judged(GRADES, LISTS).found
+    found = matched(GRADES, LISTS).found
 
     assert found.relevant().grade.tolist() == [1.0, 2.0, 1.0]
     assert found.relevant(2).grade.tolist() == [2.0]
@@ -48,12 +48,12 @@ def test_relevant_means_a_positive_grade_or_one_at_the_threshold() -> None:
 
 def test_nth_counts_anew_in_each_query() -> None:
     """The first hit of a query is number 1, whatever its rank."""
-    assert judged(GRADES, LISTS).found.nth().tolist() == [1, 2, 3, 1, 2]
+    assert matched(GRADES, LISTS).found.nth().tolist() == [1, 2, 3, 1, 2]
 
 
 def test_nothing_found_is_no_special_case() -> None:
     """Empty hits have empty columns and totals of 0."""
-    nothing = judged(GRADES, {})
+    nothing = matched(GRADES, {})
 
     assert len(nothing.found) == 0
     assert nothing.found.nth().tolist() == []
@@ -63,7 +63,7 @@ def test_nothing_found_is_no_special_case() -> None:
 
 def test_totals_have_an_entry_for_every_query() -> None:
     """A query without hits, the last one too, sums to 0."""
-    seen = judged(GRADES | {"q4": {"a": 1.0}}, LISTS)
+    seen = matched(GRADES | {"q4": {"a": 1.0}}, LISTS)
 
     assert seen.total(seen.found).tolist() == [3.0, 0.0, 2.0, 0.0]
     assert seen.total(seen.found, seen.found.grade).tolist() == [3.0, 0.0, 0.0, 0.0]
@@ -72,7 +72,7 @@ def test_totals_have_an_entry_for_every_query() -> None:
 
 def test_relevant_items_are_counted_in_the_solution_and_in_the_list() -> None:
     """R is of the solution; hits@k are of the list."""
-    seen = judged(GRADES, LISTS)
+    seen = matched(GRADES, LISTS)
 
     assert seen.relevant_items().tolist() == [2.0, 0.0, 1.0]
     assert seen.relevant_found().tolist() == [2.0, 0.0, 1.0]
@@ -82,7 +82,7 @@ def test_relevant_items_are_counted_in_the_solution_and_in_the_list() -> None:
 
 def test_ideal_has_every_item_the_best_first_without_gaps() -> None:
     """The ideal list is hits too, so that one kernel runs on both."""
-    ideal: Hits = judged(GRADES, LISTS).ideal
+    ideal: JudgedItems = matched(GRADES, LISTS).ideal
 
     assert ideal.rank.tolist() == [1, 2, 3, 1, 2]
     assert ideal.grade.tolist() == [2.0, 1.0, 0.0, 1.0, -1.0]
@@ -95,12 +95,12 @@ def test_a_ratio_is_nan_exactly_where_it_is_not_defined() -> None:
     np.testing.assert_array_equal(quotients, [np.nan, 0.5])
 
 
-def in_no_order() -> Judged:
+def in_no_order() -> Matched:
     """A list with an item of grade 1, then three places that tie, with grades 2 and 0 and an unjudged item in them."""
-    seen = judged({"q": {"a": 1.0, "b": 2.0, "c": 0.0}}, {"q": ["a", "b", "c", "x"]})
+    seen = matched({"q": {"a": 1.0, "b": 2.0, "c": 0.0}}, {"q": ["a", "b", "c", "x"]})
     tied = Tied(np.array([0, 1, 1]), np.array([1, 3, 3]))
-    hits = Hits(seen.found.query, tied.before + 1, seen.found.grade, seen.found.tie_rank, tied)
-    return Judged(hits, seen.ideal, seen.retrieved)
+    hits = JudgedItems(seen.found.query, tied.before + 1, seen.found.grade, seen.found.tie_rank, tied)
+    return Matched(hits, seen.ideal, seen.retrieved)
 
 
 @pytest.mark.parametrize(("k", "count"), [(1, 1), (2, 1 + 1 / 3), (3, 1 + 2 / 3), (4, 2), (9, 2), (None, 2)])
@@ -122,7 +122,7 @@ def test_the_places_of_a_tie_share_its_values() -> None:
 
 def test_a_condensed_list_has_judged_items_alone() -> None:
     """Ranks close up, in ties too; an item judged below 0 is one that is not judged."""
-    seen = judged({"q": {"a": 1.0, "b": -1.0, "c": 0.0}, "r": {}}, {"q": ["x", "a", "b", "c"], "r": ["x"]})
+    seen = matched({"q": {"a": 1.0, "b": -1.0, "c": 0.0}, "r": {}}, {"q": ["x", "a", "b", "c"], "r": ["x"]})
     condensed, tied = seen.condensed(), in_no_order().condensed().found.tied
 
     assert condensed.found.rank.tolist() == [1, 2]
@@ -134,7 +134,7 @@ def test_a_condensed_list_has_judged_items_alone() -> None:
 
 def test_so_far_counts_anew_in_each_query() -> None:
     """Which entries are counted is the caller's choice."""
-    found = judged(GRADES, LISTS).found
+    found = matched(GRADES, LISTS).found
 
     assert found.so_far(found.grade > 0).tolist() == [1, 2, 2, 0, 1]
     assert found.so_far(np.ones(5, dtype=bool)).tolist() == found.nth().tolist()

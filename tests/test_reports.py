@@ -19,11 +19,11 @@ from scipy import stats
 
 from scorer.measures import KINDS, parse_one
 from scorer.reports.comparisons import letter
-from scorer.reports.results import Results
+from scorer.reports.report import ScoreReport
 from scorer.reports.scores import DOCUMENTS, tabulated, written
 from scorer.reports.table import TABLES
 from scorer.reports.trec import TREC_NAMES, trec_name
-from scorer.scoring.evaluation import Evaluation, evaluate, named
+from scorer.scoring.evaluation import Evaluation, evaluate, measures_named
 from scorer.statistics.significance import holm, randomisation_test
 from scorer.wording import latex, markdown, spreadsheet
 from tests.commands import Terminal, command
@@ -38,12 +38,12 @@ HOSTILE = r"=a_b|c\d<script>&%$#{}~^[x](y)*`" + "\u202e\n"
 
 def results(
     submissions: Mapping[str, Mapping[str, list[str]]], measures: tuple[str, ...] = ("RR", "P@2"), **settings: object
-) -> Results:
+) -> ScoreReport:
     """What is to be printed of these submissions."""
     scored: list[tuple[str, Evaluation]] = [
         (name, evaluate(RIGHT, submission, list(measures))) for name, submission in submissions.items()
     ]
-    return Results(scored, named(list(measures)), **settings)  # type: ignore[arg-type]
+    return ScoreReport(scored, measures_named(list(measures)), **settings)  # type: ignore[arg-type]
 
 
 THREE = {"good": GOOD, "fair": FAIR, "poor": POOR}

@@ -17,13 +17,13 @@ from scorer.errors import Findings
 from scorer.formats.reading import memory
 from scorer.formats.reading.arrow import fingerprints
 from scorer.formats.reading.batches import Graded, Ranked
-from scorer.matching.match import Counts, ScatteredError, judge, whole_lists
+from scorer.matching.match import Counts, ScatteredError, match, whole_lists
 from scorer.matching.partition import by_query
 from scorer.matching.solution import Solution
-from scorer.measures.matched import Hits, Judged
+from scorer.measures.matched import JudgedItems, Matched
 from tests import strategies
 
-Seen = tuple[Judged, Counts, Findings, Findings]
+Seen = tuple[Matched, Counts, Findings, Findings]
 
 
 def seen(
@@ -35,13 +35,13 @@ def seen(
     """The batches judged, all at once if not told otherwise, with their problems and notes."""
     problems, notes = Findings(), Findings()
     right = read(solution)
-    judged, counts = judge(right, parted(batches), problems=problems, notes=notes, **rules)  # type: ignore[arg-type]
-    return judged, counts, problems, notes
+    matched, counts = match(right, parted(batches), problems=problems, notes=notes, **rules)  # type: ignore[arg-type]
+    return matched, counts, problems, notes
 
 
 def read(solution: Mapping[str, Mapping[str, float]], *, all_right: bool = False) -> Solution:
     """A solution made without a file; it need not have a relevant item."""
-    return Solution.of([memory.graded(solution, Findings())], Findings(), listed_is_right=all_right)
+    return Solution.of([memory.graded(solution, Findings())], Findings(), listed_is_relevant=all_right)
 
 
 def lists(submission: Mapping[str, Sequence[str]]) -> Ranked:
@@ -63,7 +63,7 @@ def rows(submission: Mapping[str, Sequence[str]], order: Sequence[int]) -> Itera
         )
 
 
-def assert_same(found: Hits, expected: Hits) -> None:
+def assert_same(found: JudgedItems, expected: JudgedItems) -> None:
     """Equal in all four arrays."""
     for name in ("query", "rank", "grade", "tie_rank"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
@@ -75,12 +75,14 @@ def test_lists_are_judged_as_the_slow_judge_does(
     solution: strategies.Solution, submission: strategies.Submission, all_right: bool
 ) -> None:
     """Hits, ideal lists and lengths, whatever is missing, unknown, repeated or empty."""
-    expected = strategies.judged(solution, submission, all_right=all_right)
-    judged, _ = judge(read(solution, all_right=all_right), [[lists(submission)]], problems=Findings(), notes=Findings())
+    expected = strategies.matched(solution, submission, all_right=all_right)
+    matched, _ = match(
+        read(solution, all_right=all_right), [[lists(submission)]], problems=Findings(), notes=Findings()
+    )
 
-    assert_same(judged.found, expected.found)
-    assert_same(judged.ideal, expected.ideal)
-    np.testing.assert_array_equal(judged.retrieved, expected.retrieved)
+    assert_same(matched.found, expected.found)
+    assert_same(matched.ideal, expected.ideal)
+    np.testing.assert_array_equal(matched.retrieved, expected.retrieved)
 
 
 @settings(max_examples=100, deadline=None)
@@ -92,9 +94,9 @@ def test_run_scores_order_lines_that_stand_in_any_order(
     places = list(range(sum(map(len, submission.values()))))
     random.shuffle(places)
 
-    judged, *_ = seen(solution, list(rows(submission, places)))
+    matched, *_ = seen(solution, list(rows(submission, places)))
 
-    assert_same(judged.found, strategies.judged(solution, submission).found)
+    assert_same(matched.found, strategies.matched(solution, submission).found)
 
 
 @settings(max_examples=100, deadline=None)
@@ -119,9 +121,9 @@ def test_equal_run_scores_follow_the_rule(lines: list[tuple[str, str, int]], tie
         submission[query] = [line[1] for line in sorted(ranked, key=lambda line: -line[2])]
     solution = {query: dict.fromkeys(items, 1.0) for query, items in submission.items()} or {"p": {"a": 1.0}}
 
-    judged, *_ = seen(solution, [batch], ties=ties)
+    matched, *_ = seen(solution, [batch], ties=ties)
 
-    assert_same(judged.found, strategies.judged(solution, submission).found)
+    assert_same(matched.found, strategies.matched(solution, submission).found)
 
 
 @settings(max_examples=100, deadline=None)
@@ -131,11 +133,11 @@ def test_a_list_ends_at_the_list_length(
 ) -> None:
     """What stands beyond it is not there, as if the file had been cut."""
     cut = {query: items[:length] for query, items in submission.items()}
-    judged, counts, *_ = seen(solution, [lists(submission)], list_length=length)
+    matched, counts, *_ = seen(solution, [lists(submission)], list_length=length)
     expected, *_ = seen(solution, [lists(cut)])
 
-    assert_same(judged.found, expected.found)
-    np.testing.assert_array_equal(judged.retrieved, expected.retrieved)
+    assert_same(matched.found, expected.found)
+    np.testing.assert_array_equal(matched.retrieved, expected.retrieved)
     assert counts.overlong == sum(len(items) > length for query, items in submission.items() if query in solution)
 
 
@@ -228,11 +230,11 @@ def test_no_rows_at_all_are_refused(batches: list[Ranked]) -> None:
 
 def test_a_solution_of_queries_alone_judges_form() -> None:
     """That is what a participant's check does: no item is known, and none is needed."""
-    judged, counts = judge(
+    matched, counts = match(
         Solution.of_queries(["q1", "q2"]), [[lists({"q1": ["a", "b"]})]], problems=Findings(), notes=Findings()
     )
 
-    assert len(judged.found) == 0
+    assert len(matched.found) == 0
     assert (counts.queries, counts.answered, counts.items) == (2, 1, 2)
 
 
@@ -313,7 +315,7 @@ def test_lines_with_whole_lists_are_brought_together_too() -> None:
 
 
 def assert_alike(
-    found: tuple[Judged, Counts, Findings, Findings], other: tuple[Judged, Counts, Findings, Findings]
+    found: tuple[Matched, Counts, Findings, Findings], other: tuple[Matched, Counts, Findings, Findings]
 ) -> None:
     """The same hits, lengths, counts, problems and notes."""
     assert_same(found[0].found, other[0].found)
@@ -348,9 +350,9 @@ def test_equal_fingerprints_of_different_items_change_nothing(
     with monkeypatch.context() as patched:
         for module in ("scorer.matching.ranked_lists", "scorer.matching.solution"):
             patched.setattr(f"{module}.fingerprints", lambda ids: np.full(len(ids), print_of_all, dtype=np.uint64))
-        judged, *_ = seen(solution, in_batches(submission, [], scored=scored))
+        matched, *_ = seen(solution, in_batches(submission, [], scored=scored))
 
-    assert_same(judged.found, strategies.judged(solution, submission).found)
+    assert_same(matched.found, strategies.matched(solution, submission).found)
 
 
 @settings(max_examples=200, deadline=None)
