@@ -193,8 +193,8 @@ def _claim_of_difference(told: Scores) -> Claim:
     )
 
 
-def _claim_of_perfection(told: Scores, match: int) -> Claim:
-    own = {name: told[match][name] for name in MEASURES}
+def _claim_of_perfection(told: Scores, judge: int) -> Claim:
+    own = {name: told[judge][name] for name in MEASURES}
     return Claim(
         f"Strategy {judge}, which judges, scores 1 itself under all three measures.",
         verdict(bool(np.allclose(list(own.values()), 1, rtol=0, atol=1e-12))),
@@ -202,8 +202,8 @@ def _claim_of_perfection(told: Scores, match: int) -> Claim:
     )
 
 
-def _claim_of_nearness(told: Scores, match: int, nearest: int) -> Claim:
-    others = [strategy for strategy in STRATEGIES if strategy != match]
+def _claim_of_nearness(told: Scores, judge: int, nearest: int) -> Claim:
+    others = [strategy for strategy in STRATEGIES if strategy != judge]
     best = {name: max(others, key=lambda strategy: told[strategy][name]) for name in MEASURES}
     return Claim(
         f"All measures have strategy {nearest} nearest to strategy {judge}.",

@@ -64,7 +64,7 @@ class Solution:
             with opened(path, format_name, "solution_format", read_bytes) as (told, head, content):
                 read = told.graded(head)
                 batches = [read(block, findings) for block in content]
-                rules = {"query_once": told.QUERY_ONCE, "listed_is_right": told.LISTED_IS_RELEVANT}
+                rules = {"query_once": told.QUERY_ONCE, "listed_is_relevant": told.LISTED_IS_RELEVANT}
                 solution = cls.of(batches, findings, **rules)
         except UnreadableError as error:
             findings.add(error.line, str(error))
@@ -85,7 +85,7 @@ class Solution:
     ) -> Solution:
         """The solution in these batches; what is wrong with it becomes findings.
 
-        `listed_is_right`: an item counts for Rp and MARp whatever its grade, else only with a grade above 0.
+        `listed_is_relevant`: an item counts for Rp and MARp whatever its grade, else only with a grade above 0.
         """
         if not any(len(batch.query) for batch in batches):
             if not findings:
