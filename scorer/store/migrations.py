@@ -88,8 +88,8 @@ def _version_of(connection: Connection, where: str) -> int | None:
     if len(versions) == 1 and versions[0] > SCHEMA_VERSION:
         writer = f"scorer {rows[0].get('scorer', '(a later version)')}"
         raise StoreError(
-            f"{where}: {writer} wrote it (schema version {versions[0]}), but this is scorer {__version__}, which reads up "
-            f"to version {SCHEMA_VERSION}; install {writer} or later"
+            f"{where}: {writer} wrote it (schema version {versions[0]}), but this is scorer {__version__}, which reads "
+            f"versions up to {SCHEMA_VERSION}; install {writer} or later"
         )
     if len(versions) != 1 or versions[0] not in (*STEPS, SCHEMA_VERSION):
         found = ", ".join(map(str, versions)) or "none"

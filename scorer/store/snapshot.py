@@ -116,6 +116,10 @@ class Snapshot:
             )
         return row
 
+    def solution_digests(self) -> list[str]:
+        """The digests of all solutions, sorted."""
+        return sorted(self._connection.scalars(select(solution_table.c.digest)))
+
     def known_digests(self, basis: Basis) -> frozenset[str]:
         """The digests of the submissions that have a result by `basis`."""
         return frozenset(self._connection.scalars(select(result_table.c.submission_digest).where(*_by(basis))))
