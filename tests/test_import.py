@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from scorer.board.board import Board
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge, Track
 from scorer.matching.solution import Solution
@@ -20,6 +21,7 @@ from scorer.paths import digest
 from scorer.reports.boards import to_json
 from scorer.scoring.rules import Rules
 from scorer.scoring.submission import score
+from scorer.site.pages import pages
 from scorer.store.records import Basis, Submission
 from scorer.store.store import Store
 from tests.commands import Terminal, process
@@ -232,6 +234,25 @@ def test_all_entries_of_a_track_are_read_in_one_go(folder: Path) -> None:
     for file, submission in work.pending:
         outcome = score(read, str(file.path), Rules(measures, 5))
         assert found[submission.digest].tobytes() == outcome.scores.tobytes()  # type: ignore[union-attr]
+
+
+def test_rendering_holds_no_lock(folder: Path, terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While pages are rendered, another process may write without waiting; the page shows the earlier state."""
+    assert terminal.run("run", folder).code == 0
+
+    def pages_while_another_writes(challenge: Challenge, shown: list[Board]) -> dict[str, str]:
+        send(folder, "cedar")
+        with Store.open(folder / "scores.db", wait=0.0) as other:
+            list(carry_out(other, plan(other, challenge.tracks[0])))
+        return pages(challenge, shown)
+
+    monkeypatch.setattr("scorer.organising.render.pages", pages_while_another_writes)
+    assert terminal.run("render", folder).code == 0
+    assert ">cedar<" not in (folder / "site/main/index.html").read_text()
+
+    monkeypatch.undo()
+    assert terminal.run("render", folder).code == 0
+    assert ">cedar<" in (folder / "site/main/index.html").read_text()
 
 
 # Solutions
