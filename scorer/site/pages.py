@@ -1,28 +1,16 @@
 """The pages of a site, rendered from boards."""
 
 from __future__ import annotations
-import json
-import re
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
-from traceback import walk_tb
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError
-from scorer.board.board import Board, Row, Team
-from scorer.board.rule_sheet import rules
-from scorer.challenge.settings import Challenge, Track
-from scorer.charts.timeline import Point, Svg, timeline
-from scorer.entries.entry import Entry, Scores
-from scorer.errors import ScorerError
-from scorer.measures import Measure
+
+from collections.abc import Sequence
+
+from jinja2 import ChoiceLoader
+
+from scorer.board.board import Board
+from scorer.challenge.settings import Challenge
 from scorer.reports.boards import to_csv, to_json
-from scorer.wording import counted
 from scorer.site.templates import TemplateFolder, environment_of, render_template, shipped_templates
 from scorer.site.views import board_view, kinds_of, legend_of, teams_of
-
 
 ASSETS = ("style.css", "board.js")
 """Copied as they are."""

@@ -1,0 +1,1 @@
+"""The pages of a challenge, from templates to a folder that opens from disk."""
