@@ -439,7 +439,8 @@ def test_hostile_names_lead_nowhere(hostile: tuple[Path, Answer], tmp_path: Path
         *("README.md", "challenge.toml", "queries", "scores.db", "site", "solutions", "submissions"),
     }
     assert all(
-        re.fullmatch(r"\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|json)", page) for page in pages
+        re.fullmatch(r"\.lock|\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|json)", page)
+        for page in pages
     )
     assert len([page for page in pages if page.startswith("teams/")]) == len(HOSTILE) + 2
     for page in pages:

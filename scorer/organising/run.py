@@ -135,7 +135,7 @@ def render(challenge: Challenge, store: Store, *, pending: bool = False) -> Path
     """Write the site from what is kept; give the path of its first page. `pending` is as in `boards`."""
     # One render at a time: two at once would write the same files.
     with store.alone():
-        write(pages(challenge, boards(store, challenge.tracks, pending=pending)), challenge.site_path)
+        write(pages(challenge, boards(store, challenge.tracks, pending=pending)), challenge.site_path, snapshot=0)
     return challenge.site_path / "index.html"
 
 

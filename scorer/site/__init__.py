@@ -1,1 +1,1 @@
-"""The pages of a challenge, from templates to a folder that opens from disk."""
+"""The website of a challenge: pages from templates, and the folder that holds them."""

@@ -1,83 +1,140 @@
-"""Writes pages into a folder that opens from disk."""
+"""Writes the pages into a folder, which can be opened from disk or served as it is."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from scorer.errors import ScorerError
+from scorer.site.lock import locked
+from scorer.wording import quoted
 
 MANIFEST = ".manifest.json"
-"""Lists the files that a render wrote, in the site's folder."""
+"""Lists the files that renders wrote, and the snapshot that the last complete render shows."""
+
+LOCK = ".lock"
+"""Locked while a render writes into the folder."""
 
 PART = ".part"
-"""Ends the name of a file that is being written."""
+"""The suffix of a file that is being written."""
+
+WAIT = 60.0
+"""Seconds that a render waits for another one."""
+
+FRONT_PAGE = "index.html"
+ASSET_SUFFIXES = (".css", ".js")
 
 
-# The folder.
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What earlier renders left in the folder."""
+
+    files: frozenset[str]
+    """Paths that may exist: a file is listed before it is written and until after it is deleted."""
+    snapshot: int | None
+    """The snapshot that the last complete render shows; None before that, and in manifests of version 0.1."""
 
 
-def write(pages: Mapping[str, str], folder: Path) -> list[str]:
-    """Bring `folder` to hold exactly these pages, beside whatever else its owner keeps there.
+def write(pages: Mapping[str, str], folder: Path, snapshot: int) -> list[str] | None:
+    """Write the pages into the folder and delete pages of earlier renders that are no longer wanted.
 
-    A file is written only if its bytes change, and then whole or not at all. Files of an earlier render that are no
-    longer wanted are removed; the manifest knows them. It names a file before the file is written and until after it is
-    gone, so that a render that was killed at any moment is taken up by the next.
+    Each file is replaced as a whole, and only if its content changes. Style sheets and scripts come first, then pages
+    and data files that do not exist yet, then the other pages and data files, then ``index.html``, then deletions: a
+    visitor who follows links during a render never reaches a page that does not exist yet. Files that no render wrote
+    are left alone. If a render is killed, the next one completes it.
+
+    One process writes at a time; another one waits for up to `WAIT` seconds.
+
+    Parameters
+    ----------
+    pages : mapping of str to str
+        The text of each file by its relative path, with forward slashes.
+    folder : Path
+        Created if necessary.
+    snapshot : int
+        Grows with each change of the database that the pages are rendered from.
 
     Returns
     -------
-    The paths written or removed, sorted.
+    list of str or None
+        The paths written or deleted, sorted. None if the folder shows a later snapshot; then nothing is written.
 
     Raises
     ------
     ScorerError
-        The folder cannot be written, or a file stands there under a page's name that no render wrote.
+        The folder cannot be written, a file that no render wrote has the name of a page, or another process keeps the
+        folder locked.
     """
-    texts = {path: text.encode() for path, text in pages.items()}
+    contents = {path: text.encode() for path, text in pages.items()}
+    if folder.exists() and not folder.is_dir():
+        raise ScorerError(f"{folder}: cannot write the site (Not a directory)")
     try:
-        earlier = _read_manifest(folder)
-        _refuse_foreign(texts, folder, earlier)
         folder.mkdir(parents=True, exist_ok=True)
-        if earlier != set(texts):
-            _replace(folder / MANIFEST, _manifest(earlier | set(texts)))
-        for path in {MANIFEST, *earlier, *texts}:
-            _part(folder / path).unlink(missing_ok=True)
-        written = [path for path, text in texts.items() if _replace(folder / path, text)]
-        removed = [path for path in earlier - set(texts) if _remove(folder, path)]
-        _replace(folder / MANIFEST, _manifest(texts))
+        with locked(folder / LOCK, WAIT):
+            manifest = _read_manifest(folder)
+            if manifest.snapshot is not None and manifest.snapshot > snapshot:
+                return None
+            return _update(contents, folder, manifest, snapshot)
     except OSError as error:
         raise ScorerError(f"{error.filename or folder}: cannot write the site ({error.strerror or error})") from error
-    return sorted(written + removed)
 
 
-def _manifest(paths: Iterable[str]) -> bytes:
-    return (json.dumps({"written by scorer": sorted(paths)}, indent=1) + "\n").encode()
+def _update(contents: Mapping[str, bytes], folder: Path, manifest: Manifest, snapshot: int) -> list[str]:
+    """Bring the folder to these contents; the caller holds the lock."""
+    _refuse_foreign(contents, folder, manifest.files)
+    if manifest.files != contents.keys():
+        _replace(folder / MANIFEST, _encoded(manifest.files | contents.keys(), manifest.snapshot))
+    for path in {MANIFEST, *manifest.files, *contents}:
+        _part(folder / path).unlink(missing_ok=True)
+    written = [path for path in _in_order(contents, folder) if _replace(folder / path, contents[path])]
+    deleted = [path for path in sorted(manifest.files - contents.keys()) if _delete(folder, path)]
+    _replace(folder / MANIFEST, _encoded(contents, snapshot))
+    return sorted(written + deleted)
 
 
-def _read_manifest(folder: Path) -> set[str]:
-    """The paths that earlier renders may have written; a path that leads out of the folder is never among them."""
-    manifest = folder / MANIFEST
+def _in_order(paths: Iterable[str], folder: Path) -> list[str]:
+    """The paths in the order in which they are written."""
+
+    def key(path: str) -> tuple[bool, bool, bool, str]:
+        return path == FRONT_PAGE, not path.endswith(ASSET_SUFFIXES), (folder / path).exists(), path
+
+    return sorted(paths, key=key)
+
+
+def _encoded(files: Iterable[str], snapshot: int | None) -> bytes:
+    document: dict[str, object] = {"written by scorer": sorted(files)}
+    if snapshot is not None:
+        document["snapshot"] = snapshot
+    return (json.dumps(document, indent=1) + "\n").encode()
+
+
+def _read_manifest(folder: Path) -> Manifest:
+    """The manifest of the folder; it lists no path that leads out of the folder."""
+    file = folder / MANIFEST
     try:
-        listed = json.loads(manifest.read_bytes())["written by scorer"]
-        paths = {str(path) for path in listed}
+        document = json.loads(file.read_bytes())
+        files = frozenset(map(str, document["written by scorer"]))
+        snapshot = None if document.get("snapshot") is None else int(document["snapshot"])
     except FileNotFoundError:
-        return set()
+        return Manifest(frozenset(), None)
     except (ValueError, LookupError, TypeError) as error:
-        raise ScorerError(
-            f"{manifest}: is not the list that a render leaves; empty {folder} and render again"
-        ) from error
-    outside = [path for path in paths if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts]
+        raise ScorerError(f"{file}: not a manifest written by a render; empty {folder} and render again") from error
+    outside = [path for path in files if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts]
     if outside:
-        raise ScorerError(f"{manifest}: {outside[0]!r} leads out of {folder}; empty the folder and render again")
-    return paths
+        raise ScorerError(
+            f"{file}: lists {quoted(outside[0])}, which is outside of {folder}; empty the folder and render again"
+        )
+    return Manifest(files, snapshot)
 
 
-def _refuse_foreign(texts: Mapping[str, bytes], folder: Path, earlier: set[str]) -> None:
-    for path, text in texts.items():
-        if path not in earlier and (folder / path).exists() and _bytes(folder / path) != text:
+def _refuse_foreign(contents: Mapping[str, bytes], folder: Path, earlier: frozenset[str]) -> None:
+    for path, content in contents.items():
+        if path not in earlier and (folder / path).exists() and _bytes(folder / path) != content:
             raise ScorerError(
-                f"{folder / path}: is not from a render, yet a page has its name; move it away, or render elsewhere"
+                f"{folder / path}: a page has the name of this file, which no render wrote; move the file away, or "
+                "render into another folder"
             )
 
 
@@ -92,14 +149,14 @@ def _bytes(path: Path) -> bytes | None:
         return None
 
 
-def _replace(path: Path, text: bytes) -> bool:
-    """Give the file this content, at once; tells whether it had another."""
-    if _bytes(path) == text:
+def _replace(path: Path, content: bytes) -> bool:
+    """Replace the content of a file at once; return whether it changed."""
+    if _bytes(path) == content:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
     part = _part(path)
     try:
-        part.write_bytes(text)
+        part.write_bytes(content)
         part.replace(path)
     except OSError:
         part.unlink(missing_ok=True)
@@ -107,8 +164,8 @@ def _replace(path: Path, text: bytes) -> bool:
     return True
 
 
-def _remove(folder: Path, path: str) -> bool:
-    """Remove a file, and the folder that it leaves empty; tells whether there was one."""
+def _delete(folder: Path, path: str) -> bool:
+    """Delete a file, and its folder if it is empty then; return whether the file existed."""
     file = folder / path
     existed = file.exists()
     file.unlink(missing_ok=True)

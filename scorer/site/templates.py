@@ -1,4 +1,4 @@
-"""Templates: where they come from, their filters, and their errors in words."""
+"""The templates: their folders, their filters, and messages about errors in them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,8 @@ from scorer.wording import counted
 NO_SCORE = "–"
 
 
-# The templates.
-
-
 class TemplateFolder(FileSystemLoader):
-    """Templates in a folder; one that cannot be read is told in words."""
+    """A folder of templates; a template that cannot be read raises ScorerError."""
 
     def get_source(self, environment: Environment, template: str) -> tuple[str, str, Callable[[], bool]]:
         try:
@@ -34,13 +31,14 @@ class TemplateFolder(FileSystemLoader):
 
 
 def shipped_templates() -> Path:
-    """The folder of the product's own templates: inside the package once installed, beside it in the repository."""
+    """The folder of the shipped templates: in the package if installed, next to it in the repository."""
     package = Path(__file__).parents[1]
     inside = package / "templates"
     return inside if inside.is_dir() else package.parent / "templates"
 
 
-def environment_of(loader: ChoiceLoader) -> Environment:
+def environment_with(loader: ChoiceLoader) -> Environment:
+    """The environment of all templates: escapes HTML, refuses undefined names, and adds the filters."""
     environment = Environment(
         loader=loader,
         autoescape=True,
@@ -60,7 +58,7 @@ def environment_of(loader: ChoiceLoader) -> Environment:
 
 
 def _number(score: float | None, decimals: int) -> str:
-    # A value that was rounded to zero from below would else be printed as -0.0000.
+    # + 0.0 turns -0.0 into 0.0.
     return NO_SCORE if score is None else f"{score + 0.0:.{decimals}f}"
 
 
@@ -76,17 +74,24 @@ def _iso(when: datetime) -> str:
     return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def render_template(environment: Environment, name: str, known: Mapping[str, object]) -> str:
+def render_template(environment: Environment, name: str, context: Mapping[str, object]) -> str:
+    """Render a template.
+
+    Raises
+    ------
+    ScorerError
+        The template, or one that it uses, has an error; the message gives the file and the line.
+    """
     try:
-        return environment.get_template(name).render(known)
+        return environment.get_template(name).render(context)
     except TemplateSyntaxError as error:
         raise ScorerError(f"{error.filename}:{error.lineno}: {error.message}") from error
     except ScorerError:
         raise
     except Exception as error:
-        # What a template does can fail in any way; Jinja2 puts the template's file and line into the traceback.
-        places = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
-        templates = [f"{file}:{line}" for file, line in places if file.endswith(".html")]
-        if not templates:
+        # A template can raise anything; Jinja2 puts its file and line into the traceback.
+        frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+        in_templates = [f"{file}:{line}" for file, line in frames if file.endswith(".html")]
+        if not in_templates:
             raise
-        raise ScorerError(f"{templates[-1]}: {error}") from error
+        raise ScorerError(f"{in_templates[-1]}: {error}") from error

@@ -1,9 +1,8 @@
-"""What the templates see, beside the boards' own plain values."""
+"""What the templates show of boards, in addition to their values."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,22 +11,23 @@ from scorer.board.board import Board, Row, Team
 from scorer.board.rule_sheet import rules
 from scorer.challenge.settings import Track
 from scorer.charts.timeline import Point, Svg, timeline
-from scorer.entries.entry import Entry, Scores
+from scorer.entries.entry import ColumnScores, Entry
 from scorer.measures import Measure
 
-LEADING = 6
-"""How many teams of a board stand on the first page, where ranks are shared."""
+LEADING_RANKS = 3
+LEADING_TEAMS = 6
+"""How many ranks of a board the front page shows, and at most how many teams."""
 
-WINDOWS = (64, 72, 80, 88, 96, 104)
-"""Widths of windows, in rem, for each of which the style sheet has a class."""
+WINDOW_WIDTHS = (64, 72, 80, 88, 96, 104)
+"""Widths of windows in rem; the style sheet has a class for each."""
 
-
-# What the templates see, beside the boards' own plain values.
+STATUS_LABELS = {"pending": "waiting"}
+"""How pages show a status, where they use another word."""
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A measure as the head of a column, and its place on the page about measures."""
+class MeasureColumn:
+    """A measure as a column of boards and as an entry of the page of measures."""
 
     measure: Measure
     name: str
@@ -35,23 +35,22 @@ class Column:
     head: str
     """`nDCG` of `nDCG(gain=exp)@10`."""
     tail: tuple[str, ...]
-    """The rest, in pieces between which a line may break."""
+    """The rest of the name, in pieces between which a line may break."""
     anchor: str
-    """Unlike that of every other measure of the site."""
+    """Unique on the page of measures."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A row of a board, with what is worked out for the page alone."""
+class RowView:
+    """A row of a board."""
 
     row: Row
     rank: str
-    """`=3` where the rank is shared; empty for an unranked row."""
-    scores: Scores
-    """Those that the board is ranked by; all None for a team with nothing scored."""
-    preliminary_rank: int | None
+    """`=3` if the rank is shared; empty for a row without a rank."""
+    scores: ColumnScores
+    """The scores that the board is ranked by; all None for a team without a scored entry."""
     change: int | None
-    """Ranks won (above 0) or lost between the preliminary and the final ranking; None where either is missing."""
+    """Preliminary rank minus rank: above 0 if the team moved up; None where either is missing."""
     bar: float | None
     """The primary score in percent of the highest on the board, final or preliminary."""
     tick: float | None
@@ -60,11 +59,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class BoardView:
-    """A board, ready for its page."""
+    """The board of a track."""
 
     board: Board
-    columns: tuple[Column, ...]
-    lines: tuple[Line, ...]
+    columns: tuple[MeasureColumn, ...]
+    rows: tuple[RowView, ...]
     rules: tuple[str, ...]
 
     @property
@@ -72,100 +71,118 @@ class BoardView:
         return self.board.track
 
     @property
-    def primary(self) -> Column:
+    def primary(self) -> MeasureColumn:
         return self.columns[0]
 
     @property
-    def is_final(self) -> bool:
-        return self.track.stage == "final"
+    def stage(self) -> str:
+        """Which scores the board is ranked by: "final" or "preliminary"."""
+        return "final" if self.track.shows_final else "preliminary"
 
     @property
-    def both_sides(self) -> bool:
-        """Are preliminary scores shown beside the final ones?"""
-        return self.is_final and self.board.preliminary_queries > 0
+    def shows_both(self) -> bool:
+        """Whether preliminary scores are shown next to the final ones."""
+        return self.track.shows_final and self.board.preliminary_queries > 0
 
     @property
     def ranked_queries(self) -> int:
-        """The queries that the scores it is ranked by are the mean over."""
-        if not self.is_final:
+        """How many queries the scores that the board is ranked by are means over."""
+        if not self.track.shows_final:
             return self.board.preliminary_queries
         return self.board.scored_queries - (self.board.preliminary_queries if self.track.final == "rest" else 0)
 
     @property
     def teams(self) -> int:
-        return sum(not line.row.baseline for line in self.lines)
+        return sum(not view.row.baseline for view in self.rows)
 
     @property
-    def ranked(self) -> tuple[Line, ...]:
-        return tuple(line for line in self.lines if line.row.rank is not None)
+    def ranked(self) -> tuple[RowView, ...]:
+        return tuple(view for view in self.rows if view.row.rank is not None)
 
     @property
-    def leading(self) -> tuple[Line, ...]:
-        """The first three ranks, or as many teams of them as a summary has room for."""
-        return tuple(line for line in self.ranked if line.row.rank in (1, 2, 3))[:LEADING]
+    def leading(self) -> tuple[RowView, ...]:
+        """The rows of the first ranks."""
+        return tuple(view for view in self.rows if view.row.rank in range(1, LEADING_RANKS + 1))[:LEADING_TEAMS]
 
     @property
     def entries(self) -> int:
-        return sum(len(line.row.sent) for line in self.lines)
+        return sum(len(view.row.sent) for view in self.rows)
 
     def with_status(self, status: str) -> int:
-        """How many entries have it."""
-        return sum(entry.status == status for line in self.lines for entry in line.row.entries)
+        """How many entries have this status."""
+        return sum(entry.status == status for view in self.rows for entry in view.row.entries)
 
     @property
-    def fits(self) -> str:
-        """The class of the narrowest window that holds the whole table, from an estimate of its width in rem."""
+    def window_class(self) -> str:
+        """The class of the narrowest window that shows the whole table, by an estimate of its width in rem."""
         digits = self.track.decimals + 2
         letters = [max(5, digits, *map(len, (column.head, *column.tail))) for column in self.columns]
         width = 40 + sum(0.56 * count + 1.2 for count in letters)
-        if self.both_sides:
+        if self.shows_both:
             width += 0.56 * digits + 8.8
-        return next((f"fits-{limit}" for limit in WINDOWS if width <= limit), "fits-none")
+        return next((f"fits-{limit}" for limit in WINDOW_WIDTHS if width <= limit), "fits-none")
 
 
 @dataclass(frozen=True, slots=True)
-class TeamOnBoard:
-    """A team on one board."""
+class EntryView:
+    """An entry in the table of a team."""
 
-    view: BoardView
-    line: Line
-    numbered: tuple[tuple[int, Entry], ...]
-    """Its entries, latest first, each with its number from the first (1)."""
-    picture: Svg | None
-    """Its primary score over time; None where there are less than two."""
+    number: int
+    """From 1, the first entry of the team."""
+    entry: Entry
+    scores: ColumnScores
+    """The scores that the board is ranked by."""
+
+    @property
+    def status(self) -> str:
+        return STATUS_LABELS.get(self.entry.status, self.entry.status)
 
 
-def board_view(board: Board, legend: Mapping[str, Column]) -> BoardView:
-    track = board.track
-    scores = [_shown(track, row.entry, len(board.columns)) for row in board.rows]
+@dataclass(frozen=True, slots=True)
+class TeamSection:
+    """The section about one track on the page of a team."""
+
+    board: BoardView
+    view: RowView
+    entries: tuple[EntryView, ...]
+    """The latest first."""
+    chart: Svg | None
+    """The primary score over time; None where fewer than two entries have one."""
+
+    @property
+    def counting(self) -> EntryView | None:
+        """The counting entry, if the team has one."""
+        return next((each for each in self.entries if each.entry.is_counting), None)
+
+
+def board_view(board: Board, columns: Mapping[str, MeasureColumn]) -> BoardView:
+    """The view of a board; `columns` has the column of each of its measures by name."""
+    scores = [_shown_scores(board, row.entry) for row in board.rows]
     drawn = [values[0] for values in scores] + [row.entry.preliminary[0] for row in board.rows if row.entry]
     highest = max((score for score in drawn if score is not None), default=0.0)
-    standing = Counter(row.rank for row in board.rows)
-    before = _preliminary_ranks(board) if track.stage == "final" else {}
-    lines = tuple(
-        _line(row, values, highest, shared=standing[row.rank] > 1, preliminary_rank=before.get(row.team.slug))
+    sharing = Counter(row.rank for row in board.rows)
+    rows = tuple(
+        _row_view(row, values, highest, shared=sharing[row.rank] > 1)
         for row, values in zip(board.rows, scores, strict=True)
     )
-    return BoardView(board, tuple(legend[name] for name in board.columns), lines, tuple(rules(board)))
+    return BoardView(board, tuple(columns[name] for name in board.columns), rows, rules(board))
 
 
-def _line(row: Row, scores: Scores, highest: float, *, shared: bool, preliminary_rank: int | None) -> Line:
-    return Line(
+def _row_view(row: Row, scores: ColumnScores, highest: float, *, shared: bool) -> RowView:
+    return RowView(
         row=row,
         rank="" if row.rank is None else f"={row.rank}" if shared else f"{row.rank}",
         scores=scores,
-        preliminary_rank=preliminary_rank,
-        change=None if row.rank is None or preliminary_rank is None else preliminary_rank - row.rank,
+        change=None if row.rank is None or row.preliminary_rank is None else row.preliminary_rank - row.rank,
         bar=_percent(scores[0], highest),
         tick=_percent(row.entry.preliminary[0], highest) if row.entry else None,
     )
 
 
-def _shown(track: Track, entry: Entry | None, columns: int) -> Scores:
-    """The scores that the track's board is ranked by."""
+def _shown_scores(board: Board, entry: Entry | None) -> ColumnScores:
     if entry is None:
-        return (None,) * columns
-    return entry.final if track.stage == "final" else entry.preliminary
+        return (None,) * len(board.columns)
+    return entry.final if board.track.shows_final else entry.preliminary
 
 
 def _percent(score: float | None, highest: float) -> float | None:
@@ -174,30 +191,19 @@ def _percent(score: float | None, highest: float) -> float | None:
     return max(100 * score / highest, 0.0)
 
 
-def _preliminary_ranks(board: Board) -> dict[str, int]:
-    """Where each ranked team would stand by preliminary scores, under the track's rule for equal ones."""
-    keys = {
-        row.team.slug: (-score, row.entry.received.timestamp() if board.track.equal_ranks == "earlier" else 0.0)
-        for row in board.rows
-        if row.rank is not None and row.entry is not None and (score := row.entry.preliminary[0]) is not None
-    }
-    order = sorted(keys.values())
-    return {slug: 1 + bisect_left(order, key) for slug, key in keys.items()}
-
-
-def legend_of(boards: Iterable[Board]) -> dict[str, Column]:
-    """Every measure on any board under its name, in order of appearance."""
-    legend: dict[str, Column] = {}
+def measure_columns(boards: Iterable[Board]) -> dict[str, MeasureColumn]:
+    """The column of every measure on any board by its name, in order of appearance."""
+    columns: dict[str, MeasureColumn] = {}
     anchors: set[str] = set()
     for board in boards:
         measures = {str(measure): measure for measure in board.track.all_measures}
         for name in board.columns:
-            if name not in legend:
+            if name not in columns:
                 anchor = _anchor(name, anchors)
                 anchors.add(anchor)
                 head, *tail = re.split(r"(?=[(@])|(?<=[,])", name)
-                legend[name] = Column(measures[name], name, head, tuple(tail), anchor)
-    return legend
+                columns[name] = MeasureColumn(measures[name], name, head, tuple(tail), anchor)
+    return columns
 
 
 def _anchor(name: str, taken: set[str]) -> str:
@@ -209,33 +215,39 @@ def _anchor(name: str, taken: set[str]) -> str:
     )
 
 
-def kinds_of(legend: Mapping[str, Column]) -> list[list[Column]]:
-    """The measures, those of one kind together."""
-    kinds: dict[str, list[Column]] = {}
-    for column in legend.values():
+def by_kind(columns: Mapping[str, MeasureColumn]) -> list[list[MeasureColumn]]:
+    """The columns in groups of measures of the same kind."""
+    kinds: dict[str, list[MeasureColumn]] = {}
+    for column in columns.values():
         kinds.setdefault(column.measure.kind.name, []).append(column)
     return list(kinds.values())
 
 
-def teams_of(views: Iterable[BoardView]) -> list[tuple[Team, list[TeamOnBoard]]]:
-    """Every team with its places, in order of the boards."""
-    teams: dict[str, tuple[Team, list[TeamOnBoard]]] = {}
-    for view in views:
-        for line in view.lines:
-            _, places = teams.setdefault(line.row.team.slug, (line.row.team, []))
-            places.append(_team_place(view, line))
+def team_sections(boards: Iterable[BoardView]) -> list[tuple[Team, list[TeamSection]]]:
+    """Every team with a section for each track that it takes part in, in the order of the boards."""
+    teams: dict[str, tuple[Team, list[TeamSection]]] = {}
+    for board in boards:
+        for view in board.rows:
+            _, sections = teams.setdefault(view.row.team.slug, (view.row.team, []))
+            sections.append(_team_section(board, view))
     return list(teams.values())
 
 
-def _team_place(view: BoardView, line: Line) -> TeamOnBoard:
-    entries = line.row.entries
-    numbered = tuple((len(entries) - behind, entry) for behind, entry in enumerate(entries))
+def _team_section(board: BoardView, view: RowView) -> TeamSection:
+    entries = tuple(
+        EntryView(len(view.row.entries) - index, entry, _shown_scores(board.board, entry))
+        for index, entry in enumerate(view.row.entries)
+    )
     points = [
-        Point(entry.received, score, f"Entry {number}: {score:.{view.track.decimals}f}", entry.counts_for_board)
-        for number, entry in numbered
-        if (score := _shown(view.track, entry, len(view.columns))[0]) is not None
+        Point(
+            each.entry.received,
+            score,
+            f"Entry {each.number}: {score:.{board.track.decimals}f}",
+            each.entry.is_counting,
+        )
+        for each in entries
+        if (score := each.scores[0]) is not None
     ]
-    side = "Final" if view.is_final else "Preliminary"
-    title = f"{side} {view.primary.name} of each scored entry over time"
-    picture = timeline(points, title, view.track.decimals) if len(points) > 1 else None
-    return TeamOnBoard(view, line, numbered, picture)
+    title = f"{board.stage.capitalize()} {board.primary.name} of each scored entry over time"
+    chart = timeline(points, title, board.track.decimals) if len(points) > 1 else None
+    return TeamSection(board, view, entries, chart)
