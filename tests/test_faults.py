@@ -587,7 +587,7 @@ def test_a_broken_solution_is_told_and_the_other_track_scored(name: str, two_tra
     assert "side: 2 scored, 0 known, 0 rejected" in run.err
     assert board(two_tracks, "side").keys() == {"first-team", "most-popular"}
     assert board(two_tracks, "main") == {}
-    assert "Nothing has been scored yet" in Page(two_tracks / "site" / "main" / "index.html").text
+    assert "No entry has been scored yet" in Page(two_tracks / "site" / "main" / "index.html").text
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])

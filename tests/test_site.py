@@ -126,7 +126,7 @@ def test_ids_are_unique(site: dict[str, str]) -> None:
 
 
 def test_every_link_has_a_target(site: dict[str, str]) -> None:
-    """Every link and source is a file of the site, every fragment an id in that file, every reference an id in the page."""
+    """Links and sources are files of the site, fragments are ids in these files, references are ids in the page."""
     ids = {path: {each.attributes.get("id") for each in read(text).all()} for path, text in html_of(site).items()}
     for path, text in html_of(site).items():
         for each in read(text).all():
@@ -221,7 +221,7 @@ def test_a_baseline_is_listed_by_score_without_a_rank(site: dict[str, str]) -> N
 
 
 def test_a_row_shows_its_scores(site: dict[str, str]) -> None:
-    """A row shows the final score, the preliminary score, the change of rank, the number of entries and the last one."""
+    """A row shows final and preliminary score, the change of rank, the number of entries and the last entry."""
     row = row_of(site["cold-start/index.html"], "north-window")
     assert row[2:5] == ["0.3004", "0.2751", "▲ up 2"]
     assert row[-2:] == ["4", "2011-05-08 14:07"]
@@ -264,7 +264,7 @@ def test_a_team_without_a_scored_entry_sees_why(site: dict[str, str]) -> None:
 
 
 def test_a_team_page_shows_every_entry(site: dict[str, str]) -> None:
-    """All entries are listed, the latest first, with final and preliminary scores and a badge on the one that counts."""
+    """All entries are listed, latest first, with final and preliminary scores; a badge marks the one that counts."""
     found = rows(site["teams/tea-kettle.html"], "entries")
     assert [row[0] for row in found] == ["6", "5", "4", "3", "2", "1"]
     assert [("counts" in row[2]) for row in found] == [True] + [False] * 5
@@ -272,7 +272,7 @@ def test_a_team_page_shows_every_entry(site: dict[str, str]) -> None:
 
 
 def test_notes_on_the_entry_that_counts_are_flagged() -> None:
-    """The status of a scored entry counts its notes, and the result of the team links to those on the counting entry."""
+    """The status of a scored entry counts its notes; the result of the team links to those on the counting entry."""
     declared = challenge()
     scores = (0.3, 0.2, 0.2, 0.2, 0.2)
     noted = entry("solo", 1, scores, scores, counting=True, findings=ERRORS[:1], more=1)
@@ -519,7 +519,7 @@ class TestInBrowser:
     pytestmark = in_browser
 
     def test_pages_open_without_errors_or_network(self, tab: Page, address: str, site: dict[str, str]) -> None:
-        """No errors, no violations of the content policy, requests for files of the site only; the style sheet applies."""
+        """No errors, no violations of the content policy, requests for files of the site only, styles apply."""
         for path in ("index.html", "cold-start/index.html", "teams/tea-kettle.html", "measures.html"):
             tab.open(f"{address}/{path}")
             assert tab.errors == []

@@ -12,8 +12,8 @@ MISSING = {
 }
 
 EQUAL_RANKS = {
-    "shared": "Teams with equal scores share a rank, and the ranks after it are skipped: 1, 1, 3.",
-    "earlier": "Of teams with equal scores, the one whose entry was received earlier ranks higher.",
+    "shared": "Teams with equal scores share a rank, as in 1, 1, 3.",
+    "earlier": "Of teams with equal scores, the one with the earlier entry ranks higher.",
 }
 
 
@@ -68,6 +68,6 @@ def _queries(board: Board) -> list[str]:
 
 def _counting(board: Board) -> str:
     if board.track.entry == "last":
-        return "The last scored entry of a team counts."
+        return "Of the entries of a team, the last scored one counts."
     score = f"{'preliminary ' if board.preliminary_queries else ''}{board.columns[0]}"
-    return f"The entry of a team with the best {score} counts. Of entries with equal scores, the earliest counts."
+    return f"Of the entries of a team, the one with the best {score} counts; of equal ones, the earliest."
