@@ -1,4 +1,4 @@
-// Sorts and filters the rows of the board. The state is kept in the fragment of the URL, so a view can be linked.
+// Sorts and filters the rows of the board. The fragment of the URL holds the state, so a view can be linked.
 "use strict";
 
 (() => {

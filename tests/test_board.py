@@ -626,7 +626,8 @@ def test_markdown_of_a_name_is_escaped(sent: Sent, store: Store, name: str) -> N
         ),
         (
             {"entry": "best"},
-            "Of the entries of a team, the one with the best preliminary MARp@5,10 counts; of equal ones, the earliest.",
+            "Of the entries of a team, the one with the best preliminary MARp@5,10 counts; of equal ones, the "
+            "earliest.",
         ),
         ({"entry": "last"}, "Of the entries of a team, the last scored one counts."),
         ({"baselines": ["random"]}, "Baselines are listed by their scores and have no rank."),

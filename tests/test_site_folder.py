@@ -171,12 +171,20 @@ def test_the_same_snapshot_may_be_rendered_again(tmp_path: Path) -> None:
     assert (tmp_path / "index.html").read_text() == "two"
 
 
+def test_a_new_database_may_be_rendered(tmp_path: Path) -> None:
+    """Snapshots of different databases are not compared."""
+    write(BEFORE, tmp_path, 8, database="old")
+    assert write(AFTER, tmp_path, 1, database="new")
+    assert write(BEFORE, tmp_path, 0, database="new") is None
+
+
 def test_a_manifest_without_a_snapshot_is_accepted(tmp_path: Path) -> None:
     """Renders of version 0.1 did not record a snapshot."""
     write(BEFORE, tmp_path, 7)
     (tmp_path / MANIFEST).write_text(json.dumps({"written by scorer": sorted(BEFORE)}))
     assert write(AFTER, tmp_path, 0)
-    assert json.loads((tmp_path / MANIFEST).read_text()) == {"written by scorer": sorted(AFTER), "snapshot": 0}
+    document = json.loads((tmp_path / MANIFEST).read_text())
+    assert document == {"written by scorer": sorted(AFTER), "snapshot": 0, "database": ""}
 
 
 # Interrupted renders

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from scorer.errors import ScorerError
@@ -29,21 +29,29 @@ ASSET_SUFFIXES = (".css", ".js")
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What earlier renders left in the folder."""
+    """What renders left in the folder."""
 
-    files: frozenset[str]
+    files: frozenset[str] = frozenset()
     """Paths that may exist: a file is listed before it is written and until after it is deleted."""
-    snapshot: int | None
+    snapshot: int | None = None
     """The snapshot that the last complete render shows; None before that, and in manifests of version 0.1."""
+    database: str = ""
+    """The database of the snapshot."""
+
+    def encoded(self) -> bytes:
+        document: dict[str, object] = {"written by scorer": sorted(self.files)}
+        if self.snapshot is not None:
+            document |= {"snapshot": self.snapshot, "database": self.database}
+        return (json.dumps(document, indent=1) + "\n").encode()
 
 
-def write(pages: Mapping[str, str], folder: Path, snapshot: int) -> list[str] | None:
+def write(pages: Mapping[str, str], folder: Path, snapshot: int, database: str = "") -> list[str] | None:
     """Write the pages into the folder and delete pages of earlier renders that are no longer wanted.
 
     Each file is replaced as a whole, and only if its content changes. Style sheets and scripts come first, then pages
     and data files that do not exist yet, then the other pages and data files, then ``index.html``, then deletions: a
     visitor who follows links during a render never reaches a page that does not exist yet. Files that no render wrote
-    are left alone. If a render is killed, the next one completes it.
+    are not changed. If a render is killed, the next one completes it.
 
     One process writes at a time; another one waits for up to `WAIT` seconds.
 
@@ -55,6 +63,9 @@ def write(pages: Mapping[str, str], folder: Path, snapshot: int) -> list[str] | 
         Created if necessary.
     snapshot : int
         Grows with each change of the database that the pages are rendered from.
+    database : str
+        Identifies the database. Snapshots of different databases are not compared, so a site can be rendered from a new
+        database.
 
     Returns
     -------
@@ -73,24 +84,24 @@ def write(pages: Mapping[str, str], folder: Path, snapshot: int) -> list[str] | 
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / LOCK, WAIT):
-            manifest = _read_manifest(folder)
-            if manifest.snapshot is not None and manifest.snapshot > snapshot:
+            before = _read_manifest(folder)
+            if before.database == database and before.snapshot is not None and before.snapshot > snapshot:
                 return None
-            return _update(contents, folder, manifest, snapshot)
+            return _update(folder, contents, before, Manifest(frozenset(contents), snapshot, database))
     except OSError as error:
         raise ScorerError(f"{error.filename or folder}: cannot write the site ({error.strerror or error})") from error
 
 
-def _update(contents: Mapping[str, bytes], folder: Path, manifest: Manifest, snapshot: int) -> list[str]:
-    """Bring the folder to these contents; the caller holds the lock."""
-    _refuse_foreign(contents, folder, manifest.files)
-    if manifest.files != contents.keys():
-        _replace(folder / MANIFEST, _encoded(manifest.files | contents.keys(), manifest.snapshot))
-    for path in {MANIFEST, *manifest.files, *contents}:
+def _update(folder: Path, contents: Mapping[str, bytes], before: Manifest, after: Manifest) -> list[str]:
+    """Write the contents and delete what is no longer wanted; return the changed paths. The caller holds the lock."""
+    _refuse_to_overwrite(folder, contents, before.files)
+    if before.files != after.files:
+        _replace(folder / MANIFEST, replace(before, files=before.files | after.files).encoded())
+    for path in {MANIFEST, *before.files, *after.files}:
         _part(folder / path).unlink(missing_ok=True)
     written = [path for path in _in_order(contents, folder) if _replace(folder / path, contents[path])]
-    deleted = [path for path in sorted(manifest.files - contents.keys()) if _delete(folder, path)]
-    _replace(folder / MANIFEST, _encoded(contents, snapshot))
+    deleted = [path for path in sorted(before.files - after.files) if _delete(folder, path)]
+    _replace(folder / MANIFEST, after.encoded())
     return sorted(written + deleted)
 
 
@@ -103,22 +114,15 @@ def _in_order(paths: Iterable[str], folder: Path) -> list[str]:
     return sorted(paths, key=key)
 
 
-def _encoded(files: Iterable[str], snapshot: int | None) -> bytes:
-    document: dict[str, object] = {"written by scorer": sorted(files)}
-    if snapshot is not None:
-        document["snapshot"] = snapshot
-    return (json.dumps(document, indent=1) + "\n").encode()
-
-
 def _read_manifest(folder: Path) -> Manifest:
-    """The manifest of the folder; it lists no path that leads out of the folder."""
+    """The manifest of the folder; an empty one if there is none. Its paths are inside the folder."""
     file = folder / MANIFEST
     try:
         document = json.loads(file.read_bytes())
         files = frozenset(map(str, document["written by scorer"]))
         snapshot = None if document.get("snapshot") is None else int(document["snapshot"])
     except FileNotFoundError:
-        return Manifest(frozenset(), None)
+        return Manifest()
     except (ValueError, LookupError, TypeError) as error:
         raise ScorerError(f"{file}: not a manifest written by a render; empty {folder} and render again") from error
     outside = [path for path in files if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts]
@@ -126,10 +130,11 @@ def _read_manifest(folder: Path) -> Manifest:
         raise ScorerError(
             f"{file}: lists {quoted(outside[0])}, which is outside of {folder}; empty the folder and render again"
         )
-    return Manifest(files, snapshot)
+    return Manifest(files, snapshot, str(document.get("database", "")))
 
 
-def _refuse_foreign(contents: Mapping[str, bytes], folder: Path, earlier: frozenset[str]) -> None:
+def _refuse_to_overwrite(folder: Path, contents: Mapping[str, bytes], earlier: frozenset[str]) -> None:
+    """Raise ScorerError if a file that no render wrote has the name of a page and another content."""
     for path, content in contents.items():
         if path not in earlier and (folder / path).exists() and _bytes(folder / path) != content:
             raise ScorerError(
