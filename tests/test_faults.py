@@ -439,7 +439,8 @@ def test_hostile_names_lead_nowhere(hostile: tuple[Path, Answer], tmp_path: Path
         *("README.md", "challenge.toml", "queries", "scores.db", "site", "solutions", "submissions"),
     }
     assert all(
-        re.fullmatch(r"\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|json)", page) for page in pages
+        re.fullmatch(r"\.lock|\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|json)", page)
+        for page in pages
     )
     assert len([page for page in pages if page.startswith("teams/")]) == len(HOSTILE) + 2
     for page in pages:
@@ -586,7 +587,7 @@ def test_a_broken_solution_is_told_and_the_other_track_scored(name: str, two_tra
     assert "side: 2 scored, 0 known, 0 rejected" in run.err
     assert board(two_tracks, "side").keys() == {"first-team", "most-popular"}
     assert board(two_tracks, "main") == {}
-    assert "Nothing has been scored yet" in Page(two_tracks / "site" / "main" / "index.html").text
+    assert "No entry has been scored yet" in Page(two_tracks / "site" / "main" / "index.html").text
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
