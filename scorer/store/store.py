@@ -145,6 +145,8 @@ class Store:
         second_look
             Looks again at files; without it, the scan is taken to be the latest.
         """
+        if self.read(lambda view: events.is_complete(events.submission_states(view.events(track)), found)):
+            return
 
         def work(connection: Connection) -> None:
             record = Snapshot(connection, self._database).events(track)
@@ -203,6 +205,8 @@ class Store:
         A submission that has a result by `basis` keeps it. The solution of `basis` must be stored.
         """
         listed = list(outcomes)
+        if not listed:
+            return
 
         def work(connection: Connection) -> None:
             for submission_digest, outcome in listed:
