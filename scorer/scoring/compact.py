@@ -48,7 +48,7 @@ def unpack_hits(packed: bytes, ideal: JudgedItems) -> Matched:
     """The match that `pack_hits` packed, given the graded items of the solution. Raises DamagedError."""
     queries, (counts, retrieved, rank, position, *groups) = _unpacked(packed, (4, 6))
     query = np.repeat(np.arange(queries), counts)
-    first = np.searchsorted(ideal.query, np.arange(queries))
+    first = ideal.once(("first", queries), lambda: np.searchsorted(ideal.query, np.arange(queries)))
     entry = first[query] + position
     if entry.size and entry.max() >= len(ideal):
         raise DamagedError("a position beyond the graded items")

@@ -231,9 +231,13 @@ class Store:
         computed = self.read(missing)
 
         def work(connection: Connection) -> None:
-            for result_digest, means in computed:
-                for row in _mean_rows(result_digest, means):
-                    _add(connection, mean_table, row)
+            stored = Snapshot(connection, self._database).stored_means(basis, measures)
+            rows = [row for result, means in computed for row in _mean_rows(result, means)]
+            _add_all(
+                connection,
+                mean_table,
+                [row for row in rows if (row["measure"], row["mask"]) not in stored.get(row["result_digest"], {})],
+            )
 
         if computed:
             self._write(work)
