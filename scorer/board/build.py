@@ -78,7 +78,7 @@ def _standing(row: Row, track: Track) -> float | None:
     """The score that the row stands on the board by."""
     if row.entry is None:
         return None
-    return (row.entry.final if track.stage == "final" else row.entry.preliminary)[0]
+    return (row.entry.final if track.shows_final else row.entry.preliminary)[0]
 
 
 def _ranked(rows: Iterable[Row], track: Track) -> tuple[Row, ...]:

@@ -56,7 +56,7 @@ def entry_of(kept: StoredSubmission, track: Track, columns: tuple[str, ...]) -> 
     result = kept.result
     findings = result.findings if result else None
     means: Mapping[Split, Mapping[str, Mean]] = result.means if result else {}
-    final = means.get(track.final, {}) if track.stage == "final" else {}
+    final = means.get(track.final, {}) if track.shows_final else {}
     return Entry(
         file=printable(kept.submission.file),
         digest=kept.submission.digest,

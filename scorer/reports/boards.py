@@ -74,7 +74,7 @@ def to_json(board: Board) -> str:
         "track": {
             "name": track.name,
             "title": track.title,
-            "stage": track.stage,
+            "stage": "final" if track.shows_final else "preliminary",
             "primary": board.columns[0],
             "decimals": track.decimals,
             "queries": board.queries,
