@@ -33,9 +33,13 @@ class Option:
 
     @property
     def help(self) -> str:
-        """What the setting decides and what each word means, for the help of a command."""
-        meanings = "; ".join(f"{word}: {meaning}" for word, meaning in self.values.items())
-        return f"{self.about}. {meanings}. Default: {self.default}"
+        """What the setting decides, what each word means, and the default, for the help of a command."""
+        return f"{self.about}. {self.meanings}. Default: {self.default}"
+
+    @property
+    def meanings(self) -> str:
+        """What each word means."""
+        return "; ".join(f"{word}: {meaning}" for word, meaning in self.values.items())
 
     def check(self, value: object) -> None:
         """Raise ValueError unless `value` is one of the allowed words."""

@@ -194,7 +194,7 @@ def test_the_invalid_files_have_the_intended_errors(track: Track) -> None:
 
 
 def test_the_boards_have_the_intended_cases(track: Track) -> None:
-    """Teams of different strength above the random baseline, two with equal scores, and ranks that change at the end."""
+    """Teams of different strength above the random baseline, two equal ones, and ranks that change at the end."""
     scores = {file: marp(track, file) for file in submissions(track) - INVALID}
     ranked = sorted(scores, key=lambda file: scores[file], reverse=True)
     final = {team(file): round(scores[file][0], track.decimals) for file in reversed(ranked)}

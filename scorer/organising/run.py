@@ -18,7 +18,7 @@ from scorer.executors.processes import Processes
 from scorer.executors.serial import Serial
 from scorer.matching.solution import Solution
 from scorer.options import TIME_LIMIT
-from scorer.organising.submission_files import SkippedFile, SubmissionFile, submission_files
+from scorer.organising.submission_files import SkippedFile, SubmissionFile, UploadInProgress, submission_files
 from scorer.paths import digest, is_regular
 from scorer.scoring.rules import Rules
 from scorer.site.folder import write
@@ -47,7 +47,7 @@ class Work:
     """Not scored yet under the basis."""
     known: int
     """How many were scored before."""
-    skipped: tuple[SkippedFile, ...]
+    skipped: tuple[SkippedFile | UploadInProgress, ...]
 
 
 def plan(store: Store, track: Track) -> Work:
@@ -58,9 +58,9 @@ def plan(store: Store, track: Track) -> Work:
     rules = Rules.of(track)
     basis = Basis(_digest_of_solution(track), rules.digest)
     present: list[tuple[SubmissionFile, Submission]] = []
-    skipped: list[SkippedFile] = []
+    skipped: list[SkippedFile | UploadInProgress] = []
     for sent in submission_files(track):
-        if isinstance(sent, SkippedFile):
+        if not isinstance(sent, SubmissionFile):
             skipped.append(sent)
             continue
         try:
