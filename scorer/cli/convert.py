@@ -38,7 +38,7 @@ def add_conversion(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--ties",
         choices=tuple(TIE_RULE.values),
-        help=f"the order of {TIE_RULE.about} in a format without run scores; needed if there are any. {TIE_RULE.meanings}",
+        help=f"the order of {TIE_RULE.about}, needed for a format without run scores. {TIE_RULE.meanings}",
     )
 
 
