@@ -49,7 +49,7 @@ def test_check_accepts_candidates_that_the_solution_does_not_have(with_items: Pa
     answer = check(terminal, with_items, "q1:cherry,apple\nq2:fig\nq3:lemon\nq4:plum\n")
 
     assert answer.code == 0
-    assert "candidate" not in answer.err
+    assert " candidate" not in answer.err
 
 
 def test_check_refuses_an_empty_list_of_items(with_items: Path, terminal: Terminal) -> None:

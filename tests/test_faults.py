@@ -179,9 +179,9 @@ def test_an_item_listed_a_million_times_counts_once(challenge: Path, terminal: T
 
     assert answer.code == 0
     assert f'{often}:1: item "plum" stands {REPEATED:,} times for query "q1" (first at place 1)' in answer.err
-    single, repeated = json.loads(answer.out)["submissions"]
-    assert repeated["scores"] == single["scores"]
-    assert single["scores"]["AP"] > 0
+    alone, repeated = json.loads(answer.out)["submissions"]
+    assert repeated["scores"] == alone["scores"]
+    assert alone["scores"]["AP"] > 0
 
 
 HOSTILE_IDS = (

@@ -18,6 +18,7 @@ description = "What the challenge is about, in plain text."
 title = "Main track"
 solution = "solutions/main.txt"      # secret: do not publish it
 queries = "queries/main.txt"         # public: the query ids, one a line
+# items = "items/main.txt"           # public: the ids of all items that a list may contain, one a line
 list_length = 5                      # items after this rank do not count
 cutoffs = [1, 3, 5]                  # for measures without a cut-off in their name
 primary = "nDCG@5"                   # the board ranks by it; `scorer measures` lists all measures
