@@ -539,7 +539,7 @@ def test_a_preliminary_stage_needs_flagged_queries() -> None:
         check_stage(track_with("preliminary"), 0)
     assert str(caught.value) == (
         'tracks.main.stage: found "preliminary", but the solution flags no query, so there are no preliminary scores '
-        'to show; flag queries in s.txt, or set stage = "final"'
+        'to show; flag queries in the solution, or set stage = "final"'
     )
 
 

@@ -90,7 +90,7 @@ def _document(file: Path) -> dict[str, Any]:
 
 
 def _read_table(model: type[Model], table: object, where: Key, **not_keys: object) -> tuple[Model | None, list[str]]:
-    """Validate a table of the file; give the model, or None if a value is invalid, and a line for each error.
+    """Validate a table of the file; return the model, or None if a value is invalid, and a line for each error.
 
     `not_keys` are the fields that do not come from keys of the table.
     """

@@ -284,7 +284,7 @@ def check_stage(track: Track, flagged: int) -> None:
     if not flagged and track.stage == "preliminary":
         raise ChallengeError(
             f'{key}: found "preliminary", but the solution flags no query, so there are no preliminary scores to show; '
-            f'flag queries in {track.solution}, or set stage = "final"'
+            'flag queries in the solution, or set stage = "final"'
         )
 
 
