@@ -431,7 +431,8 @@ def test_hostile_names_are_not_part_of_paths(hostile: tuple[Path, Answer], tmp_p
         *("README.md", "challenge.toml", "queries", "scores.db", "site", "solutions", "submissions"),
     }
     assert all(
-        re.fullmatch(r"\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|json)", page) for page in pages
+        re.fullmatch(r"\.lock|\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|json)", page)
+        for page in pages
     )
     assert len([page for page in pages if page.startswith("teams/")]) == len(HOSTILE) + 2
     for page in pages:
@@ -580,7 +581,7 @@ def test_an_invalid_solution_is_reported_and_the_other_track_scored(
     assert "side: 2 scored, 0 known, 0 rejected" in run.err
     assert board(two_tracks, "side").keys() == {"first-team", "most-popular"}
     assert board(two_tracks, "main") == {}
-    assert "Nothing has been scored yet" in Page(two_tracks / "site" / "main" / "index.html").text
+    assert "No entry has been scored yet" in Page(two_tracks / "site" / "main" / "index.html").text
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])

@@ -132,7 +132,7 @@ class Undisturbed:
     """Seconds from there until the last line, which is the path of the site."""
 
 
-KEEPING_EACH = "from scorer.organising import run; run.KEEP_EVERY = 0; from scorer.cli import main; main()"
+KEEPING_EACH = "from scorer.organising import run; run.STORE_EVERY = 0; from scorer.cli import main; main()"
 """``scorer``, which keeps each result by itself, as where scoring takes its time."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from scorer.cli.arguments import open_challenge
-from scorer.cli.console import print_result
+from scorer.cli.render import print_rendered
 from scorer.cli.score import requested_executor, score_tracks
 
 
@@ -18,12 +18,12 @@ def run(folder: Path, track: str | None, executor: str | None, time_limit: float
     All other submissions are scored, and the site is rendered, in that case too. With --strict, exit code 1 also means
     that a submission that an earlier run rejected is still there.
     """
-    from scorer.organising.run import render as render_site
+    from scorer.organising.render import render as render_site
     from scorer.store.store import Store
 
     challenge, tracks = open_challenge(folder, track)
     scoring = requested_executor(executor)
     with Store.open(challenge.database_address) as store:
         succeeded = score_tracks(store, tracks, scoring, time_limit, strict=strict)
-        print_result(str(render_site(challenge, store, pending=True)))
+        print_rendered(render_site(challenge, store, pending=True))
     return 0 if succeeded else 1
