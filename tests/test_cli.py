@@ -264,7 +264,7 @@ def test_changed_settings_are_scored_and_earlier_results_stay(challenge: Path, t
     terminal.run("run", challenge)
     first = terminal.run("leaderboard", challenge, "--format", "csv").out
 
-    toml.write_text(before.replace('primary = "nDCG@5"', 'primary = "AP"'), encoding="utf-8")
+    toml.write_text(before.replace("list_length = 5", "list_length = 6"), encoding="utf-8")
     assert "2 scored, 0 known" in terminal.run("run", challenge).err
     toml.write_text(before, encoding="utf-8")
     solution.write_text(original.replace("apple|3", "apple|4"), encoding="utf-8")
@@ -380,7 +380,7 @@ def test_a_missing_folder_of_submissions_withdraws_nothing(challenge: Path, term
     answer = terminal.run("run", challenge)
 
     assert answer.code == 1
-    assert "no such folder, though submissions were there before" in answer.err
+    assert "no such folder, but it has held submissions" in answer.err
     assert terminal.run("leaderboard", challenge, "--format", "csv").out == first
 
 
@@ -421,7 +421,7 @@ def test_the_public_queries_must_have_all_queries_of_the_solution(challenge: Pat
     answer = terminal.run("run", challenge)
 
     assert answer.code == 1
-    assert '1 query of the solution not in it, such as "q3"' in answer.err
+    assert 'lacks 1 query of the solution, such as "q3"' in answer.err
 
 
 def test_concurrent_runs_succeed(challenge: Path) -> None:
@@ -477,7 +477,7 @@ def test_boards_need_a_run_first(challenge: Path, terminal: Terminal) -> None:
     for name in ("leaderboard", "render"):
         answer = terminal.run(name, challenge)
         assert answer.code == 1
-        assert "`scorer run` makes it" in answer.err
+        assert "`scorer run` creates it" in answer.err
     assert not (challenge / "scores.db").exists()
 
 
