@@ -110,7 +110,7 @@ def open_challenge(folder: Path, track: str | None) -> tuple[Challenge, Sequence
 
 
 def requested_track(challenge: Challenge, name: str) -> Track:
-    """Return the track called `name`. Raises WrongCallError if there is none: no file is invalid."""
+    """Return the track called `name`. Raises WrongCallError if no track has this name."""
     try:
         return challenge.track(name)
     except ChallengeError as error:

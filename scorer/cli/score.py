@@ -55,7 +55,7 @@ def score(folder: Path, track: str | None, executor: str | None, time_limit: flo
 
 
 def requested_executor(name: str | None) -> Executor | None:
-    """Return the executor called `name`. Raises WrongCallError if there is none."""
+    """Return the executor called `name`. Raises WrongCallError if the name is unknown."""
     from scorer.executors.names import executor_named
 
     try:
