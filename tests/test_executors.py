@@ -62,7 +62,7 @@ def write_challenge(folder: Path) -> None:
         write_lists(teams / f"20110418T100000Z-team-{team}.txt", str(team))
     (folder / "challenge.toml").write_text(
         'name = "Lists"\n[tracks.main]\ntitle = "Main"\nsolution = "solution.txt"\n'
-        'list_length = 10\ncutoffs = [5, 10]\nprimary = "MARp"\nmeasures = ["AP"]\n'
+        'list_length = 10\ncutoffs = [5, 10]\nprimary = "MARp"\nmeasures = ["AP"]\nstage = "final"\n'
     )
 
 

@@ -35,6 +35,7 @@ list_length = 10
 cutoffs = [5, 10]
 primary = "MARp"
 measures = ["AP", "nDCG@10", "P", "RR"]
+stage = "final"
 """
 
 TWO_TRACKS = f"""\
@@ -44,6 +45,7 @@ title = "Two"
 solution = "solution.txt"
 list_length = 10
 primary = "nDCG@10"
+stage = "final"
 """
 
 QUERIES = 400
@@ -221,7 +223,7 @@ def test_a_run_killed_at_any_moment_is_completed_by_the_next(undisturbed: Undist
             hits["rendering" if kept_before == 2 * TEAMS + 1 else "scoring"] += 1
             hits["within a track"] += kept_before not in {0, TEAMS + 1, 2 * TEAMS + 1}
 
-        answer = terminal.run("run", folder)
+        answer = terminal.run("run", folder, "--strict")
 
         assert answer.code == undisturbed.code
         assert answer.out == f"{folder / 'site' / 'index.html'}\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scorer.cli.arguments import opened
-from scorer.cli.console import complain, say
+from scorer.cli.arguments import open_challenge
+from scorer.cli.console import print_message, print_result
 
 
 def doctor(folder: Path) -> int:
@@ -16,12 +16,12 @@ def doctor(folder: Path) -> int:
     from scorer.organising.doctor import examine
     from scorer.store.store import Store
 
-    challenge, _ = opened(folder, None)
+    challenge, _ = open_challenge(folder, None)
     problems = 0
     with Store.open(challenge.database_address, create=False) as store:
         for check in examine(challenge, store):
-            say(f"{'problem' if check.problems else 'ok':7}  {check.name}")
+            print_result(f"{'problem' if check.problems else 'ok':7}  {check.name}")
             problems += len(check.problems)
             for problem in check.problems:
-                complain(problem)
+                print_message(problem)
     return 1 if problems else 0

@@ -1,23 +1,23 @@
-"""``scorer render``: the site from what is kept."""
+"""``scorer render``: the site from the stored results."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import opened
-from scorer.cli.console import complain, say
+from scorer.cli.arguments import open_challenge
+from scorer.cli.console import print_message, print_result
 
 if TYPE_CHECKING:
     from scorer.organising.render import Rendered
 
 
 def render(folder: Path) -> int:
-    """Render the site from what is kept, without scoring anything."""
+    """Render the site from the stored results, without scoring."""
     from scorer.organising.render import render as render_site
     from scorer.store.store import Store
 
-    challenge, _ = opened(folder, None)
+    challenge, _ = open_challenge(folder, None)
     with Store.open(challenge.database_address, create=False) as store:
         print_rendered(render_site(challenge, store))
     return 0
@@ -26,5 +26,5 @@ def render(folder: Path) -> int:
 def print_rendered(rendered: Rendered) -> None:
     """Print the notes on a site, and the path of its first page as the last line."""
     for note in rendered.notes:
-        complain(note)
-    say(str(rendered.index))
+        print_message(note)
+    print_result(str(rendered.index))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scorer.cli.arguments import opened
-from scorer.cli.console import say
+from scorer.cli.arguments import open_challenge
+from scorer.cli.console import print_result
 
 
 def status(folder: Path) -> int:
@@ -13,8 +13,8 @@ def status(folder: Path) -> int:
     from scorer.organising.status import status as status_lines
     from scorer.store.store import Store
 
-    challenge, _ = opened(folder, None)
+    challenge, _ = open_challenge(folder, None)
     with Store.open(challenge.database_address, create=False) as store:
         for line in status_lines(challenge, store):
-            say(line)
+            print_result(line)
     return 0

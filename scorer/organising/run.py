@@ -16,7 +16,7 @@ from scorer.executors.processes import Processes
 from scorer.executors.serial import Serial
 from scorer.matching.solution import Solution
 from scorer.options import TIME_LIMIT
-from scorer.organising.submission_files import SkippedFile, SubmissionFile, submission_files
+from scorer.organising.submission_files import SkippedFile, SubmissionFile, UploadInProgress, submission_files
 from scorer.paths import digest, is_regular
 from scorer.scoring.rules import Rules
 from scorer.store.records import Basis, StoredSubmission, Submission
@@ -44,7 +44,7 @@ class Work:
     """Submissions without a result by the basis."""
     known: int
     """The number of submissions with a result."""
-    skipped: tuple[SkippedFile, ...]
+    skipped: tuple[SkippedFile | UploadInProgress, ...]
 
     @cached_property
     def settings(self) -> Mapping[str, object]:
@@ -159,12 +159,14 @@ def _suitable_executor(work: Work) -> Executor:
     return Processes(os.cpu_count() or 1) if len(work.pending) > 1 and size > LARGE_BATCH else Serial()
 
 
-def _scan(track: Track) -> tuple[list[tuple[SubmissionFile, Submission]], list[SkippedFile]]:
+def _scan(
+    track: Track,
+) -> tuple[list[tuple[SubmissionFile, Submission]], list[SkippedFile | UploadInProgress]]:
     """The submissions in the folder of a track, and what cannot be one."""
     found: list[tuple[SubmissionFile, Submission]] = []
-    skipped: list[SkippedFile] = []
+    skipped: list[SkippedFile | UploadInProgress] = []
     for each in submission_files(track):
-        if isinstance(each, SkippedFile):
+        if not isinstance(each, SubmissionFile):
             skipped.append(each)
             continue
         try:

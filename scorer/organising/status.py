@@ -53,7 +53,8 @@ def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
         f"{counted(new, 'new file')} in the folder"
     )
     last_run = view.last_run(track.name)
-    yield f"{track.name}: last run {_shown(last_run) if last_run else 'never'}; shows {track.stage} scores"
+    stage = "final" if track.shows_final else "preliminary"
+    yield f"{track.name}: last run {_shown(last_run) if last_run else 'never'}; shows {stage} scores"
 
 
 def _shown(moment: datetime) -> str:

@@ -57,10 +57,10 @@ def to_csv(board: Board) -> str:
     """RFC 4180, numbers at the track's decimals, blanks empty; text that a spreadsheet takes for a formula gets a '."""
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow(map(wording.spreadsheet, export_columns(board)))
+    writer.writerow(map(wording.guard_formula, export_columns(board)))
     for row in export_rows(board):
         writer.writerow(
-            wording.spreadsheet(cell) if isinstance(cell, str) else printed(cell, board.track.decimals)
+            wording.guard_formula(cell) if isinstance(cell, str) else printed(cell, board.track.decimals)
             for cell in row.values()
         )
     return out.getvalue()
@@ -74,7 +74,7 @@ def to_json(board: Board) -> str:
         "track": {
             "name": track.name,
             "title": track.title,
-            "stage": track.stage,
+            "stage": "final" if track.shows_final else "preliminary",
             "primary": board.columns[0],
             "decimals": track.decimals,
             "queries": board.queries,
@@ -93,9 +93,10 @@ def to_markdown(board: Board) -> str:
     columns = export_columns(board)
     alignment = [":---" if name in ("team", "baseline", "last entry") else "---:" for name in columns]
     rows = [
-        [wording.markdown(printed(cell, board.track.decimals)) for cell in row.values()] for row in export_rows(board)
+        [wording.escape_markdown(printed(cell, board.track.decimals)) for cell in row.values()]
+        for row in export_rows(board)
     ]
-    lines = [map(wording.markdown, columns), alignment, *rows]
+    lines = [map(wording.escape_markdown, columns), alignment, *rows]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
