@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scorer.board.board import Board
 from scorer.board.build import board
-from scorer.challenge.settings import Challenge, Track
+from scorer.challenge.settings import Challenge, Track, check_stage
 from scorer.errors import StoreError
 from scorer.paths import digest
 from scorer.scoring.rules import Rules
@@ -84,6 +84,7 @@ def boards(view: Snapshot, tracks: Sequence[Track], *, pending: bool = False) ->
         basis = None
         if recorded is not None:
             basis = Basis(recorded.basis.solution, rules.matching_digest, rules.version_1_digest)
+            check_stage(track, int(view.flags(basis.solution).sum()))
             if not recorded.basis.has_rules_of(basis) and not pending:
                 raise StoreError(
                     f"{track.name}: its settings have changed since it was scored, and it has no scores by the new "

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 
-from scorer.challenge.settings import Track
+from scorer.challenge.settings import Track, check_stage
 from scorer.errors import ChallengeError, Findings, SolutionError
 from scorer.executors.base import Executor, Failed, FileOutcome, FileToScore
 from scorer.executors.processes import Processes
@@ -76,6 +76,10 @@ def plan(store: Store, track: Track) -> Work:
         solution = Solution.read(track.solution_path, track.solution_format, digest=basis.solution)
         _compare_queries(track, solution)
         store.archive(track.root).add(track.solution_path, basis.solution)
+        flagged = solution.flagged
+    else:
+        flagged = store.read(lambda view: view.flags(basis.solution))
+    check_stage(track, int(flagged.sum()))
     store.import_submissions(track.name, [submission for _, submission in found], _second_look(track))
     return Work(track, rules, basis, solution, pending, len(found) - len(pending), tuple(skipped))
 
