@@ -101,7 +101,7 @@ def entry(
 
 FAULTS = (
     Problem(0, "no list for 12 of 500 queries; each query needs one"),
-    Problem(17, 'item "a7" stands twice for query "q3" (first at place 2); each item may stand once'),
+    Problem(17, 'item "a7" is listed twice for query "q3" (first at rank 2); list each item once'),
     Problem(1234, 'expected "query:item,item,...", found "<script>alert(2)</script>"'),
 )
 

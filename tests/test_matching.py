@@ -17,8 +17,8 @@ from scorer.errors import Findings
 from scorer.formats.reading import memory
 from scorer.formats.reading.arrow import fingerprints
 from scorer.formats.reading.batches import Graded, Ranked
-from scorer.matching.match import Counts, ScatteredError, match, whole_lists
-from scorer.matching.partition import by_query
+from scorer.matching.match import Counts, ScatteredError, match
+from scorer.matching.partition import by_query, whole_lists
 from scorer.matching.solution import Solution
 from scorer.measures.matched import JudgedItems, Matched
 from tests import strategies
@@ -160,10 +160,10 @@ def test_notes_tell_what_was_forgiven() -> None:
     assert notes.lines("f") == [
         'f: 1 of 3 queries have no list ("q3"); each scores 0, unless nothing is relevant to it',
         "f: 1 list is empty; each scores 0, unless nothing is relevant to its query",
-        "f: 1 list is shorter than 3 items; the places that are left open earn nothing",
-        "f: 1 list is longer than 3 items; what follows is ignored",
-        'f:1: item "a" stands twice for query "q1" (first at place 1); each item may stand once',
-        'f:3: query "q9" is not asked for; its list is ignored',
+        "f: 1 list is shorter than 3 items; unused ranks earn nothing",
+        "f: 1 list is longer than 3 items; later items are ignored",
+        'f:1: item "a" is listed twice for query "q1" (first at rank 1); list each item once',
+        'f:3: query "q9" is unknown; its list is ignored',
     ]
 
 
@@ -171,7 +171,7 @@ def test_a_million_repetitions_are_one_note() -> None:
     """The message is as long for a million as for three."""
     *_, notes = seen(SOLUTION, [lists({"q1": ["b", *["a"] * 1_000_000], "q2": ["c"], "q3": ["d"]})])
 
-    told = 'item "a" stands 1,000,000 times for query "q1" (first at place 2); each item may stand once'
+    told = 'item "a" is listed 1,000,000 times for query "q1" (first at rank 2); list each item once'
     assert notes.lines() == [f"1: {told}"]
 
 
@@ -188,7 +188,7 @@ def test_a_submission_for_another_track_is_refused() -> None:
     """Nothing to score is a fault, not a score of 0."""
     *_, problems, _ = seen(SOLUTION, [lists({"x": ["a"], "y": ["b"]})])
 
-    assert problems.lines() == ["none of its queries is asked for; is it a submission for another track?"]
+    assert problems.lines() == ["none of its queries is known; check that the file is a submission for this track"]
 
 
 def test_a_query_with_two_lines_is_refused_where_one_is_the_rule() -> None:
@@ -202,7 +202,7 @@ def test_a_query_with_two_lines_is_refused_where_one_is_the_rule() -> None:
     )
     *_, problems, _ = seen(SOLUTION, [batch], query_once=True)
 
-    assert problems.lines() == ['5: query "q1" stands again (first in line 1); each query may have one line']
+    assert problems.lines() == ['5: query "q1" is listed again (first in line 1); give each query one line']
 
 
 def test_a_rank_given_twice_is_refused() -> None:
@@ -217,7 +217,7 @@ def test_a_rank_given_twice_is_refused() -> None:
     )
     *_, problems, _ = seen(SOLUTION, [batch])
 
-    assert problems.lines() == ['3: rank 3 stands again for query "q1"; each rank may stand once']
+    assert problems.lines() == ['3: rank 3 is given twice for query "q1"; give each rank once']
 
 
 @pytest.mark.parametrize("batches", [[], [lists({})]])
@@ -302,7 +302,7 @@ def test_lists_in_pieces_are_brought_together(
     random.shuffle(places)
     batches = list(rows(submission, places))
 
-    assert_alike(seen(solution, batches, partial(by_query, piles=piles)), seen(solution, batches))
+    assert_alike(seen(solution, batches, partial(by_query, partitions=piles)), seen(solution, batches))
 
 
 def test_lines_with_whole_lists_are_brought_together_too() -> None:
@@ -310,7 +310,7 @@ def test_lines_with_whole_lists_are_brought_together_too() -> None:
     batches = [lists({"q2": ["c"], "q1": ["x", "a"], "q9": []}), lists({"q3": ["d"]}), lists({"q1": ["b"]})]
     for once in (True, False):
         whole = seen(SOLUTION, batches, query_once=once)
-        assert_alike(seen(SOLUTION, batches, partial(by_query, piles=3), query_once=once), whole)
+        assert_alike(seen(SOLUTION, batches, partial(by_query, partitions=3), query_once=once), whole)
         assert bool(whole[2]) is once
 
 
@@ -348,7 +348,7 @@ def test_equal_fingerprints_of_different_items_change_nothing(
 ) -> None:
     """Fingerprints only make it fast: were they all alike, the ids themselves would decide."""
     with monkeypatch.context() as patched:
-        for module in ("scorer.matching.ranked_lists", "scorer.matching.solution"):
+        for module in ("scorer.matching.finding", "scorer.matching.solution"):
             patched.setattr(f"{module}.fingerprints", lambda ids: np.full(len(ids), print_of_all, dtype=np.uint64))
         matched, *_ = seen(solution, in_batches(submission, [], scored=scored))
 

@@ -309,7 +309,7 @@ def test_a_large_file_whose_lists_lie_in_pieces(tmp_path: Path, monkeypatch: pyt
     solution, names = Solution.read(right), ["AP", "nDCG@10", "P@5"]
     whole = scorer.evaluate(solution, sent, names)
     monkeypatch.setattr("scorer.formats.reading.bytes.BLOCK", 1000)
-    monkeypatch.setattr("scorer.scoring.submission.PILE", 5000)
+    monkeypatch.setattr("scorer.scoring.submission.PARTITION_BYTES", 5000)
 
     assert scorer.evaluate(solution, sent, names) == whole
     sent.write_text("".join(sorted(order, key=lambda line: line.split()[0])), encoding="utf-8")

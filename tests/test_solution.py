@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from scorer.errors import SolutionError
-from scorer.matching.solution import NOWHERE, Solution
+from scorer.matching.solution import UNKNOWN, Solution
 from scorer.paths import digest
 
 
@@ -47,13 +47,13 @@ def test_pairs_are_found_and_others_are_not(tmp_path: Path) -> None:
     entries = solution.entries(query, items)
 
     assert solution.ideal.grade[entries[:3]].tolist() == [5, 9, 1]
-    assert entries[3] == NOWHERE
-    assert solution.entries(np.array([NOWHERE]), np.array([0])).tolist() == [NOWHERE]
+    assert entries[3] == UNKNOWN
+    assert solution.entries(np.array([UNKNOWN]), np.array([0])).tolist() == [UNKNOWN]
 
 
 REFUSED = {
-    "item twice": ("q:1:a|1,b|2,a|3\n", '1: item "a" stands again for query "q"; each item may stand once'),
-    "query twice": ("q:1:a|1\nr:0:b|1\nq:1:c|1\n", '3: query "q" stands again (first in line 1); each query may'),
+    "item twice": ("q:1:a|1,b|2,a|3\n", '1: item "a" is listed again for query "q"; list each item once'),
+    "query twice": ("q:1:a|1\nr:0:b|1\nq:1:c|1\n", '3: query "q" is listed again (first in line 1); give each query'),
     "nothing listed": ("q:1:\nr:0:\n", "no query has a relevant item, so nothing can be scored"),
     "nothing relevant": ("q 0 a 0\nr 0 b -1\n", "no query has a relevant item, so nothing can be scored"),
     "flags at odds": (
