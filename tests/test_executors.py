@@ -262,15 +262,15 @@ def test_a_killed_worker_costs_one_file(executor: Executor, work: Work, pipe: Pa
 
 def test_a_worker_that_hangs_costs_one_file(executor: Executor, work: Work, pipe: Path) -> None:
     """It is given up after the time limit, and so is nothing else."""
-    assert_only_one_failed(results(executor, work, work.with_a(pipe), time_limit=2), "not done within 2 seconds")
+    assert_only_one_failed(results(executor, work, work.with_a(pipe), time_limit=2), "it took longer than 2 seconds")
 
 
-def take_up_with_little_memory(solution: Solution, rules: Rules) -> None:
+def initialise_with_little_memory(solution: Solution, rules: Rules) -> None:
     """As a process of the pool does, but with no more than 100 MB to come."""
     status = Path("/proc/self/status").read_text()
     used = int(status.split("VmSize:")[1].split()[0]) << 10
     resource.setrlimit(resource.RLIMIT_AS, (used + (100 << 20), resource.RLIM_INFINITY))
-    processes._here = solution, rules
+    processes._shared = solution, rules
 
 
 def test_a_file_too_large_for_memory_costs_one_file(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,11 +279,11 @@ def test_a_file_too_large_for_memory_costs_one_file(work: Work, monkeypatch: pyt
     with large.open("w") as file:
         for query in range(400_000):
             file.write(f"other-{query}:{','.join(str(query * 10 + item) for item in range(10))}\n")
-    monkeypatch.setattr(processes, "_take_up", take_up_with_little_memory)
+    monkeypatch.setattr(processes, "_initialise", initialise_with_little_memory)
 
     found = results(Processes(1), work, work.with_a(large))
 
-    assert_only_one_failed(found, "it takes more memory than there is")
+    assert_only_one_failed(found, "it needs more memory than is available")
 
 
 def test_a_fault_of_ours_costs_one_file(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,24 +299,24 @@ def test_a_fault_of_ours_costs_one_file(work: Work, monkeypatch: pytest.MonkeyPa
     assert_only_one_failed(results(Serial(), work, work.with_a(work.folder / "odd")), "KeyError: 'unheard of'")
 
 
-def take_up_once_there_is(file: Path, solution: Solution, rules: Rules) -> None:
+def initialise_unless_first(file: Path, solution: Solution, rules: Rules) -> None:
     """As a process of the pool does, but the first dies, which leaves a file behind."""
     if not file.exists():
         file.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    processes._here = solution, rules
+    processes._shared = solution, rules
 
 
 def test_a_process_killed_with_nothing_in_hand_costs_no_file(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pool breaks then, and a new one is made for what is left."""
-    monkeypatch.setattr(processes, "_take_up", partial(take_up_once_there_is, work.folder / "once"))
+    monkeypatch.setattr(processes, "_initialise", partial(initialise_unless_first, work.folder / "once"))
     found = results(Processes(1), work, list(work.files))
     assert [type(each) for each in found] == [Summary] * 6 + [Rejected]
 
 
 def test_processes_that_all_die_end_the_batch(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is tried for ever."""
-    monkeypatch.setattr(processes, "_take_up", partial(take_up_once_there_is, work.folder / "no" / "folder"))
+    monkeypatch.setattr(processes, "_initialise", partial(initialise_unless_first, work.folder / "no" / "folder"))
     found = results(Processes(2), work, list(work.files))
     assert {type(each) for each in found} == {Failed}
 
@@ -349,7 +349,7 @@ main()
     )
 
     assert first.returncode == 1
-    assert "main/slow.txt: not scored: not done within 2 seconds; the next run tries it again" in first.stderr
+    assert "main/slow.txt: not scored: it took longer than 2 seconds; the next run tries it again" in first.stderr
     assert "main: 6 scored, 0 known, 0 rejected, 1 failed" in first.stderr
 
     file.unlink()
@@ -374,7 +374,7 @@ def test_a_scheduler_that_goes_away_ends_the_batch(
     tmp_path: Path, work: Work, pipe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was done comes out, the rest is told as failed, and nobody waits for ever."""
-    monkeypatch.setattr(dask, "NO_WORKER", 2.0)
+    monkeypatch.setattr(dask, "WORKER_TIMEOUT", 2.0)
     with cluster_in(tmp_path) as cluster:
         running = Dask(cluster.address).results(work.solution, RULES, work.with_a(pipe), PATIENT)
         found = [next(running)]
@@ -387,7 +387,7 @@ def test_a_scheduler_that_goes_away_ends_the_batch(
 def test_a_worker_with_another_scorer_is_told(cluster: str, work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     """It might score otherwise."""
     monkeypatch.setattr(dask, "__version__", "99.1")
-    with pytest.raises(ExecutorError, match=r"has not scorer 99\.1 \(0\.\d+\.\d+\); install it there"):
+    with pytest.raises(ExecutorError, match=r"does not have scorer 99\.1 \(0\.\d+\.\d+\); install it there"):
         results(Dask(cluster), work, list(work.files))
 
 
@@ -398,7 +398,7 @@ def test_a_cluster_that_is_not_there_is_told(
     pytest.importorskip("distributed", reason="dask is not installed")
     write_challenge(tmp_path / "challenge")
 
-    monkeypatch.setattr(dask, "NO_SCHEDULER", 1.0)
+    monkeypatch.setattr(dask, "SCHEDULER_TIMEOUT", 1.0)
 
     answer = terminal.run("run", tmp_path / "challenge", "--executor", "dask:tcp://127.0.0.1:1")
 
