@@ -1,4 +1,4 @@
-"""A batch whose SQLite database fails in the middle: what was kept stays, and the next run does the rest."""
+"""A batch whose SQLite database fails in the middle: stored results remain, and the next run scores the rest."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.test_executors import write_challenge
 
 @dataclass(frozen=True)
 class Interrupted:
-    """Scores, and does something when half of it is done."""
+    """Scores files, and calls `what` when half of them are done."""
 
     executor: Executor
     what: Callable[[], object]
@@ -43,7 +43,7 @@ class Interrupted:
 
 @pytest.fixture(autouse=True)
 def keep_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every result is kept before the next is taken."""
+    """Every result is stored before the next is computed."""
     monkeypatch.setattr("scorer.organising.run.KEEP_EVERY", -1.0)
 
 
@@ -55,7 +55,7 @@ def batch(folder: Path) -> Challenge:
 
 @pytest.mark.parametrize("executor", [Serial(), Processes(2)], ids=["serial", "processes"])
 def test_a_database_locked_for_too_long_ends_the_batch(tmp_path: Path, terminal: Terminal, executor: Executor) -> None:
-    """In words; what was kept before stays, and the next run scores the rest."""
+    """With an error; stored results remain, and the next run scores the rest."""
     challenge = batch(tmp_path)
     neighbour = sqlite3.connect(tmp_path / "scores.db", isolation_level=None)
     with Store.open(challenge.database_address, wait=0.2) as store:
@@ -72,7 +72,7 @@ def test_a_database_locked_for_too_long_ends_the_batch(tmp_path: Path, terminal:
 
 
 def test_a_disk_that_fills_up_ends_the_batch(small_disk: Path, terminal: Terminal) -> None:
-    """Likewise, and the database is whole."""
+    """With an error; stored results remain, and the database is not damaged."""
     challenge = batch(small_disk)
     filler = small_disk / "filler"
 
