@@ -17,6 +17,7 @@ from scorer.errors import Findings
 from scorer.formats.reading import memory
 from scorer.formats.reading.arrow import fingerprints
 from scorer.formats.reading.batches import Graded, Ranked
+from scorer.matching.id_set import IdSet
 from scorer.matching.match import Counts, ScatteredError, match
 from scorer.matching.partition import by_query, whole_lists
 from scorer.matching.solution import Solution
@@ -437,6 +438,15 @@ def test_few_of_many_items_that_are_not_candidates_are_named() -> None:
     for parted in (whole_lists, partial(by_query, partitions=3)):
         *_, notes = matched_lists(solution, batches, parted)
         assert [line for line in notes.lines() if "candidate" in line] == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.text(max_size=3)), st.lists(st.text(max_size=3)))
+def test_an_id_set_holds_its_ids(ids: list[str], others: list[str]) -> None:
+    """Of any number, with repeated ids."""
+    absent = IdSet.of(pa.array(ids, pa.string())).without(pa.array(others + ids, pa.string()))
+
+    assert absent.tolist() == [text not in ids for text in others + ids]
 
 
 @settings(max_examples=200, deadline=None)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import pyarrow.compute as pc
 
 from scorer.errors import Findings
-from scorer.formats.reading.arrow import booleans, take
+from scorer.formats.reading.arrow import take
 from scorer.matching.finding import FoundItems
 from scorer.matching.ranked_lists import RankedLists
 from scorer.matching.solution import UNKNOWN, Solution
@@ -41,10 +40,9 @@ class Membership:
             length = np.minimum(length, list_length)
         if len(solution.items):
             members._count_in_solution(lists, solution, number, found, length)
-        if solution.candidates is not None:
+        if solution.candidate_set is not None:
             item = _items(lists, length, np.ones(length.size, dtype=bool))
-            known = booleans(pc.is_in(lists.items, value_set=solution.candidates))
-            stranger = np.sort(item[~known[item]])
+            stranger = np.sort(item[solution.candidate_set.without(lists.items)[item]])
             members.strangers.add_each(
                 lists.line_of(stranger),
                 lambda at: (

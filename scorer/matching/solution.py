@@ -18,6 +18,7 @@ from scorer.formats.reading.arrow import fingerprints, integers, joined, run_sta
 from scorer.formats.reading.batches import Graded
 from scorer.formats.reading.blocks import Lines, blocks
 from scorer.formats.reading.bytes import UnreadableError, open_bytes
+from scorer.matching.id_set import IdSet
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.measures.matched import JudgedItems
 from scorer.paths import shown
@@ -51,6 +52,8 @@ class Solution:
     """[query + 1]: the index in `ideal` at which each query's entries begin, and the end of the last one."""
     candidates: pa.StringArray | None = None
     """The public list of candidate items; None where the track has none."""
+    candidate_set: IdSet | None = None
+    """The same as a set."""
 
     @classmethod
     def read(
@@ -179,7 +182,8 @@ class Solution:
 
     def with_candidates(self, items: pa.StringArray | Iterable[str]) -> Solution:
         """The same solution with a public list of candidate items."""
-        return replace(self, candidates=items if isinstance(items, pa.StringArray) else texts(items))
+        candidates = items if isinstance(items, pa.StringArray) else texts(items)
+        return replace(self, candidates=candidates, candidate_set=IdSet.of(candidates))
 
     def example_item(self) -> str | None:
         """The id of one item, to show to the organiser only; None if there are no items."""
