@@ -407,6 +407,24 @@ def test_items_of_other_queries_are_in_the_solution() -> None:
     assert items_notes(SOLUTION, lists({"q1": ["c"], "q2": ["a", "b"], "q3": ["x"]})) == []
 
 
+@pytest.mark.parametrize("held", [0, 1 << 20])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(solution=strategies.solutions(), submission=strategies.submissions())
+def test_no_item_is_counted_exactly_if_none_is_in_the_solution(
+    held: int, solution: strategies.Solution, submission: strategies.Submission, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For any query of the solution, and whether items are looked up part by part or together."""
+    monkeypatch.setattr("scorer.matching.membership.MAX_HELD", held)
+    known = {item for grades in solution.values() for item in grades}
+    ranked = [item for query, items in submission.items() if query in solution for item in items]
+    _, counts, *_ = matched_lists(solution, in_batches(submission, [3, 3], scored=False), whole_lists)
+
+    if known:
+        assert counts.in_solution is not None
+        assert (counts.in_solution == 0) is known.isdisjoint(ranked)
+        assert counts.in_solution <= len([item for item in ranked if item in known])
+
+
 def test_only_ranked_items_are_counted() -> None:
     """Not those beyond the list length, nor those of unknown queries."""
     _, counts, *_ = matched_lists(SOLUTION, [lists({"q1": ["x", "a"], "q9": ["b"]})], list_length=1)

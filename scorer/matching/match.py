@@ -50,9 +50,9 @@ class Counts:
     in_solution: int | None = None
     """Those of `items` that are in the solution; None where it was not counted, as without a solution.
 
-    A list counts with the items that the solution judges for its query. Where these are fewer than 1 in 100 of its
-    items and fewer than 1 in 10 of those it could hold, or none, it counts with its items that the solution judges
-    for any query. So the number is 0 exactly if no item is in the solution.
+    Usually the items that are judged for their own query. If these are fewer than 1 in 100 of `items` and fewer than 1
+    in 10 of the judged items that the lists could hold, then lists with as few of them count with the items that are
+    judged for any query. So the number is 0 exactly if no item is in the solution.
     """
 
 
@@ -108,7 +108,8 @@ def match(
     match_part = partial(
         _match_part, solution, query_once=query_once, list_length=list_length, ties=ties, with_groups=tie_bounds
     )
-    seen = _Matches(np.zeros(len(solution.queries), dtype=np.int64), np.zeros(len(solution.queries), dtype=bool))
+    queries = len(solution.queries)
+    seen = _Matches(np.zeros(queries, dtype=np.int64), np.zeros(queries, dtype=bool), Membership(solution))
     for part in ordered(pool, match_part, parts, AHEAD):
         seen.add(part)
     problems.extend(seen.problems)
@@ -118,8 +119,9 @@ def match(
     limit = np.iinfo(np.int64).max if list_length is None else list_length
     retrieved = np.minimum(seen.length, limit)
     items = int(retrieved.sum())
-    judged = int(np.minimum(retrieved, np.diff(solution.first_entry)).sum())
-    check_items(solution, seen.members, items, judged, notes)
+    possible = int(np.minimum(retrieved, np.diff(solution.first_entry)).sum())
+    in_solution = seen.members.in_solution(items, possible) if len(solution.items) else None
+    check_items(seen.members, in_solution, items, possible, notes)
     notes.extend(seen.notes)
     found = seen.joined()
 
@@ -130,13 +132,13 @@ def match(
 
     matched = matched_by(ties, (matched_by("worst"), matched_by("best")) if tie_bounds else None)
     counts = Counts(
-        queries=len(solution.queries),
+        queries=queries,
         answered=int(seen.answered.sum()),
         unknown=len(seen.unknown),
         items=items,
         repeated=seen.repeated,
         overlong=int((seen.length > limit).sum()),
-        in_solution=seen.members.in_solution if len(solution.items) else None,
+        in_solution=in_solution,
     )
     return matched, counts
 
@@ -166,12 +168,12 @@ class _Matches:
     """[query of the solution]"""
     answered: Bools
     """[query of the solution]"""
+    members: Membership
     unknown: set[str] = field(default_factory=set)
     lengths: list[Ints] = field(default_factory=list)
     """The lengths of all lists, those of unknown queries included."""
     found: list[FoundItems] = field(default_factory=list)
     repeated: int = 0
-    members: Membership = field(default_factory=Membership)
     problems: Findings = field(default_factory=Findings)
     notes: Findings = field(default_factory=Findings)
 

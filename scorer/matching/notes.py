@@ -54,16 +54,15 @@ def check_lengths(length: Ints, list_length: int | None, notes: Findings) -> Non
         notes.add(0, f"{_lists(longer)} longer than {list_length} items; later items are ignored")
 
 
-def check_items(solution: Solution, members: Membership, items: int, judged: int, notes: Findings) -> None:
+def check_items(members: Membership, in_solution: int | None, items: int, possible: int, notes: Findings) -> None:
     """Report if hardly any items are in the solution, and items that are not candidates.
 
     Participants read this: it shows ids of the submission only.
     """
-    known = members.in_solution
-    if len(solution.items) and items and (not known or few(known, items, judged)):
+    if in_solution is not None and items and (not in_solution or few(in_solution, items, possible)):
         found = f"none of its {counted(items, 'item')} is"
-        if known:
-            found = f"only {known:,} of its {items:,} items {'is' if known == 1 else 'are'}"
+        if in_solution:
+            found = f"only {in_solution:,} of its {items:,} items {'is' if in_solution == 1 else 'are'}"
         outside = next((f" (for example, {problem.text} is not)" for problem in members.outside), "")
         notes.add(0, f"{found} in the solution{outside}; check that the ids are those of this track")
     if members.strangers:
