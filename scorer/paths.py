@@ -96,7 +96,7 @@ class Remote:
                     yield Remote(f"{self.url.rstrip('/')}/{name}", _RemoteEntry(system, facts["name"], facts))
 
     def open(self, mode: str = "rb") -> io.BufferedReader[Any]:
-        """Open the file to read bytes, whatever the mode."""
+        """Open the file to read bytes, the only mode."""
         del mode
         with _os_errors():
             system, path = self._address()

@@ -42,7 +42,7 @@ class Interrupted:
 
 
 @pytest.fixture(autouse=True)
-def keep_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def store_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every result is stored before the next is computed."""
     monkeypatch.setattr("scorer.organising.run.KEEP_EVERY", -1.0)
 
@@ -89,8 +89,8 @@ def test_a_disk_that_fills_up_ends_the_batch(small_disk: Path, terminal: Termina
         with pytest.raises(StoreError, match="disk is full"):
             list(carry_out(store, work, Interrupted(Serial(), fill)))
 
-    kept = rows(str(small_disk / "scores.db"), "SELECT count(*) FROM result")[0][0]
-    assert kept == 3
+    stored = rows(str(small_disk / "scores.db"), "SELECT count(*) FROM result")[0][0]
+    assert stored == 3
     answer = terminal.run("run", small_disk)
     assert answer.code == 1
     assert "disk is full" in answer.err

@@ -77,7 +77,7 @@ class Work:
     files: tuple[FileToScore, ...]
 
     def with_a(self, path: Path) -> list[FileToScore]:
-        """The files, with another one in the second place."""
+        """The files, with another one as the second."""
         return [self.files[0], FileToScore(path, "0" * 64), *self.files[1:]]
 
 
@@ -107,8 +107,8 @@ class Cluster:
         self._folder = folder
         quiet = ("--scheduler-file", str(self._file), "--no-dashboard")
         self._scheduler = self._started("scheduler", *quiet, "--host", "127.0.0.1", "--port", "0")
-        alone = ("--nthreads", "1", "--nanny" if nanny else "--no-nanny", "--local-directory", str(folder))
-        self._workers = [self._started("worker", *quiet, *alone) for _ in range(2)]
+        options = ("--nthreads", "1", "--nanny" if nanny else "--no-nanny", "--local-directory", str(folder))
+        self._workers = [self._started("worker", *quiet, *options) for _ in range(2)]
 
     def _started(self, kind: str, *options: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "dask", kind, *options]
@@ -165,7 +165,7 @@ def executor(request: pytest.FixtureRequest) -> Executor:
 def results(executor: Executor, work: Work, files: list[FileToScore], time_limit: float = PATIENT) -> list[FileOutcome]:
     """The outcomes of the files, in their order. Each file has one."""
     found = list(executor.results(work.solution, RULES, files, time_limit))
-    assert sorted(place for place, _ in found) == list(range(len(files)))
+    assert sorted(index for index, _ in found) == list(range(len(files)))
     return [result for _, result in sorted(found, key=lambda each: each[0])]
 
 
@@ -237,7 +237,7 @@ def deadly(pipe: Path) -> Iterator[list[int]]:
                 end = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
             except OSError:
                 continue  # no process reads it
-            # Open until the reader is found, so that it reads neither content nor an end.
+            # Open until the reader is found: until then it reads neither content nor an end.
             while not (found := readers(pipe) - set(killed)) and not stop.wait(0.01):
                 pass
             for reader in found:
@@ -382,7 +382,7 @@ def test_a_batch_ends_if_the_scheduler_goes_away(
         found = [next(running)]
         cluster.stop_scheduler()
         found += list(running)
-    assert sorted(place for place, _ in found) == list(range(8))
+    assert sorted(index for index, _ in found) == list(range(8))
     assert isinstance(dict(found)[1], Failed)
 
 

@@ -93,8 +93,8 @@ def test_dropping_unjudged_items_closes_the_lists_up(
     condensed = {
         query: [
             item
-            for place, item in enumerate(submission.get(query, []))
-            if grades.get(item, -1) >= 0 and item not in submission[query][:place]
+            for index, item in enumerate(submission.get(query, []))
+            if grades.get(item, -1) >= 0 and item not in submission[query][:index]
         ]
         for query, grades in solution.items()
     }
@@ -105,7 +105,7 @@ def test_dropping_unjudged_items_closes_the_lists_up(
 
 
 def test_sums_and_geometric_means() -> None:
-    """Counts are summed over the queries; a geometric mean has a floor, so that a 0 does not make it 0."""
+    """Counts are summed over the queries; a geometric mean has a floor and is not 0 because of one 0."""
     names = ["num_q", "num_ret", "num_rel", "num_rel_ret", "gm_map"]
     result = scorer.evaluate(SOLUTION, LISTS, names, nothing_relevant="zero")
 

@@ -21,7 +21,7 @@ def written(tmp_path: Path, text: str) -> Path:
 
 
 def test_items_are_sorted_by_grade(tmp_path: Path) -> None:
-    """Whatever the order of the file. Equal grades share a tie rank: 1 plus the number of better items."""
+    """For any order of the file. Equal grades share a tie rank: 1 plus the number of better items."""
     solution = Solution.read(written(tmp_path, "q:1:a|5,b|9,c|9,d|0\nr:0:\n"))
 
     assert solution.ideal.grade.tolist() == [9, 9, 5, 0]

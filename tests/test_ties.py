@@ -87,11 +87,11 @@ def orders(run: Run) -> Iterator[list[str]]:
 
 def without_repetitions(run: Run) -> list[tuple[str, float]]:
     """The run with repeated items replaced by unjudged ones: an item counts only at its highest score."""
-    kept: list[tuple[str, float]] = []
+    first: list[tuple[str, float]] = []
     for item, run_score in sorted(run, key=lambda each: -each[1]):
-        again = any(item == other for other, _ in kept)
-        kept.append((f"again {len(kept)}" if again else item, run_score))
-    return kept
+        again = any(item == other for other, _ in first)
+        first.append((f"again {len(first)}" if again else item, run_score))
+    return first
 
 
 def in_all_orders(grades: Grades, run: Run, length: int | None = None) -> Matched:
@@ -217,7 +217,7 @@ def test_two_tied_items_of_which_one_is_relevant() -> None:
 
 
 def test_a_constant_scorer_gets_no_more_than_chance() -> None:
-    """A hundred items with one run score, one of them relevant: P@10 is 0.01 and Success@10 0.1, whatever their ids."""
+    """A hundred items with one run score, one of them relevant: P@10 is 0.01 and Success@10 0.1, with any ids."""
     items = {f"d{number:02}": 1.0 for number in range(100)}
     got = scorer.evaluate({"q": {"d99": 1}}, {"q": items}, ["P@10", "Success@10", "R@50", "RR"], ties="expected")
 

@@ -242,7 +242,7 @@ def _judged_items(found: FoundItems, ideal: JudgedItems, ties: Ties) -> JudgedIt
         order = np.lexsort((rank, found.query))
         tied = None
     elif ties == "expected":
-        # Sorted by grade within a group, so that not even the last digit of a sum depends on ids or lines.
+        # Sorting by grade within a group makes every digit of a sum independent of ids and lines.
         rank = tied.before + 1
         order = np.lexsort((-grade, rank, found.query))
         tied = tied.where(order)

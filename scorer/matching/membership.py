@@ -1,4 +1,4 @@
-"""How many ranked items are in the solution, or among the candidate items, whatever their query."""
+"""The numbers of ranked items that the solution lists for any query, and that are not candidate items."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from scorer.formats.reading.batches import Ranked
 
 
 def whole_lists(batches: Iterable[Ranked]) -> Iterator[list[Ranked]]:
-    """The batches, split and joined so that each part holds whole lists, if the rows of each query are adjacent."""
+    """The batches in parts that hold whole lists, if the rows of each query are adjacent."""
     coming = iter(batches)
     part: list[Ranked] = []
     batch = next(coming, None)
@@ -46,7 +46,7 @@ def _last_list(batch: Ranked) -> int:
 
 
 def by_query(batches: Iterable[Ranked], partitions: int) -> Iterator[list[Ranked]]:
-    """The batches' rows, distributed over files on disk so that all rows of a query are in one partition.
+    """The batches' rows in partitions on disk; all rows of a query are in one of them.
 
     Memory holds one batch, then one partition, at a time. The rows of a partition are in the order of the file. Raises
     OSError where the temporary folder has not enough space.

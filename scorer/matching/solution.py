@@ -112,7 +112,7 @@ class Solution:
         query_once
             Whether a second row for a query is invalid.
         listed_is_relevant
-            Whether every listed item is relevant to Rp and MARp, whatever its grade; else only grades above 0 are.
+            Whether items of any grade are relevant to Rp and MARp; else only those with grades above 0 are.
         """
         if not any(len(batch.query) for batch in batches):
             if not findings:

@@ -62,7 +62,7 @@ def score(
     Returns
     -------
     Scored or Rejected
-        Whatever is invalid in the file makes it Rejected; no exception is raised for it.
+        Rejected, with all errors in the file, if it cannot be read or is invalid; no exception is raised.
 
     Raises
     ------
