@@ -79,8 +79,8 @@ class _Worker:
 class _Batch:
     """Files that are scored by a cluster.
 
-    Each task is assigned to one worker, which shows what a worker that dies was scoring. Its files are tried again after
-    all others, each as the only file of a worker. If that worker dies too, the file is the cause.
+    Each task is assigned to one worker, which shows what a worker that dies was scoring. Its files are tried again
+    after all others, each as the only file of a worker. If that worker dies too, the file is the cause.
     """
 
     client: Any
