@@ -1,7 +1,10 @@
-"""Where files are: on this machine, or behind the URL of a remote store.
+"""Files on this machine and behind URLs.
 
-A path is pathlib's. A URL, as in s3://bucket/submissions, is a Remote, which has those of its methods that reading
-needs, over whatever fsspec knows (S3, Google Cloud Storage, SFTP, memory, ...). Both raise OSError, with words in it.
+A path is a pathlib.Path. A URL, as in s3://bucket/submissions, is a Remote: the methods of Path that reading needs, on
+top of fsspec (S3, Google Cloud Storage, SFTP, memory, ...). Both raise OSError with a text for people.
+
+universal-pathlib does not replace Remote: its paths parse the names in a listing. A file that a team calls ``a::b``
+becomes another file once its path is pickled, and one called ``simplecache::x`` makes the folder unreadable.
 """
 
 from __future__ import annotations
@@ -20,36 +23,36 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-"""How a URL begins. One letter alone is a drive of Windows."""
+"""The beginning of a URL. A scheme of one letter would be a drive of Windows."""
 
 PASSWORD = re.compile(r"(://[^/@:]*:)[^/]*@")
 
 
 class Status(NamedTuple):
-    """What is known of a remote file without reading it."""
+    """The type and the size of a remote file."""
 
     st_mode: int
-    """As of a local file or folder."""
+    """As for a local file or folder."""
     st_size: int
-    """Bytes; 0 where the store does not say."""
+    """Bytes; 0 where the store does not state the size."""
 
 
 class _RemoteEntry(NamedTuple):
-    """A file as its file system knows it."""
+    """A file as its file system lists it."""
 
     system: Any
-    """fsspec's."""
+    """The file system of fsspec."""
     path: str
     facts: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A file or a folder behind a URL. Nothing is asked of the store before a method is called."""
+    """A file or a folder behind a URL. Creating it does not access the store."""
 
     url: str
-    found: _RemoteEntry | None = field(default=None, compare=False, repr=False)
-    """Set for what a listing named: such a name is foreign, and never read as a URL."""
+    entry: _RemoteEntry | None = field(default=None, compare=False, repr=False)
+    """Set for a file that a listing named: such a name is not trusted and is never read as a URL."""
 
     @property
     def name(self) -> str:
@@ -66,14 +69,14 @@ class Remote:
         return self._type() == "directory"
 
     def stat(self) -> Status:
-        with _in_words():
+        with _os_errors():
             facts = self._facts().facts
             mode = stat.S_IFDIR if facts["type"] == "directory" else stat.S_IFREG
             return Status(mode, int(facts.get("size") or 0))
 
     def changed(self) -> float | None:
-        """When it was changed, in seconds since 1970; None where the store does not know."""
-        with _in_words():
+        """The time of the last change, in seconds since 1970; None where the store does not record it."""
+        with _os_errors():
             system, path, _ = self._facts()
             try:
                 when = system.modified(path)
@@ -82,45 +85,46 @@ class Remote:
             return float(when.replace(tzinfo=when.tzinfo or UTC).timestamp()) if when else None
 
     def iterdir(self) -> Iterator[Remote]:
-        with _in_words():
-            system, path = self._place()
+        with _os_errors():
+            system, path = self._address()
             system.invalidate_cache(path)
             inside = path.rstrip("/")
             for facts in system.ls(path, detail=True):
                 parent, _, name = str(facts["name"]).rstrip("/").rpartition("/")
-                # Stores without folders list an empty object in place of one.
+                # Stores without folders list an empty object for the folder itself.
                 if name and parent == inside:
                     yield Remote(f"{self.url.rstrip('/')}/{name}", _RemoteEntry(system, facts["name"], facts))
 
     def open(self, mode: str = "rb") -> io.BufferedReader[Any]:
-        """The content, as bytes: the only mode."""
+        """Open the file to read bytes, the only mode."""
         del mode
-        with _in_words():
-            system, path = self._place()
+        with _os_errors():
+            system, path = self._address()
             return io.BufferedReader(_Stream(system.open(path, "rb")), buffer_size=1 << 20)
 
     def _type(self) -> str | None:
-        with _in_words():
+        with _os_errors():
             try:
                 return str(self._facts().facts["type"])
             except FileNotFoundError:
                 return None
 
     def _facts(self) -> _RemoteEntry:
-        if self.found is not None:
-            return self.found
-        system, path = self._place()
+        if self.entry is not None:
+            return self.entry
+        system, path = self._address()
         return _RemoteEntry(system, path, system.info(path))
 
-    def _place(self) -> tuple[Any, str]:
-        """The file system and the path in it."""
-        if self.found is not None:
-            return self.found.system, self.found.path
+    def _address(self) -> tuple[Any, str]:
+        """The file system and the path of this file in it."""
+        if self.entry is not None:
+            return self.entry.system, self.entry.path
         try:
             from fsspec.core import url_to_fs  # noqa: PLC0415 (an optional extra, and slow to load)
         except ImportError as error:
             raise OSError(
-                errno.ENOSYS, "reading from a URL needs more; `pip install challenge-scorer[remote]` installs it"
+                errno.ENOSYS,
+                "reading URLs needs another package; install it with `pip install challenge-scorer[remote]`",
             ) from error
         system, path = url_to_fs(self.url)
         return system, str(path)
@@ -129,7 +133,7 @@ class Remote:
         return shown(self.url)
 
     def __fspath__(self) -> str:
-        """How messages call it."""
+        """The text that messages show."""
         return str(self)
 
 
@@ -137,7 +141,7 @@ Location = Path | Remote
 
 
 def located(path: str | os.PathLike[str]) -> Location:
-    """What a path or a URL stands for."""
+    """The path or the remote file that `path` names."""
     if isinstance(path, Path | Remote):
         return path
     text = os.fspath(path)
@@ -145,17 +149,17 @@ def located(path: str | os.PathLike[str]) -> Location:
 
 
 def is_url(text: str) -> bool:
-    """Is it a URL, and no path?"""
+    """Whether `text` is a URL."""
     return URL.match(text) is not None
 
 
 def shown(path: str | os.PathLike[str]) -> str:
-    """A path or a URL as a message may show it, without a password."""
+    """A path or a URL without its password, for a message."""
     return PASSWORD.sub(r"\1***@", os.fspath(path))
 
 
 class _Stream(io.RawIOBase):
-    """A remote file whose faults are told as those of a local one."""
+    """The bytes of a remote file. Errors are those of a local file."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -164,7 +168,7 @@ class _Stream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        with _in_words():
+        with _os_errors():
             content = self._file.read(len(buffer))
         buffer[: len(content)] = content
         return len(content)
@@ -176,8 +180,8 @@ class _Stream(io.RawIOBase):
 
 
 @contextmanager
-def _in_words() -> Iterator[None]:
-    """Every store has exceptions of its own; all become an OSError with a text."""
+def _os_errors() -> Iterator[None]:
+    """Turn every exception of a store into an OSError with a text."""
     try:
         yield
     except FileNotFoundError as error:
@@ -187,8 +191,8 @@ def _in_words() -> Iterator[None]:
     except Exception as error:
         if isinstance(error, OSError) and error.strerror:
             raise
-        told = " ".join(str(error).split())
-        raise OSError(errno.EIO, f"{type(error).__name__}: {told}" if told else type(error).__name__) from error
+        text = " ".join(str(error).split())
+        raise OSError(errno.EIO, f"{type(error).__name__}: {text}" if text else type(error).__name__) from error
 
 
 def digest(path: str | os.PathLike[str]) -> str:
@@ -201,21 +205,21 @@ STANDARD_INPUT = "-"
 
 
 def is_standard_input(path: str | os.PathLike[str]) -> bool:
-    """A file of that name goes by ./- or as a Path."""
+    """Whether `path` means standard input. A file called "-" is ./- or a Path."""
     return isinstance(path, str) and path == STANDARD_INPUT
 
 
 def is_regular(path: str | os.PathLike[str]) -> bool:
-    """Is it an ordinary file, which can be read twice?"""
+    """Whether `path` is a regular file, which can be read twice."""
     return regular_size(path) is not None
 
 
 def regular_size(path: str | os.PathLike[str]) -> int | None:
-    """The bytes of a file; None for what is no ordinary one, and for a path that no file can have."""
+    """The size of a regular file in bytes; None for anything else, and for an invalid path."""
     if is_standard_input(path):
         return None
     try:
-        found = located(path).stat()
+        status = located(path).stat()
     except (OSError, ValueError):
         return None
-    return found.st_size if stat.S_ISREG(found.st_mode) else None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None

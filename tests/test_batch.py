@@ -1,4 +1,4 @@
-"""A batch whose SQLite database fails in the middle: what was kept stays, and the next run does the rest."""
+"""A batch whose SQLite database fails in the middle: stored results remain, and the next run scores the rest."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.test_executors import write_challenge
 
 @dataclass(frozen=True)
 class Interrupted:
-    """Scores, and does something when half of it is done."""
+    """Scores files, and calls `what` when half of them are done."""
 
     executor: Executor
     what: Callable[[], object]
@@ -42,8 +42,8 @@ class Interrupted:
 
 
 @pytest.fixture(autouse=True)
-def keep_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every result is kept before the next is taken."""
+def store_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every result is stored before the next is computed."""
     monkeypatch.setattr("scorer.organising.run.STORE_EVERY", -1.0)
 
 
@@ -55,7 +55,7 @@ def batch(folder: Path) -> Challenge:
 
 @pytest.mark.parametrize("executor", [Serial(), Processes(2)], ids=["serial", "processes"])
 def test_a_database_locked_for_too_long_ends_the_batch(tmp_path: Path, terminal: Terminal, executor: Executor) -> None:
-    """In words; what was kept before stays, and the next run scores the rest."""
+    """With an error; stored results remain, and the next run scores the rest."""
     challenge = batch(tmp_path)
     neighbour = sqlite3.connect(tmp_path / "scores.db", isolation_level=None)
     with Store.open(challenge.database_address, wait=0.2) as store:
@@ -72,7 +72,7 @@ def test_a_database_locked_for_too_long_ends_the_batch(tmp_path: Path, terminal:
 
 
 def test_a_disk_that_fills_up_ends_the_batch(small_disk: Path, terminal: Terminal) -> None:
-    """Likewise, and the database is whole."""
+    """With an error; stored results remain, and the database is not damaged."""
     challenge = batch(small_disk)
     filler = small_disk / "filler"
 
@@ -89,8 +89,8 @@ def test_a_disk_that_fills_up_ends_the_batch(small_disk: Path, terminal: Termina
         with pytest.raises(StoreError, match="disk is full"):
             list(carry_out(store, work, Interrupted(Serial(), fill)))
 
-    kept = rows(str(small_disk / "scores.db"), "SELECT count(*) FROM result")[0][0]
-    assert kept == 3
+    stored = rows(str(small_disk / "scores.db"), "SELECT count(*) FROM result")[0][0]
+    assert stored == 3
     answer = terminal.run("run", small_disk)
     assert answer.code == 1
     assert "disk is full" in answer.err

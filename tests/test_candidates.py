@@ -71,15 +71,3 @@ def test_a_list_of_items_must_exist(with_items: Path, terminal: Terminal) -> Non
     assert answer.code == 1
     assert "tracks.main.items: names " in answer.err
     assert "there is no such file" in answer.err
-
-
-def test_check_without_a_list_says_that_items_were_not_compared(with_items: Path, terminal: Terminal) -> None:
-    """A valid file may have no item of the solution."""
-    settings = with_items / "challenge.toml"
-    lines = settings.read_text(encoding="utf-8").splitlines(keepends=True)
-    settings.write_text("".join(line for line in lines if not line.startswith("items = ")), encoding="utf-8")
-
-    answer = check(terminal, with_items, "q1:banana\nq2:fig\nq3:lemon\nq4:plum\n")
-
-    assert answer.code == 0
-    assert "main: no list of candidate items is available, so items were not compared" in answer.err

@@ -349,7 +349,7 @@ def test_an_invalid_solution_leaves_the_board_unchanged(challenge: Path, termina
     broken = terminal.run("run", challenge)
 
     assert broken.code == 1
-    assert 'main.txt:1: item "a" stands again for query "q1"' in broken.err
+    assert 'main.txt:1: item "a" is listed again for query "q1"' in broken.err
     assert terminal.run("leaderboard", challenge, "--format", "csv").out == first
 
 
@@ -510,7 +510,7 @@ def test_check_accepts_a_valid_file(challenge: Path, terminal: Terminal) -> None
     assert answer.code == 0
     assert f"{file}: valid for track main: 4 lists, 11 items" in answer.out
     assert "sha256 " in answer.out
-    assert f'{file}:4: item "pear" stands twice for query "q4" (first at place 1)' in answer.err
+    assert f'{file}:4: item "pear" is listed twice for query "q4" (first at rank 1)' in answer.err
     assert "3 lists are shorter than 5 items" in answer.err
 
 

@@ -1,4 +1,4 @@
-"""Executors: the same results wherever files are scored, and a fault costs the one file that has it."""
+"""Executors: they all give the same results, and a fault costs only the file that causes it."""
 
 from __future__ import annotations
 
@@ -32,12 +32,14 @@ from scorer.scoring.outcomes import Rejected, Summary
 from scorer.scoring.rules import Rules
 from tests.commands import Terminal, process
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc, to see who reads what")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/fd").exists(), reason="needs /proc, to find the process that reads a file"
+)
 
 QUERIES = range(60)
 RULES = Rules((*parse("MARp@5,10"), *parse("nDCG@10")), list_length=10)
 PATIENT = 60.0
-"""Seconds that no file takes."""
+"""A time limit in seconds that no file exceeds."""
 
 
 def write_lists(file: Path, seed: str) -> None:
@@ -54,7 +56,7 @@ def write_solution(file: Path) -> None:
 
 
 def write_challenge(folder: Path) -> None:
-    """One track with six submissions; no time in it is a clock's."""
+    """One track with six submissions, whose times are in their names."""
     teams = folder / "submissions/main"
     teams.mkdir(parents=True)
     write_solution(folder / "solution.txt")
@@ -75,13 +77,13 @@ class Work:
     files: tuple[FileToScore, ...]
 
     def with_a(self, path: Path) -> list[FileToScore]:
-        """The files with another one among the first."""
+        """The files, with another one as the second."""
         return [self.files[0], FileToScore(path, "0" * 64), *self.files[1:]]
 
 
 @pytest.fixture
 def work(tmp_path: Path) -> Work:
-    """What is to be scored."""
+    """A solution and seven files to score."""
     write_solution(tmp_path / "solution.txt")
     for number in range(6):
         write_lists(tmp_path / f"{number}.txt", str(number))
@@ -92,7 +94,7 @@ def work(tmp_path: Path) -> Work:
 
 @pytest.fixture
 def pipe(tmp_path: Path) -> Path:
-    """A file that nobody writes: whoever reads it waits for ever."""
+    """A pipe that no process writes: a process that reads it waits for ever."""
     os.mkfifo(tmp_path / "pipe")
     return tmp_path / "pipe"
 
@@ -105,8 +107,8 @@ class Cluster:
         self._folder = folder
         quiet = ("--scheduler-file", str(self._file), "--no-dashboard")
         self._scheduler = self._started("scheduler", *quiet, "--host", "127.0.0.1", "--port", "0")
-        alone = ("--nthreads", "1", "--nanny" if nanny else "--no-nanny", "--local-directory", str(folder))
-        self._workers = [self._started("worker", *quiet, *alone) for _ in range(2)]
+        options = ("--nthreads", "1", "--nanny" if nanny else "--no-nanny", "--local-directory", str(folder))
+        self._workers = [self._started("worker", *quiet, *options) for _ in range(2)]
 
     def _started(self, kind: str, *options: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "dask", kind, *options]
@@ -115,7 +117,7 @@ class Cluster:
 
     @property
     def address(self) -> str:
-        """The scheduler's, once both workers are there."""
+        """The address of the scheduler, once both workers have started."""
         from distributed import Client
 
         with Client(scheduler_file=str(self._file), timeout=60) as client:
@@ -127,8 +129,8 @@ class Cluster:
         self._scheduler.wait()
 
     def stop(self) -> None:
-        # Asked to end, a worker would first wait for the file that hangs, and for a scheduler that is no more. One that
-        # is killed takes along what it started, which watches it.
+        # A worker that is terminated would wait for the file that hangs and for a scheduler that has gone. If it is
+        # killed, the processes that it started end too.
         processes = [*self._workers, self._scheduler]
         for each in processes:
             each.kill()
@@ -138,7 +140,7 @@ class Cluster:
 
 @contextmanager
 def cluster_in(folder: Path, *, nanny: bool = True) -> Iterator[Cluster]:
-    """A cluster that is stopped in the end."""
+    """A cluster that is stopped at the end."""
     pytest.importorskip("distributed", reason="dask is not installed")
     cluster = Cluster(folder, nanny)
     try:
@@ -156,19 +158,19 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(params=["processes", "dask"])
 def executor(request: pytest.FixtureRequest) -> Executor:
-    """Each way to score files elsewhere than in this process."""
+    """Each executor that scores files outside this process."""
     return Processes(2) if request.param == "processes" else Dask(request.getfixturevalue("cluster"))
 
 
 def results(executor: Executor, work: Work, files: list[FileToScore], time_limit: float = PATIENT) -> list[FileOutcome]:
-    """What became of the files, in their order; each of them comes out once."""
+    """The outcomes of the files, in their order. Each file has one."""
     found = list(executor.results(work.solution, RULES, files, time_limit))
-    assert sorted(place for place, _ in found) == list(range(len(files)))
+    assert sorted(index for index, _ in found) == list(range(len(files)))
     return [result for _, result in sorted(found, key=lambda each: each[0])]
 
 
 def assert_only_one_failed(found: list[FileOutcome], reason: str) -> None:
-    """The second file, for this reason; the last is rejected, and all the others are scored."""
+    """The second file failed for this reason; the last is rejected, and all others are scored."""
     failed = found.pop(1)
     assert isinstance(failed, Failed)
     assert reason in failed.reason
@@ -178,8 +180,8 @@ def assert_only_one_failed(found: list[FileOutcome], reason: str) -> None:
 # The same everywhere
 
 
-def test_all_executors_give_the_same(work: Work, cluster: str) -> None:
-    """Means, hits and problems, to the last bit."""
+def test_all_executors_give_the_same_results(work: Work, cluster: str) -> None:
+    """Means and judged items, to the last bit."""
     seen = []
     for name in ("serial", "processes:2", f"dask:{cluster}"):
         found = results(executor_named(name), work, list(work.files))
@@ -204,7 +206,7 @@ def test_all_executors_make_the_same_site(tmp_path: Path, cluster: str) -> None:
 
 
 def test_no_files_need_no_workers(work: Work) -> None:
-    """Not even a cluster that is not there."""
+    """Not even a cluster that exists."""
     for executor in (Serial(), Processes(2), Dask("tcp://127.0.0.1:1")):
         assert results(executor, work, []) == []
 
@@ -213,7 +215,7 @@ def test_no_files_need_no_workers(work: Work) -> None:
 
 
 def readers(pipe: Path) -> set[int]:
-    """The processes, other than this one, that have the file open."""
+    """The other processes that have the file open."""
     found = set()
     for process_folder in Path("/proc").iterdir():
         if process_folder.name.isdigit() and int(process_folder.name) != os.getpid():
@@ -225,7 +227,7 @@ def readers(pipe: Path) -> set[int]:
 
 @contextmanager
 def deadly(pipe: Path) -> Iterator[list[int]]:
-    """Kills whatever process reads the pipe; gives who was killed."""
+    """Kill every process that reads the pipe; the list holds their ids."""
     killed: list[int] = []
     stop = threading.Event()
 
@@ -234,8 +236,8 @@ def deadly(pipe: Path) -> Iterator[list[int]]:
             try:
                 end = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
             except OSError:
-                continue  # nobody reads it
-            # Held until the reader is seen, so that it finds neither content nor an end.
+                continue  # no process reads it
+            # Open until the reader is found: until then it reads neither content nor an end.
             while not (found := readers(pipe) - set(killed)) and not stop.wait(0.01):
                 pass
             for reader in found:
@@ -253,7 +255,7 @@ def deadly(pipe: Path) -> Iterator[list[int]]:
 
 
 def test_a_killed_worker_costs_one_file(executor: Executor, work: Work, pipe: Path) -> None:
-    """The one that it was reading; what else it had in hand is scored by others."""
+    """The file that it was reading. Other workers score its other files."""
     with deadly(pipe) as killed:
         found = results(executor, work, work.with_a(pipe))
     assert killed
@@ -261,33 +263,33 @@ def test_a_killed_worker_costs_one_file(executor: Executor, work: Work, pipe: Pa
 
 
 def test_a_worker_that_hangs_costs_one_file(executor: Executor, work: Work, pipe: Path) -> None:
-    """It is given up after the time limit, and so is nothing else."""
-    assert_only_one_failed(results(executor, work, work.with_a(pipe), time_limit=2), "not done within 2 seconds")
+    """Only that file exceeds the time limit."""
+    assert_only_one_failed(results(executor, work, work.with_a(pipe), time_limit=2), "it took longer than 2 seconds")
 
 
-def take_up_with_little_memory(solution: Solution, rules: Rules) -> None:
-    """As a process of the pool does, but with no more than 100 MB to come."""
+def initialise_with_little_memory(solution: Solution, rules: Rules) -> None:
+    """As a process of the pool starts, but it may use only another 100 MB."""
     status = Path("/proc/self/status").read_text()
     used = int(status.split("VmSize:")[1].split()[0]) << 10
     resource.setrlimit(resource.RLIMIT_AS, (used + (100 << 20), resource.RLIM_INFINITY))
-    processes._here = solution, rules
+    processes._shared = solution, rules
 
 
 def test_a_file_too_large_for_memory_costs_one_file(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A real limit, of the system; the process goes on with the next file."""
+    """With a limit of the system. The process continues with the next file."""
     large = work.folder / "large"
     with large.open("w") as file:
         for query in range(400_000):
             file.write(f"other-{query}:{','.join(str(query * 10 + item) for item in range(10))}\n")
-    monkeypatch.setattr(processes, "_take_up", take_up_with_little_memory)
+    monkeypatch.setattr(processes, "_initialise", initialise_with_little_memory)
 
     found = results(Processes(1), work, work.with_a(large))
 
-    assert_only_one_failed(found, "it takes more memory than there is")
+    assert_only_one_failed(found, "it needs more memory than is available")
 
 
-def test_a_fault_of_ours_costs_one_file(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that brings it to light does not keep the others from being scored, and the reason names it."""
+def test_a_bug_costs_one_file(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that reveals a bug does not keep the others from being scored; the reason names the exception."""
 
     def score(solution: Solution, path: Path, *rest: object, **named: object) -> object:
         if path == work.folder / "odd":
@@ -299,33 +301,33 @@ def test_a_fault_of_ours_costs_one_file(work: Work, monkeypatch: pytest.MonkeyPa
     assert_only_one_failed(results(Serial(), work, work.with_a(work.folder / "odd")), "KeyError: 'unheard of'")
 
 
-def take_up_once_there_is(file: Path, solution: Solution, rules: Rules) -> None:
-    """As a process of the pool does, but the first dies, which leaves a file behind."""
+def initialise_unless_first(file: Path, solution: Solution, rules: Rules) -> None:
+    """As a process of the pool starts, but the first one creates a file and dies."""
     if not file.exists():
         file.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    processes._here = solution, rules
+    processes._shared = solution, rules
 
 
-def test_a_process_killed_with_nothing_in_hand_costs_no_file(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pool breaks then, and a new one is made for what is left."""
-    monkeypatch.setattr(processes, "_take_up", partial(take_up_once_there_is, work.folder / "once"))
+def test_an_idle_process_that_is_killed_costs_no_file(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pool breaks, and a new one scores the files that are left."""
+    monkeypatch.setattr(processes, "_initialise", partial(initialise_unless_first, work.folder / "once"))
     found = results(Processes(1), work, list(work.files))
     assert [type(each) for each in found] == [Summary] * 6 + [Rejected]
 
 
-def test_processes_that_all_die_end_the_batch(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is tried for ever."""
-    monkeypatch.setattr(processes, "_take_up", partial(take_up_once_there_is, work.folder / "no" / "folder"))
+def test_a_batch_ends_if_all_processes_die(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file is tried for ever."""
+    monkeypatch.setattr(processes, "_initialise", partial(initialise_unless_first, work.folder / "no" / "folder"))
     found = results(Processes(2), work, list(work.files))
     assert {type(each) for each in found} == {Failed}
 
 
-def test_what_failed_is_tried_again_and_what_was_scored_is_not(tmp_path: Path) -> None:
-    """The run says so and exits with 1; the next one scores what is left."""
+def test_the_next_run_tries_only_failed_files_again(tmp_path: Path) -> None:
+    """The first run reports the failure and exits with 1; the second scores only that file."""
     folder = tmp_path / "challenge"
     write_challenge(folder)
-    # Its opening takes longer than any limit: it becomes a pipe when its digest has been taken.
+    # The file becomes a pipe once its digest has been computed, so opening it takes for ever.
     file = folder / "submissions/main/slow.txt"
     write_lists(file, "slow")
     slow = f"""
@@ -349,7 +351,7 @@ main()
     )
 
     assert first.returncode == 1
-    assert "main/slow.txt: not scored: not done within 2 seconds; the next run tries it again" in first.stderr
+    assert "main/slow.txt: not scored: it took longer than 2 seconds; the next run tries it again" in first.stderr
     assert "main: 6 scored, 0 known, 0 rejected, 1 failed" in first.stderr
 
     file.unlink()
@@ -362,7 +364,7 @@ main()
 
 
 def test_a_cluster_without_nannies_loses_one_file_too(tmp_path: Path, work: Work, pipe: Path) -> None:
-    """Its dead workers are not replaced, so what kills is tried last."""
+    """Its dead workers are not replaced, so the file that kills them is tried last."""
     with cluster_in(tmp_path, nanny=False) as cluster, deadly(pipe) as killed:
         found = results(Dask(cluster.address), work, [FileToScore(pipe, "0" * 64), *work.files])
     assert killed
@@ -370,35 +372,35 @@ def test_a_cluster_without_nannies_loses_one_file_too(tmp_path: Path, work: Work
     assert isinstance(found[0], Failed)
 
 
-def test_a_scheduler_that_goes_away_ends_the_batch(
+def test_a_batch_ends_if_the_scheduler_goes_away(
     tmp_path: Path, work: Work, pipe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was done comes out, the rest is told as failed, and nobody waits for ever."""
-    monkeypatch.setattr(dask, "NO_WORKER", 2.0)
+    """Finished files have their outcomes, and the others fail."""
+    monkeypatch.setattr(dask, "WORKER_TIMEOUT", 2.0)
     with cluster_in(tmp_path) as cluster:
         running = Dask(cluster.address).results(work.solution, RULES, work.with_a(pipe), PATIENT)
         found = [next(running)]
         cluster.stop_scheduler()
         found += list(running)
-    assert sorted(place for place, _ in found) == list(range(8))
+    assert sorted(index for index, _ in found) == list(range(8))
     assert isinstance(dict(found)[1], Failed)
 
 
-def test_a_worker_with_another_scorer_is_told(cluster: str, work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It might score otherwise."""
+def test_a_worker_with_another_scorer_is_an_error(cluster: str, work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It might give other scores."""
     monkeypatch.setattr(dask, "__version__", "99.1")
-    with pytest.raises(ExecutorError, match=r"has not scorer 99\.1 \(0\.\d+\.\d+\); install it there"):
+    with pytest.raises(ExecutorError, match=r"does not have scorer 99\.1 \(0\.\d+\.\d+\); install it there"):
         results(Dask(cluster), work, list(work.files))
 
 
-def test_a_cluster_that_is_not_there_is_told(
+def test_a_cluster_that_does_not_exist_is_an_error(
     tmp_path: Path, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In one message, with exit code 1."""
+    """One message, exit code 1."""
     pytest.importorskip("distributed", reason="dask is not installed")
     write_challenge(tmp_path / "challenge")
 
-    monkeypatch.setattr(dask, "NO_SCHEDULER", 1.0)
+    monkeypatch.setattr(dask, "SCHEDULER_TIMEOUT", 1.0)
 
     answer = terminal.run("run", tmp_path / "challenge", "--executor", "dask:tcp://127.0.0.1:1")
 
@@ -408,8 +410,8 @@ def test_a_cluster_that_is_not_there_is_told(
 
 
 @pytest.mark.parametrize("name", ["", "threads", "processes:0", "processes:x", "serial:2", "dask", "dask:"])
-def test_an_unknown_executor_is_a_wrong_call(tmp_path: Path, terminal: Terminal, name: str) -> None:
-    """The message has the forms that there are."""
+def test_an_unknown_executor_is_a_usage_error(tmp_path: Path, terminal: Terminal, name: str) -> None:
+    """The message lists the executors."""
     terminal.run("init", tmp_path / "challenge")
     answer = terminal.run("run", tmp_path / "challenge", "--executor", name)
     assert answer.code == 2

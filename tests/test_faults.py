@@ -99,7 +99,7 @@ INVALID: dict[str, tuple[bytes, str]] = {
     "open-quote": (b'query,item,score\nq1,"apple,1\n', ':2: found "q1,\\"apple,1"; expected every quote closed'),
     "bare-comma": (b"query,item,score\nq1,app,le,1\n", ':2: found "q1,app,le,1"; expected 3 columns'),
     "markup": (GOOD.encode() + b"q4;<script>alert(1)</script>\n", ':4: found "q4;<script>alert(1)</script>"; expected'),
-    "formula": (b"=cmd():apple\n", ": none of its queries is asked for"),
+    "formula": (b"=cmd():apple\n", ": none of its queries is known"),
     "repeated-query": (b"q1:apple\n" * REPEATED, f": and {REPEATED - 1 - 20:,} more"),
 }
 """The content of a file, and the message after the name of the file; the key is the file's name."""
@@ -180,7 +180,7 @@ def test_an_item_listed_a_million_times_counts_once(challenge: Path, terminal: T
     )
 
     assert answer.code == 0
-    assert f'{often}:1: item "plum" stands {REPEATED:,} times for query "q1" (first at place 1)' in answer.err
+    assert f'{often}:1: item "plum" is listed {REPEATED:,} times for query "q1" (first at rank 1)' in answer.err
     alone, repeated = json.loads(answer.out)["submissions"]
     assert repeated["scores"] == alone["scores"]
     assert alone["scores"]["AP"] > 0
@@ -190,8 +190,8 @@ HOSTILE_IDS = (
     'query,item,score\nq1,"ap""ple,<b>",2\nq1,"ap""ple,<b>",1\nq2,fig,1\n"<script>alert(1)</script>",=cmd(),1\n'
 )
 NOTES_ON_IDS = [
-    '3: item "ap\\"ple,<b>" stands twice for query "q1" (first at place 1); each item may stand once',
-    '5: query "<script>alert(1)</script>" is not asked for; its list is ignored',
+    '3: item "ap\\"ple,<b>" is listed twice for query "q1" (first at rank 1); list each item once',
+    '5: query "<script>alert(1)</script>" is unknown; its list is ignored',
 ]
 
 
@@ -560,8 +560,8 @@ INVALID_SOLUTIONS: dict[str, tuple[bytes | None, str]] = {
     "cut gzip": (gzip.compress(b"q1:1:apple|1\n" * 999)[:40], "the compressed file is cut short"),
     "nan": (b"q1:1:apple|nan\n", 'found "apple|nan"; expected item|score, with a finite number'),
     "1e999": (b"q1 0 apple 1e999\n", 'found "1e999" as the grade; expected a finite number'),
-    "duplicate item": (b"q1:1:apple|1,apple|2\n", 'item "apple" stands again for query "q1"'),
-    "duplicate query": (b"q1:1:apple|1\nq1:1:pear|2\n", 'query "q1" stands again (first in line 1)'),
+    "duplicate item": (b"q1:1:apple|1,apple|2\n", 'item "apple" is listed again for query "q1"'),
+    "duplicate query": (b"q1:1:apple|1\nq1:1:pear|2\n", 'query "q1" is listed again (first in line 1)'),
     "a million duplicates": (b"q1 0 apple 1\n" * REPEATED, f"and {REPEATED - 1 - 20:,} more"),
     "nothing relevant": (b"q1 0 apple 0\nq2 0 pear 0\n", "no query has a relevant item, so nothing can be scored"),
     "a submission": (GOOD.encode(), 'found "q1:apple,pear"; expected "query:flag:item|score,item|score,..."'),

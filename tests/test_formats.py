@@ -602,7 +602,7 @@ def test_a_query_that_stands_twice_in_an_object_is_seen(tmp_path: Path) -> None:
     """JSON's readers keep the last without a word; here both are there, with their lines, for judging to refuse."""
     (tmp_path / "run.json").write_text('{"q": {"a": 1},\n"q": {"b": 1}}', encoding="utf-8")
 
-    with pytest.raises(scorer.SubmissionError, match=r'2: query "q" stands again \(first in line 1\)'):
+    with pytest.raises(scorer.SubmissionError, match=r'2: query "q" is listed again \(first in line 1\)'):
         scorer.evaluate({"q": {"a": 1}}, tmp_path / "run.json", "RR")
 
 

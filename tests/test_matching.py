@@ -1,4 +1,4 @@
-"""judge(): what a submission's lists have of a solution's items, against a slow judge that needs no file."""
+"""match(): the judged items in a submission's lists, compared with a slow matcher that needs no file."""
 
 from __future__ import annotations
 
@@ -17,31 +17,32 @@ from scorer.errors import Findings
 from scorer.formats.reading import memory
 from scorer.formats.reading.arrow import fingerprints
 from scorer.formats.reading.batches import Graded, Ranked
-from scorer.matching.match import Counts, ScatteredError, match, whole_lists
-from scorer.matching.partition import by_query
+from scorer.matching.id_set import IdSet
+from scorer.matching.match import Counts, ScatteredError, match
+from scorer.matching.partition import by_query, whole_lists
 from scorer.matching.solution import Solution
 from scorer.measures.matched import JudgedItems, Matched
 from tests import strategies
 
-Seen = tuple[Matched, Counts, Findings, Findings]
+Result = tuple[Matched, Counts, Findings, Findings]
 
 
-def seen(
-    solution: Mapping[str, Mapping[str, float]],
+def matched_lists(
+    solution: Mapping[str, Mapping[str, float]] | Solution,
     batches: Sequence[Ranked],
     parted: Callable[[Sequence[Ranked]], Iterable[Sequence[Ranked]]] = lambda batches: [batches],
     **rules: object,
-) -> Seen:
-    """The batches judged, all at once if not told otherwise, with their problems and notes."""
+) -> Result:
+    """The match of the batches, by default as one part, with its counts, problems and notes."""
     problems, notes = Findings(), Findings()
-    right = read(solution)
-    matched, counts = match(right, parted(batches), problems=problems, notes=notes, **rules)  # type: ignore[arg-type]
+    known = solution if isinstance(solution, Solution) else read(solution)
+    matched, counts = match(known, parted(batches), problems=problems, notes=notes, **rules)  # type: ignore[arg-type]
     return matched, counts, problems, notes
 
 
-def read(solution: Mapping[str, Mapping[str, float]], *, all_right: bool = False) -> Solution:
-    """A solution made without a file; it need not have a relevant item."""
-    return Solution.of([memory.graded(solution, Findings())], Findings(), listed_is_relevant=all_right)
+def read(solution: Mapping[str, Mapping[str, float]], *, listed_is_relevant: bool = False) -> Solution:
+    """A solution in memory, which may have no relevant item."""
+    return Solution.of([memory.graded(solution, Findings())], Findings(), listed_is_relevant=listed_is_relevant)
 
 
 def lists(submission: Mapping[str, Sequence[str]]) -> Ranked:
@@ -50,13 +51,13 @@ def lists(submission: Mapping[str, Sequence[str]]) -> Ranked:
 
 
 def rows(submission: Mapping[str, Sequence[str]], order: Sequence[int]) -> Iterator[Ranked]:
-    """The lists as batches of one row each, with run scores that fall with the rank, in another order."""
-    every = [(query, item, -float(place)) for query, items in submission.items() for place, item in enumerate(items, 1)]
-    for place in order:
-        query, item, score = every[place]
+    """The lists as batches of one row each, in the given order, with run scores that fall with the rank."""
+    every = [(query, item, -float(rank)) for query, items in submission.items() for rank, item in enumerate(items, 1)]
+    for row in order:
+        query, item, score = every[row]
         yield Ranked(
             query=pa.array([query]),
-            line=np.array([place + 1]),
+            line=np.array([row + 1]),
             lengths=None,
             item=pa.array([item]),
             run_score=np.array([score]),
@@ -71,13 +72,16 @@ def assert_same(found: JudgedItems, expected: JudgedItems) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(strategies.solutions(), strategies.submissions(), st.booleans())
-def test_lists_are_judged_as_the_slow_judge_does(
-    solution: strategies.Solution, submission: strategies.Submission, all_right: bool
+def test_match_equals_the_slow_matcher(
+    solution: strategies.Solution, submission: strategies.Submission, listed_is_relevant: bool
 ) -> None:
-    """Hits, ideal lists and lengths, whatever is missing, unknown, repeated or empty."""
-    expected = strategies.matched(solution, submission, all_right=all_right)
+    """Judged items, ideal lists and lengths are equal, with missing, unknown, repeated and empty lists."""
+    expected = strategies.matched(solution, submission, all_right=listed_is_relevant)
     matched, _ = match(
-        read(solution, all_right=all_right), [[lists(submission)]], problems=Findings(), notes=Findings()
+        read(solution, listed_is_relevant=listed_is_relevant),
+        [[lists(submission)]],
+        problems=Findings(),
+        notes=Findings(),
     )
 
     assert_same(matched.found, expected.found)
@@ -87,14 +91,14 @@ def test_lists_are_judged_as_the_slow_judge_does(
 
 @settings(max_examples=100, deadline=None)
 @given(strategies.solutions(), strategies.submissions(), st.randoms(use_true_random=False))
-def test_run_scores_order_lines_that_stand_in_any_order(
+def test_run_scores_order_shuffled_lines(
     solution: strategies.Solution, submission: strategies.Submission, random: Random
 ) -> None:
-    """Lines of a run may be shuffled, over batches too: the scores decide."""
-    places = list(range(sum(map(len, submission.values()))))
-    random.shuffle(places)
+    """The lines of a run may be in any order, and spread over batches."""
+    order = list(range(sum(map(len, submission.values()))))
+    random.shuffle(order)
 
-    matched, *_ = seen(solution, list(rows(submission, places)))
+    matched, *_ = matched_lists(solution, list(rows(submission, order)))
 
     assert_same(matched.found, strategies.matched(solution, submission).found)
 
@@ -105,7 +109,7 @@ def test_run_scores_order_lines_that_stand_in_any_order(
     st.sampled_from(["trec", "order"]),
 )
 def test_equal_run_scores_follow_the_rule(lines: list[tuple[str, str, int]], ties: str) -> None:
-    """Under "trec" the last id in the order of bytes comes first; under "order" the first in the file does."""
+    """Under "trec" the id with the greatest bytes comes first; under "order" the first in the file."""
     batch = Ranked(
         query=pa.array([line[0] for line in lines], pa.string()),
         line=np.arange(1, len(lines) + 1),
@@ -121,7 +125,7 @@ def test_equal_run_scores_follow_the_rule(lines: list[tuple[str, str, int]], tie
         submission[query] = [line[1] for line in sorted(ranked, key=lambda line: -line[2])]
     solution = {query: dict.fromkeys(items, 1.0) for query, items in submission.items()} or {"p": {"a": 1.0}}
 
-    matched, *_ = seen(solution, [batch], ties=ties)
+    matched, *_ = matched_lists(solution, [batch], ties=ties)
 
     assert_same(matched.found, strategies.matched(solution, submission).found)
 
@@ -131,10 +135,10 @@ def test_equal_run_scores_follow_the_rule(lines: list[tuple[str, str, int]], tie
 def test_a_list_ends_at_the_list_length(
     solution: strategies.Solution, submission: strategies.Submission, length: int
 ) -> None:
-    """What stands beyond it is not there, as if the file had been cut."""
+    """The result is that of a file without the items beyond it."""
     cut = {query: items[:length] for query, items in submission.items()}
-    matched, counts, *_ = seen(solution, [lists(submission)], list_length=length)
-    expected, *_ = seen(solution, [lists(cut)])
+    matched, counts, *_ = matched_lists(solution, [lists(submission)], list_length=length)
+    expected, *_ = matched_lists(solution, [lists(cut)])
 
     assert_same(matched.found, expected.found)
     np.testing.assert_array_equal(matched.retrieved, expected.retrieved)
@@ -144,55 +148,55 @@ def test_a_list_ends_at_the_list_length(
 SOLUTION = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"c": 1.0}, "q3": {"d": 1.0}}
 
 
-def test_counts_say_how_the_two_meet() -> None:
-    """Asked for, answered, unknown, items and repetitions."""
-    _, counts, problems, _ = seen(SOLUTION, [lists({"q1": ["a", "x", "a", "a"], "q2": [], "q9": ["a", "b"]})])
+def test_counts_of_queries_lists_and_items() -> None:
+    """Every field of Counts."""
+    _, counts, problems, _ = matched_lists(SOLUTION, [lists({"q1": ["a", "x", "a", "a"], "q2": [], "q9": ["a", "b"]})])
 
     assert not problems
-    assert counts == Counts(queries=3, answered=2, unknown=1, items=4, repeated=2, overlong=0)
+    assert counts == Counts(queries=3, answered=2, unknown=1, items=4, repeated=2, overlong=0, in_solution=1)
 
 
-def test_notes_tell_what_was_forgiven() -> None:
-    """Missing and unknown queries, empty, short and long lists, repeated items: each with what comes of it."""
+def test_notes_report_what_is_scored_nevertheless() -> None:
+    """Missing and unknown queries, empty, short and long lists, repeated items: each with its effect."""
     submission = {"q1": ["a", "x", "a", "a"], "q2": [], "q9": ["a"]}
-    *_, notes = seen(SOLUTION, [lists(submission)], list_length=3)
+    *_, notes = matched_lists(SOLUTION, [lists(submission)], list_length=3)
 
     assert notes.lines("f") == [
         'f: 1 of 3 queries have no list ("q3"); each scores 0, unless nothing is relevant to it',
         "f: 1 list is empty; each scores 0, unless nothing is relevant to its query",
-        "f: 1 list is shorter than 3 items; the places that are left open earn nothing",
-        "f: 1 list is longer than 3 items; what follows is ignored",
-        'f:1: item "a" stands twice for query "q1" (first at place 1); each item may stand once',
-        'f:3: query "q9" is not asked for; its list is ignored',
+        "f: 1 list is shorter than 3 items; unused ranks earn nothing",
+        "f: 1 list is longer than 3 items; later items are ignored",
+        'f:1: item "a" is listed twice for query "q1" (first at rank 1); list each item once',
+        'f:3: query "q9" is unknown; its list is ignored',
     ]
 
 
 def test_a_million_repetitions_are_one_note() -> None:
-    """The message is as long for a million as for three."""
-    *_, notes = seen(SOLUTION, [lists({"q1": ["b", *["a"] * 1_000_000], "q2": ["c"], "q3": ["d"]})])
+    """The number of repetitions does not change the length of the message."""
+    *_, notes = matched_lists(SOLUTION, [lists({"q1": ["b", *["a"] * 1_000_000], "q2": ["c"], "q3": ["d"]})])
 
-    told = 'item "a" stands 1,000,000 times for query "q1" (first at place 2); each item may stand once'
-    assert notes.lines() == [f"1: {told}"]
+    message = 'item "a" is listed 1,000,000 times for query "q1" (first at rank 2); list each item once'
+    assert notes.lines() == [f"1: {message}"]
 
 
-def test_missing_queries_can_be_refused() -> None:
-    """With missing="reject" a list is needed for every query, an empty one at least."""
-    *_, problems, _ = seen(SOLUTION, [lists({"q1": ["a"]})], missing="reject")
-    *_, none, _ = seen(SOLUTION, [lists({"q1": ["a"], "q2": [], "q3": ["d"]})], missing="reject")
+def test_missing_queries_reject_the_file() -> None:
+    """With missing="reject", every query needs a list, which may be empty."""
+    *_, problems, _ = matched_lists(SOLUTION, [lists({"q1": ["a"]})], missing="reject")
+    *_, none, _ = matched_lists(SOLUTION, [lists({"q1": ["a"], "q2": [], "q3": ["d"]})], missing="reject")
 
     assert problems.lines() == ['2 of 3 queries have no list ("q2", "q3"); expected a list for every query']
     assert not none
 
 
-def test_a_submission_for_another_track_is_refused() -> None:
-    """Nothing to score is a fault, not a score of 0."""
-    *_, problems, _ = seen(SOLUTION, [lists({"x": ["a"], "y": ["b"]})])
+def test_a_submission_for_another_track_is_rejected() -> None:
+    """A file with none of the queries is rejected rather than scored 0."""
+    *_, problems, _ = matched_lists(SOLUTION, [lists({"x": ["a"], "y": ["b"]})])
 
-    assert problems.lines() == ["none of its queries is asked for; is it a submission for another track?"]
+    assert problems.lines() == ["none of its queries is known; check that the file is a submission for this track"]
 
 
-def test_a_query_with_two_lines_is_refused_where_one_is_the_rule() -> None:
-    """In VL.NET's format a second line would hide the first."""
+def test_a_second_line_for_a_query_is_rejected() -> None:
+    """VL.NET's format has one line for each query."""
     batch = Ranked(
         query=pa.array(["q1", "q2", "q1"]),
         line=np.array([1, 2, 5]),
@@ -200,13 +204,13 @@ def test_a_query_with_two_lines_is_refused_where_one_is_the_rule() -> None:
         item=pa.array(["a", "c", "b"]),
         run_score=None,
     )
-    *_, problems, _ = seen(SOLUTION, [batch], query_once=True)
+    *_, problems, _ = matched_lists(SOLUTION, [batch], query_once=True)
 
-    assert problems.lines() == ['5: query "q1" stands again (first in line 1); each query may have one line']
+    assert problems.lines() == ['5: query "q1" is listed again (first in line 1); give each query one line']
 
 
-def test_a_rank_given_twice_is_refused() -> None:
-    """Ranks must say which item comes first; scores may tie."""
+def test_a_repeated_rank_is_rejected() -> None:
+    """Run scores may be equal, ranks may not."""
     batch = Ranked(
         query=pa.array(["q1", "q1", "q2"]),
         line=np.array([2, 3, 4]),
@@ -215,31 +219,31 @@ def test_a_rank_given_twice_is_refused() -> None:
         run_score=None,
         rank=np.array([3, 3, 3]),
     )
-    *_, problems, _ = seen(SOLUTION, [batch])
+    *_, problems, _ = matched_lists(SOLUTION, [batch])
 
-    assert problems.lines() == ['3: rank 3 stands again for query "q1"; each rank may stand once']
+    assert problems.lines() == ['3: rank 3 is given twice for query "q1"; give each rank once']
 
 
 @pytest.mark.parametrize("batches", [[], [lists({})]])
-def test_no_rows_at_all_are_refused(batches: list[Ranked]) -> None:
-    """A header without rows, for one."""
-    *_, problems, _ = seen(SOLUTION, batches)
+def test_a_file_without_rows_is_rejected(batches: list[Ranked]) -> None:
+    """As a table with a header only."""
+    *_, problems, _ = matched_lists(SOLUTION, batches)
 
     assert problems
 
 
-def test_a_solution_of_queries_alone_judges_form() -> None:
-    """That is what a participant's check does: no item is known, and none is needed."""
+def test_a_submission_is_matched_with_queries_only() -> None:
+    """As a participant's check does: no item is known."""
     matched, counts = match(
         Solution.of_queries(["q1", "q2"]), [[lists({"q1": ["a", "b"]})]], problems=Findings(), notes=Findings()
     )
 
     assert len(matched.found) == 0
-    assert (counts.queries, counts.answered, counts.items) == (2, 1, 2)
+    assert (counts.queries, counts.answered, counts.items, counts.in_solution) == (2, 1, 2, None)
 
 
-def test_graded_batches_join_over_blocks() -> None:
-    """A query's items may come in several batches, as in a large file of judgements."""
+def test_a_query_may_be_in_several_graded_batches() -> None:
+    """As in a large file of judgements, which is read in blocks."""
     parts = [
         Graded(pa.array([query]), np.array([line]), None, None, pa.array([item]), np.array([grade]))
         for line, (query, item, grade) in enumerate([("p", "a", 1.0), ("q", "a", 2.0), ("p", "b", 3.0)], 1)
@@ -252,7 +256,7 @@ def test_graded_batches_join_over_blocks() -> None:
 
 
 def in_batches(submission: Mapping[str, Sequence[str]], sizes: Sequence[int], *, scored: bool) -> list[Ranked]:
-    """The lists as rows of one item each, list after list, in batches of these sizes and one with the rest."""
+    """The lists as rows of one item each, in batches of these sizes and one with the rest."""
     every = [(query, item) for query, items in submission.items() for item in items]
     ends = [*np.cumsum(sizes).tolist(), len(every)]
     return [
@@ -276,48 +280,50 @@ def in_batches(submission: Mapping[str, Sequence[str]], sizes: Sequence[int], *,
     st.booleans(),
     st.sampled_from([None, 3]),
 )
-def test_parts_give_what_all_at_once_gives(
+def test_the_partition_does_not_change_the_result(
     solution: strategies.Solution,
     submission: strategies.Submission,
     sizes: list[int],
     scored: bool,
     length: int | None,
 ) -> None:
-    """However the file is cut into blocks, in threads or not: hits, counts and notes are the same."""
+    """Judged items, counts and notes do not depend on the blocks or on threads."""
     batches = in_batches(submission, sizes, scored=scored)
-    whole = seen(solution, batches, list_length=length)
+    whole = matched_lists(solution, batches, list_length=length)
 
     with ThreadPoolExecutor(2) as pool:
         for threads in (None, pool):
-            assert_alike(seen(solution, batches, whole_lists, list_length=length, pool=threads), whole)
+            assert_alike(matched_lists(solution, batches, whole_lists, list_length=length, pool=threads), whole)
 
 
 @settings(max_examples=60, deadline=None)
 @given(strategies.solutions(), strategies.submissions(), st.integers(1, 4), st.randoms(use_true_random=False))
-def test_lists_in_pieces_are_brought_together(
-    solution: strategies.Solution, submission: strategies.Submission, piles: int, random: Random
+def test_scattered_rows_are_collected_on_disk(
+    solution: strategies.Solution, submission: strategies.Submission, partitions: int, random: Random
 ) -> None:
-    """Rows in any order, put on piles on disk, give what all rows in memory give."""
-    places = list(range(sum(map(len, submission.values()))))
-    random.shuffle(places)
-    batches = list(rows(submission, places))
+    """Rows in any order give the same result by way of the disk as in memory."""
+    order = list(range(sum(map(len, submission.values()))))
+    random.shuffle(order)
+    batches = list(rows(submission, order))
 
-    assert_alike(seen(solution, batches, partial(by_query, piles=piles)), seen(solution, batches))
+    assert_alike(
+        matched_lists(solution, batches, partial(by_query, partitions=partitions)), matched_lists(solution, batches)
+    )
 
 
-def test_lines_with_whole_lists_are_brought_together_too() -> None:
-    """A format with a line for each query may have its lines in any batch; one that stands twice is still told."""
+def test_scattered_lines_with_whole_lists_are_collected_on_disk() -> None:
+    """The lines of a query may be in any batches. A second line is still reported."""
     batches = [lists({"q2": ["c"], "q1": ["x", "a"], "q9": []}), lists({"q3": ["d"]}), lists({"q1": ["b"]})]
     for once in (True, False):
-        whole = seen(SOLUTION, batches, query_once=once)
-        assert_alike(seen(SOLUTION, batches, partial(by_query, piles=3), query_once=once), whole)
+        whole = matched_lists(SOLUTION, batches, query_once=once)
+        assert_alike(matched_lists(SOLUTION, batches, partial(by_query, partitions=3), query_once=once), whole)
         assert bool(whole[2]) is once
 
 
 def assert_alike(
     found: tuple[Matched, Counts, Findings, Findings], other: tuple[Matched, Counts, Findings, Findings]
 ) -> None:
-    """The same hits, lengths, counts, problems and notes."""
+    """The same judged items, lengths, counts, problems and notes."""
     assert_same(found[0].found, other[0].found)
     np.testing.assert_array_equal(found[0].retrieved, other[0].retrieved)
     assert found[1] == other[1]
@@ -326,39 +332,145 @@ def assert_alike(
 
 
 @pytest.mark.parametrize("query", ["q1", "q9"])
-def test_a_list_that_goes_on_later_is_noticed(query: str) -> None:
-    """In parts it cannot be judged, whether the query is known or not; at once it can."""
+def test_a_list_in_two_parts_is_an_error(query: str) -> None:
+    """Such a list needs all rows in one part, whether its query is known or not."""
     rows_of = {query: ["a", "b"], "q2": ["c"], "q3": ["d"]}
     batches = [*in_batches(rows_of, [2, 1], scored=True), *in_batches({query: ["x"]}, [], scored=True)]
 
     with pytest.raises(ScatteredError):
-        seen(SOLUTION, batches, whole_lists)
-    assert not seen(SOLUTION, batches)[2]
+        matched_lists(SOLUTION, batches, whole_lists)
+    assert not matched_lists(SOLUTION, batches)[2]
 
 
-@pytest.mark.parametrize("print_of_all", [0, 2**64 - 1])
+@pytest.mark.parametrize("fingerprint", [0, 2**64 - 1])
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(solution=strategies.solutions(), submission=strategies.submissions(), scored=st.booleans())
 def test_equal_fingerprints_of_different_items_change_nothing(
-    print_of_all: int,
+    fingerprint: int,
     solution: strategies.Solution,
     submission: strategies.Submission,
     scored: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Fingerprints only make it fast: were they all alike, the ids themselves would decide."""
+    """The ids decide if all fingerprints are equal."""
     with monkeypatch.context() as patched:
-        for module in ("scorer.matching.ranked_lists", "scorer.matching.solution"):
-            patched.setattr(f"{module}.fingerprints", lambda ids: np.full(len(ids), print_of_all, dtype=np.uint64))
-        matched, *_ = seen(solution, in_batches(submission, [], scored=scored))
+        for module in ("scorer.matching.finding", "scorer.matching.solution"):
+            patched.setattr(f"{module}.fingerprints", lambda ids: np.full(len(ids), fingerprint, dtype=np.uint64))
+        matched, *_ = matched_lists(solution, in_batches(submission, [], scored=scored))
 
     assert_same(matched.found, strategies.matched(solution, submission).found)
 
 
+def many(query: str, items: Sequence[str], *, others: int) -> Ranked:
+    """One list: the items, then others that no solution has."""
+    return lists({query: [*items, *(f"other-{number}" for number in range(others))]})
+
+
+def items_notes(solution: Mapping[str, Mapping[str, float]] | Solution, *batches: Ranked) -> list[str]:
+    """The notes about items."""
+    *_, notes = matched_lists(solution, batches)
+    return [line for line in notes.lines() if "item" in line]
+
+
+def test_a_file_without_items_of_the_solution_is_reported() -> None:
+    """The message shows an id of the submission and none of the solution."""
+    submission = [lists({"q1": ["x1", "x2"], "q2": ["x1"], "q3": []})]
+    _, counts, problems, notes = matched_lists(SOLUTION, submission)
+
+    assert counts.in_solution == 0
+    assert not problems
+    assert (
+        'none of its 3 items is in the solution (for example, "x1" is not); check that the ids are those of this track'
+        in notes.lines()
+    )
+
+
+@pytest.mark.parametrize(("judged", "note"), [(0, "none of its 399 items is"), (1, "only 1 of its 400 items is")])
+def test_a_file_with_hardly_any_items_of_the_solution_is_reported(judged: int, note: str) -> None:
+    """Fewer than one in a hundred of the items, and fewer than one in ten of those that the lists could hold."""
+    solution = {"q1": {f"d{number}": 1.0 for number in range(20)}}
+    (line,) = items_notes(solution, many("q1", ["d0"][:judged], others=399))
+
+    assert line.startswith(f'{note} in the solution (for example, "other-0" is not)')
+
+
+def test_a_good_list_for_few_judged_items_is_not_reported() -> None:
+    """One item in a thousand is all that can be found where one is judged."""
+    assert items_notes({"q1": {"a": 1.0}}, many("q1", ["a"], others=999)) == []
+
+
+def test_items_of_other_queries_are_in_the_solution() -> None:
+    """A submission that ranks the wrong candidates for each query has the ids of the track."""
+    _, counts, *_ = matched_lists(SOLUTION, [lists({"q1": ["c"], "q2": ["a", "b"], "q3": ["x"]})])
+
+    assert counts.in_solution == 3
+    assert items_notes(SOLUTION, lists({"q1": ["c"], "q2": ["a", "b"], "q3": ["x"]})) == []
+
+
+@pytest.mark.parametrize("held", [0, 1 << 20])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(solution=strategies.solutions(), submission=strategies.submissions())
+def test_no_item_is_counted_exactly_if_none_is_in_the_solution(
+    held: int, solution: strategies.Solution, submission: strategies.Submission, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For any query of the solution, and whether items are looked up part by part or together."""
+    monkeypatch.setattr("scorer.matching.membership.MAX_HELD", held)
+    known = {item for grades in solution.values() for item in grades}
+    ranked = [item for query, items in submission.items() if query in solution for item in items]
+    _, counts, *_ = matched_lists(solution, in_batches(submission, [3, 3], scored=False), whole_lists)
+
+    if known:
+        assert counts.in_solution is not None
+        assert (counts.in_solution == 0) is known.isdisjoint(ranked)
+        assert counts.in_solution <= len([item for item in ranked if item in known])
+
+
+def test_only_ranked_items_are_counted() -> None:
+    """Not those beyond the list length, nor those of unknown queries."""
+    _, counts, *_ = matched_lists(SOLUTION, [lists({"q1": ["x", "a"], "q9": ["b"]})], list_length=1)
+
+    assert (counts.items, counts.in_solution) == (1, 0)
+
+
+def test_items_that_are_not_candidates_are_reported() -> None:
+    """With their number and the first of them, and only if they are ranked."""
+    solution = read(SOLUTION).with_candidates(["a", "b", "c", "d", "e"])
+    submission = {"q1": ["a", "e", "x"], "q2": ["c", "y"], "q9": ["z"]}
+    *_, notes = matched_lists(solution, [lists(submission)], list_length=2, missing="skip")
+
+    assert [line for line in notes.lines() if "candidate" in line] == [
+        "1 of its 4 items is not a candidate item; check the ids",
+        '2: item "y" of query "q2" is not a candidate item',
+    ]
+
+
+def test_few_of_many_items_that_are_not_candidates_are_named() -> None:
+    """The first five, however the file is divided into parts."""
+    solution = read(SOLUTION).with_candidates(["a"])
+    batches = in_batches({query: [f"x{number}" for number in range(30)] for query in SOLUTION}, [7, 30], scored=True)
+    expected = [
+        "90 of its 90 items are not candidate items; check the ids",
+        *(f'{number + 1}: item "x{number}" of query "q1" is not a candidate item' for number in range(5)),
+    ]
+
+    for parted in (whole_lists, partial(by_query, partitions=3)):
+        *_, notes = matched_lists(solution, batches, parted)
+        assert [line for line in notes.lines() if "candidate" in line] == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.text(max_size=3)), st.lists(st.text(max_size=3)))
+def test_an_id_set_holds_its_ids(ids: list[str], others: list[str]) -> None:
+    """Of any number, with repeated ids."""
+    absent = IdSet.of(pa.array(ids, pa.string())).without(pa.array(others + ids, pa.string()))
+
+    assert absent.tolist() == [text not in ids for text in others + ids]
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.text(max_size=20)), st.integers(0, 5))
-def test_fingerprints_are_equal_for_equal_texts_alone(texts: list[str], skipped: int) -> None:
-    """Wherever the texts stand in memory, and however long they are."""
+def test_fingerprints_are_equal_only_for_equal_texts(texts: list[str], skipped: int) -> None:
+    """For texts of any length, at any offset in memory."""
     ids = pa.array(["padding"] * skipped + texts, pa.string())[skipped:]
     found = fingerprints(ids)
 

@@ -1,4 +1,4 @@
-"""The policies of an evaluation: missing queries, nothing relevant, unjudged items, thresholds, sums and bounds."""
+"""The settings of an evaluation: missing queries, nothing relevant, unjudged items, thresholds, sums and bounds."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ LISTS = {"q1": ["x", "b", "a"], "q3": ["d"], "q4": ["e"]}
         ({"rel": 2, "nothing_relevant": "zero"}, [0.5, 0.0, 0.0, 1.0]),
     ],
 )
-def test_each_policy_by_its_scores(policies: Mapping[str, object], scores: Sequence[float | None]) -> None:
-    """What is scored 0, what is left out, and what the mean is then."""
+def test_each_setting_by_its_scores(policies: Mapping[str, object], scores: Sequence[float | None]) -> None:
+    """Which queries score 0, which are left out, and the mean."""
     result = scorer.evaluate(SOLUTION, LISTS, "RR", True, **policies)  # type: ignore[arg-type]
 
-    told = [each["RR"] for each in result.by_query().values()]
-    assert [None if math.isnan(value) else value for value in told] == scores
+    found = [each["RR"] for each in result.by_query().values()]
+    assert [None if math.isnan(value) else value for value in found] == scores
     defined = [value for value in scores if value is not None]
     assert result["RR"] == pytest.approx(sum(defined) / len(defined))
     assert result.policies.items() >= {name: str(value) for name, value in policies.items()}.items()
@@ -45,8 +45,8 @@ def test_each_policy_by_its_scores(policies: Mapping[str, object], scores: Seque
     assert result.undefined == scores.count(None)
 
 
-def test_a_missing_query_may_refuse_the_file() -> None:
-    """And an empty list is none that is missing."""
+def test_a_missing_query_may_reject_the_file() -> None:
+    """An empty list is not missing."""
     with pytest.raises(SubmissionError, match="1 of 4 queries have no list"):
         scorer.evaluate(SOLUTION, LISTS, "RR", missing="reject")
     skipped = scorer.evaluate(SOLUTION, {**LISTS, "q2": []}, "RR", missing="skip")
@@ -54,15 +54,15 @@ def test_a_missing_query_may_refuse_the_file() -> None:
     assert skipped.undefined == 1
 
 
-def test_missing_queries_that_are_left_out_are_told() -> None:
-    """The mean is then over the submission's own choice of queries."""
+def test_missing_queries_that_are_left_out_are_reported() -> None:
+    """The mean is then over the queries that the submission chose."""
     notes = scorer.evaluate(SOLUTION, LISTS, "RR", missing="skip").notes
 
     assert notes.lines() == ['1 of 4 queries have no list ("q2"); the means leave them out']
 
 
-def test_zero_is_for_queries_with_nothing_relevant_alone() -> None:
-    """A measure that is undefined for another reason stays so."""
+def test_zero_is_only_for_queries_without_relevant_items() -> None:
+    """A measure that is undefined for another reason stays undefined."""
     scores = scorer.evaluate(SOLUTION, LISTS, ["nDCGphi", "DCG(gain=exp)"], True, nothing_relevant="zero").by_query()
 
     assert [each["nDCGphi"] for each in scores.values()] == pytest.approx(
@@ -71,8 +71,8 @@ def test_zero_is_for_queries_with_nothing_relevant_alone() -> None:
     assert scores["q3"]["DCG(gain=exp)"] == 0
 
 
-def test_a_threshold_for_all_leaves_named_ones_alone() -> None:
-    """Gains have none but their own."""
+def test_a_threshold_for_all_measures_does_not_change_named_ones() -> None:
+    """Nor does it change measures of gains."""
     result = scorer.evaluate(SOLUTION, LISTS, ["P@2", "P(rel=1)@2", "nDCG@2"], rel=2)
 
     assert result.variants == {
@@ -89,12 +89,12 @@ def test_a_threshold_for_all_leaves_named_ones_alone() -> None:
 def test_dropping_unjudged_items_closes_the_lists_up(
     solution: strategies.Solution, submission: strategies.Submission
 ) -> None:
-    """Every measure gives what it gives for lists written without what is not judged, and without repetition."""
+    """Every measure has its value for lists without unjudged and repeated items."""
     condensed = {
         query: [
             item
-            for place, item in enumerate(submission.get(query, []))
-            if grades.get(item, -1) >= 0 and item not in submission[query][:place]
+            for index, item in enumerate(submission.get(query, []))
+            if grades.get(item, -1) >= 0 and item not in submission[query][:index]
         ]
         for query, grades in solution.items()
     }
@@ -105,7 +105,7 @@ def test_dropping_unjudged_items_closes_the_lists_up(
 
 
 def test_sums_and_geometric_means() -> None:
-    """Counts are summed over the queries; a geometric mean has a floor, so that one 0 is not the end of it."""
+    """Counts are summed over the queries; a geometric mean has a floor and is not 0 because of one 0."""
     names = ["num_q", "num_ret", "num_rel", "num_rel_ret", "gm_map"]
     result = scorer.evaluate(SOLUTION, LISTS, names, nothing_relevant="zero")
 
@@ -122,8 +122,8 @@ def test_sums_and_geometric_means() -> None:
     assert per_query["q1"]["gm_map"] == pytest.approx(ap[0])
 
 
-def test_bounds_are_for_those_who_ask() -> None:
-    """Worst and best, around the mean over all orders."""
+def test_bounds_are_computed_only_on_request() -> None:
+    """The worst and the best order, around the mean over all orders."""
     tied = {"q1": {"a": 1.0, "x": 1.0}, "q2": {"c": 1.0, "y": 1.0}}
     result = scorer.evaluate(SOLUTION, tied, ["RR", "NumRet"], ties="expected", tie_bounds=True, missing="skip")
 
@@ -135,7 +135,7 @@ def test_bounds_are_for_those_who_ask() -> None:
 @pytest.mark.parametrize(
     "option", [["--missing", "nan"], ["--unjudged", "keep"], ["--nothing-relevant", "one"], ["-l", "x"]]
 )
-def test_an_unknown_policy_is_wrong_usage(option: list[str], terminal: Terminal) -> None:
+def test_an_unknown_setting_is_a_usage_error(option: list[str], terminal: Terminal) -> None:
     """The message names the option."""
     answer = terminal.run("evaluate", "no file", "no file", "-m", "AP", *option)
 

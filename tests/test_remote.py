@@ -1,4 +1,4 @@
-"""Remote files: whatever fsspec reads is scored as if it lay here, and what goes wrong with it is told."""
+"""Remote files: files behind URLs are scored as local ones, and their errors are reported."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def served(memory: Any, folder: Path) -> None:
 # Scoring
 
 
-def test_scores_are_those_of_the_same_files_here(files: str, tmp_path: Path, terminal: Terminal) -> None:
-    """By the command and by the library; the command names files as they were given."""
+def test_scores_are_those_of_the_same_local_files(files: str, tmp_path: Path, terminal: Terminal) -> None:
+    """From the command and the library. The command prints the URLs as given."""
     (tmp_path / "solution.txt").write_bytes(SOLUTION)
     (tmp_path / "submission.txt").write_bytes(SUBMISSION)
 
@@ -87,7 +87,7 @@ def test_scores_are_those_of_the_same_files_here(files: str, tmp_path: Path, ter
 
 
 def test_a_compressed_file_is_read(memory: Any, files: str) -> None:
-    """Told by its first bytes, as everywhere."""
+    """It is detected by its first bytes, as everywhere."""
     memory.pipe("/lists/submission.gz", gzip.compress(SUBMISSION))
     assert evaluate(f"{files}/solution.txt", f"{files}/submission.gz", "AP")["AP"] == 0.75
 
@@ -100,8 +100,8 @@ def test_a_large_file_is_read_whole(memory: Any, files: str) -> None:
     assert digest(f"{files}/large.txt") == sha256(text).hexdigest()
 
 
-def test_a_run_makes_the_site_of_the_same_challenge_here(memory: Any, tmp_path: Path, terminal: Terminal) -> None:
-    """Byte for byte; the second run knows everything, and a file that is gone is withdrawn."""
+def test_a_run_writes_the_site_of_the_same_local_challenge(memory: Any, tmp_path: Path, terminal: Terminal) -> None:
+    """Byte for byte. The second run scores nothing, and withdraws a file that is gone."""
 
     def site(folder: Path) -> dict[str, bytes]:
         return {str(page.relative_to(folder)): page.read_bytes() for page in folder.rglob("[!.]*") if page.is_file()}
@@ -122,7 +122,7 @@ def test_a_run_makes_the_site_of_the_same_challenge_here(memory: Any, tmp_path: 
 
 
 def test_processes_read_remote_files(tmp_path: Path) -> None:
-    """What is to be read gets to them as it is."""
+    """Worker processes receive the remote files."""
     folder = tmp_path / "challenge"
     write_challenge(folder)
     toml = folder / "challenge.toml"
@@ -174,7 +174,7 @@ def test_submissions_are_listed_with_teams_and_times(memory: Any, tmp_path: Path
 
 
 def test_names_in_a_store_are_never_addresses(memory: Any, tmp_path: Path) -> None:
-    """A team that names its file like a URL, or a chain of them, gets nothing else read."""
+    """A team that names its file like a URL, or a chain of URLs, gets no other file read."""
     (tmp_path / "secret.txt").write_text("q1:a,b\n")
     memory.pipe("/all/x::file:", SUBMISSION)
     memory.pipe("/all/%2e%2e%2fsecret.txt", SUBMISSION)
@@ -183,10 +183,10 @@ def test_names_in_a_store_are_never_addresses(memory: Any, tmp_path: Path) -> No
     assert {digest(each.path) for each in found if isinstance(each, SubmissionFile)} == {sha256(SUBMISSION).hexdigest()}
 
 
-def test_a_store_that_knows_no_times_needs_them_in_the_names(
+def test_a_store_without_times_needs_them_in_the_names(
     memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file without is left out, and the message says what to do."""
+    """A file without a time is skipped, and the message says what to do."""
 
     def modified(_self: object, _path: str) -> datetime:
         raise NotImplementedError
@@ -199,16 +199,16 @@ def test_a_store_that_knows_no_times_needs_them_in_the_names(
     assert "begin its name with the time" in second.reason
 
 
-def test_no_folder_is_no_submissions(memory: Any, tmp_path: Path) -> None:
-    """As here, before the first is sent in."""
+def test_a_missing_folder_has_no_submissions(memory: Any, tmp_path: Path) -> None:
+    """As on this machine before the first submission."""
     assert submission_files(track(tmp_path, "memory://nothing")) == []
 
 
 # What goes wrong
 
 
-def test_a_missing_file_is_told_and_the_others_are_scored(files: str, terminal: Terminal) -> None:
-    """With its URL."""
+def test_a_missing_file_is_reported_and_the_others_are_scored(files: str, terminal: Terminal) -> None:
+    """The message has its URL."""
     answer = terminal.run(
         "evaluate", f"{files}/solution.txt", f"{files}/none.txt", f"{files}/submission.txt", "-m", "AP"
     )
@@ -217,8 +217,8 @@ def test_a_missing_file_is_told_and_the_others_are_scored(files: str, terminal: 
     assert "memory://lists/submission.txt" in answer.out
 
 
-def test_a_missing_solution_is_told(tmp_path: Path, memory: Any, terminal: Terminal) -> None:
-    """As a file, as a name in challenge.toml, and when it is scored by."""
+def test_a_missing_solution_is_an_error(tmp_path: Path, memory: Any, terminal: Terminal) -> None:
+    """In the library, in challenge.toml, and in a run."""
     with pytest.raises(SolutionError, match=r"memory://none\.txt: no such file"):
         evaluate("memory://none.txt", "memory://none.txt", "AP")
     write_challenge(tmp_path)
@@ -233,14 +233,14 @@ def test_a_missing_solution_is_told(tmp_path: Path, memory: Any, terminal: Termi
 
 
 class StoreFaultError(Exception):
-    """What a library of a store raises, which is no OSError."""
+    """An exception of a store that is not an OSError."""
 
 
 @pytest.mark.parametrize("method", ["info", "ls", "open", "modified"])
-def test_a_store_that_fails_is_told_and_withdraws_nothing(
+def test_a_store_that_fails_withdraws_nothing(
     memory: Any, tmp_path: Path, terminal: Terminal, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
-    """Whatever exception it has, no traceback; and what was sent in before stays on the board."""
+    """Its exception becomes a message, and earlier submissions stay on the board."""
     write_challenge(tmp_path)
     served(memory, tmp_path)
     memory.pipe("/challenge/submissions/main/timeless.txt", SUBMISSION)
@@ -260,8 +260,8 @@ def test_a_store_that_fails_is_told_and_withdraws_nothing(
         assert (tmp_path / "site/main/leaderboard.json").read_bytes() == board
 
 
-def test_a_store_that_fails_while_a_file_is_read_costs_no_score(memory: Any, files: str) -> None:
-    """What was read until then is not taken for the whole."""
+def test_a_file_that_is_read_in_part_is_not_scored(memory: Any, files: str) -> None:
+    """A store that fails in the middle of a file is an error."""
 
     class Torn:
         def read(self, _count: int) -> bytes:
@@ -279,8 +279,8 @@ def test_a_store_that_fails_while_a_file_is_read_costs_no_score(memory: Any, fil
             evaluate({"q1": {"a": 1}}, f"{files}/submission.txt", "AP")
 
 
-def test_an_unknown_kind_of_url_is_told(terminal: Terminal, tmp_path: Path) -> None:
-    """In fsspec's words, after the URL."""
+def test_an_unknown_protocol_is_an_error(terminal: Terminal, tmp_path: Path) -> None:
+    """The message has the URL and the text of fsspec."""
     (tmp_path / "solution.txt").write_bytes(SOLUTION)
     answer = terminal.run("evaluate", tmp_path / "solution.txt", "nosuch://x/y", "-m", "AP")
     assert answer.code == 1
@@ -290,7 +290,7 @@ def test_an_unknown_kind_of_url_is_told(terminal: Terminal, tmp_path: Path) -> N
 def test_without_the_extra_the_message_says_what_to_install(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the package, not of a module that nobody has heard of."""
+    """The extra of the package, not the missing module."""
     genuine = builtins.__import__
 
     def without(name: str, *given: Any) -> Any:
@@ -302,16 +302,33 @@ def test_without_the_extra_the_message_says_what_to_install(
     monkeypatch.setattr(builtins, "__import__", without)
     answer = terminal.run("evaluate", tmp_path / "solution.txt", "memory://x", "-m", "AP")
     assert answer.code == 1
-    assert "memory://x: reading from a URL needs more; `pip install challenge-scorer[remote]`" in answer.err
+    assert (
+        "memory://x: reading URLs needs another package; install it with `pip install challenge-scorer[remote]`"
+        in answer.err
+    )
 
 
 def test_a_site_is_written_to_a_folder(tmp_path: Path) -> None:
-    """A URL is refused, rather than taken for the name of one."""
+    """A URL is an error, not the name of a folder."""
     write_challenge(tmp_path)
     toml = tmp_path / "challenge.toml"
     toml.write_text('site = "s3://bucket/site"\n' + toml.read_text())
     with pytest.raises(ChallengeError, match='site: found "s3://bucket/site", which is a URL'):
         read_challenge(tmp_path)
+
+
+NAMES = ["http:", "a::b", "a::file:", "simplecache::a", "a#b", "a?b=c", "%2e%2e%2fsecret.txt", "file:", "a b"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_in_a_listing_is_never_parsed(memory: Any, name: str) -> None:
+    """Neither here nor in another process; universal-pathlib reads another file for some of these names."""
+    memory.pipe({f"/all/{name}": SUBMISSION, "/all/a": b"another file", "/all/x": b"another file"})
+    (listed,) = [file for file in Remote("memory://all").iterdir() if file.name == name]
+
+    for file in (listed, pickle.loads(pickle.dumps(listed))):
+        assert (file.name, file.is_file(), file.stat().st_size) == (name, True, len(SUBMISSION))
+        assert file.open().read() == SUBMISSION
 
 
 # Paths and URLs
@@ -321,20 +338,20 @@ def test_a_site_is_written_to_a_folder(tmp_path: Path) -> None:
     ("text", "url"),
     [("s3://b/x", True), ("FILE:///x", True), ("a/b://c", False), ("c://x", False), ("x", False), ("://x", False)],
 )
-def test_a_url_is_told_from_a_path(text: str, url: bool) -> None:
-    """It begins with a scheme of two letters or more."""
+def test_a_url_has_a_scheme(text: str, url: bool) -> None:
+    """The scheme has two letters or more; other texts are paths."""
     assert is_url(text) is url
     assert isinstance(located(text), Remote if url else Path)
 
 
 def test_a_password_in_a_url_is_not_shown(memory: Any) -> None:
-    """Wherever the file is named."""
+    """Neither in the text nor in the path of the file."""
     url = "sftp://me:ses@me@host/lists/x.txt"
     assert shown(url) == str(Remote(url)) == os.fspath(Remote(url)) == "sftp://me:***@host/lists/x.txt"
 
 
 def test_a_remote_file_survives_a_pickle(memory: Any, files: str) -> None:
-    """With what a listing knew of it: so it gets to other processes."""
+    """With the facts of its listing, as it is sent to other processes."""
     (solution, submission) = sorted(Remote(files).iterdir(), key=lambda file: file.name)
     assert solution.name == "solution.txt"
     again = pickle.loads(pickle.dumps(submission))
@@ -342,8 +359,8 @@ def test_a_remote_file_survives_a_pickle(memory: Any, files: str) -> None:
     assert again.open().read() == SUBMISSION
 
 
-def test_fsspec_is_loaded_for_urls_alone(tmp_path: Path) -> None:
-    """A run of local files does without."""
+def test_fsspec_is_loaded_only_for_urls(tmp_path: Path) -> None:
+    """A run of local files does not import it."""
     write_challenge(tmp_path)
     code = f"""
 import sys

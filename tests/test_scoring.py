@@ -7,10 +7,12 @@ import math
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
@@ -40,11 +42,11 @@ TASK_2 = "MARp@5,10"
 
 
 def files(tmp_path: Path, solution: str, submission: str | bytes) -> tuple[Path, Path]:
-    """A solution and a submission, written down."""
-    right, sent = tmp_path / "solution.txt", tmp_path / "submission.txt"
-    right.write_text(solution, encoding="utf-8")
-    sent.write_bytes(submission.encode() if isinstance(submission, str) else submission)
-    return right, sent
+    """Files with a solution and a submission."""
+    solution_file, submission_file = tmp_path / "solution.txt", tmp_path / "submission.txt"
+    solution_file.write_text(solution, encoding="utf-8")
+    submission_file.write_bytes(submission.encode() if isinstance(submission, str) else submission)
+    return solution_file, submission_file
 
 
 def test_the_first_worked_example_of_the_challenge(tmp_path: Path) -> None:
@@ -57,7 +59,7 @@ def test_the_first_worked_example_of_the_challenge(tmp_path: Path) -> None:
 
 
 def test_the_second_worked_example_of_the_challenge(tmp_path: Path) -> None:
-    """7/10 and 17/35, in the mean 83/140, with ties at the cut-off and a list shorter than it."""
+    """7/10 and 17/35, mean 83/140, with ties at the cut-off and a list shorter than the cut-off."""
     result = scorer.evaluate(*files(tmp_path, *EXAMPLE_2), TASK_2, per_query=True)
 
     assert result.per_query is not None
@@ -70,25 +72,25 @@ ELEVEN = "1:1:1|9,2|8,3|7,4|6,5|5,6|4,7|3,8|2,9|1,10|1,11|1\n"
 
 EDGES = {
     "fewer items than the cut-off": (ELEVEN, "1:1,2,3\n", (3 / 5 + 3 / 10) / 2),
-    "an item that stands again fills a place": (ELEVEN, "1:1,1,1,1,1,2,3,4,5,6\n", (1 / 5 + 6 / 10) / 2),
-    "a tie at the cut-off widens what is right": (ELEVEN, "1:1,2,3,4,11,9,10,8,7,6,5\n", (4 / 5 + 10 / 10) / 2),
-    "an unknown item is not right": (ELEVEN, "1:15001,1,2,3,4\n", (4 / 5 + 4 / 10) / 2),
-    "so is one that is no number": (ELEVEN, "1:1,2,x\n", (2 / 5 + 2 / 10) / 2),
-    "so is a negative one": (ELEVEN, "1:-1,1,2,3,4,5\n", (4 / 5 + 5 / 10) / 2),
+    "a repeated item takes up a rank": (ELEVEN, "1:1,1,1,1,1,2,3,4,5,6\n", (1 / 5 + 6 / 10) / 2),
+    "a tie at the cut-off widens the relevant set": (ELEVEN, "1:1,2,3,4,11,9,10,8,7,6,5\n", (4 / 5 + 10 / 10) / 2),
+    "an unknown item is not relevant": (ELEVEN, "1:15001,1,2,3,4\n", (4 / 5 + 4 / 10) / 2),
+    "an id need not be a number": (ELEVEN, "1:1,2,x\n", (2 / 5 + 2 / 10) / 2),
+    "a negative number is an id": (ELEVEN, "1:-1,1,2,3,4,5\n", (4 / 5 + 5 / 10) / 2),
     "spaces": (ELEVEN, " 1 : 1, 2 ,3\n", (3 / 5 + 3 / 10) / 2),
     "a comma at the end": (ELEVEN, "1:1,2,3,\n", (3 / 5 + 3 / 10) / 2),
     "CR LF": (ELEVEN, "1:1,2,3\r\n", (3 / 5 + 3 / 10) / 2),
-    "a line too many is ignored": (ELEVEN, "1:1,2,3,4,5\n7:1\n", (5 / 5 + 5 / 10) / 2),
+    "an unknown query is ignored": (ELEVEN, "1:1,2,3,4,5\n7:1\n", (5 / 5 + 5 / 10) / 2),
     "an empty list": (ELEVEN, "1:\n", 0.0),
-    "a score of 0 is right like any other": ("1:1:1|0,2|0,3|0\n", "1:3,2\n", 2 / 3),
+    "a grade of 0 is relevant like any other": ("1:1:1|0,2|0,3|0\n", "1:3,2\n", 2 / 3),
     "a solution that is not sorted": ("1:1:1|5,2|9,3|9,4|9,5|9,6|9\n", "1:1,2,3,4,6\n", (4 / 5 + 5 / 6) / 2),
-    "a query with nothing right is left out": ("1:1:\n2:0:5|3\n", "1:zzz\n2:5\n", 1.0),
+    "a query without relevant items is left out": ("1:1:\n2:0:5|3\n", "1:zzz\n2:5\n", 1.0),
 }
 
 
 @pytest.mark.parametrize(("solution", "submission", "expected"), EDGES.values(), ids=EDGES.keys())
 def test_edge_cases_of_the_challenge(solution: str, submission: str, expected: float, tmp_path: Path) -> None:
-    """As its evaluator had them, or better where it was silently wrong."""
+    """As its evaluator scored them, or corrected where it was silently wrong."""
     assert scorer.evaluate(*files(tmp_path, solution, submission), TASK_2)[TASK_2] == pytest.approx(expected, abs=1e-15)
 
 
@@ -98,21 +100,21 @@ REFUSED = {
     "no line": (ELEVEN, "", SubmissionError),
     "another query": (ELEVEN, "2:1,2,3\n", SubmissionError),
     "an item twice in the solution": ("1:1:1|5,1|5,2|4\n", "1:1,2\n", SolutionError),
-    "nothing right in the solution": ("1:1:\n", "1:5\n", SolutionError),
+    "nothing relevant in the solution": ("1:1:\n", "1:5\n", SolutionError),
 }
 
 
 @pytest.mark.parametrize(("solution", "submission", "error"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_the_challenge_refuses(
+def test_invalid_files_of_the_challenge(
     solution: str, submission: str, error: type[scorer.FileError], tmp_path: Path
 ) -> None:
-    """A clean error in place of the evaluator's crash or silent number."""
+    """An error, where the evaluator crashed or printed a number."""
     with pytest.raises(error):
         scorer.evaluate(*files(tmp_path, solution, submission), TASK_2)
 
 
 def test_unsorted_edge_case_by_hand(tmp_path: Path) -> None:
-    """m = 6, so at 5 all five items of 9 are right and 4 of them found; at 10 all six are right and 5 found."""
+    """m = 6: at 5 the five items of grade 9 are relevant and 4 found; at 10 all six are relevant and 5 found."""
     solution, submission, expected = EDGES["a solution that is not sorted"]
     result = scorer.evaluate(*files(tmp_path, solution, submission), ["Rp@5", "Rp@10"])
 
@@ -120,8 +122,8 @@ def test_unsorted_edge_case_by_hand(tmp_path: Path) -> None:
     assert expected == (4 / 5 + 5 / 6) / 2
 
 
-def test_a_grade_of_zero_is_relevant_to_no_other_measure(tmp_path: Path) -> None:
-    """Only Rp and MARp take a VL.NET solution's list as it is; elsewhere relevant means a grade above 0."""
+def test_a_grade_of_zero_is_relevant_only_to_rp(tmp_path: Path) -> None:
+    """Rp and MARp count every listed item of a VL.NET solution; other measures count grades above 0."""
     result = scorer.evaluate(*files(tmp_path, "1:1:1|0,2|3\n", "1:1,2\n"), ["P@2", "Rp@2"])
 
     assert dict(result) == {"P@2": 0.5, "Rp@2": 1.0}
@@ -141,18 +143,18 @@ AGGREGATED: dict[str, Callable[[list[float]], float]] = {
 def test_every_measure_equals_its_oracle_from_dicts(
     solution: strategies.Solution, submission: strategies.Submission
 ) -> None:
-    """Solution, submission, judging, measure and mean together, over the whole registry."""
+    """Solution, submission, matching, measure and mean together, over the whole registry."""
     if not any(grade > 0 for grades in solution.values() for grade in grades.values()):
         solution = {**solution, "sure": {"a": 1.0}}
     submission = {**submission, next(iter(solution)): submission.get(next(iter(solution)), [])}
     cutoffs = {"required": ("@3", 3), "list": ("@2,4", (2, 4)), "level": ("@0.5", 0.5)}
     highest = max(grade for grades in solution.values() for grade in grades.values())
-    asked = {kind.name + cutoffs.get(kind.cutoff, ("", None))[0]: kind for kind in KINDS}
+    requested = {kind.name + cutoffs.get(kind.cutoff, ("", None))[0]: kind for kind in KINDS}
 
-    result = scorer.evaluate(solution, submission, list(asked), per_query=True)
+    result = scorer.evaluate(solution, submission, list(requested), per_query=True)
 
     assert result.per_query is not None
-    for name, kind in asked.items():
+    for name, kind in requested.items():
         oracle, cutoff = ORACLES[kind.name], cutoffs.get(kind.cutoff, ("", None))[1]
         more = {"highest_of_all": highest} if kind.name == "ERR" else {}
         expected = [
@@ -167,7 +169,7 @@ FLAGGED = "q1:1:a|1\nq2:0:b|1\nq3:1:\nq4:0:c|1\n"
 
 
 def test_splits_follow_the_flags(tmp_path: Path) -> None:
-    """Preliminary are the flagged queries, rest the others; queries with nothing right are counted, not scored."""
+    """The split "preliminary" is the flagged queries. Queries without relevant items are counted, but not scored."""
     both = files(tmp_path, FLAGGED, "q1:a\nq2:x\nq3:x\nq4:c\n")
 
     shown = {split: scorer.evaluate(*both, "P@1", split=split) for split in ("all", "preliminary", "rest")}
@@ -182,15 +184,15 @@ def test_splits_follow_the_flags(tmp_path: Path) -> None:
 
 
 def test_an_empty_split_has_no_mean(tmp_path: Path) -> None:
-    """NaN, not 0 and not an error."""
+    """The mean is NaN."""
     result = scorer.evaluate(*files(tmp_path, "q:0:a|1\n", "q:a\n"), "AP", split="preliminary")
 
     assert math.isnan(result["AP"])
     assert result.queries == 0
 
 
-def test_missing_queries_score_zero_or_refuse_the_file() -> None:
-    """Never left out of the mean."""
+def test_missing_queries_score_zero_or_reject_the_file() -> None:
+    """By default the mean includes them."""
     solution, submission = {"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": ["a"]}
 
     assert scorer.evaluate(solution, submission, "RR")["RR"] == 0.5
@@ -213,7 +215,7 @@ SAME: Sequence[tuple[Mapping[str, object] | pd.DataFrame, Mapping[str, object] |
 
 
 @pytest.mark.parametrize(("solution", "submission"), SAME, ids=["scores", "lists", "frames", "ranks"])
-def test_what_is_in_memory_is_scored_as_a_file_is(
+def test_objects_in_memory_are_scored_as_files(
     solution: Mapping[str, object], submission: Mapping[str, object], tmp_path: Path
 ) -> None:
     """Dicts of scores, dicts of lists, DataFrames with scores or ranks, ids as numbers or text."""
@@ -225,27 +227,29 @@ def test_what_is_in_memory_is_scored_as_a_file_is(
     assert in_memory["AP"] == (1 / 2 + 2 / 3) / 2
 
 
-IN_MEMORY_FAULTS = {
+INVALID_IN_MEMORY = {
     "no grade column": (pd.DataFrame({"query": ["q"], "item": ["a"]}), {"q": ["a"]}, "no column for the grade"),
-    "no dict of dicts": ({"q": ["a"]}, {"q": ["a"]}, "expected a dict of dicts"),
-    "a text for a list": ({"q": {"a": 1}}, {"q": "abc"}, "expected a dict whose values are dicts"),
+    "not a dict of dicts": ({"q": ["a"]}, {"q": ["a"]}, "expected a dict of dicts"),
+    "text instead of a list": ({"q": {"a": 1}}, {"q": "abc"}, "expected a dict whose values are dicts"),
     "lists and scores": ({"q": {"a": 1}, "r": {"a": 1}}, {"q": ["a"], "r": {"a": 1}}, "for all queries alike"),
-    "an id that is no id": ({"q": {"a": 1}}, {"q": [1.5]}, 'found "1.5" as the id of the item; expected text'),
+    "an invalid id": ({"q": {"a": 1}}, {"q": [1.5]}, 'found "1.5" as the id of the item; expected text'),
     "a score of nan": ({"q": {"a": 1}}, {"q": {"a": math.nan}}, "found nan as the score; expected a finite number"),
-    "another thing": ({"q": {"a": 1}}, 7, "expected a path, a DataFrame, an Arrow table, a dict, or rows"),
+    "another object": ({"q": {"a": 1}}, 7, "expected a path, a DataFrame, an Arrow table, a dict, or rows"),
 }
 
 
-@pytest.mark.parametrize(("solution", "submission", "told"), IN_MEMORY_FAULTS.values(), ids=IN_MEMORY_FAULTS.keys())
-def test_what_is_in_memory_is_refused_in_words(solution: object, submission: object, told: str) -> None:
-    """With the same errors as files."""
-    with pytest.raises(scorer.FileError, match=told):
+@pytest.mark.parametrize(
+    ("solution", "submission", "message"), INVALID_IN_MEMORY.values(), ids=INVALID_IN_MEMORY.keys()
+)
+def test_invalid_objects_in_memory_are_errors(solution: object, submission: object, message: str) -> None:
+    """The same errors as for files."""
+    with pytest.raises(scorer.FileError, match=message):
         scorer.evaluate(solution, submission, "AP")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("flags", [[True, False], [1, 0], ["1", "0"], ["yes", "No"], [1.0, 0.0]])
-def test_flags_of_a_frame_mean_what_they_say(flags: list[object]) -> None:
-    """Text and numbers are read as a table's are; anything else is refused, not taken for true."""
+def test_flags_of_a_frame_are_read_as_those_of_a_file(flags: list[object]) -> None:
+    """Text and numbers are read as in a table; anything else is an error."""
     solution = pd.DataFrame({"query": ["q", "r"], "item": ["a", "a"], "grade": [1, 1], "flag": flags})
     solution["flag"] = solution["flag"].map(lambda flag: int(flag) if isinstance(flag, float) else flag).astype(object)
 
@@ -256,7 +260,7 @@ def test_flags_of_a_frame_mean_what_they_say(flags: list[object]) -> None:
 
 
 def test_ranks_of_a_frame_are_whole_numbers() -> None:
-    """As in a file: fractions and negative ones are told by their row."""
+    """As in a file, fractions and negative numbers are reported with their row."""
     for rank in (1.5, -1, 1e30):
         submission = pd.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "rank": [2, rank]})
         with pytest.raises(SubmissionError, match=r"2: found .* as the rank; expected a whole number"):
@@ -266,85 +270,87 @@ def test_ranks_of_a_frame_are_whole_numbers() -> None:
 
 
 @pytest.mark.parametrize("rel", [math.nan, math.inf])
-def test_a_threshold_that_is_no_number_is_refused(rel: float) -> None:
-    """Nothing would be relevant, without a word."""
+def test_a_threshold_must_be_finite(rel: float) -> None:
+    """Nothing would be relevant under any other."""
     with pytest.raises(ValueError, match="rel is a finite number; found"):
         scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "AP", rel=rel)
 
 
 @pytest.mark.parametrize("setting", ["split", "missing", "ties"])
-def test_a_setting_that_is_none_is_refused(setting: str) -> None:
-    """No word is taken for another."""
+def test_an_unknown_word_for_a_setting_is_an_error(setting: str) -> None:
+    """The message lists the allowed words."""
     with pytest.raises(ValueError, match=f"{setting} is one of .*; found 'half'"):
         scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "AP", **{setting: "half"})  # type: ignore[arg-type]
     with pytest.raises(SubmissionError, match='no format is called "xml"; there are vlnet, trec, letor, delimited, '):
         scorer.evaluate({"q": {"a": 1}}, __file__, "AP", submission_format="xml")
 
 
-def test_measures_may_have_names_of_the_callers_own() -> None:
+def test_the_caller_may_name_measures() -> None:
     """A dict from any name to a measure, or to a measure's name."""
     own: dict[str, str | scorer.Measure] = {"first": "P@1", "second": scorer.parse("P@2")[0]}
 
     assert scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, own) == {"first": 1.0, "second": 0.5}
 
 
-def test_a_file_that_changes_while_it_is_read_is_not_taken_for_another(tmp_path: Path) -> None:
-    """A result belongs to the bytes that were read; of others than were asked for there is none."""
-    right, sent = files(tmp_path, ELEVEN, "1:1,2\n")
-    planned = digest(sent)
-    rules, solution = Rules(scorer.parse("AP")), Solution.read(right, digest=digest(right))
+def test_a_file_that_changes_while_it_is_read_is_an_error(tmp_path: Path) -> None:
+    """There is no result for bytes without the expected digest."""
+    solution_file, submission_file = files(tmp_path, ELEVEN, "1:1,2\n")
+    planned = digest(submission_file)
+    rules, solution = Rules(scorer.parse("AP")), Solution.read(solution_file, digest=digest(solution_file))
 
-    assert isinstance(score(solution, sent, rules, digest=planned), Scored)
-    sent.write_text("1:3,4\n", encoding="utf-8")
+    assert isinstance(score(solution, submission_file, rules, digest=planned), Scored)
+    submission_file.write_text("1:3,4\n", encoding="utf-8")
     with pytest.raises(ChangedError):
-        score(solution, sent, rules, digest=planned)
+        score(solution, submission_file, rules, digest=planned)
     with pytest.raises(SolutionError, match="changed while it was read"):
-        Solution.read(right, digest=planned)
+        Solution.read(solution_file, digest=planned)
 
 
-def test_a_large_file_whose_lists_lie_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is scored as one that is in order, also where it does not fit into a block; only a pipe cannot be."""
+def test_a_large_file_with_scattered_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is scored as if it were in order, also where it does not fit into a block."""
     order = [f"q{number % 7} Q0 d{number} 1 {number % 11} t\n" for number in range(2000)]
-    right, sent = files(tmp_path, "".join(f"q{n % 7} 0 d{n} {n % 4}\n" for n in range(0, 2000, 3)), "".join(order))
-    solution, names = Solution.read(right), ["AP", "nDCG@10", "P@5"]
-    whole = scorer.evaluate(solution, sent, names)
+    solution_file, submission_file = files(
+        tmp_path, "".join(f"q{n % 7} 0 d{n} {n % 4}\n" for n in range(0, 2000, 3)), "".join(order)
+    )
+    solution, names = Solution.read(solution_file), ["AP", "nDCG@10", "P@5"]
+    whole = scorer.evaluate(solution, submission_file, names)
     monkeypatch.setattr("scorer.formats.reading.bytes.BLOCK", 1000)
-    monkeypatch.setattr("scorer.scoring.submission.PILE", 5000)
+    monkeypatch.setattr("scorer.scoring.submission.PARTITION_BYTES", 5000)
 
-    assert scorer.evaluate(solution, sent, names) == whole
-    sent.write_text("".join(sorted(order, key=lambda line: line.split()[0])), encoding="utf-8")
-    assert scorer.evaluate(solution, sent, names) == whole
+    assert scorer.evaluate(solution, submission_file, names) == whole
+    submission_file.write_text("".join(sorted(order, key=lambda line: line.split()[0])), encoding="utf-8")
+    assert scorer.evaluate(solution, submission_file, names) == whole
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-@pytest.mark.parametrize(("lines", "fine"), [("q1:a\nq2:b\n" * 1, True), ("q1:a\nq2:b\nq1:c\n", False)])
-def test_a_pipe_is_read_once(lines: str, fine: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What comes through a pipe is scored in blocks; what would have to be read twice is told."""
+@pytest.mark.parametrize(("lines", "valid"), [("q1:a\nq2:b\n" * 1, True), ("q1:a\nq2:b\nq1:c\n", False)])
+def test_a_pipe_is_read_once(lines: str, valid: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe is scored in blocks; scattered lists would need a second pass and are rejected."""
     monkeypatch.setattr("scorer.formats.reading.bytes.BLOCK", 5)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_text, args=(lines,))
     writer.start()
     solution = {"q1": {"a": 1}, "q2": {"b": 1}}
-    if fine:
+    if valid:
         assert scorer.evaluate(solution, pipe, "P@1", submission_format="vlnet")["P@1"] == 1.0
     else:
-        with pytest.raises(SubmissionError, match="save it as a file"):
+        with pytest.raises(SubmissionError, match="save the submission as a file"):
             scorer.evaluate(solution, pipe, "P@1", submission_format="vlnet")
     writer.join()
 
 
-def test_a_digest_is_of_all_bytes_also_of_a_file_that_is_not_read_to_its_end(tmp_path: Path) -> None:
-    """A compressed file that is cut or damaged, or a line without end, has the digest that sha256sum gives it."""
+def test_the_digest_is_of_all_bytes_of_an_invalid_file(tmp_path: Path) -> None:
+    """A damaged compressed file, or an endless line, has the digest that sha256sum prints."""
     solution, rules = Solution.of_queries(["1"]), Rules(scorer.parse("AP"))
     for content in (gzip.compress(b"1:a\n" * 99)[:30], b"1:" + b"a," * (1 << 24), b"\xff\xfe1", b""):
-        sent = tmp_path / "sent"
-        sent.write_bytes(content)
-        assert isinstance(score(solution, sent, rules, digest=digest(sent)), Rejected)
+        submission_file = tmp_path / "submission_file"
+        submission_file.write_bytes(content)
+        assert isinstance(score(solution, submission_file, rules, digest=digest(submission_file)), Rejected)
 
 
-def test_scores_go_by_the_names_that_were_asked_for() -> None:
-    """An alias keeps its spelling; a name of several measures gives each its own."""
+def test_scores_have_the_requested_names() -> None:
+    """An alias keeps its spelling; a name that means several measures gives the name of each."""
     result = scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, ["map", "ndcg_cut.10", "P@1,2"])
 
     assert list(result) == ["map", "ndcg_cut.10", "P@1", "P@2"]
@@ -352,46 +358,59 @@ def test_scores_go_by_the_names_that_were_asked_for() -> None:
 
 
 def test_an_unknown_measure_is_an_error_of_the_caller() -> None:
-    """Also a ValueError, for those who do not know the package's own errors."""
+    """Also a ValueError, for callers that do not know the errors of the package."""
     with pytest.raises(ValueError, match="no measure is called"):
         scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "nonsense")
 
 
 def test_evaluating_twice_gives_the_same(tmp_path: Path) -> None:
-    """Nothing of one evaluation is left over for the next."""
-    right, sent = files(tmp_path, *EXAMPLE_2)
-    solution = Solution.read(right)
+    """An evaluation does not change the solution."""
+    solution_file, submission_file = files(tmp_path, *EXAMPLE_2)
+    solution = Solution.read(solution_file)
     names = [kind.name if kind.cutoff in ("none", "optional") else f"{kind.name}@1" for kind in KINDS]
 
-    assert scorer.evaluate(solution, sent, names) == scorer.evaluate(solution, sent, names)
+    assert scorer.evaluate(solution, submission_file, names) == scorer.evaluate(solution, submission_file, names)
 
 
-def test_a_file_at_fault_is_rejected_not_raised(tmp_path: Path) -> None:
-    """So that a batch goes on."""
-    right, sent = files(tmp_path, ELEVEN, "1:1,,2\n1:3\n")
+def test_an_invalid_file_is_rejected_without_an_exception(tmp_path: Path) -> None:
+    """A batch continues with the next file."""
+    solution_file, submission_file = files(tmp_path, ELEVEN, "1:1,,2\n1:3\n")
 
-    outcome = score(Solution.read(right), sent, Rules(scorer.parse("AP")))
+    outcome = score(Solution.read(solution_file), submission_file, Rules(scorer.parse("AP")))
 
     assert isinstance(outcome, Rejected)
     assert [problem.line for problem in outcome.problems] == [1, 2]
 
 
 def test_a_check_needs_no_solution(tmp_path: Path) -> None:
-    """It tells the same of the file as scoring does, and knows no score."""
-    right, sent = files(tmp_path, ELEVEN, "1:1,1,2\n9:4\n")
+    """It gives the same notes and counts as scoring, and no scores."""
+    solution_file, submission_file = files(tmp_path, ELEVEN, "1:1,1,2\n9:4\n")
     rules = Rules(scorer.parse("AP"), list_length=2, missing="reject")
 
-    checked = check(Solution.of_queries(["1"]), sent, rules)
-    scored = score(Solution.read(right), sent, rules)
-    alone = check(None, sent, rules)
+    checked = check(Solution.of_queries(["1"]), submission_file, rules)
+    scored = score(Solution.read(solution_file), submission_file, rules)
+    without_queries = check(None, submission_file, rules)
 
     assert isinstance(checked, Scored)
     assert isinstance(scored, Scored)
-    assert isinstance(alone, Scored)
+    assert isinstance(without_queries, Scored)
     assert checked.notes.lines() == scored.notes.lines()
-    assert checked.counts == scored.counts
+    assert checked.counts == replace(scored.counts, in_solution=None)
     assert checked.scores.size == 0
-    assert alone.counts.queries == 2
+    assert without_queries.counts.queries == 2
+
+
+@pytest.mark.parametrize("queries", [None, Solution.of_queries(["1"])], ids=["no queries", "queries"])
+def test_a_check_reports_items_that_are_not_candidates(queries: Solution | None, tmp_path: Path) -> None:
+    """With and without a list of queries."""
+    _, submission_file = files(tmp_path, ELEVEN, "1:1,x,2\n")
+    checked = check(queries, submission_file, Rules(()), candidates=pa.array(["1", "2", "3"]))
+
+    assert isinstance(checked, Scored)
+    assert checked.notes.lines() == [
+        "1 of its 3 items is not a candidate item; check the ids",
+        '1: item "x" of query "1" is not a candidate item',
+    ]
 
 
 def test_rules_that_match_alike_have_one_digest() -> None:

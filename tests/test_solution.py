@@ -1,4 +1,4 @@
-"""Solution: reading, what is refused, and the digest."""
+"""Solution: reading, invalid files, lists of ids, and the digest."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from scorer.errors import SolutionError
-from scorer.matching.solution import NOWHERE, Solution
+from scorer.matching.solution import UNKNOWN, Solution, read_ids
 from scorer.paths import digest
 
 
 def written(tmp_path: Path, text: str) -> Path:
-    """A solution, written down."""
+    """A file with this text."""
     path = tmp_path / "solution.txt"
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def test_items_are_sorted_by_grade_whatever_the_order_of_the_file(tmp_path: Path) -> None:
-    """Equal grades share a tie rank, as many better items as there are plus 1."""
+def test_items_are_sorted_by_grade(tmp_path: Path) -> None:
+    """For any order of the file. Equal grades share a tie rank: 1 plus the number of better items."""
     solution = Solution.read(written(tmp_path, "q:1:a|5,b|9,c|9,d|0\nr:0:\n"))
 
     assert solution.ideal.grade.tolist() == [9, 9, 5, 0]
@@ -31,15 +31,15 @@ def test_items_are_sorted_by_grade_whatever_the_order_of_the_file(tmp_path: Path
     assert solution.flagged.tolist() == [True, False]
 
 
-def test_only_positive_grades_are_right_where_judgements_are_listed(tmp_path: Path) -> None:
-    """In VL.NET's format every listed item is right; in others a grade of 0 says that it is not."""
+def test_only_positive_grades_are_relevant_in_qrels(tmp_path: Path) -> None:
+    """In VL.NET's format every listed item is relevant; elsewhere an item with a grade of 0 is not."""
     solution = Solution.read(written(tmp_path, "q 0 a 2\nq 0 b 0\nq 0 c -1\n"))
 
     assert solution.ideal.tie_rank.tolist() == [1, 0, 0]
 
 
-def test_pairs_are_found_and_others_are_not(tmp_path: Path) -> None:
-    """An item known from another query is no hit."""
+def test_only_judged_pairs_are_found(tmp_path: Path) -> None:
+    """An item that is judged only for another query is not found."""
     solution = Solution.read(written(tmp_path, "q:1:a|5,b|9\nr:0:c|1\n"))
     query = solution.query_codes(solution.queries.take([0, 0, 1, 1]))
     items = solution.item_codes(solution.items.take([0, 1, 2, 0]))
@@ -47,13 +47,13 @@ def test_pairs_are_found_and_others_are_not(tmp_path: Path) -> None:
     entries = solution.entries(query, items)
 
     assert solution.ideal.grade[entries[:3]].tolist() == [5, 9, 1]
-    assert entries[3] == NOWHERE
-    assert solution.entries(np.array([NOWHERE]), np.array([0])).tolist() == [NOWHERE]
+    assert entries[3] == UNKNOWN
+    assert solution.entries(np.array([UNKNOWN]), np.array([0])).tolist() == [UNKNOWN]
 
 
-REFUSED = {
-    "item twice": ("q:1:a|1,b|2,a|3\n", '1: item "a" stands again for query "q"; each item may stand once'),
-    "query twice": ("q:1:a|1\nr:0:b|1\nq:1:c|1\n", '3: query "q" stands again (first in line 1); each query may'),
+INVALID = {
+    "item twice": ("q:1:a|1,b|2,a|3\n", '1: item "a" is listed again for query "q"; list each item once'),
+    "query twice": ("q:1:a|1\nr:0:b|1\nq:1:c|1\n", '3: query "q" is listed again (first in line 1); give each query'),
     "nothing listed": ("q:1:\nr:0:\n", "no query has a relevant item, so nothing can be scored"),
     "nothing relevant": ("q 0 a 0\nr 0 b -1\n", "no query has a relevant item, so nothing can be scored"),
     "flags at odds": (
@@ -65,27 +65,53 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("text", "told"), REFUSED.values(), ids=REFUSED.keys())
-def test_a_solution_that_cannot_be_trusted_is_refused(text: str, told: str, tmp_path: Path) -> None:
-    """With the file, the line and what was expected."""
+@pytest.mark.parametrize(("text", "message"), INVALID.values(), ids=INVALID.keys())
+def test_an_invalid_solution_is_an_error(text: str, message: str, tmp_path: Path) -> None:
+    """The message has the file, the line and what was expected."""
     path = written(tmp_path, text)
 
     with pytest.raises(SolutionError) as caught:
         Solution.read(path)
 
     assert str(caught.value).startswith(f"{path}:")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_queries_can_be_read_from_a_list(tmp_path: Path) -> None:
-    """One id a line, blank lines left out."""
+    """One id a line; blank lines are ignored."""
     assert Solution.read_queries(written(tmp_path, "q1\n\n q2 \r\n")).queries.to_pylist() == ["q1", "q2"]
     with pytest.raises(SolutionError, match="the file is empty"):
         Solution.read_queries(written(tmp_path, ""))
 
 
+def test_ids_can_be_read_from_a_list(tmp_path: Path) -> None:
+    """Each once, in the order of the file."""
+    assert read_ids(written(tmp_path, "b\n a \n\nb\né\n")).to_pylist() == ["b", "a", "é"]
+    with pytest.raises(SolutionError, match=r"none\.txt: no such file"):
+        read_ids(tmp_path / "none.txt")
+
+
+def test_a_solution_with_candidates_is_otherwise_the_same(tmp_path: Path) -> None:
+    """The candidates are a list of ids, or an array as `read_ids` returns it."""
+    solution = Solution.read(written(tmp_path, "q:1:a|5,b|9\n"))
+    candidates = read_ids(written(tmp_path, "a\nb\nc\n"))
+
+    for given in (candidates, ["a", "b", "c"]):
+        changed = solution.with_candidates(given)
+        assert changed.candidates is not None
+        assert changed.candidates.to_pylist() == ["a", "b", "c"]
+        assert changed.ideal is solution.ideal
+    assert solution.candidates is None
+
+
+def test_an_example_item_is_one_of_the_solution(tmp_path: Path) -> None:
+    """None where the solution has no items."""
+    assert Solution.read(written(tmp_path, "q:1:a|5,b|9\n")).example_item() == "a"
+    assert Solution.of_queries(["q"]).example_item() is None
+
+
 def test_the_digest_is_that_of_the_bytes(tmp_path: Path) -> None:
-    """So that anyone can check it with sha256sum."""
+    """As sha256sum prints it."""
     path = written(tmp_path, "q:1:a|1\n")
 
     assert digest(path) == hashlib.sha256(path.read_bytes()).hexdigest()

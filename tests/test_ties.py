@@ -1,4 +1,4 @@
-"""Ties among run scores: each rule against all orders of the tied items, and what no rule may depend on."""
+"""Ties among run scores: each rule compared with all orders of the tied items, and invariances."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from tests.test_measures import ALL_VARIANTS
 
 Grades = Mapping[str, float]
 Run = Sequence[tuple[str, float]]
-"""Items with their run scores; an item may stand twice."""
+"""Items with their run scores; an item may be repeated."""
 
 
 def has_closed_form(measure: Measure, *, cut: bool = False) -> bool:
-    """Does the measure give its mean over all orders, also where lists are cut within a tie?"""
+    """Whether the measure has a formula for its mean over all orders, with `cut` also for lists cut within a tie."""
     try:
         measure.need_closed_form(cut=cut)
     except MeasureError:
@@ -61,8 +61,8 @@ def frame(run: Run) -> pd.DataFrame:
     return pd.DataFrame({"query": "q", "item": [item for item, _ in run], "score": [float(s) for _, s in run]})
 
 
-def seen(grades: Grades, run: Run, ties: Ties, *, length: int | None = None, bounds: bool = False) -> Matched:
-    """The run judged under a rule for ties; a run without items is a query without a list."""
+def matched_run(grades: Grades, run: Run, ties: Ties, *, length: int | None = None, bounds: bool = False) -> Matched:
+    """The run, matched under a rule for ties; a run without items is a query without a list."""
     solution = Solution.of([memory.graded({"q": dict(grades)}, Findings())], Findings())
     batches = [[memory.ranked(frame(run), Findings())]] if run else []
     matched, _ = match(
@@ -78,37 +78,37 @@ def seen(grades: Grades, run: Run, ties: Ties, *, length: int | None = None, bou
 
 
 def orders(run: Run) -> Iterator[list[str]]:
-    """All lists that the run may stand for."""
+    """All lists that agree with the run scores."""
     by_score = sorted(run, key=lambda each: -each[1])
     groups = [[item for item, _ in group] for _, group in groupby(by_score, key=lambda each: each[1])]
     for chosen in product(*map(permutations, groups)):
         yield [item for group in chosen for item in group]
 
 
-def first_places_only(run: Run) -> list[tuple[str, float]]:
-    """The run with what stands again replaced by unjudged items: an item counts at its highest score alone."""
-    kept: list[tuple[str, float]] = []
+def without_repetitions(run: Run) -> list[tuple[str, float]]:
+    """The run with repeated items replaced by unjudged ones: an item counts only at its highest score."""
+    first: list[tuple[str, float]] = []
     for item, run_score in sorted(run, key=lambda each: -each[1]):
-        again = any(item == other for other, _ in kept)
-        kept.append((f"again {len(kept)}" if again else item, run_score))
-    return kept
+        again = any(item == other for other, _ in first)
+        first.append((f"again {len(first)}" if again else item, run_score))
+    return first
 
 
 def in_all_orders(grades: Grades, run: Run, length: int | None = None) -> Matched:
-    """A query for each order."""
-    every = list(orders(first_places_only(run)))
+    """A match with a query for each order."""
+    every = list(orders(without_repetitions(run)))
     return strategies.matched(
         {str(number): grades for number in range(len(every))},
         {str(number): ranking[:length] for number, ranking in enumerate(every)},
     )
 
 
-def differing(expected: Callable[[Measure], float], seen_tied: Matched, measures: Sequence[Measure]) -> list[str]:
+def differing(expected: Callable[[Measure], float], tied: Matched, measures: Sequence[Measure]) -> list[str]:
     """The measures that give another number than expected."""
     return [
-        f"{measure}: {measure(seen_tied).item()} is not {expected(measure)}"
+        f"{measure}: {measure(tied).item()} is not {expected(measure)}"
         for measure in measures
-        if not np.isclose(measure(seen_tied).item(), expected(measure), rtol=1e-12, atol=1e-12, equal_nan=True)
+        if not np.isclose(measure(tied).item(), expected(measure), rtol=1e-12, atol=1e-12, equal_nan=True)
     ]
 
 
@@ -118,10 +118,10 @@ def differing(expected: Callable[[Measure], float], seen_tied: Matched, measures
 @lists_with_ties
 @given(grades=graded, run=runs)
 def test_expected_is_the_mean_over_all_orders(grades: Grades, run: Run) -> None:
-    """For every measure that has a closed form, with items that stand twice, and in groups of any size."""
+    """For every measure that has a closed form, with repeated items, and groups of any size."""
     every = in_all_orders(grades, run)
 
-    assert not differing(lambda measure: float(measure(every).mean()), seen(grades, run, "expected"), CLOSED)
+    assert not differing(lambda measure: float(measure(every).mean()), matched_run(grades, run, "expected"), CLOSED)
 
 
 @settings(max_examples=3, deadline=None)
@@ -131,26 +131,26 @@ def test_expected_of_seven_items(grades: Grades, scores: list[float]) -> None:
     run = list(zip(ITEMS[:7], scores, strict=True))
     every = in_all_orders(grades, run)
 
-    assert not differing(lambda measure: float(measure(every).mean()), seen(grades, run, "expected"), CLOSED)
+    assert not differing(lambda measure: float(measure(every).mean()), matched_run(grades, run, "expected"), CLOSED)
 
 
 @lists_with_ties
 @given(grades=graded, run=runs, length=st.integers(1, 4))
 def test_a_list_may_be_cut_within_a_tie(grades: Grades, run: Run, length: int) -> None:
-    """What is cut off differs from order to order; so does the set, and measures whose mean needs it say so."""
-    every, tied = in_all_orders(grades, run, length), seen(grades, run, "expected", length=length)
+    """The items that are cut off depend on the order. A measure whose mean needs them is an error."""
+    every, tied = in_all_orders(grades, run, length), matched_run(grades, run, "expected", length=length)
     measures = [measure for measure in CLOSED if has_closed_form(measure, cut=True)]
 
     assert not differing(lambda measure: float(measure(every).mean()), tied, measures)
 
 
-def test_a_measure_of_the_set_wants_the_set() -> None:
-    """Two tied items and room for one: which one it is decides on the square of the hits."""
+def test_a_measure_of_the_set_needs_the_set() -> None:
+    """Two tied items where one rank is left: the square of the number of relevant items depends on the order."""
     for name in ("SetAP", "nDCG(ideal=retrieved)"):
-        tied = seen({"a": 1.0, "b": 0.0}, [("a", 1.0), ("b", 1.0)], "expected", length=1)
-        with pytest.raises(MeasureError, match="a list is cut between them") as told:
+        tied = matched_run({"a": 1.0, "b": 0.0}, [("a", 1.0), ("b", 1.0)], "expected", length=1)
+        with pytest.raises(MeasureError, match="a list is cut between them") as caught:
             parse_one(name)(tied)
-        assert str(told.value).startswith(f"{name}: ")
+        assert str(caught.value).startswith(f"{name}: ")
     with pytest.raises(ValueError, match="a list is cut within a tie group"):
         tied.condensed()
 
@@ -158,7 +158,7 @@ def test_a_measure_of_the_set_wants_the_set() -> None:
 SAMPLED = 20_000
 
 
-def test_expected_is_what_sampling_gives() -> None:
+def test_expected_is_the_mean_of_a_sample() -> None:
     """Of 60 items in groups of 1 to 23, 25 of them graded, 20,000 orders: within five standard errors."""
     random = np.random.default_rng(11)
     run_scores = np.sort(random.choice([1.0, 2.0, 2.0, 2.0, 3.0, 4.0, 5.0, 5.0, 6.0, 7.0], 60))[::-1]
@@ -167,7 +167,7 @@ def test_expected_is_what_sampling_gives() -> None:
     solution = {f"i{number}": float(grade) for number, grade in enumerate(grades) if not np.isnan(grade)}
     shuffled = np.lexsort((random.random((SAMPLED, 60)), np.tile(-run_scores, (SAMPLED, 1))))
     sample = _sampled(strategies.matched({"q": solution}, {}).ideal, grades[shuffled])
-    tied = seen(solution, run, "expected")
+    tied = matched_run(solution, run, "expected")
 
     for measure in CLOSED:
         values = measure(sample)
@@ -176,10 +176,10 @@ def test_expected_is_what_sampling_gives() -> None:
 
 
 def _sampled(ideal: JudgedItems, grades: Floats) -> Matched:
-    """A query for each row of grades by place, NaN where the item is unjudged."""
+    """A match with a query for each row of grades by rank, NaN where the item is unjudged."""
     queries = len(grades)
-    query, place = np.nonzero(~np.isnan(grades))
-    found = grades[query, place]
+    query, at = np.nonzero(~np.isnan(grades))
+    found = grades[query, at]
     tie_rank = np.where(found > 0, 1 + (ideal.grade > found[:, np.newaxis]).sum(axis=1), 0)
 
     def each(values: Ints) -> Ints:
@@ -188,24 +188,24 @@ def _sampled(ideal: JudgedItems, grades: Floats) -> Matched:
     every = JudgedItems(
         np.repeat(np.arange(queries), len(ideal)), each(ideal.rank), np.tile(ideal.grade, queries), each(ideal.tie_rank)
     )
-    return Matched(JudgedItems(query, place + 1, found, tie_rank), every, np.full(queries, grades.shape[1]))
+    return Matched(JudgedItems(query, at + 1, found, tie_rank), every, np.full(queries, grades.shape[1]))
 
 
 @lists_with_ties
 @given(grades=graded, run=runs)
 def test_without_ties_every_rule_is_the_same_to_the_last_bit(grades: Grades, run: Run) -> None:
-    """A rule for ties leaves lists without ties alone."""
-    distinct = [(item, float(-place)) for place, (item, _) in enumerate(run)]
-    settled = seen(grades, distinct, "trec")
+    """A rule for ties does not change lists without ties."""
+    distinct = [(item, float(-rank)) for rank, (item, _) in enumerate(run)]
+    settled = matched_run(grades, distinct, "trec")
 
     for rule in ("expected", "best", "worst"):
-        other = seen(grades, distinct, rule)
+        other = matched_run(grades, distinct, rule)
         for measure in CLOSED:
             assert measure(other).tobytes() == measure(settled).tobytes(), f"{measure} {rule}"
 
 
 def test_two_tied_items_of_which_one_is_relevant() -> None:
-    """The example of the field: by the names RR is 1 or 0.5, in truth 0.75; nDCG 1 or 0.6309, in truth 0.8155."""
+    """The usual example: ordered by id, RR is 1 or 0.5, and 0.75 in the mean; nDCG is 1 or 0.6309, and 0.8155."""
     for relevant in "ab":
         values = {
             rule: dict(scorer.evaluate({"q": {relevant: 1}}, {"q": {"a": 1, "b": 1}}, ["RR", "nDCG"], ties=rule))
@@ -217,7 +217,7 @@ def test_two_tied_items_of_which_one_is_relevant() -> None:
 
 
 def test_a_constant_scorer_gets_no_more_than_chance() -> None:
-    """A hundred items with one score, one of them relevant: P@10 is 0.01, Success@10 0.1, whatever they are called."""
+    """A hundred items with one run score, one of them relevant: P@10 is 0.01 and Success@10 0.1, with any ids."""
     items = {f"d{number:02}": 1.0 for number in range(100)}
     got = scorer.evaluate({"q": {"d99": 1}}, {"q": items}, ["P@10", "Success@10", "R@50", "RR"], ties="expected")
 
@@ -232,8 +232,8 @@ def test_a_constant_scorer_gets_no_more_than_chance() -> None:
 # --- Measures without a closed form -----------------------------------------------------------------------------------
 
 
-def test_what_has_no_closed_form_is_known() -> None:
-    """All the others have one."""
+def test_the_measures_without_a_closed_form() -> None:
+    """All other measures have one."""
     without = [measure for measure in ALL_VARIANTS if not has_closed_form(measure)]
 
     assert {measure.kind.name for measure in without} == {*WITHOUT, "AP"}
@@ -241,22 +241,22 @@ def test_what_has_no_closed_form_is_known() -> None:
 
 
 @pytest.mark.parametrize("name", ["IPrec@0.1", "ERR@5", "Bpref", "infAP", "RBO", "AP(denominator=hits)@3"])
-def test_a_measure_without_a_closed_form_says_so(name: str) -> None:
-    """Before a file is read, and by its name; other rules for ties go with it."""
+def test_a_measure_without_a_closed_form_is_an_error(name: str) -> None:
+    """Before a file is read. Other rules for ties are allowed."""
     wanted = f"{name}: no formula is known for its mean over the orders of tied items; choose another rule for ties"
-    with pytest.raises(MeasureError) as told:
+    with pytest.raises(MeasureError) as caught:
         scorer.evaluate({"q": {"a": 1}}, "no such file", name, ties="expected")
-    assert str(told.value) == wanted
+    assert str(caught.value) == wanted
     with pytest.raises(MeasureError, match="no formula is known"):
-        parse_one(name)(seen({"a": 1.0}, [("a", 1.0), ("b", 1.0)], "expected"))
+        parse_one(name)(matched_run({"a": 1.0}, [("a", 1.0), ("b", 1.0)], "expected"))
     assert scorer.evaluate({"q": {"a": 1}}, {"q": {"a": 1, "b": 1}}, name, ties="best")[name] > 0
 
 
 # --- The worst and the best order -------------------------------------------------------------------------------------
 
 
-def goes_by_grade(measure: Measure) -> bool:
-    """Is a list no worse for having an item of a higher grade earlier?"""
+def is_monotonic(measure: Measure) -> bool:
+    """Whether moving an item of a higher grade up never lowers the score."""
     of_what_is_found = "hits" in measure.parameters or (measure.kind.name == "Accuracy" and measure.cutoff is not None)
     return not (measure in BY_OTHER_GAINS or measure.kind.name in ("infAP", "Judged") or of_what_is_found)
 
@@ -264,12 +264,12 @@ def goes_by_grade(measure: Measure) -> bool:
 @lists_with_ties
 @given(grades=graded, run=runs)
 def test_no_order_is_better_than_best_or_worse_than_worst(grades: Grades, run: Run) -> None:
-    """Best and worst are orders, and all others lie between them, under every measure that goes by the grades."""
+    """Under every monotonic measure, best and worst are the highest and the lowest score of any order."""
     every = in_all_orders(grades, run)
-    worst, best = seen(grades, run, "worst"), seen(grades, run, "best")
+    worst, best = matched_run(grades, run, "worst"), matched_run(grades, run, "best")
 
     for measure in ALL_VARIANTS:
-        if not goes_by_grade(measure):
+        if not is_monotonic(measure):
             continue
         values = measure(every)
         if not np.isnan(values).any():
@@ -280,13 +280,17 @@ def test_no_order_is_better_than_best_or_worse_than_worst(grades: Grades, run: R
 @lists_with_ties
 @given(grades=graded, run=runs, rule=st.sampled_from(["trec", "order", "expected", "best"]))
 def test_bounds_are_those_of_the_rules(grades: Grades, run: Run, rule: Ties) -> None:
-    """What --tie-bounds sets beside a score is what the rules worst and best give, and it leaves the score alone."""
-    matched = seen(grades, run, rule, bounds=True)
+    """The bounds of --tie-bounds are the scores under the rules worst and best, and do not change the score."""
+    matched = matched_run(grades, run, rule, bounds=True)
     assert matched.extremes is not None
 
-    alone, worst, best = seen(grades, run, rule), seen(grades, run, "worst"), seen(grades, run, "best")
+    score_only, worst, best = (
+        matched_run(grades, run, rule),
+        matched_run(grades, run, "worst"),
+        matched_run(grades, run, "best"),
+    )
     for measure in CLOSED:
-        assert measure(matched).tobytes() == measure(alone).tobytes()
+        assert measure(matched).tobytes() == measure(score_only).tobytes()
         assert [measure(each).item() for each in matched.extremes] == pytest.approx(
             [measure(worst).item(), measure(best).item()], rel=0, abs=0, nan_ok=True
         )
@@ -295,46 +299,46 @@ def test_bounds_are_those_of_the_rules(grades: Grades, run: Run, rule: Ties) -> 
 @lists_with_ties
 @given(grades=graded, run=runs, length=st.integers(1, 4), rule=st.sampled_from(["best", "worst"]))
 def test_bounds_of_a_list_that_is_cut(grades: Grades, run: Run, length: int, rule: Ties) -> None:
-    """The list is put in order first, and cut then."""
-    whole, cut = seen(grades, run, rule), seen(grades, run, rule, length=length)
+    """The list is sorted before it is cut."""
+    whole, cut = matched_run(grades, run, rule), matched_run(grades, run, rule, length=length)
 
     assert cut.found.rank.tolist() == whole.found.rank[whole.found.rank <= length].tolist()
     assert cut.retrieved.tolist() == [min(len(run), length)]
 
 
-# --- What a number may not depend on ----------------------------------------------------------------------------------
+# --- Invariances ------------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=40, deadline=None)
 @given(
     grades=graded, run=runs, names=st.permutations([*ITEMS[:7], *JUNK[:2]]), random=st.randoms(use_true_random=False)
 )
-def test_names_of_items_change_nothing(grades: Grades, run: Run, names: list[str], random: Random) -> None:
-    """Under expected, best and worst: other names, other lines, the same bits."""
+def test_ids_of_items_do_not_change_scores(grades: Grades, run: Run, names: list[str], random: Random) -> None:
+    """Under expected, best and worst, other ids and lines give the same bits."""
     renamed = dict(zip([*ITEMS[:7], *JUNK[:2]], names, strict=True))
     again = [(renamed[item], run_score) for item, run_score in run]
     random.shuffle(again)
 
     for rule in ("expected", "best", "worst"):
-        before = seen(grades, run, rule)
-        after = seen({renamed[item]: grade for item, grade in grades.items()}, again, rule)
+        before = matched_run(grades, run, rule)
+        after = matched_run({renamed[item]: grade for item, grade in grades.items()}, again, rule)
         for measure in CLOSED if rule == "expected" else ALL_VARIANTS:
             assert measure(after).tobytes() == measure(before).tobytes(), f"{measure} {rule}"
 
 
 @settings(max_examples=40, deadline=None)
 @given(grades=graded, run=runs, random=st.randoms(use_true_random=False))
-def test_the_order_of_lines_changes_nothing(grades: Grades, run: Run, random: Random) -> None:
-    """Under trec names decide, and not the file."""
+def test_the_order_of_lines_does_not_change_scores(grades: Grades, run: Run, random: Random) -> None:
+    """Under trec, ids decide and not the order of the file."""
     shuffled = list(run)
     random.shuffle(shuffled)
-    before, after = seen(grades, run, "trec"), seen(grades, shuffled, "trec")
+    before, after = matched_run(grades, run, "trec"), matched_run(grades, shuffled, "trec")
 
     for measure in ALL_VARIANTS:
         assert measure(after).tobytes() == measure(before).tobytes(), str(measure)
 
 
-def test_a_file_in_any_order_gives_one_number(tmp_path: Path) -> None:
+def test_a_file_in_any_order_has_one_score(tmp_path: Path) -> None:
     """The lines of a TREC run shuffled, in blocks and in memory: the same score under every rule but order."""
     random = Random(5)
     solution = {f"q{q}": {f"d{d}": float(random.randint(0, 3)) for d in range(12)} for q in range(30)}
@@ -352,14 +356,14 @@ def test_a_file_in_any_order_gives_one_number(tmp_path: Path) -> None:
     assert all(low < middle < high for low, middle, high in zip(worst, expected, best, strict=True))
 
 
-# --- Kept, condensed, asked for ---------------------------------------------------------------------------------------
+# --- Storage, unjudged items, settings --------------------------------------------------------------------------------
 
 
 @lists_with_ties
 @given(grades=graded, run=runs)
-def test_ties_are_kept_with_the_hits(grades: Grades, run: Run) -> None:
+def test_ties_are_stored_with_the_judged_items(grades: Grades, run: Run) -> None:
     """Packed and unpacked, the mean over the orders is the same to the last bit."""
-    matched = seen(grades, run, "expected")
+    matched = matched_run(grades, run, "expected")
     again = unpack_hits(pack_hits(matched), matched.ideal)
 
     for measure in CLOSED:
@@ -374,7 +378,7 @@ def test_unjudged_items_can_be_dropped_before_ties_are_averaged(grades: Grades, 
     assert every.found.tied is None
 
     assert not differing(
-        lambda measure: float(measure(every).mean()), seen(grades, run, "expected").condensed(), CLOSED
+        lambda measure: float(measure(every).mean()), matched_run(grades, run, "expected").condensed(), CLOSED
     )
 
 
@@ -385,8 +389,8 @@ def test_lists_without_run_scores_do_not_tie() -> None:
             assert scorer.evaluate({"q": {"a": 1}}, submission, "RR", ties=rule)["RR"] == 0.5
 
 
-def test_a_track_can_have_any_rule(tmp_path: Path) -> None:
-    """Rules that a track is scored by: the mean over the orders of a list that the track cuts."""
+def test_rules_of_a_track_may_have_any_rule_for_ties(tmp_path: Path) -> None:
+    """Also for a list that is cut within a tie."""
     path = tmp_path / "run.txt"
     path.write_text("q Q0 a 1 1 x\nq Q0 b 2 1 x\nq Q0 c 3 1 x\n")
     solution = Solution.of([memory.graded({"q": {"a": 1.0}}, Findings())], Findings())
@@ -400,7 +404,7 @@ def test_a_track_can_have_any_rule(tmp_path: Path) -> None:
 
 
 def test_ties_of_different_queries_do_not_mix() -> None:
-    """The last item of a list and the first of the next may have one score."""
+    """The last item of a list and the first of the next may have equal run scores."""
     tied = Tied(np.array([0, 0]), np.array([1, 1]))
     hits = JudgedItems(np.array([0, 1]), np.array([1, 1]), np.ones(2), np.ones(2, dtype=np.int64), tied)
     ideal = JudgedItems(hits.query, hits.rank, hits.grade, hits.tie_rank)
@@ -411,30 +415,30 @@ def test_ties_of_different_queries_do_not_mix() -> None:
 @pytest.fixture
 def tied_files(tmp_path: Path) -> tuple[str, str]:
     """A solution with one relevant item, and a run in which it ties with another."""
-    right, sent = tmp_path / "qrels.txt", tmp_path / "run.txt"
-    right.write_text("q 0 a 1\nq 0 c 0\n")
-    sent.write_text("q Q0 a 1 0.5 x\nq Q0 b 2 0.5 x\nq Q0 c 3 0.1 x\n")
-    return str(right), str(sent)
+    qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
+    qrels.write_text("q 0 a 1\nq 0 c 0\n")
+    run.write_text("q Q0 a 1 0.5 x\nq Q0 b 2 0.5 x\nq Q0 c 3 0.1 x\n")
+    return str(qrels), str(run)
 
 
 def evaluate_json(terminal: Terminal, *arguments: str) -> dict[str, Any]:
-    """What ``scorer evaluate --format json`` prints."""
-    told: dict[str, Any] = json.loads(terminal.run("evaluate", *arguments, "--format", "json").out)
-    return told
+    """The output of ``scorer evaluate --format json``."""
+    printed: dict[str, Any] = json.loads(terminal.run("evaluate", *arguments, "--format", "json").out)
+    return printed
 
 
 def test_bounds_on_the_command_line(tied_files: tuple[str, str], terminal: Terminal) -> None:
-    """The worst and the best beside each score, under its name as it was asked for."""
-    told = evaluate_json(terminal, *tied_files, "-m", "recip_rank", "-m", "P@1", "--tie-bounds")
+    """The worst and the best score, under the requested name of the measure."""
+    printed = evaluate_json(terminal, *tied_files, "-m", "recip_rank", "-m", "P@1", "--tie-bounds")
 
-    (entry,) = told["submissions"]
+    (entry,) = printed["submissions"]
     assert entry["scores"] == {"recip_rank": 0.5, "P@1": 0.0}
     assert entry["bounds"] == {"recip_rank": [0.5, 1.0], "P@1": [0.0, 1.0]}
     assert "bounds" not in evaluate_json(terminal, *tied_files, "-m", "RR")["submissions"][0]
 
 
 def test_bounds_in_tables(tied_files: tuple[str, str], terminal: Terminal) -> None:
-    """Two more columns a measure, or rows where measures are rows; each query has none."""
+    """Two more columns for each measure, or two more rows; the rows of queries have no bounds."""
     table = terminal.run("evaluate", *tied_files, "-m", "RR", "-m", "NumRet", "--tie-bounds", "-q").out.splitlines()
     heads = ["RR", "RR worst", "RR best", "NumRet", "NumRet worst", "NumRet best"]
 
@@ -448,11 +452,11 @@ def test_bounds_in_tables(tied_files: tuple[str, str], terminal: Terminal) -> No
     assert "--tie-bounds" in refused.err
 
 
-def test_the_result_names_its_policies(tied_files: tuple[str, str], terminal: Terminal) -> None:
-    """And each measure in full."""
+def test_the_result_states_its_settings(tied_files: tuple[str, str], terminal: Terminal) -> None:
+    """And each measure with all parameters."""
     options = ["--ties", "expected", "--missing", "skip", "--nothing-relevant", "zero", "--unjudged", "drop", "-l", "2"]
     usual = evaluate_json(terminal, *tied_files, "-m", "map")
-    told = evaluate_json(terminal, *tied_files, "-m", "map", *options)
+    printed = evaluate_json(terminal, *tied_files, "-m", "map", *options)
 
     assert usual["policies"] == {
         "split": "all",
@@ -463,7 +467,7 @@ def test_the_result_names_its_policies(tied_files: tuple[str, str], terminal: Te
         "rel": "positive",
     }
     assert usual["measures"] == {"map": "AP(denominator=R,rel=positive)"}
-    assert told["policies"] == {
+    assert printed["policies"] == {
         "split": "all",
         "missing": "skip",
         "ties": "expected",
@@ -471,20 +475,20 @@ def test_the_result_names_its_policies(tied_files: tuple[str, str], terminal: Te
         "unjudged": "drop",
         "rel": "2",
     }
-    assert told["measures"] == {"map": "AP(denominator=R,rel=2)"}
-    assert told["submissions"][0]["scores"] == {"map": 0.0}
+    assert printed["measures"] == {"map": "AP(denominator=R,rel=2)"}
+    assert printed["submissions"][0]["scores"] == {"map": 0.0}
 
 
 def test_no_closed_form_on_the_command_line(tied_files: tuple[str, str], terminal: Terminal) -> None:
-    """A fault of the call, told in words."""
+    """A usage error."""
     result = terminal.run("evaluate", *tied_files, "-m", "ERR@5", "--ties", "expected")
 
     assert result.code == 2
     assert "ERR@5: no formula is known for its mean over the orders of tied items" in " ".join(result.err.split())
 
 
-def test_an_unknown_rule_is_refused() -> None:
-    """With those that there are."""
+def test_an_unknown_rule_for_ties_is_an_error() -> None:
+    """The message lists the rules."""
     with pytest.raises(ValueError, match="ties is one of trec, order, expected, best, worst; found 'docno'"):
         scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "RR", ties="docno")  # type: ignore[arg-type]
     with pytest.raises(SubmissionError):

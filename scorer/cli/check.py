@@ -38,6 +38,7 @@ def check(file: str, track: str, challenge: Path, submission_format: str | None)
     the challenge has public lists of them.
     """
     from scorer.challenge.loading import read_challenge
+    from scorer.matching.solution import read_ids
     from scorer.paths import digest, is_regular
     from scorer.scoring.outcomes import Rejected
     from scorer.scoring.rules import Rules
@@ -48,7 +49,8 @@ def check(file: str, track: str, challenge: Path, submission_format: str | None)
     if submission_format is not None:
         rules = replace(rules, submission_format=format_name(submission_format, "--submission-format"))
     queries = _queries(requested)
-    outcome = check_submission(queries, file, rules)
+    candidates = None if requested.items_path is None else read_ids(requested.items_path)
+    outcome = check_submission(queries, file, rules, candidates=candidates)
     path = printable(shown(file))
     if isinstance(outcome, Rejected):
         print_message("\n".join(outcome.problems.lines(shown(file))))
@@ -58,8 +60,6 @@ def check(file: str, track: str, challenge: Path, submission_format: str | None)
         print_message(line)
     if queries is None:
         print_message(f"{requested.name}: the queries of the track are not available, so they were not compared")
-    if queries is None or requested.items_path is None:
-        print_message(f"{requested.name}: no list of candidate items is available, so items were not compared")
     counts = outcome.counts
     lists, items = counted(counts.answered, "list"), counted(counts.items, "item")
     print_result(f"{path}: valid for track {requested.name}: {lists}, {items}")
@@ -69,7 +69,7 @@ def check(file: str, track: str, challenge: Path, submission_format: str | None)
 
 
 def _queries(track: Track) -> Solution | None:
-    """The queries of the track, from its public list or else from its solution, with its candidate items if listed.
+    """The queries of the track, from its public list or else from its solution.
 
     None if neither file is available.
     """
@@ -77,15 +77,9 @@ def _queries(track: Track) -> Solution | None:
     from scorer.matching.solution import Solution
 
     if track.queries_path is not None:
-        queries = Solution.read_queries(track.queries_path)
-    else:
-        try:
-            solution = Solution.read(track.solution_path, track.solution_format)
-        except SolutionError:
-            return None
-        queries = Solution.of_queries(solution.queries.to_pylist())
-    if track.items_path is None:
-        return queries
-    from scorer.matching.solution import read_ids
-
-    return queries.with_candidates(read_ids(track.items_path))
+        return Solution.read_queries(track.queries_path)
+    try:
+        solution = Solution.read(track.solution_path, track.solution_format)
+    except SolutionError:
+        return None
+    return Solution.of_queries(solution.queries.to_pylist())

@@ -84,7 +84,7 @@ def score_tracks(
 
 def _score_track(store: Store, track: Track, executor: Executor | None, time_limit: float, *, strict: bool) -> bool:
     from scorer.executors.base import Failed
-    from scorer.organising.run import carry_out, plan, rejected
+    from scorer.organising.run import carry_out, hint, plan, rejected
     from scorer.organising.submission_files import UploadInProgress
     from scorer.scoring.outcomes import Rejected
 
@@ -103,6 +103,9 @@ def _score_track(store: Store, track: Track, executor: Executor | None, time_lim
                 print_message("\n".join(problems.lines(submission.file)))
             case _:
                 scored += 1
+                if expected := hint(work, result.counts):
+                    print_message("\n".join(result.notes.lines(submission.file)))
+                    print_message(f"{submission.file}: {expected}")
     rejected_ever = rejected(store, work)
     for file in rejected_ever:
         if file not in rejected_now:

@@ -1,10 +1,10 @@
-"""Where submissions are scored: in this process, in several, or on a cluster.
+"""Executors score submissions in this process, in several processes, or on a cluster.
 
-    serial          one after the other, here
+    serial          one after the other, in this process
     processes       in as many processes of this machine as it has cores
-    processes:N     in N of them
-    dask:ADDRESS    on the workers of a Dask cluster, by its scheduler's address, as in dask:tcp://10.0.0.1:8786
+    processes:N     in N processes of this machine
+    dask:ADDRESS    on the workers of a Dask cluster, by the address of its scheduler, as in dask:tcp://10.0.0.1:8786
 
-Each scores files and gives summaries; none writes anything. The solution reaches each worker once. A worker that dies,
-or takes longer than the time limit, costs the one submission that it had in hand, which becomes a Failed.
+An executor scores files and returns summaries; it writes nothing. Each worker receives the solution once. If a worker
+dies, or exceeds the time limit, only the submission that it was scoring becomes a Failed.
 """

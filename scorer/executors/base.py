@@ -1,4 +1,4 @@
-"""What all executors share: the files that they take, and what becomes of each."""
+"""What all executors share: their protocol, the files they score, and the outcomes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scorer.scoring.submission import ChangedError, score
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A submission that was not scored, through no fault of its own that is known; it can be tried again."""
+    """A submission that was not scored for a reason outside the file, as far as known. It can be tried again."""
 
     reason: str
 
@@ -25,7 +25,7 @@ FileOutcome = Summary | Rejected | Failed
 
 @dataclass(frozen=True, slots=True)
 class FileToScore:
-    """What is to be scored."""
+    """The file of a submission."""
 
     path: Location
     digest: str
@@ -33,7 +33,7 @@ class FileToScore:
 
 
 FileOutcomes = Generator[tuple[int, FileOutcome], None, None]
-"""For each file its place among the files, and what became of it. Closing it ends the work."""
+"""For each file, its index among the files and its outcome. Closing the generator stops the work."""
 
 
 class Executor(Protocol):
@@ -42,26 +42,41 @@ class Executor(Protocol):
     def results(
         self, solution: Solution, rules: Rules, files: Sequence[FileToScore], time_limit: float
     ) -> FileOutcomes:
-        """What becomes of the files, in the order in which they are done."""
+        """Score the files.
+
+        Parameters
+        ----------
+        solution, rules
+            What the files are scored against, and how.
+        files
+            The files to score.
+        time_limit
+            The seconds that one file may take.
+
+        Yields
+        ------
+        tuple[int, FileOutcome]
+            A file's index in `files` and its outcome, in the order in which they are done.
+        """
         ...
 
 
-def late_after(seconds: float) -> Failed:
-    """A submission that took longer than that."""
-    return Failed(f"not done within {seconds:g} seconds")
+def too_slow(time_limit: float) -> Failed:
+    """The outcome of a file that took longer than `time_limit` seconds."""
+    return Failed(f"it took longer than {time_limit:g} seconds")
 
 
-def result_of(solution: Solution, rules: Rules, file: FileToScore, threads: int) -> FileOutcome:
-    """One file's result; what Python itself can tell of a failure becomes a Failed."""
+def outcome_of(solution: Solution, rules: Rules, file: FileToScore, threads: int) -> FileOutcome:
+    """Score one file. Exceptions become a Failed."""
     try:
         outcome = score(solution, file.path, rules, threads=threads, digest=file.digest)
     except ChangedError:
-        return Failed("it changed while it was read, or could not be read to its end")
+        return Failed("it changed while it was read, or could not be read completely")
     except MemoryError:
-        return Failed("it takes more memory than there is")
+        return Failed("it needs more memory than is available")
     except OSError as error:
         return Failed(f"it could not be read: {error.strerror or error}")
     except Exception as error:
-        # A file that brings a fault of ours to light must not keep the others from being scored.
-        return Failed(f"scorer fails on it ({type(error).__name__}: {error}); `scorer evaluate` shows where")
+        # A file that reveals a bug must not keep the others from being scored.
+        return Failed(f"scorer failed on it ({type(error).__name__}: {error}); `scorer evaluate` shows where")
     return outcome.summary() if isinstance(outcome, Scored) else outcome

@@ -1,4 +1,4 @@
-"""Submissions on the workers of a Dask cluster."""
+"""Dask: submissions are scored by the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -14,44 +14,46 @@ from typing import Any
 
 from scorer import __version__
 from scorer.errors import ExecutorError
-from scorer.executors.base import Failed, FileOutcome, FileOutcomes, FileToScore, late_after, result_of
+from scorer.executors.base import Failed, FileOutcome, FileOutcomes, FileToScore, outcome_of, too_slow
 from scorer.matching.solution import Solution
 from scorer.scoring.rules import Rules
 
-NO_SCHEDULER = 10.0
-"""Seconds that a cluster's scheduler may take to answer."""
+SCHEDULER_TIMEOUT = 10.0
+"""The seconds in which the scheduler must answer."""
 
-NO_WORKER = 30.0
-"""Seconds that a cluster may be without any worker, as while they are restarted."""
+WORKER_TIMEOUT = 30.0
+"""The seconds that a cluster may be without workers, as while they restart."""
 
-NO_RESULT = 10.0
-"""Seconds that a result may take from a worker to here."""
+RESULT_TIMEOUT = 10.0
+"""The seconds that a result may take from a worker to this process."""
 
 AHEAD = 4
-"""Files that a cluster's worker has in hand for each of its threads, those in work included."""
-
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-"""What glibc calls them."""
+"""The number of files assigned to a worker for each of its threads, those in work included."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dask:
-    """The workers of a Dask cluster; they must see the files under the same paths, and have the same scorer."""
+    """Scores files on the workers of a Dask cluster.
+
+    The workers must have the same version of scorer and see the files under the same paths.
+    """
 
     address: str
 
     def results(
         self, solution: Solution, rules: Rules, files: Sequence[FileToScore], time_limit: float
     ) -> FileOutcomes:
-        """See `Executor`. Raises ExecutorError where there is no such cluster, or a worker without scorer in it."""
+        """See `Executor`. Raises ExecutorError if the cluster does not answer or a worker has another scorer."""
         if not files:
             return
         try:
             from distributed import Client
         except ImportError as error:
-            raise ExecutorError("dask is not installed; `pip install challenge-scorer[distributed]` does it") from error
+            raise ExecutorError(
+                "dask is not installed; install it with `pip install challenge-scorer[distributed]`"
+            ) from error
         try:
-            client = Client(self.address, timeout=NO_SCHEDULER)
+            client = Client(self.address, timeout=SCHEDULER_TIMEOUT)
         except (OSError, ValueError) as error:
             raise ExecutorError(f"no Dask scheduler answers at {self.address} ({error})") from error
         with client:
@@ -60,25 +62,25 @@ class Dask:
 
 @dataclass(slots=True, eq=False)
 class _Worker:
-    """A worker of a cluster, and what it has in hand."""
+    """A worker of a cluster and the files assigned to it."""
 
     threads: int
     shared: Any
     """The solution and the rules, in its memory."""
-    in_hand: dict[Any, int] = field(default_factory=dict)
-    """The place of each task's file; as many of the first as there are threads are being worked on."""
+    assigned: dict[Any, int] = field(default_factory=dict)
+    """The index of each task's file. The worker works on the first of them, one for each of its threads."""
     begun: dict[Any, float] = field(default_factory=dict)
-    """When a task was first seen to be worked on."""
+    """When each task was first seen in work."""
     on_trial: bool = False
-    """Has it a file that may have killed another, and so no other beside it?"""
+    """Whether it has a file that may have killed another worker, and so no other file."""
 
 
 @dataclass(slots=True, eq=False)
 class _Batch:
-    """Files on their way through a cluster.
+    """Files that are scored by a cluster.
 
-    Each task is for one worker, so that it is known who had what in hand. What a worker had in hand when it died is
-    tried once more after all others, alone with a worker; if that one dies too, the file is why.
+    Each task is assigned to one worker, which shows what a worker that dies was scoring. Its files are tried again
+    after all others, each as the only file of a worker. If that worker dies too, the file is the cause.
     """
 
     client: Any
@@ -89,12 +91,13 @@ class _Batch:
     """By address."""
     waiting: deque[int] = field(default_factory=deque)
     suspects: deque[int] = field(default_factory=deque)
+    """Files of workers that died."""
     stuck: set[str] = field(default_factory=set)
-    """Workers that nobody restarts, with threads that hang."""
-    looked_at: float = -math.inf
-    """When the workers were last asked for."""
+    """Workers with threads that hang and without a nanny to restart them."""
+    checked_at: float = -math.inf
+    """When the list of workers was last updated."""
     seen_at: float = 0.0
-    """When there was a worker."""
+    """When there last was a worker."""
 
     def results(self) -> Iterator[tuple[int, FileOutcome]]:
         """As `Executor.results`."""
@@ -102,62 +105,64 @@ class _Batch:
         self.seen_at = time.monotonic()
         while self.waiting or self.suspects or self._tasks():
             try:
-                yield from self._look_around()
+                yield from self._update_workers()
                 done = self._done()
-                self._hand_out()
-                for future, place in done:
-                    yield from self._taken(future, place)
-                yield from self._late()
+                self._assign()
+                for task, index in done:
+                    yield from self._outcome(task, index)
+                yield from self._stop_slow()
             except OSError as error:
-                yield from self._abandoned(f"the cluster does not answer any more ({error})")
-            if not self.workers and time.monotonic() - self.seen_at > NO_WORKER:
-                yield from self._abandoned(f"the cluster has had no worker for {NO_WORKER:g} seconds")
+                yield from self._abandoned(f"the cluster stopped answering ({error})")
+            if not self.workers and time.monotonic() - self.seen_at > WORKER_TIMEOUT:
+                yield from self._abandoned(f"the cluster had no workers for {WORKER_TIMEOUT:g} seconds")
 
     def _tasks(self) -> list[Any]:
-        return [future for worker in self.workers.values() for future in worker.in_hand]
+        return [future for worker in self.workers.values() for future in worker.assigned]
 
-    def _look_around(self) -> Iterator[tuple[int, FileOutcome]]:
-        """See, each second, which workers have come and gone."""
-        if time.monotonic() - self.looked_at < 1:
+    def _update_workers(self) -> Iterator[tuple[int, FileOutcome]]:
+        """Update the list of workers, once a second."""
+        if time.monotonic() - self.checked_at < 1:
             return
         present = self.client.nthreads()
         for address, worker in list(self.workers.items()):
-            # One that was restarted under its old address has lost what it had.
-            if address not in present or any(task.status in {"cancelled", "lost"} for task in worker.in_hand):
+            # A worker that was restarted under its old address has lost its tasks.
+            if address not in present or any(task.status in {"cancelled", "lost"} for task in worker.assigned):
                 yield from self._died(address)
         for address in present.keys() - self.workers.keys() - self.stuck:
-            self._welcome(address, present[address])
-        self.looked_at = time.monotonic()
-        self.seen_at = self.looked_at if self.workers else self.seen_at
+            self._add(address, present[address])
+        self.checked_at = time.monotonic()
+        self.seen_at = self.checked_at if self.workers else self.seen_at
 
-    def _welcome(self, address: str, threads: int) -> None:
-        """Give a new worker what all its tasks need."""
-        found = self.client.run(_settle_in, workers=[address], on_error="return").get(address)
+    def _add(self, address: str, threads: int) -> None:
+        """Give a new worker the solution and the rules."""
+        found = self.client.run(_version, workers=[address], on_error="return").get(address)
         if found is None or isinstance(found, OSError):
-            return  # it is gone by now
+            return  # the worker is gone already
         if found != __version__:
-            raise ExecutorError(f"the worker at {address} has not scorer {__version__} ({found}); install it there")
-        # It may still go, which shows at the next look.
+            raise ExecutorError(
+                f"the worker at {address} does not have scorer {__version__} ({found}); install it there"
+            )
+        # If the worker goes now, the next update removes it.
         with suppress(TimeoutError, KeyError):
             self.workers[address] = _Worker(threads, self.client.scatter(self.shared, workers=[address], hash=False))
 
-    def _hand_out(self) -> None:
-        """Keep every thread busy, also while results are taken and kept here."""
+    def _assign(self) -> None:
+        """Keep every thread busy, also while this process stores results."""
         for ahead in range(1, 1 + AHEAD):
             for address, worker in self.workers.items():
-                while self.waiting and not worker.on_trial and len(worker.in_hand) < ahead * worker.threads:
+                while self.waiting and not worker.on_trial and len(worker.assigned) < ahead * worker.threads:
                     self._submit(self.waiting.popleft(), address, worker)
         for address, worker in self.workers.items():
-            if self.suspects and not self.waiting and not worker.in_hand:
+            if self.suspects and not self.waiting and not worker.assigned:
                 self._submit(self.suspects.popleft(), address, worker)
                 worker.on_trial = True
 
-    def _submit(self, place: int, address: str, worker: _Worker) -> None:
-        task = self.client.submit(_result_there, worker.shared, self.files[place], workers=[address], pure=False)
-        worker.in_hand[task] = place
+    def _submit(self, index: int, address: str, worker: _Worker) -> None:
+        task = self.client.submit(_score, worker.shared, self.files[index], workers=[address], pure=False)
+        worker.assigned[task] = index
 
     def _done(self) -> list[tuple[Any, int]]:
-        """Wait for tasks to be done, but no longer than a second; their workers have them no longer in hand."""
+        """Wait up to a second for tasks to be done, and remove those that are from their workers."""
         from distributed import wait
 
         pending = [task for task in self._tasks() if task.status == "pending"]
@@ -166,80 +171,72 @@ class _Batch:
                 wait(pending, timeout=1, return_when="FIRST_COMPLETED")
         done = []
         for worker in self.workers.values():
-            ready = [task for task in worker.in_hand if task.status in {"finished", "error"}]
-            done += [(task, worker.in_hand.pop(task)) for task in ready]
-            worker.on_trial &= bool(worker.in_hand)
+            ready = [task for task in worker.assigned if task.status in {"finished", "error"}]
+            done += [(task, worker.assigned.pop(task)) for task in ready]
+            worker.on_trial &= bool(worker.assigned)
         if not pending and not done:
             time.sleep(0.1)
         return done
 
-    def _taken(self, task: Any, place: int) -> Iterator[tuple[int, FileOutcome]]:
-        """The result of a task that is done."""
+    def _outcome(self, task: Any, index: int) -> Iterator[tuple[int, FileOutcome]]:
+        """The outcome of a task that is done."""
         from distributed import KilledWorker
 
         try:
-            yield place, task.result(timeout=NO_RESULT)
+            yield index, task.result(timeout=RESULT_TIMEOUT)
         except KilledWorker:
-            self.suspects.append(place)
+            self.suspects.append(index)
         except (TimeoutError, CancelledError):
-            # Its worker died before the result was fetched.
-            self.waiting.append(place)
+            # The worker died before the result arrived.
+            self.waiting.append(index)
         except Exception as error:
-            # Whatever a worker raises reaches us here, and must stop no other file.
-            yield place, Failed(f"the worker failed ({type(error).__name__}: {error})")
+            # Any exception of a worker is raised here; it must not stop the other files.
+            yield index, Failed(f"the worker failed ({type(error).__name__}: {error})")
 
     def _died(self, address: str) -> Iterator[tuple[int, FileOutcome]]:
         worker = self.workers.pop(address)
         if worker.on_trial:
-            yield from ((place, Failed("the worker that scored it died")) for place in worker.in_hand.values())
+            yield from ((index, Failed("the worker that scored it died")) for index in worker.assigned.values())
         else:
-            in_hand = list(worker.in_hand.values())
-            self.suspects.extend(in_hand[: worker.threads])
-            # Hardly begun, so hardly the reason: tried before those that may cost another worker.
-            self.suspects.extendleft(in_hand[worker.threads :])
-        self.client.cancel(list(worker.in_hand), force=True)
+            assigned = list(worker.assigned.values())
+            self.suspects.extend(assigned[: worker.threads])
+            # These had hardly begun and are unlikely causes, so they are tried first.
+            self.suspects.extendleft(assigned[worker.threads :])
+        self.client.cancel(list(worker.assigned), force=True)
 
-    def _late(self) -> Iterator[tuple[int, FileOutcome]]:
-        """Give up what takes too long."""
+    def _stop_slow(self) -> Iterator[tuple[int, FileOutcome]]:
+        """Give up files that exceed the time limit."""
         now = time.monotonic()
         for address, worker in list(self.workers.items()):
-            worker.begun = {task: worker.begun.get(task, now) for task in islice(worker.in_hand, worker.threads)}
+            worker.begun = {task: worker.begun.get(task, now) for task in islice(worker.assigned, worker.threads)}
             late = [task for task, begun in worker.begun.items() if now - begun > self.time_limit]
             if late:
-                yield from ((worker.in_hand.pop(task), late_after(self.time_limit)) for task in late)
-                self.waiting.extend(worker.in_hand.values())
-                self._restart(address, [*late, *worker.in_hand])
+                yield from ((worker.assigned.pop(task), too_slow(self.time_limit)) for task in late)
+                self.waiting.extend(worker.assigned.values())
+                self._restart(address, [*late, *worker.assigned])
 
     def _restart(self, address: str, tasks: list[Any]) -> None:
-        """Only a restart frees a thread that is stuck; only a worker with a nanny can be restarted."""
+        """Restart a worker, the only way to free a thread that hangs. Only a worker with a nanny can be restarted."""
         del self.workers[address]
         self.client.cancel(tasks, force=True)
         try:
-            self.client.restart_workers([address], timeout=NO_WORKER, raise_for_error=False)
+            self.client.restart_workers([address], timeout=WORKER_TIMEOUT, raise_for_error=False)
         except ValueError:
             self.stuck.add(address)
-        self.looked_at = -math.inf
+        self.checked_at = -math.inf
 
     def _abandoned(self, reason: str) -> Iterator[tuple[int, FileOutcome]]:
-        """Nothing more will be done."""
-        in_hand = [place for worker in self.workers.values() for place in worker.in_hand.values()]
-        yield from ((place, Failed(reason)) for place in (*in_hand, *self.waiting, *self.suspects))
+        """Give up all files that are left."""
+        assigned = [index for worker in self.workers.values() for index in worker.assigned.values()]
+        yield from ((index, Failed(reason)) for index in (*assigned, *self.waiting, *self.suspects))
         self.workers.clear()
         self.waiting.clear()
         self.suspects.clear()
 
 
-def _settle_in() -> str:
-    """Make a cluster's worker ready, and give its version of scorer."""
-    import ctypes
-
-    # Dask has glibc hand memory back at once, and taking it anew would cost half as much again as the scoring.
-    with suppress(OSError, AttributeError):
-        allocator = ctypes.CDLL(None)
-        allocator.mallopt(M_TRIM_THRESHOLD, 1 << 26)
-        allocator.mallopt(M_MMAP_THRESHOLD, 1 << 25)
+def _version() -> str:
     return __version__
 
 
-def _result_there(shared: tuple[Solution, Rules], file: FileToScore) -> FileOutcome:
-    return result_of(*shared, file, 1)
+def _score(shared: tuple[Solution, Rules], file: FileToScore) -> FileOutcome:
+    return outcome_of(*shared, file, 1)

@@ -1,4 +1,4 @@
-"""Executors by the names that commands take."""
+"""Executors by name, as in the option --executor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORMS = "serial, processes, processes:N or dask:ADDRESS"
 
 
 def executor_named(name: str) -> Executor:
-    """The executor of that name. Raises ExecutorError."""
+    """The executor with this name. Raises ExecutorError for an unknown name."""
     kind, _, detail = name.partition(":")
     if kind == "serial" and not detail:
         return Serial()
@@ -23,4 +23,4 @@ def executor_named(name: str) -> Executor:
         return Processes(int(detail) if detail else os.cpu_count() or 1)
     if kind == "dask" and detail:
         return Dask(detail)
-    raise ExecutorError(f"no executor is called {quoted(name)}; there are {FORMS}")
+    raise ExecutorError(f"unknown executor {quoted(name)}; expected {FORMS}")

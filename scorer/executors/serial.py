@@ -1,4 +1,4 @@
-"""One submission after the other, in this process."""
+"""Serial: submissions are scored one after the other in this process."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scorer.executors.base import FileOutcomes, FileToScore, result_of
+from scorer.executors.base import FileOutcomes, FileToScore, outcome_of
 from scorer.matching.solution import Solution
 from scorer.scoring.rules import Rules
 
 
 @dataclass(frozen=True, slots=True)
 class Serial:
-    """One file after the other, in this process; large ones by its threads. The time limit is not watched."""
+    """Scores one file after the other in this process, large files with threads. It ignores the time limit."""
 
     def results(
         self, solution: Solution, rules: Rules, files: Sequence[FileToScore], time_limit: float
     ) -> FileOutcomes:
         """See `Executor`."""
         del time_limit
-        for place, file in enumerate(files):
-            yield place, result_of(solution, rules, file, os.cpu_count() or 1)
+        for index, file in enumerate(files):
+            yield index, outcome_of(solution, rules, file, os.cpu_count() or 1)

@@ -1,4 +1,4 @@
-"""A function over many things in threads, with the results in order and few of them in flight."""
+"""A function applied to many things by threads, with ordered results and bounded memory."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Result = TypeVar("Result")
 def ordered(
     pool: Executor | None, function: Callable[[Thing], Result], things: Iterable[Thing], ahead: int
 ) -> Iterator[Result]:
-    """``map(function, things)``, computed by `pool` up to `ahead` things early; without a pool, as they are asked for.
+    """``map(function, things)``, where `pool` computes up to `ahead` results early; without a pool, results are lazy.
 
-    Memory stays bounded: no thing is taken before there is room for its result.
+    Memory is bounded: a thing is taken only when there is room for its result.
     """
     if pool is None:
         yield from map(function, things)

@@ -1,4 +1,4 @@
-"""Lists that lie in pieces: brought together through files on disk, so that memory holds few of them at a time."""
+"""A submission's batches as parts of whole lists, in the order of the file or by way of files on disk."""
 
 from __future__ import annotations
 
@@ -10,23 +10,55 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from scorer.formats.reading.arrow import fingerprints
+from scorer.formats.reading.arrow import fingerprints, run_starts
 from scorer.formats.reading.batches import Ranked
 
 
-def by_query(batches: Iterable[Ranked], piles: int) -> Iterator[list[Ranked]]:
-    """The batches' rows in so many piles, all rows of a query in one, and within a pile in the order of the file.
+def whole_lists(batches: Iterable[Ranked]) -> Iterator[list[Ranked]]:
+    """The batches in parts that hold whole lists, if the rows of each query are adjacent."""
+    coming = iter(batches)
+    part: list[Ranked] = []
+    batch = next(coming, None)
+    while batch is not None:
+        following = next(coming, None)
+        start = _last_list(batch) if following is not None else len(batch.query)
+        if part and len(batch.query) and not _same_list(part[-1], batch):
+            yield part
+            part = []
+        if start:
+            yield [*part, batch.part(0, start)]
+            part = []
+        if start < len(batch.query):
+            part.append(batch.part(start, len(batch.query)))
+        batch = following
+    if part:
+        yield part
 
-    A pile is read when it is asked for. Raises OSError where the temporary folder has no room for them.
+
+def _same_list(before: Ranked, after: Ranked) -> bool:
+    """Whether the last list of one batch continues in the next."""
+    return not len(before.query) or before.query[-1].as_py() == after.query[0].as_py()
+
+
+def _last_list(batch: Ranked) -> int:
+    """The row in which the batch's last list begins; 0 where it has no rows."""
+    return int(run_starts(batch.query)[-1]) if len(batch.query) else 0
+
+
+def by_query(batches: Iterable[Ranked], partitions: int) -> Iterator[list[Ranked]]:
+    """The batches' rows in partitions on disk; all rows of a query are in one of them.
+
+    Memory holds one batch, then one partition, at a time. The rows of a partition are in the order of the file. Raises
+    OSError where the temporary folder has not enough space.
     """
     with TemporaryDirectory(prefix="scorer-") as folder:
-        files = [Path(folder) / str(number) for number in range(piles)]
+        files = [Path(folder) / str(number) for number in range(partitions)]
         with ExitStack() as stack:
             streams = [stack.enter_context(file.open("wb")) for file in files]
             for batch in batches:
-                pile = (fingerprints(batch.query) % np.uint64(piles)).astype(np.int64)
-                for number in np.unique(pile).tolist():
-                    pickle.dump(batch.where(pile == number), streams[number])
+                partition = (fingerprints(batch.query) % np.uint64(partitions)).astype(np.int64)
+                for number in np.unique(partition).tolist():
+                    pickle.dump(batch.where(partition == number), streams[number])
         for file in files:
             if part := list(_read(file)):
                 yield part
@@ -36,4 +68,4 @@ def by_query(batches: Iterable[Ranked], piles: int) -> Iterator[list[Ranked]]:
 def _read(file: Path) -> Iterator[Ranked]:
     with file.open("rb") as stream:
         while stream.peek(1):
-            yield pickle.load(stream)  # noqa: S301 (written above, in a folder that is ours alone)
+            yield pickle.load(stream)  # noqa: S301 (written above, in a folder that only this process uses)

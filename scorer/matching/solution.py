@@ -1,11 +1,11 @@
-"""Solution: what is right, integer-coded once and matched with every submission."""
+"""Solution: the graded items of every query, integer-coded for matching."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -18,23 +18,24 @@ from scorer.formats.reading.arrow import fingerprints, integers, joined, run_sta
 from scorer.formats.reading.batches import Graded
 from scorer.formats.reading.blocks import Lines, blocks
 from scorer.formats.reading.bytes import UnreadableError, open_bytes
+from scorer.matching.id_set import IdSet
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.measures.matched import JudgedItems
 from scorer.paths import shown
 from scorer.wording import quoted
 
-NOWHERE = -1
-"""The code of a query or an item that the solution does not have."""
+UNKNOWN = -1
+"""The number of a query or an item that the solution does not have."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """The graded items of every query. Queries are numbered from 0 in the file's order, items as they come."""
+    """The graded items of every query. Queries and items are numbered from 0 in order of first appearance."""
 
     queries: pa.StringArray
     """[query]: ids."""
     flagged: Bools
-    """[query]: counts for the preliminary board."""
+    """[query]: whether it counts for the preliminary board."""
     items: pa.StringArray
     """[item]: ids, each once."""
     ideal: JudgedItems
@@ -42,34 +43,51 @@ class Solution:
     keys: Ints
     """[entry]: ascending; query number * len(items) + item number."""
     entry_of_key: Ints
-    """[entry]: the place of that key's item in `ideal`."""
+    """[entry]: the index in `ideal` of that key's item."""
     item_of_entry: Ints
     """[entry of `ideal`]: the item's number."""
     fingerprints: NDArray[np.uint64]
     """[entry of `ideal`]: the item's."""
     first_entry: Ints
-    """[query + 1]: where in `ideal` each query's entries begin, and where the last one's end."""
+    """[query + 1]: the index in `ideal` at which each query's entries begin, and the end of the last one."""
+    candidates: pa.StringArray | None = None
+    """The public list of candidate items; None where the track has none."""
+    candidate_set: IdSet | None = None
+    """The same as a set."""
 
     @classmethod
     def read(
         cls, path: str | os.PathLike[str], format_name: str | None = None, *, digest: str | None = None
     ) -> Solution:
-        """The solution in a file. Raises SolutionError with all that is wrong in it.
+        """Read a solution from a file.
 
-        With `digest`, the file's SHA-256, it is wrong too if the bytes that were read are not of that digest.
+        Parameters
+        ----------
+        path
+            A path or a URL.
+        format_name
+            The file's format, with options as in ``letor:feature=21``; None: it is detected.
+        digest
+            The SHA-256 that the file must have, in hexadecimal; None: any.
+
+        Raises
+        ------
+        SolutionError
+            The file cannot be read or is invalid, or its bytes do not have the digest. All errors are reported
+            together.
         """
         findings = Findings()
         solution, read_bytes = None, None if digest is None else hashlib.sha256()
         try:
-            with opened(path, format_name, "solution_format", read_bytes) as (told, head, content):
-                read = told.graded(head)
+            with opened(path, format_name, "solution_format", read_bytes) as (detected, head, content):
+                read = detected.graded(head)
                 batches = [read(block, findings) for block in content]
-                rules = {"query_once": told.QUERY_ONCE, "listed_is_relevant": told.LISTED_IS_RELEVANT}
+                rules = {"query_once": detected.QUERY_ONCE, "listed_is_relevant": detected.LISTED_IS_RELEVANT}
                 solution = cls.of(batches, findings, **rules)
         except UnreadableError as error:
             findings.add(error.line, str(error))
         if read_bytes is not None and read_bytes.hexdigest() != digest:
-            findings.add(0, "the file changed while it was read; run again when it is whole")
+            findings.add(0, "the file changed while it was read; run again when it is complete")
         if findings or solution is None:
             raise SolutionError(shown(path), findings)
         return solution
@@ -83,9 +101,18 @@ class Solution:
         query_once: bool = False,
         listed_is_relevant: bool = False,
     ) -> Solution:
-        """The solution in these batches; what is wrong with it becomes findings.
+        """Make a solution of batches of graded rows.
 
-        `listed_is_relevant`: an item counts for Rp and MARp whatever its grade, else only with a grade above 0.
+        Parameters
+        ----------
+        batches
+            The rows, in the order of the file.
+        findings
+            Receives all that is invalid. If there is anything, the result must not be used.
+        query_once
+            Whether a second row for a query is invalid.
+        listed_is_relevant
+            Whether items of any grade are relevant to Rp and MARp; else only those with grades above 0 are.
         """
         if not any(len(batch.query) for batch in batches):
             if not findings:
@@ -108,13 +135,13 @@ class Solution:
         findings.add_each(
             line[row[again]],
             lambda at: (
-                f"item {quoted(items[item_code[again[at]]].as_py())} stands again for query "
-                f"{quoted(queries[query[again[at]]].as_py())}; each item may stand once"
+                f"item {quoted(items[item_code[again[at]]].as_py())} is listed again for query "
+                f"{quoted(queries[query[again[at]]].as_py())}; list each item once"
             ),
         )
         best_first = np.lexsort((-grade, query))
-        place = np.empty_like(best_first)
-        place[best_first] = np.arange(len(best_first))
+        index = np.empty_like(best_first)
+        index[best_first] = np.arange(len(best_first))
         ideal = _ideal(query[best_first], grade[best_first], listed_is_relevant)
         if not findings and not (ideal.tie_rank > 0).any():
             findings.add(0, "no query has a relevant item, so nothing can be scored; expected grades above 0")
@@ -124,7 +151,7 @@ class Solution:
             items=items,
             ideal=ideal,
             keys=key[by_key],
-            entry_of_key=place[by_key],
+            entry_of_key=index[by_key],
             item_of_entry=item_code[best_first],
             fingerprints=fingerprints(items)[item_code[best_first]],
             first_entry=np.searchsorted(ideal.query, np.arange(len(queries) + 1)),
@@ -132,7 +159,7 @@ class Solution:
 
     @classmethod
     def of_queries(cls, queries: Iterable[str]) -> Solution:
-        """A solution that knows its queries and no items: enough to check a submission's form."""
+        """A solution with queries and no items, to check a submission against."""
         ids = texts(dict.fromkeys(queries))
         none = np.zeros(0, dtype=np.int64)
         nothing = JudgedItems(query=none, rank=none, grade=none.astype(float), tie_rank=none)
@@ -151,49 +178,62 @@ class Solution:
     @classmethod
     def read_queries(cls, path: str | os.PathLike[str]) -> Solution:
         """As `of_queries`, from a file with one query id a line. Raises SolutionError."""
-        findings = Findings()
-        ids: list[str] = []
-        try:
-            with open_bytes(path) as stream:
-                for block in blocks(stream):
-                    ids += Lines.of(block).text.to_pylist()
-        except UnreadableError as error:
-            findings.add(error.line, str(error))
-        if not ids and not findings:
-            findings.add(0, "the file is empty; expected one query id a line")
-        if findings:
-            raise SolutionError(shown(path), findings)
-        return cls.of_queries(ids)
+        return cls.of_queries(read_ids(path).to_pylist())
+
+    def with_candidates(self, items: pa.StringArray | Iterable[str]) -> Solution:
+        """The same solution with a public list of candidate items."""
+        candidates = items if isinstance(items, pa.StringArray) else texts(items)
+        return replace(self, candidates=candidates, candidate_set=IdSet.of(candidates))
+
+    def example_item(self) -> str | None:
+        """The id of one item, to show to the organiser only; None if there are no items."""
+        return self.items[0].as_py() if len(self.items) else None
 
     def query_codes(self, queries: pa.StringArray) -> Ints:
-        """The number of each query; NOWHERE for one that the solution does not have."""
+        """The number of each query, or UNKNOWN."""
         return _codes(queries, self.queries)
 
     def item_codes(self, items: pa.StringArray) -> Ints:
-        """The number of each item; NOWHERE for one that the solution does not have."""
+        """The number of each item, or UNKNOWN."""
         return _codes(items, self.items)
 
     def entries(self, query: Ints, item: Ints) -> Ints:
-        """The place in `ideal` of each pair of a query and an item; NOWHERE where the item is not judged."""
-        found = np.full(query.size, NOWHERE, dtype=np.int64)
+        """The index in `ideal` of each pair of a query and an item, or UNKNOWN where the item is not judged."""
+        found = np.full(query.size, UNKNOWN, dtype=np.int64)
         if not self.keys.size:
             return found
         known = np.flatnonzero((query >= 0) & (item >= 0))
         key = query[known] * len(self.items) + item[known]
-        place = np.minimum(np.searchsorted(self.keys, key), self.keys.size - 1)
-        match = self.keys[place] == key
-        found[known[match]] = self.entry_of_key[place[match]]
+        at = np.minimum(np.searchsorted(self.keys, key), self.keys.size - 1)
+        match = self.keys[at] == key
+        found[known[match]] = self.entry_of_key[at[match]]
         return found
 
 
+def read_ids(path: str | os.PathLike[str]) -> pa.StringArray:
+    """The ids in a file with one id a line, each once, in the order of the file. Raises SolutionError."""
+    findings = Findings()
+    parts: list[pa.StringArray] = []
+    try:
+        with open_bytes(path) as stream:
+            parts = [Lines.of(block).text for block in blocks(stream)]
+    except UnreadableError as error:
+        findings.add(error.line, str(error))
+    if not findings and not any(map(len, parts)):
+        findings.add(0, "the file is empty; expected one id a line")
+    if findings:
+        raise SolutionError(shown(path), findings)
+    return pc.unique(joined(parts))
+
+
 def _codes(ids: pa.StringArray, known: pa.StringArray) -> Ints:
-    return integers(pc.index_in(ids, value_set=known), null=NOWHERE)
+    return integers(pc.index_in(ids, value_set=known), null=UNKNOWN)
 
 
 def coded(parts: Iterable[pa.StringArray]) -> tuple[Ints, pa.StringArray]:
-    """The texts of all parts, numbered in the order of their first appearance, and the numbered texts.
+    """The number of each text, in order of first appearance, and the distinct texts.
 
-    Runs of one text, such as a query has in a file, are looked up once.
+    A run of equal texts, as a query's rows in a file, is looked up once.
     """
     whole = joined(parts)
     start = run_starts(whole)
@@ -202,39 +242,42 @@ def coded(parts: Iterable[pa.StringArray]) -> tuple[Ints, pa.StringArray]:
 
 
 def report_repeated(row_code: Ints, queries: pa.StringArray, line: Ints, findings: Findings) -> None:
-    """Every row whose query has had one becomes a finding."""
+    """Report every row whose query has an earlier row."""
     first = np.full(len(queries), line.size, dtype=np.int64)
     np.minimum.at(first, row_code, np.arange(line.size))
     again = np.flatnonzero(first[row_code] < np.arange(line.size))
     findings.add_each(
         line[again],
         lambda at: (
-            f"query {quoted(queries[row_code[again[at]]].as_py())} stands again "
-            f"(first in line {line[first[row_code[again[at]]]]}); each query may have one line"
+            f"query {quoted(queries[row_code[again[at]]].as_py())} is listed again "
+            f"(first in line {line[first[row_code[again[at]]]]}); give each query one line"
         ),
     )
 
 
 def _flags(batches: Sequence[Graded], row_code: Ints, queries: pa.StringArray, line: Ints, findings: Findings) -> Bools:
-    """[query]: the flag, which all rows of a query must agree on."""
+    """[query]: its flag, which must be the same in all its rows."""
     flag = np.concatenate([np.zeros(len(batch.query), bool) if batch.flag is None else batch.flag for batch in batches])
     flagged = np.zeros(len(queries), dtype=bool)
     flagged[row_code[::-1]] = flag[::-1]
     other = np.flatnonzero(flagged[row_code] != flag)
     findings.add_each(
         line[other],
-        lambda at: f"query {quoted(queries[row_code[other[at]]].as_py())} is flagged in one line and not in another",
+        lambda at: (
+            f"query {quoted(queries[row_code[other[at]]].as_py())} is flagged in one line and not in another; "
+            "give all its lines the same flag"
+        ),
     )
     return flagged
 
 
 def _ideal(query: Ints, grade: Floats, listed_is_relevant: bool) -> JudgedItems:
-    """Entries sorted by query and falling grade, as Hits with their ranks and tie ranks."""
-    place = np.arange(query.size)
+    """The entries, sorted by query and falling grade, with their ranks and tie ranks."""
+    index = np.arange(query.size)
     new_query = np.append(True, query[1:] != query[:-1])[: query.size]
-    rank = place - np.maximum.accumulate(np.where(new_query, place, 0)) + 1
+    rank = index - np.maximum.accumulate(np.where(new_query, index, 0)) + 1
     new_grade = new_query | np.append(True, grade[1:] != grade[:-1])[: query.size]
-    tie_rank = rank[np.maximum.accumulate(np.where(new_grade, place, 0))] if query.size else rank
+    tie_rank = rank[np.maximum.accumulate(np.where(new_grade, index, 0))] if query.size else rank
     if not listed_is_relevant:
         tie_rank = np.where(grade > 0, tie_rank, 0)
     return JudgedItems(query=query, rank=rank, grade=grade, tie_rank=tie_rank)

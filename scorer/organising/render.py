@@ -10,8 +10,8 @@ from scorer.board.board import Board
 from scorer.board.build import board
 from scorer.challenge.settings import Challenge, Track, check_stage
 from scorer.errors import StoreError
+from scorer.organising.run import track_rules
 from scorer.paths import digest
-from scorer.scoring.rules import Rules
 from scorer.site.folder import write
 from scorer.site.pages import pages
 from scorer.store.records import Basis, RecordedBasis
@@ -79,7 +79,7 @@ def boards(view: Snapshot, tracks: Sequence[Track], *, pending: bool = False) ->
     """
     found = []
     for track in tracks:
-        rules = Rules.of(track)
+        rules = track_rules(track)
         recorded = view.recorded_basis(track.name)
         basis = None
         if recorded is not None:

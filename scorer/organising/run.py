@@ -14,7 +14,8 @@ from scorer.errors import ChallengeError, Findings, SolutionError
 from scorer.executors.base import Executor, Failed, FileOutcome, FileToScore
 from scorer.executors.processes import Processes
 from scorer.executors.serial import Serial
-from scorer.matching.solution import Solution
+from scorer.matching.match import Counts
+from scorer.matching.solution import Solution, read_ids
 from scorer.options import TIME_LIMIT
 from scorer.organising.submission_files import SkippedFile, SubmissionFile, UploadInProgress, submission_files
 from scorer.paths import digest, is_regular
@@ -64,7 +65,7 @@ def plan(store: Store, track: Track) -> Work:
     StoreError
         The database cannot be used.
     """
-    rules = Rules.of(track)
+    rules = track_rules(track)
     basis = Basis(_digest_of_solution(track), rules.matching_digest, rules.version_1_digest)
     found, skipped = _scan(track)
     known, entries = store.read(lambda view: (view.known_digests(basis), view.entries(track.name, basis)))
@@ -75,6 +76,8 @@ def plan(store: Store, track: Track) -> Work:
     if pending or recorded is None or recorded.basis != basis:
         solution = Solution.read(track.solution_path, track.solution_format, digest=basis.solution)
         _compare_queries(track, solution)
+        if track.items_path is not None:
+            solution = solution.with_candidates(read_ids(track.items_path))
         store.archive(track.root).add(track.solution_path, basis.solution)
         flagged = solution.flagged
     else:
@@ -82,6 +85,23 @@ def plan(store: Store, track: Track) -> Work:
     check_stage(track, int(flagged.sum()))
     store.import_submissions(track.name, [submission for _, submission in found], _second_look(track))
     return Work(track, rules, basis, solution, pending, len(found) - len(pending), tuple(skipped))
+
+
+def track_rules(track: Track) -> Rules:
+    """The rules of a track, which include the content of its list of candidate items.
+
+    Raises ChallengeError if that list cannot be read.
+    """
+    try:
+        return Rules.of(track, None if track.items_path is None else digest(track.items_path))
+    except OSError as error:
+        raise ChallengeError(f"{track.items_path}: cannot be read: {error.strerror}; make it readable") from error
+
+
+def hint(work: Work, counts: Counts) -> str | None:
+    """For the organiser only: an item of the solution, if hardly any item of a submission is in it."""
+    example = work.solution.example_item() if work.solution is not None and counts.few_known else None
+    return None if example is None else f"the items of the solution look like {quoted(example)}"
 
 
 def carry_out(

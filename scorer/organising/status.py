@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from scorer.challenge.settings import Challenge, Track
+from scorer.organising.run import track_rules
 from scorer.organising.submission_files import SubmissionFile, submission_files
-from scorer.scoring.rules import Rules
 from scorer.site.folder import MANIFEST
 from scorer.store.records import Basis
 from scorer.store.schema import storable
@@ -37,7 +37,7 @@ def _last_render(challenge: Challenge) -> str:
 
 
 def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
-    rules = Rules.of(track)
+    rules = track_rules(track)
     recorded = view.recorded_basis(track.name)
     basis = None
     if recorded is not None:

@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 
 
 Source = str | os.PathLike[str] | memory.Source
-"""A path, or anything in memory that `formats.reading.memory` reads."""
+"""A path or a URL, or an object that `formats.reading.memory` reads."""
 
-Asked = str | Measure | Sequence[str | Measure] | Mapping[str, str | Measure]
-"""Measures by their names or as such, or by names of the asker's own."""
+MeasureNames = str | Measure | Sequence[str | Measure] | Mapping[str, str | Measure]
+"""Measures, by name or as objects; or a dict from any name to a measure."""
 
 
 class Evaluation(Mapping[str, float]):
-    """The scores of one submission: a mapping from the measures' names, as they were asked for, to the means.
+    """The scores of one submission: a mapping from the names of the measures, as requested, to their means.
 
     A mean is NaN where no query has a defined score.
     """
@@ -67,16 +67,16 @@ class Evaluation(Mapping[str, float]):
         self._queries = solution.queries
         self._per_query = per_query
         self.counts = scored.counts
-        """How the submission's queries and lists meet the solution's."""
+        """The numbers of queries, lists and items."""
         self.notes = scored.notes
-        """What to know about the submission though it was scored."""
+        """Notes about the submission, such as repeated items and unknown queries."""
         self.policies = dict(policies or {})
-        """The rules that the scores follow, by their names."""
+        """The value of each setting, by its name."""
         self.variants = {name: measure.full for name, measure in names.items()}
         """For each measure, its name with all parameters."""
 
     def bounds(self) -> dict[str, tuple[float, float]] | None:
-        """For each measure, the mean with ties in their worst and in their best order; None if not asked for."""
+        """For each measure, the mean with ties in their worst and in their best order; None if not requested."""
         if self._bounds is None:
             return None
         worst, best = self._bounds
@@ -84,34 +84,34 @@ class Evaluation(Mapping[str, float]):
 
     @property
     def queries(self) -> int:
-        """Of the solution, in the split."""
+        """The number of queries in the split."""
         return int(self._inside.sum())
 
     @property
     def undefined(self) -> int:
-        """Of those, how many have no score under any of the measures, mostly for want of a relevant item."""
+        """The number of those queries for which no measure is defined, mostly because they have no relevant item."""
         return int(np.isnan(self._scores[:, self._inside]).all(axis=0).sum())
 
     def left_out(self) -> dict[str, int]:
-        """For each measure, how many of the queries its mean leaves out, because it is undefined for them."""
+        """For each measure, the number of queries that its mean leaves out because it is undefined for them."""
         undefined = np.isnan(self._scores[:, self._inside]).sum(axis=1)
         return {name: int(undefined[row]) for name, row in self._rows.items()}
 
     @property
     def per_query(self) -> pd.DataFrame | None:
-        """A row for each query of the split, a column for each measure, NaN where undefined; None if not asked for."""
+        """A row for each query of the split, a column for each measure, NaN where undefined; None if not requested."""
         if not self._per_query:
             return None
-        import pandas as pd  # noqa: PLC0415 (slow to load, and needed here alone)
+        import pandas as pd  # noqa: PLC0415 (slow to load, and needed only here)
 
         return pd.DataFrame.from_dict(self.by_query(), orient="index", columns=list(self._rows)).rename_axis("query")
 
     def by_query(self) -> dict[str, dict[str, float]]:
         """Query -> measure -> score, NaN where undefined, in the solution's order."""
-        places = np.flatnonzero(self._inside)
-        columns = {name: self._scores[row, places].tolist() for name, row in self._rows.items()}
-        ids = take(self._queries, places).to_pylist()
-        return {query: {name: column[place] for name, column in columns.items()} for place, query in enumerate(ids)}
+        inside = np.flatnonzero(self._inside)
+        columns = {name: self._scores[row, inside].tolist() for name, row in self._rows.items()}
+        ids = take(self._queries, inside).to_pylist()
+        return {query: {name: column[at] for name, column in columns.items()} for at, query in enumerate(ids)}
 
     def __getitem__(self, name: str) -> float:
         return float(self._means[self._rows[name]])
@@ -126,27 +126,27 @@ class Evaluation(Mapping[str, float]):
         return f"Evaluation({dict(self)!r}, queries={self.queries}, undefined={self.undefined})"
 
 
-def measures_named(measures: Asked) -> dict[str, Measure]:
-    """The measures by the names that they were asked for; where a name stands for several, they go by their own.
+def measures_named(measures: MeasureNames) -> dict[str, Measure]:
+    """The measures by their requested names. The measures of a name that means several get their own names.
 
-    Raises MeasureError for a name that is none.
+    Raises MeasureError for an unknown name.
     """
     if isinstance(measures, Mapping):
         return {name: each if isinstance(each, Measure) else parse_one(each) for name, each in measures.items()}
-    asked: dict[str, Measure] = {}
+    requested: dict[str, Measure] = {}
     for measure in [measures] if isinstance(measures, str | Measure) else measures:
         if isinstance(measure, Measure):
-            asked[str(measure)] = measure
+            requested[str(measure)] = measure
             continue
         meant = parse(measure)
-        asked |= {measure: meant[0]} if len(meant) == 1 else {str(each): each for each in meant}
-    return asked
+        requested |= {measure: meant[0]} if len(meant) == 1 else {str(each): each for each in meant}
+    return requested
 
 
 def evaluate(
     solution: Source | Solution,
     submission: Source,
-    measures: Asked,
+    measures: MeasureNames,
     per_query: bool = False,
     *,
     split: Split = "all",
@@ -166,45 +166,38 @@ def evaluate(
     solution
         A path; a table (of pandas, polars, pyarrow, ...) with columns query, item, grade (and flag, true where the
         query counts for the preliminary board); a dict query -> item -> grade; rows of query, item and grade (tuples,
-        or ir_measures' Qrels); or a Solution that was read before.
+        or ir_measures' Qrels); or a Solution.
     submission
         A path; a table with columns query, item and score or rank; a dict query -> item -> run score, or query -> items
         in order; rows of query, item and score (tuples, or ir_measures' ScoredDocs).
     measures
-        One name or several, such as "MARp@5,10", "nDCG@10", "map"; or Measures; or a dict from any name to a Measure.
+        One name or several, such as "MARp@5,10", "nDCG@10", "map"; or Measures; or a dict from any name to either.
     per_query
-        Also give each query's scores, as `Evaluation.per_query`.
-    split
-        The queries that the means are taken over.
-    missing
-        What becomes of a submission that lacks a query: the query scores 0 ("zero"), the submission is rejected
-        ("reject"), or the means leave the query out ("skip").
-    ties
-        How equal run scores are ordered: by item id, descending ("trec"); as listed ("order"); the highest grade first
-        ("best") or last ("worst"); or not at all, so that a score is the mean over all orders ("expected").
-    nothing_relevant
-        What becomes of a query that the solution has nothing relevant for: the means leave it out ("skip"), or it
-        scores 0 ("zero").
-    unjudged
-        What becomes of items that the solution does not list: they are not relevant ("nonrelevant"), or the lists are
-        closed up over them ("drop").
+        Whether to give the scores of each query, as `Evaluation.per_query`.
+    split, missing, ties, nothing_relevant, unjudged
+        The queries that the means are taken over; how to score missing queries, equal run scores, queries without
+        relevant items, and unjudged items. `scorer.options` lists the allowed words and what they mean.
     rel
-        The least grade that is relevant, for all measures that tell relevant items from others and do not name it
-        themselves; None: any above 0.
+        The lowest grade that counts as relevant, for all measures with such a threshold whose name does not set it;
+        None: any grade above 0.
     tie_bounds
-        Also give the means with ties in their worst and in their best order, as `Evaluation.bounds`.
+        Whether to compute the means with ties in their worst and in their best order, as `Evaluation.bounds`.
     solution_format, submission_format
-        A format's name, where it is not to be told from the file.
+        The name of a format, with options as in "letor:feature=21"; None: it is detected.
+
+    Returns
+    -------
+    Evaluation
+        The means by the names of the measures, with the scores of each query, counts and notes.
 
     Raises
     ------
     ValueError
-        `split`, `missing`, `ties`, `nothing_relevant` or `unjudged` is none of the words allowed, or `rel` is not
-        finite.
+        `split`, `missing`, `ties`, `nothing_relevant` or `unjudged` is not an allowed word, or `rel` is not finite.
     MeasureError
-        A name is no measure's, or no formula is known for the measure's mean over the orders of tied items.
+        A name is not that of a measure, or `ties` is "expected" and a measure has no formula for it.
     SolutionError, SubmissionError
-        With all that is wrong in the one or the other.
+        The solution or the submission cannot be read or is invalid. All errors are reported together.
     """
     settings = {SPLIT: split, MISSING: missing, TIES: ties, NOTHING_RELEVANT: nothing_relevant, UNJUDGED: unjudged}
     for option, value in settings.items():

@@ -1,4 +1,4 @@
-"""Score one submission: Scored or Rejected. And evaluate(), the library's front door."""
+"""score() and check(): one submission becomes Scored or Rejected."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import pyarrow as pa
 
 from scorer.errors import Findings
 from scorer.formats.detection import opened
 from scorer.formats.reading.batches import Ranked
 from scorer.formats.reading.blocks import Block
 from scorer.formats.reading.bytes import UnreadableError, is_large
-from scorer.matching.match import AHEAD, ScatteredError, match, whole_lists
+from scorer.matching.match import AHEAD, ScatteredError, match
 from scorer.matching.parallel import ordered
-from scorer.matching.partition import by_query
+from scorer.matching.partition import by_query, whole_lists
 from scorer.matching.solution import Solution, coded
 from scorer.measures.arrays import Floats
 from scorer.measures.matched import Matched
@@ -27,24 +28,46 @@ from scorer.paths import is_regular, located
 from scorer.scoring.outcomes import Outcome, Rejected, Scored
 from scorer.scoring.rules import Rules
 
-PILE = 16 << 20
-"""Bytes of a file whose lists lie in pieces that are brought together at a time."""
+PARTITION_BYTES = 16 << 20
+"""The bytes of a file with scattered lists that are matched at a time."""
 
-MOST_PILES = 256
-"""Each is a file that is open while they are made."""
+MAX_PARTITIONS = 256
+"""Each partition is an open file while the lists are collected."""
 
 
 class ChangedError(Exception):
-    """A file is not what it was when its digest was taken."""
+    """The bytes of a file do not have the expected digest."""
 
 
 def score(
     solution: Solution, path: str | os.PathLike[str], rules: Rules, *, threads: int = 1, digest: str | None = None
 ) -> Outcome:
-    """Score the submission in a file. Whatever is wrong with the file makes a Rejected, not an exception.
+    """Score the submission in a file.
 
-    A large file is read and judged in blocks, by so many threads; little more than the blocks in work is in memory.
-    Raises ChangedError where the bytes that were read are not those of the SHA-256 `digest`, if one is given.
+    A large file is read and matched in blocks; memory holds little more than the blocks in work.
+
+    Parameters
+    ----------
+    solution
+        The graded items.
+    path
+        A path or a URL, or "-" for standard input.
+    rules
+        The measures and all settings that decide the scores.
+    threads
+        The number of threads for a large file.
+    digest
+        The SHA-256 that the file must have, in hexadecimal; None: any.
+
+    Returns
+    -------
+    Scored or Rejected
+        Rejected, with all errors in the file, if it cannot be read or is invalid; no exception is raised.
+
+    Raises
+    ------
+    ChangedError
+        The bytes that were read do not have the digest.
     """
     parallel = threads > 1 and (is_large(path) or not is_regular(path))
     with ThreadPoolExecutor(threads) if parallel else nullcontext() as pool:
@@ -53,11 +76,13 @@ def score(
         except ScatteredError:
             if not is_regular(path):
                 problems = Findings()
-                problems.add(0, "a query's rows lie apart, and what is no file cannot be read again; save it as a file")
+                problems.add(
+                    0, "the rows of a query are not adjacent, which needs a second pass; save the submission as a file"
+                )
                 return Rejected(problems)
         if is_large(path):
-            piles = min(located(path).stat().st_size // PILE + 1, MOST_PILES)
-            return _score_file(solution, path, rules, pool, digest, partial(by_query, piles=piles))
+            partitions = min(located(path).stat().st_size // PARTITION_BYTES + 1, MAX_PARTITIONS)
+            return _score_file(solution, path, rules, pool, digest, partial(by_query, partitions=partitions))
         return _score_file(solution, path, rules, pool, digest, lambda batches: [list(batches)])
 
 
@@ -72,13 +97,13 @@ def _score_file(
     problems, notes = Findings(), Findings()
     outcome, read = None, None if digest is None else hashlib.sha256()
     try:
-        with opened(path, rules.submission_format, "submission_format", read) as (told, head, blocks):
-            batches = _read(told.ranked(head), blocks, problems, pool)
-            outcome = score_parts(solution, parted(batches), rules, problems, notes, told.QUERY_ONCE, pool)
+        with opened(path, rules.submission_format, "submission_format", read) as (detected, head, blocks):
+            batches = _read(detected.ranked(head), blocks, problems, pool)
+            outcome = score_parts(solution, parted(batches), rules, problems, notes, detected.QUERY_ONCE, pool)
     except UnreadableError as error:
         problems.add(error.line, str(error))
     except OSError as error:
-        problems.add(0, f"cannot be put in order: {error.strerror or error} (in the folder for temporary files)")
+        problems.add(0, f"its lists cannot be collected in the folder for temporary files: {error.strerror or error}")
     if read is not None and read.hexdigest() != digest:
         raise ChangedError(os.fspath(path))
     return Rejected(problems) if problems or outcome is None else outcome
@@ -87,7 +112,7 @@ def _score_file(
 def _read(
     read: Callable[[Block, Findings], Ranked], blocks: Iterable[Block], problems: Findings, pool: Executor | None
 ) -> Iterator[Ranked]:
-    """The blocks' rows, with the problems in the order of the blocks."""
+    """The rows of each block; problems are added in the order of the blocks."""
 
     def read_apart(block: Block) -> tuple[Ranked, Findings]:
         found = Findings()
@@ -98,21 +123,43 @@ def _read(
         yield batch
 
 
-def check(queries: Solution | None, path: str | os.PathLike[str], rules: Rules) -> Outcome:
-    """Look a submission over without a solution; if it is fit, a Scored with counts and notes and no measures.
+def check(
+    queries: Solution | None,
+    path: str | os.PathLike[str],
+    rules: Rules,
+    *,
+    candidates: pa.StringArray | None = None,
+) -> Outcome:
+    """Check a submission without a solution.
 
-    `queries` knows the ids that are asked for; where it is None, those in the file are taken for them.
+    Parameters
+    ----------
+    queries
+        The known queries, as from `Solution.of_queries`; None: every query of the file is known.
+    path
+        A path or a URL, or "-" for standard input.
+    rules
+        The settings; their measures are not used.
+    candidates
+        The candidate items; None: those of `queries`, if any.
+
+    Returns
+    -------
+    Scored or Rejected
+        A valid file gives a Scored with counts and notes, but without scores.
     """
     if queries is None:
         findings = Findings()
         try:
-            with opened(path, rules.submission_format, "submission_format") as (told, head, blocks):
-                batches = _read(told.ranked(head), blocks, findings, None)
+            with opened(path, rules.submission_format, "submission_format") as (detected, head, blocks):
+                batches = _read(detected.ranked(head), blocks, findings, None)
                 ids = [query for batch in batches for query in coded([batch.query])[1].to_pylist()]
         except UnreadableError as error:
             findings.add(error.line, str(error))
             return Rejected(findings)
         queries = Solution.of_queries(ids)
+    if candidates is not None:
+        queries = queries.with_candidates(candidates)
     return score(queries, path, replace(rules, measures=()))
 
 
@@ -125,7 +172,10 @@ def score_parts(
     query_once: bool = False,
     pool: Executor | None = None,
 ) -> Scored | None:
-    """Match whole lists with the solution and compute their scores; None where there are problems."""
+    """Match parts of whole lists with the solution and score them; None if there are problems.
+
+    The parameters are those of `match`.
+    """
     matched, counts = match(
         solution,
         parts,

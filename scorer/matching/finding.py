@@ -1,0 +1,186 @@
+"""find(): the ranks of a solution's items in ranked lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from scorer.errors import Findings
+from scorer.formats.reading.arrow import booleans, fingerprints, take
+from scorer.matching.ranked_lists import RankedLists, id_order, within
+from scorer.matching.solution import UNKNOWN, Solution, coded
+from scorer.measures.arrays import Bools, Ints, ranges
+from scorer.measures.matched import Tied
+from scorer.options import Ties
+
+BY_GRADE: tuple[Ties, ...] = ("expected", "best", "worst")
+"""The rules for ties that need the tie groups, but neither the ids nor the lines of the items."""
+
+SORTED_AT_ONCE = 1024
+"""The least number of items that are sorted together."""
+
+ALL_BITS = np.uint64(2**64 - 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundItems:
+    """The judged items that were found in ranked lists."""
+
+    query: Ints
+    """[found item]: the query's number in the solution."""
+    rank: Ints
+    """[found item]: from 1."""
+    entry: Ints
+    """[found item]: its index in the solution's `ideal`."""
+    tied: Tied | None = None
+    """[found item]: its tie group, if requested."""
+
+    def where(self, kept: Bools) -> FoundItems:
+        """The found items for which `kept` is true."""
+        tied = None if self.tied is None else self.tied.where(kept)
+        return FoundItems(self.query[kept], self.rank[kept], self.entry[kept], tied)
+
+
+def find(
+    lists: RankedLists,
+    solution: Solution,
+    number: Ints,
+    list_length: int | None,
+    ties: Ties,
+    notes: Findings,
+    *,
+    with_groups: bool = False,
+) -> tuple[FoundItems, int]:
+    """Find the solution's items in the lists.
+
+    Parameters
+    ----------
+    lists
+        The ranked lists.
+    solution
+        The solution.
+    number
+        [list]: its query's number in the solution, or `UNKNOWN`.
+    list_length
+        The number of ranks that count; None: all.
+    ties
+        The rule for equal run scores. Under a rule that orders by grade, ranks are as listed.
+    notes
+        Receives a note for each repeated item.
+    with_groups
+        Whether to find the tie groups under every rule; rules that order by grade always find them.
+
+    Returns
+    -------
+    FoundItems
+        The judged items; a repeated one at its first rank.
+    int
+        The number of repetitions.
+    """
+    with_groups = with_groups or ties in BY_GRADE
+    found = _by_fingerprint(lists, solution, number, ties, with_groups)
+    if found is None:
+        return _by_id(lists, solution, number, list_length, ties, notes, with_groups)
+    return found if list_length is None else found.where(within(found.rank, found.tied, list_length)), 0
+
+
+def _by_fingerprint(
+    lists: RankedLists, solution: Solution, number: Ints, ties: Ties, with_groups: bool
+) -> FoundItems | None:
+    """As `find`, for lists without repeated items; None where the fingerprints do not rule them out.
+
+    Each item becomes one integer: its list in the high bits, then a hash of its id, then its rank. After sorting, equal
+    hashes of a list are adjacent, and the solution's items are looked up by binary search. If all hashes of each list
+    differ, no item is repeated. The ids of all matches are compared in the end, so the result is exact.
+    """
+    list_of_position, rank = lists.ranks()
+    bits = np.uint64(max(1, int(lists.length.max(initial=0)).bit_length()))
+    keys = _keys(lists, list_of_position, fingerprints(lists.items)[lists.order], bits) | rank.astype(np.uint64)
+    for stretch in _stretches(lists):
+        keys[stretch].sort()
+    hashes = keys >> bits
+    if (hashes[1:] == hashes[:-1]).any():
+        return None
+    known = np.flatnonzero(number != UNKNOWN)
+    entry, which = ranges(solution.first_entry[number[known]], solution.first_entry[number[known] + 1])
+    wanted = _keys(lists, known[which], solution.fingerprints[entry], bits) >> bits
+    at = np.minimum(np.searchsorted(hashes, wanted), max(hashes.size - 1, 0))
+    equal = hashes[at] == wanted if hashes.size else np.zeros(wanted.size, dtype=bool)
+    entry = entry[equal]
+    position = lists.start[known[which[equal]]] + (keys[at[equal]] & ~(ALL_BITS << bits)).astype(np.int64) - 1
+    item = lists.order[position]
+    ids = take(solution.items, solution.item_of_entry[entry])
+    if not booleans(pc.equal(take(lists.items, item), ids)).all():
+        return None
+    tied = lists.tie_groups(position) if with_groups else None
+    return FoundItems(solution.ideal.query[entry], lists.rank_of(item, position, ties), entry, tied)
+
+
+def _keys(lists: RankedLists, of_list: Ints, fingerprint: NDArray[np.uint64], bits: np.uint64) -> NDArray[np.uint64]:
+    """The integers of `_by_fingerprint`, with the low `bits` left free for the ranks."""
+    list_bits = np.uint64(max(1, len(lists.queries).bit_length()))
+    return (of_list.astype(np.uint64) << (np.uint64(64) - list_bits)) | (fingerprint >> list_bits >> bits << bits)
+
+
+def _stretches(lists: RankedLists) -> Iterator[slice]:
+    """The positions in stretches of whole lists: sorting many short stretches is faster than sorting all at once."""
+    edges = np.arange(0, lists.order.size, SORTED_AT_ONCE)
+    begin = lists.start[np.unique(np.searchsorted(lists.start, edges))]
+    yield from map(slice, begin, np.append(begin[1:], lists.order.size))
+
+
+def _by_id(
+    lists: RankedLists,
+    solution: Solution,
+    number: Ints,
+    list_length: int | None,
+    ties: Ties,
+    notes: Findings,
+    with_groups: bool,
+) -> tuple[FoundItems, int]:
+    """As `find`, for any lists, by comparing ids."""
+    code, ids = coded([lists.items])
+    order = lists.order
+    if ties == "trec" and lists.run_score is not None:
+        order = np.lexsort((-id_order(ids)[code], -lists.run_score, lists.query))
+    query, rank = lists.ranks()
+    tied = lists.tie_groups(np.arange(order.size)) if with_groups else None
+    kept = number[query] != UNKNOWN
+    if list_length is not None:
+        kept &= within(rank, tied, list_length)
+    order, query, rank = order[kept], query[kept], rank[kept]
+    first = _first_occurrences(lists, order, code, len(ids), rank, notes)
+    entry = solution.entries(number[query], solution.item_codes(ids)[code[order]])
+    found = first & (entry != UNKNOWN)
+    tied = None if tied is None else tied.where(kept).where(found)
+    return FoundItems(number[query[found]], rank[found], entry[found], tied), int((~first).sum())
+
+
+def _first_occurrences(lists: RankedLists, order: Ints, code: Ints, ids: int, rank: Ints, notes: Findings) -> Bools:
+    """Which of the ranked items are the first of their id in their list. The other ones are reported."""
+    key = lists.query[order] * ids + code[order]
+    by_key = np.argsort(key, kind="stable")
+    start = np.append(True, key[by_key][1:] != key[by_key][:-1])[: key.size]
+    first = np.empty(key.size, dtype=bool)
+    first[by_key] = start
+    starts = np.flatnonzero(start)
+    times = np.diff(starts, append=key.size)
+    repeated = starts[times > 1]
+    # One note for each repeated item, at the line of its second occurrence.
+    repeated = repeated[np.argsort(order[by_key[repeated + 1]])]
+    times = times[np.searchsorted(starts, repeated)]
+
+    def text(at: int) -> str:
+        item, first_rank = order[by_key[repeated[at]]], rank[by_key[repeated[at]]]
+        often = "twice" if times[at] == 2 else f"{times[at]:,} times"
+        return (
+            f"item {lists.item_name(item)} is listed {often} for query {lists.query_name(item)} "
+            f"(first at rank {first_rank}); list each item once"
+        )
+
+    notes.add_each(lists.line_of(order[by_key[repeated + 1]]), text)
+    return first
