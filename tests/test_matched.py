@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scorer.measures.arrays import ratio, running
+from scorer.measures.arrays import cumulative, ratio
 from scorer.measures.matched import JudgedItems, Matched, Tied
 from tests.strategies import matched
 
@@ -48,7 +48,7 @@ def test_relevant_means_a_positive_grade_or_one_at_the_threshold() -> None:
 
 def test_nth_counts_anew_in_each_query() -> None:
     """The first hit of a query is number 1, whatever its rank."""
-    assert matched(GRADES, LISTS).found.nth().tolist() == [1, 2, 3, 1, 2]
+    assert matched(GRADES, LISTS).found.position_in_query().tolist() == [1, 2, 3, 1, 2]
 
 
 def test_nothing_found_is_no_special_case() -> None:
@@ -56,7 +56,7 @@ def test_nothing_found_is_no_special_case() -> None:
     nothing = matched(GRADES, {})
 
     assert len(nothing.found) == 0
-    assert nothing.found.nth().tolist() == []
+    assert nothing.found.position_in_query().tolist() == []
     assert nothing.total(nothing.found).tolist() == [0.0, 0.0, 0.0]
     assert nothing.retrieved.tolist() == [0, 0, 0]
 
@@ -114,7 +114,7 @@ def test_what_ties_is_at_its_places_by_chance(k: int | None, count: float) -> No
 
 def test_the_places_of_a_tie_share_its_values() -> None:
     """Place by place; past the cut-off there is nothing."""
-    places = in_no_order().placed(in_no_order().found, lambda hits: hits.grade, 3)
+    places = in_no_order().values_by_rank(in_no_order().found, lambda hits: hits.grade, 3)
 
     assert places.rank.tolist() == [1, 2, 3]
     assert places.value.tolist() == pytest.approx([1, 2 / 3, 2 / 3])
@@ -136,14 +136,14 @@ def test_so_far_counts_anew_in_each_query() -> None:
     """Which entries are counted is the caller's choice."""
     found = matched(GRADES, LISTS).found
 
-    assert found.so_far(found.grade > 0).tolist() == [1, 2, 2, 0, 1]
-    assert found.so_far(np.ones(5, dtype=bool)).tolist() == found.nth().tolist()
+    assert found.count_so_far(found.grade > 0).tolist() == [1, 2, 2, 0, 1]
+    assert found.count_so_far(np.ones(5, dtype=bool)).tolist() == found.position_in_query().tolist()
 
 
 def test_running_results_begin_anew() -> None:
     """Sums and products, within each query."""
     nth, values = np.array([1, 2, 3, 1, 2]), np.array([2.0, 3.0, 4.0, 5.0, 6.0])
 
-    assert running(nth, values).tolist() == [2, 5, 9, 5, 11]
-    assert running(nth, values, np.multiply).tolist() == [2, 6, 24, 5, 30]
-    assert running(nth[:0], values[:0]).tolist() == []
+    assert cumulative(nth, values).tolist() == [2, 5, 9, 5, 11]
+    assert cumulative(nth, values, np.multiply).tolist() == [2, 6, 24, 5, 30]
+    assert cumulative(nth[:0], values[:0]).tolist() == []

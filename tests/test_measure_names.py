@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from docs.peers import RANX, RANX_BPREF, filled
 from scorer.errors import MeasureError, ScorerError
 from scorer.measures import (
     KINDS,
@@ -37,7 +38,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
 
 GAINS = "linear or exp or binary or gains as in {1: 3.5, 2: 9}"
-RELATIVE = '"relative_P(denominator=R)@5": relative_P settles denominator already; write R'
+RELATIVE = '"relative_P(denominator=R)@5": relative_P sets denominator already; write R'
 
 
 def names(text: str, *cutoffs: int) -> list[str]:
@@ -79,7 +80,7 @@ def test_what_a_measure_prints_is_read_as_that_measure(measure: Measure, change:
             "DCG(gain={1:3.5,2:9})@5",
             "DCG(gain={1:3.5,2:9},discount=log2,rel=positive)@5",
         ),
-        ("rbp.90", "RBP", "RBP(p=0.9,gain=share,rel=positive)"),
+        ("rbp.90", "RBP(gain=linear)", "RBP(p=0.9,gain=linear,rel=positive)"),
     ],
 )
 def test_canonical_names(text: str, canonical: str, full: str) -> None:
@@ -164,7 +165,7 @@ def test_the_tracks_cutoffs_stand_in_for_those_that_are_needed(text: str, expect
         ("recall_10", "R@10"),
         ("recall.10", "R@10"),
         ("recall@10", "R@10"),
-        ("recall", "R"),
+        ("recall@5-l2", "R(rel=2)@5"),
         ("map", "AP"),
         ("map_cut_10", "AP@10"),
         ("map@10", "AP@10"),
@@ -205,7 +206,8 @@ def test_the_tracks_cutoffs_stand_in_for_those_that_are_needed(text: str, expect
         ("set_relative_P", "SetR(denominator=min)"),
         ("SetRelP", "SetR(denominator=min)"),
         ("rbp", "RBP"),
-        ("rbp.95", "RBP(p=0.95)"),
+        ("rbp.95", "RBP(p=0.95,gain=linear)"),
+        ("rbp.80-l2", "RBP(p=0.8,gain=linear,rel=2)"),
         ("RBP(p=0.8)@10", "RBP(p=0.8)@10"),
         ("Compat(p=0.9)", "RBO(p=0.9)"),
         ("Compat(normalize=False)", "RBO(normalise=no)"),
@@ -245,6 +247,23 @@ def test_no_two_kinds_share_a_name() -> None:
     ]
 
     assert [name for name, times in Counter(spelled).items() if times > 1] == []
+
+
+@pytest.mark.parametrize(("theirs", "ours"), [*filled({**RANX, **RANX_BPREF}, [1, 10]).items()])
+def test_no_name_of_ranx_is_read_with_another_meaning(theirs: str, ours: str) -> None:
+    """A name is read as the measure whose scores equal those of ranx, or refused."""
+    try:
+        measure = parse_one(theirs)
+    except MeasureError:
+        return
+    assert measure == parse_one(ours)
+
+
+def test_a_family_of_cutoffs_is_refused_whatever_the_tracks_cutoffs_are() -> None:
+    """A track's cut-offs do not decide between the readings of the name."""
+    for name in ("recall", "Recall(rel=2)", "relative_P"):
+        with pytest.raises(MeasureError, match="needs a cut-off"):
+            parse(name, (5, 10))
 
 
 def test_a_set_of_measures_has_one_name() -> None:
@@ -317,8 +336,8 @@ def test_facts_can_hold_for_some_parameters_only() -> None:
         ("P@-5", "P takes a whole number from 1 to 1,000,000,000 as a cut-off; found -5"),
         ("P@2.5", "P takes a whole number from 1 to 1,000,000,000 as a cut-off; found 2.5"),
         ("P@1e30", "P takes a whole number from 1 to 1,000,000,000 as a cut-off; found 1e+30"),
-        ("P@5,5", 'cut-off "5" stands twice in "5,5"'),
-        ("MARp@5,5.0", 'cut-off "5.0" stands twice in "5,5.0"'),
+        ("P@5,5", 'cut-off "5" is listed twice in "5,5"'),
+        ("MARp@5,5.0", 'cut-off "5.0" is listed twice in "5,5.0"'),
         ("IPrec@1.5", "IPrec takes a number from 0 to 1 as the level of recall; found 1.5"),
         ("P(relevance=1)@5", 'P has no parameter "relevance"; it takes rel'),
         ("P(cutoff=1)@5", 'P has no parameter "cutoff"; it takes rel'),
@@ -336,21 +355,36 @@ def test_facts_can_hold_for_some_parameters_only() -> None:
         ("P(rel=1)@5-l2", 'parameter "rel" is given twice'),
         ("muAP-l2", 'muAP has no parameter "rel"; it takes none'),
         ("relative_P(denominator=R)@5", RELATIVE),
-        ("rbp.x", 'no measure is called "rbp.x"; the nearest are RBP, Rp, RBO; `scorer measures` lists all'),
+        ("rbp(gain=share).95", 'parameter "gain" is given twice'),
+        (
+            "ndcg_cut.1=3,2=5",
+            '"ndcg_cut.1=3,2=5": ndcg_cut takes cut-offs, not gains; write both as in nDCG(gain={1:3,2:5})@10',
+        ),
+        (
+            "recall",
+            '"recall" needs a cut-off, as in recall@10; for the whole list write R, for the cut-offs of trec_eval\'s '
+            "recall write R@5,10,15,20,30,100,200,500,1000",
+        ),
+        (
+            "relative_P",
+            '"relative_P" needs a cut-off, as in relative_P@10; for the whole list write R(denominator=min), for the '
+            "cut-offs of trec_eval's relative_P write R(denominator=min)@5,10,15,20,30,100,200,500,1000",
+        ),
+        ("rbp.x", 'no measure is called "rbp.x"; the closest names are RBP, Rp, RBO; `scorer measures` lists all'),
         ("RBP(p=1)", 'RBP takes a number from 0 to 0.9999 as p; found "1"'),
         ("F(beta=0)@5", 'F takes a number from 0.001 to 1000 as beta; found "0"'),
-        ("F1(beta=2)@5", '"F1(beta=2)@5": F1 settles beta already; write F'),
+        ("F1(beta=2)@5", '"F1(beta=2)@5": F1 sets beta already; write F'),
         ("P(2)@5", '"2" is not of the form parameter=value'),
         ("P(rel=1,REL=2)@5", 'parameter "rel" is given twice'),
         ("P(rel=1@5", '"P(rel=1@5" is not of the form Name(parameter=value)@k'),
         ("P@5(rel=1)", 'cut-offs are numbers, as in P@5,10; found "5(rel=1)"'),
         (
             "ndgc@10",
-            'no measure is called "ndgc"; the nearest are nDCG, NDCNG, nDCGphi, DCG; `scorer measures` lists all',
+            'no measure is called "ndgc"; the closest names are nDCG, NDCNG, nDCGphi, DCG; `scorer measures` lists all',
         ),
         (
             "precison@5",
-            'no measure is called "precison"; the nearest are P, Rprec, SetP, IPrec; `scorer measures` lists all',
+            'no measure is called "precison"; the closest names are P, Rprec, SetP, IPrec; `scorer measures` lists all',
         ),
         ("", 'no measure is called ""; `scorer measures` lists all'),
         ("\x1b[31m@5", 'no measure is called "\\u001b[31m"; `scorer measures` lists all'),
@@ -373,7 +407,7 @@ def test_a_cutoff_of_the_track_is_checked_too() -> None:
 def test_one_measure_is_wanted() -> None:
     """A list where one measure must stand is refused, with the names."""
     assert str(parse_one("P@5")) == "P@5"
-    with pytest.raises(MeasureError, match=r'"P@5,10" names 2 measures \(P@5, P@10\) where one is wanted'):
+    with pytest.raises(MeasureError, match=r'"P@5,10" names 2 measures \(P@5, P@10\); expected one'):
         parse_one("P@5,10")
 
 

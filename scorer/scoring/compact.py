@@ -62,7 +62,7 @@ def _places(matched: Matched) -> Ints:
     Which of several it is makes no difference: what a measure sees of an item is its grade, and what follows from it.
     """
     found, ideal = matched.found, matched.ideal
-    grades, keys, place = ideal.once("places", lambda: _places_of_grades(ideal))
+    grades, keys, place = ideal.cached("places", lambda: _places_of_grades(ideal))
     key = found.query * grades.size + (grades.size - 1 - np.searchsorted(grades, found.grade))
     return place[np.searchsorted(keys, key)]
 
