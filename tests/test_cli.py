@@ -39,7 +39,11 @@ def test_evaluate_gives_json_for_scripts(files: Path, terminal: Terminal) -> Non
     answer = terminal.run("evaluate", "solution.txt", "good.txt", "-m", "map", "-m", "AP(rel=9)", "--format", "json")
 
     assert answer.code == 0
-    assert json.loads(answer.out) == {
+    document = json.loads(answer.out)
+    counts, notes = (document["submissions"][0].pop(key) for key in ("counts", "notes"))
+    assert counts.items() >= {"answered": 2, "unknown": 0, "items": 5, "repeated": 0, "overlong": 0}.items()
+    assert len(notes) == 1
+    assert document == {
         "submissions": [
             {
                 "submission": "good.txt",
@@ -385,11 +389,14 @@ def test_what_the_means_leave_out_is_told_for_each_measure(files: Path, terminal
     """A query without relevant items, or with nothing that tells its items apart; and a split without queries."""
     told = terminal.run("evaluate", "solution.txt", "good.txt", "-m", "AP", "-m", "nDCGphi").err
     (files / "unflagged.txt").write_text("q1:0:a|1\n", encoding="utf-8")
-    empty = terminal.run("evaluate", "unflagged.txt", "good.txt", "-m", "AP", "--split", "preliminary")
+    none_flagged = terminal.run("evaluate", "unflagged.txt", "good.txt", "-m", "AP", "--split", "preliminary")
+    (files / "flagged.txt").write_text("q1:1:a|1\n", encoding="utf-8")
+    all_flagged = terminal.run("evaluate", "flagged.txt", "good.txt", "-m", "AP", "--split", "rest")
 
     assert "1 query of 3 left out of the means of AP" in told
     assert "2 queries of 3 left out of the means of nDCGphi" in told
-    assert "flags no query for this split" in empty.err
+    assert "the solution flags no query, so --split preliminary has no queries" in none_flagged.err
+    assert "the solution flags every query, so --split rest has no queries" in all_flagged.err
 
 
 def test_a_board_survives_sums_that_no_number_holds(challenge: Path, terminal: Terminal) -> None:

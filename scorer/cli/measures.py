@@ -25,7 +25,7 @@ def measures(name: str | None) -> int:
     from scorer.reports.table import aligned
 
     if name is None:
-        say(aligned([[kind.usage, kind.title, kind.summary] for kind in KINDS], left=3))
+        say(aligned([[kind.usage, kind.title, kind.summary] for kind in KINDS]))
         return 0
     try:
         kinds = _named(name)
