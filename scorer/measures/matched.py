@@ -193,7 +193,7 @@ class Matched:
         Parameters
         ----------
         hits
-            The entries. An entry in a tie group of n items, p of whose ranks are in the first k, counts p / n: the
+            The entries. If p of the n ranks of a tie group are in the first k, each entry of the group counts p / n, the
             probability that it is there.
         k
             The cut-off: one for all queries, or [query]; None counts all entries.

@@ -41,7 +41,7 @@ def tabulated(report: ScoreReport) -> Table:
     if report.significance is not None:
         names = [f"({letter(index)}) {path}" for index, path in enumerate(names)]
     scores = [_scores(report, index, found) for index in range(len(names))]
-    # The bounds of a measure, if requested, are beside its score.
+    # The bounds of a measure, if requested, follow its score.
     measures = tuple(dict.fromkeys(name for rows in scores[:1] for name in rows[-1][1]) or report.measures)
     if report.side_by_side:
         heads, numbers = ("measure",), tuple(names)
