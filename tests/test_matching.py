@@ -75,7 +75,7 @@ def test_lists_are_judged_as_the_slow_judge_does(
     solution: strategies.Solution, submission: strategies.Submission, all_right: bool
 ) -> None:
     """Hits, ideal lists and lengths, whatever is missing, unknown, repeated or empty."""
-    expected = strategies.matched(solution, submission, all_right=all_right)
+    expected = strategies.matched(solution, submission, listed_is_relevant=all_right)
     matched, _ = match(
         read(solution, all_right=all_right), [[lists(submission)]], problems=Findings(), notes=Findings()
     )
