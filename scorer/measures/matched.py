@@ -193,8 +193,8 @@ class Matched:
         Parameters
         ----------
         hits
-            The entries. If p of the n ranks of a tie group are in the first k, each entry of the group counts p / n, the
-            probability that it is there.
+            The entries. If p of the n ranks of a tie group are in the first k, each entry of the group counts p / n,
+            the probability that it is there.
         k
             The cut-off: one for all queries, or [query]; None counts all entries.
 
