@@ -66,22 +66,22 @@ def shell(command: str) -> tuple[int, str]:
 
 
 def test_every_measure_has_a_page() -> None:
-    """It has the summary, formula, edge cases, parameters, other names and source; file names differ in any case."""
+    """With its summary, formula, edge cases, parameters, other names and source; file names differ without case too."""
     assert len({slug(kind).casefold() for kind in KINDS}) == len(KINDS)
     for kind in KINDS:
         text = pages()[f"{slug(kind)}.md"]
-        texts = [kind.title, kind.summary, kind.edge_cases, kind.source, *kind.aliases, *remarks(kind)]
-        assert all(words in text for words in texts)
+        told = [kind.title, kind.summary, kind.edge_cases, kind.source, *kind.aliases, *remarks(kind)]
+        assert all(words in text for words in told)
         assert all(parameter.about.description in text for parameter in kind.parameters)
 
 
 WHOLE = {"NumQ", "NumRet", "NumRel", "NumRelRet", "Success"}
-"""Measures whose scores are always whole numbers."""
+"""Measures whose scores can be nothing but whole numbers."""
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_every_measure_has_an_example(kind: Kind) -> None:
-    """Its arithmetic equals the computed score, which the page shows; the score is not 0 or 1, where possible."""
+    """Its sum comes to the score that scorer gives and that the page shows; it is no score that says nothing."""
     example = EXAMPLES[kind.name]
     text = pages()[f"{slug(kind)}.md"]
     signs = {"__builtins__": {}, "log2": math.log2, "ln": math.log, "exp": math.exp}
@@ -94,23 +94,23 @@ def test_every_measure_has_an_example(kind: Kind) -> None:
     assert kind.name in WHOLE or not float(score).is_integer()
 
 
-def test_every_example_is_of_a_measure() -> None:
-    """No example is left over."""
+def test_examples_are_of_measures_that_there_are() -> None:
+    """None is left over."""
     assert set(EXAMPLES) == {kind.name for kind in KINDS}
 
 
 @pytest.mark.parametrize(
     ("peer", "theirs", "ours"), [(peer, *names) for peer, table in PEERS.items() for names in table.items()]
 )
-def test_every_name_of_a_peer_is_on_the_page(peer: str, theirs: str, ours: str) -> None:
-    """It is on the page of the measure, with our name of the same measure."""
+def test_every_name_of_a_peer_stands_on_the_page(peer: str, theirs: str, ours: str) -> None:
+    """With our spelling, which can be read, on the page of the measure that it is."""
     kind = parse_one(ours.format(k=5, level=0.5)).kind
 
     assert f"| {peer} | `{placed(theirs)}` | `{placed(ours)}` |" in pages()[f"{slug(kind)}.md"]
 
 
-def test_differences_are_on_the_pages() -> None:
-    """Every measure has a name in another tool, or notes on the differences, or both."""
+def test_differences_stand_on_the_pages() -> None:
+    """All are of measures that there are, and every measure that a peer lacks or computes otherwise says so."""
     named = {parse_one(ours.format(k=5, level=0.5)).kind.name for table in PEERS.values() for ours in table.values()}
 
     assert set(DIFFERENCES) <= {kind.name for kind in KINDS}
@@ -119,12 +119,12 @@ def test_differences_are_on_the_pages() -> None:
         assert all(words in pages()[f"{slug(kind)}.md"] for words in DIFFERENCES.get(kind.name, ()))
 
 
-def test_names_in_the_differences_are_read() -> None:
-    """Every measure that a note names can be parsed."""
+def test_spellings_in_the_differences_are_read() -> None:
+    """What is said to be the setting of a measure here can be asked for here."""
     spellings = {
         name
-        for notes in DIFFERENCES.values()
-        for name in re.findall(r"`(\w+\((?:denominator|gain|discount|ideal|weight|p)=[^`]*)`", " ".join(notes))
+        for told in DIFFERENCES.values()
+        for name in re.findall(r"`(\w+\((?:denominator|gain|discount|ideal|weight|p)=[^`]*)`", " ".join(told))
     }
 
     assert len(spellings) > 5
