@@ -20,9 +20,10 @@ from scipy import stats
 from scorer.measures import KINDS, parse_one
 from scorer.reports.report import ScoreReport
 from scorer.reports.scores import DOCUMENTS, letter, tabulated, written
-from scorer.reports.table import TABLES
+from scorer.reports.table import TABLES, Cell, Column, Table
 from scorer.reports.trec import trec_name
 from scorer.scoring.evaluation import Evaluation, evaluate, measures_named
+from scorer.statistics.comparisons import compare_pairs, rounds_needed
 from scorer.statistics.significance import holm, randomisation_test
 from scorer.wording import latex, markdown, spreadsheet
 from tests.commands import Terminal, command
@@ -345,6 +346,56 @@ def test_holms_method_raises_p_values() -> None:
     assert holm(np.array([0.01, 0.04, 0.03, 0.5])).tolist() == pytest.approx([0.04, 0.09, 0.09, 0.5])
     assert holm(np.array([0.9, 0.8])).tolist() == [1.0, 1.0]
     assert holm(np.zeros(0)).tolist() == []
+
+
+def test_pairs_are_compared_in_order() -> None:
+    """Each pair once; differences are of means over the queries with a score, as the means themselves."""
+    scores = np.array([[1.0, 0.5, np.nan], [0.5, 0.25, np.nan], [1.0, 0.5, np.nan]])
+    found = compare_pairs(scores, 0.05)
+
+    assert [(each.first, each.second, each.difference) for each in found] == [
+        (0, 1, 0.375),
+        (0, 2, 0.0),
+        (1, 2, -0.375),
+    ]
+    assert not any(each.significant for each in found)
+    assert compare_pairs(scores[:1], 0.05) == compare_pairs(scores[:0], 0.05) == ()
+
+
+def test_rounds_suffice_for_the_corrected_level() -> None:
+    """The smallest p-value, adjusted over all pairs, is at most a tenth of the level."""
+    assert rounds_needed(2, 0.05) == 10_000
+    assert rounds_needed(100, 0.01) == 10 * 4_950 * 100
+
+
+MIXED = Table(
+    [Column("rank", numeric=True), Column("team"), Column("baseline"), Column("RR", numeric=True)],
+    [
+        [Cell(1), Cell("a|b"), Cell(False), Cell(0.5, decimals=2)],
+        [Cell(None), Cell("=c\x1b"), Cell(True), Cell(float("nan"))],
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("form", "lines"),
+    [
+        ("table", ["rank  team    baseline    RR", "   1  a|b     false     0.50", r"      =c\x1b  true"]),
+        ("csv", ["rank,team,baseline,RR", "1,a|b,false,0.50", ",'=c\x1b,true,"]),
+        (
+            "markdown",
+            [
+                "| rank | team | baseline | RR |",
+                "| ---: | :--- | :--- | ---: |",
+                r"| 1 | a\|b | false | 0.50 |",
+                r"|  | =c\\x1b | true |  |",
+            ],
+        ),
+    ],
+)
+def test_every_form_has_texts_numbers_and_blanks(form: str, lines: list[str]) -> None:
+    """A table has columns of any kind, with blanks; boards and scores have the same writers."""
+    assert TABLES[form](MIXED).split("\n") == lines
 
 
 # trec_eval's own output
