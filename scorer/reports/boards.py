@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from scorer.board.board import Board
 from scorer.board.rule_sheet import rules
-from scorer.entries.entry import Entry, Scores
+from scorer.entries.entry import ColumnScores, Entry
 from scorer.reports.table import Cell, CellValue, Column, Table, csv_table, markdown_table
 
 EXPORT_VERSION = 1
@@ -82,7 +82,7 @@ def to_markdown(board: Board) -> str:
 
 def _named_scores(board: Board, entry: Entry | None) -> dict[str, CellValue]:
     """Return the scores that an export shows, by column; blanks without an entry."""
-    blank: Scores = (None,) * len(board.columns)
+    blank: ColumnScores = (None,) * len(board.columns)
     final, preliminary = (entry.final, entry.preliminary) if entry else (blank, blank)
     names = [f"preliminary {name}" for name in board.columns]
     if board.track.stage == "preliminary":
