@@ -43,8 +43,8 @@ def leaderboard(folder: Path, track: str | None, form: str) -> int:
 
 
 def _printed(boards: list[Board], form: str) -> str:
-    from scorer.reports.boards import board_table, to_json
-    from scorer.reports.table import csv_table, markdown_table, text_table
+    from scorer.reports.boards import board_table, to_json, to_markdown
+    from scorer.reports.table import csv_table, text_table
 
     if form == "json":
         # One board is an object, as in the site; several are a list of such objects.
@@ -53,5 +53,5 @@ def _printed(boards: list[Board], form: str) -> str:
     if form == "csv":
         return "\n\n".join(csv_table(board_table(each)) for each in boards)
     if form == "markdown":
-        return "\n\n".join(f"## {each.track.title}\n\n{markdown_table(board_table(each))}" for each in boards)
+        return "\n".join(f"## {each.track.title}\n\n{to_markdown(each)}" for each in boards).rstrip("\n")
     return "\n\n".join(f"{each.track.title}\n{text_table(board_table(each))}" for each in boards)
