@@ -48,7 +48,7 @@ class Arrays:
 
     def forget(self) -> None:
         """Hits remember what measures have in common; begin anew."""
-        found, ideal = (replace(hits, memo={}) for hits in (self._judged.found, self._judged.ideal))
+        found, ideal = (replace(hits, cache={}) for hits in (self._judged.found, self._judged.ideal))
         self._judged = replace(self._judged, found=found, ideal=ideal)
 
     def scores(self) -> dict[str, float]:

@@ -1,8 +1,7 @@
-"""What other tools call our measures, and where they differ.
+"""Names of measures in other tools, and the differences between the tools.
 
-The tables pair a tool's name with the spelling at which our numbers are equal. `tests/test_peers.py` compares the
-scores of every pair, so what the pages say is what the tests hold. In a name ``{k}`` stands for a cut-off, ``{level}``
-for a level of recall.
+The tables pair a tool's name with our name of the measure that gives the same numbers. `tests/test_peers.py` compares
+the scores of every pair. In a name, ``{k}`` is a cut-off and ``{level}`` is a level of recall.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ TREC_EVAL: Names = {
     "num_rel": "NumRel",
     "num_rel_ret": "NumRelRet",
 }
-"""Of version 9, which pytrec_eval is made of."""
+"""Names of version 9, which pytrec_eval contains."""
 
 IR_MEASURES: Names = {
     "AP": "AP",
@@ -70,7 +69,7 @@ IR_MEASURES: Names = {
     "NumRel": "NumRel",
     "NumRet(rel=1)": "NumRelRet",
 }
-"""Those that it has from pytrec_eval."""
+"""Names of the measures that ir_measures computes with pytrec_eval."""
 
 IR_MEASURES_ASCENDING: Names = {
     "RR@{k}": "RR@{k}",
@@ -80,13 +79,13 @@ IR_MEASURES_ASCENDING: Names = {
     "Compat(p=0.8)": "RBO(p=0.8)",
     "Compat(normalize=False)": "RBO(normalise=no)",
 }
-"""Those for which it goes to tools that order ties the other way."""
+"""Names of the measures that it computes with tools that order ties by ascending item id."""
 
 IR_MEASURES_GDEVAL: Names = {
     "nDCG(dcg='exp-log2')@{k}": "nDCG(gain=exp)@{k}",
     "ERR@{k}": "ERR(highest=4)@{k}",
 }
-"""Those that it has from gdeval."""
+"""Names of the measures that it computes with gdeval."""
 
 RANX: Names = {
     "map": "AP",
@@ -119,7 +118,7 @@ RANX: Names = {
 }
 
 RANX_BPREF: Names = {"bpref": "Bpref", "bpref-l2": "Bpref(rel=2)"}
-"""Where there is an item of either sort."""
+"""Equal only for queries with a relevant item and an item judged not relevant."""
 
 SKLEARN_GRADED: Names = {
     "ndcg_score": "nDCG",
@@ -127,14 +126,14 @@ SKLEARN_GRADED: Names = {
     "dcg_score": "DCG",
     "dcg_score(k={k})": "DCG@{k}",
 }
-"""With ties="expected"."""
+"""Equal with ties="expected"."""
 
 SKLEARN_BINARY: Names = {
     "average_precision_score": "AP",
     "label_ranking_average_precision_score": "AP",
     "roc_auc_score": "Accuracy",
 }
-"""Without ties."""
+"""Equal without ties."""
 
 PEERS: Mapping[str, Names] = {
     "trec_eval, pytrec_eval": TREC_EVAL,
@@ -142,11 +141,11 @@ PEERS: Mapping[str, Names] = {
     "ranx": {**RANX, **RANX_BPREF},
     "scikit-learn": {**SKLEARN_GRADED, **SKLEARN_BINARY},
 }
-"""All that is compared, by tool."""
+"""All compared names, by tool."""
 
 
 def filled(names: Names, cutoffs: Iterable[object], levels: Iterable[object] = ("",)) -> dict[str, str]:
-    """The names with each cut-off and each level of recall in its place."""
+    """Return the names with each cut-off and each level of recall."""
     pairs = list(product(cutoffs, levels))
     return {
         theirs.format(k=k, level=level): ours.format(k=k, level=level)
@@ -160,86 +159,87 @@ NOWHERE = "Not in trec_eval, ir_measures, ranx or scikit-learn."
 DIFFERENCES: Mapping[str, tuple[str, ...]] = {
     "MARp": (
         NOWHERE,
-        "MAR stands for mean average recall in Elliot and torchmetrics, which is another measure.",
+        "In Elliot and torchmetrics, MAR is mean average recall, which is another measure.",
     ),
     "Rp": (
         NOWHERE,
-        "Where all grades of a query are equal it is recall with a capped denominator, "
+        "For a query whose grades are all equal, it is recall with a capped denominator, "
         "`R(denominator=min)@z`: RecTools' `Precision(k, r_precision=True)`, RecPack's `CalibratedRecallK`.",
-        "Where no two grades are equal, and z is at most m, it is the overlap of the first z places with the z best.",
+        "For a query without equal grades and with z ≤ m, it is the overlap of the first z items with the z best.",
     ),
     "Rprec": (
-        "All of these divide by R, also where the list is shorter.",
-        "RecTools' `r_precision=True` stands for capped recall, `R(denominator=min)@k`. recommenders takes its mean "
-        "over those users alone for whom something was found.",
+        "All of these divide by R, also if the list is shorter.",
+        "RecTools' `r_precision=True` is capped recall, `R(denominator=min)@k`. recommenders averages only over users "
+        "with at least one hit.",
     ),
     "P": (
-        "All of these divide by k, also where the list is shorter. LensKit divides by the length of the list then, and "
-        "so does torchmetrics with `adaptive_k`; for such a list that is SetP.",
+        "All of these divide by k, also if the list is shorter. LensKit, and torchmetrics with `adaptive_k`, divide by "
+        "the length of such a list; that is SetP.",
     ),
     "R": (
+        "`recall` without a cut-off is the whole list in ranx and several cut-offs in trec_eval. It is refused here: "
+        "write `R`, or `R@5,10,15,20,30,100,200,500,1000`.",
         "LensKit's `Recall(n)` and RecPack's `CalibratedRecallK` divide by min(R, k), as `R(denominator=min)@k` does.",
     ),
-    "F": ("trec_eval and ir_measures have it for the whole list only: see SetF.",),
+    "F": ("trec_eval and ir_measures have it only for the whole list: see SetF.",),
     "SetP": ("`SetP(relative=True)` of ir_measures is `SetR(denominator=min)`.",),
     "SetF": (
-        "trec_eval and ir_measures do not square β: with a precision of 1/2 and a recall of 1/4, `SetF(beta=2)` of "
-        "ir_measures is 0.3, and here it is 0.2778. At β = 1 they agree.",
+        "trec_eval and ir_measures do not square β. For a precision of 1/2 and a recall of 1/4, `SetF(beta=2)` is 0.3 "
+        "in ir_measures and 0.2778 here. With β = 1 all agree.",
     ),
     "AP": (
-        "trec_eval, ir_measures and ranx divide by R, with a cut-off too. Others do not, under the same name: "
-        "recommenders' `map_at_k` and RePlay divide by min(R, k) (`AP(denominator=min)@k`), LensKit by min(R, length "
-        "of the list) (`AP(denominator=min)`), RecTools by k if told so (`AP(denominator=k)@k`), torchmetrics by the "
-        "number of relevant items in the first k places (`AP(denominator=hits)@k`). Elliot's MAP is the mean of P@1 "
-        "to P@k.",
-        "scikit-learn knows the items that it is given and no others, so give it all that are relevant. It agrees "
-        "where there are no ties.",
+        "trec_eval, ir_measures and ranx divide by R, also with a cut-off. Under the same name, recommenders' "
+        "`map_at_k` and RePlay divide by min(R, k) (`AP(denominator=min)@k`), LensKit by min(R, length of the list) "
+        "(`AP(denominator=min)`), RecTools optionally by k (`AP(denominator=k)@k`), and torchmetrics by the number of "
+        "relevant items in the first k ranks (`AP(denominator=hits)@k`). Elliot's MAP is the mean of P@1 to P@k.",
+        "scikit-learn only knows the items that it receives, so pass all relevant items. Without ties it agrees.",
     ),
     "GMAP": (
-        "pytrec_eval gives the logarithm of each query's AP, at least that of 0.00001; GMAP is the exponential of "
-        "their mean, which trec_eval prints for all queries.",
+        "pytrec_eval returns the logarithm of each query's AP, or of 0.00001 if AP is lower. GMAP is the exponential "
+        "of their mean, which trec_eval prints for all queries.",
     ),
     "RR": (
-        "ir_measures has `RR` from a tool that orders ties by item id, descending, and `RR@k` from one that orders "
-        "them ascending: on a run with ties the two contradict each other. Here both follow one rule.",
+        "ir_measures computes `RR` with a tool that orders ties by descending item id, and `RR@k` with a tool that "
+        "orders them by ascending item id, so they may contradict each other on a run with ties. Here both follow the "
+        "same rule.",
     ),
     "IPrec": (
-        "A level of recall takes level · R relevant items. trec_eval 9 and ir_measures add 0.9 and cut the fraction "
-        "off (`reach=up`), trec_eval 10 rounds to the nearest (`reach=nearest`), and by default it is taken as it is "
-        "here. For R = 4 and a recall of 0.3 that is 2 items, 1 item, and 2 items.",
-        "The name `iprec_at_recall_0.30` is read as that of version 10.",
+        "A level of recall requires level · R relevant items. trec_eval 9 and ir_measures add 0.9 and drop the "
+        "fraction (`reach=up`), trec_eval 10 rounds to the nearest integer (`reach=nearest`), and the default here "
+        "does not round. For R = 4 and a recall of 0.3 that is 2 items, 1 item, and 2 items.",
+        "The name `iprec_at_recall_0.30` is read as in version 10.",
     ),
     "11pt_avg": ("As for IPrec: `reach=up` is trec_eval 9, and `reach=nearest`, the default here, is trec_eval 10.",),
     "Accuracy": (
-        "`roc_auc_score` is over the items that it is given, and agrees where there are no ties.",
-        "ir_measures has it under this name, and leaves queries out of its mean for which nothing relevant is found. "
-        "They score 0 here.",
+        "`roc_auc_score` covers the items that it receives. Without ties it agrees.",
+        "ir_measures has it under this name. Its mean leaves out queries whose list has no relevant item; here they "
+        "score 0.",
     ),
     "nDCG": (
         "Gain: linear in trec_eval, ir_measures, ranx' `ndcg`, scikit-learn and torchmetrics; exponential in ranx' "
         "`ndcg_burges` and gdeval; by default binary (`gain=binary`) in RecTools, RecPack, RePlay and "
         "recommenders.",
         "Discount: LensKit's is `discount=jk`.",
-        "Ideal list: of all that the solution has in trec_eval, ir_measures and ranx. scikit-learn and torchmetrics "
-        "know the items that they are given; if those are the listed ones alone, that is `ideal=retrieved`. RecTools' "
-        "default has a relevant item at each of the k places for everybody: `nDCG(gain=binary,ideal=full)@k`.",
-        "Without a cut-off the whole list stands against the whole ideal list. For a list of 20, where more than 20 "
-        "items are relevant, `ndcg` is therefore below `ndcg_cut_20`, in trec_eval as here.",
-        "Threshold: trec_eval's `-l 2` leaves nDCG alone, and so does `--rel 2` here. ranx' `ndcg-l2` is "
+        "Ideal list: all items of the solution in trec_eval, ir_measures and ranx. scikit-learn and torchmetrics only "
+        "know the items that they receive; if these are the items of the list, that is `ideal=retrieved`. RecTools' "
+        "default ideal list has a relevant item at each of the k ranks: `nDCG(gain=binary,ideal=full)@k`.",
+        "Without a cut-off, the whole list is compared with the whole ideal list. For a list of 20 items and more than "
+        "20 relevant items, `ndcg` is therefore below `ndcg_cut_20`, in trec_eval as here.",
+        "Threshold: trec_eval's `-l 2` does not change nDCG, and neither does `--rel 2` here. ranx' `ndcg-l2` is "
         "`nDCG(rel=2)`.",
-        "Negative grades: no gain in trec_eval, in ranx and here; an error in scikit-learn.",
-        "Ties: scikit-learn takes the mean over all orders, which is `ties=expected`.",
-        "Asked for nDCG with two gains at once, ir_measures 0.4.3 mixes them up. Ask it for one at a time.",
+        "Negative grades: no gain in trec_eval, ranx and here; an error in scikit-learn.",
+        "Ties: scikit-learn computes the mean over all orders, which is `ties=expected`.",
+        "ir_measures 0.4.3 confuses two nDCG measures with different gains in one call. Compute one at a time.",
     ),
-    "DCG": ("scikit-learn takes the mean over all orders of tied items, which is `ties=expected`.",),
+    "DCG": ("scikit-learn computes the mean over all orders of tied items, which is `ties=expected`.",),
     "muAP": (
         NOWHERE,
-        "From `AP(rel=t)` of ir_measures for each grade t it is the mean with the weights of the formula.",
+        "It is the mean of `AP(rel=t)` of ir_measures over the grades t, with the weights of the formula.",
     ),
     "NDCNG": (
         NOWHERE,
-        "Where all queries have the same highest grade M, `nDCG(gains={...})@k` of "
-        "ir_measures comes near, with 10000 · (2^(g/M) - 1) as the gain of grade g; it takes whole numbers only.",
+        "If all queries have the same highest grade M, `nDCG(gains={...})@k` of ir_measures is close, with "
+        "10000 · (2^(g/M) - 1) as the gain of grade g; its gains are integers.",
     ),
     "nDCGphi": (NOWHERE,),
     "MeanNDCG": (
@@ -249,32 +249,28 @@ DIFFERENCES: Mapping[str, tuple[str, ...]] = {
     "MeanNDCNG": (NOWHERE,),
     "RBP": (
         "p is 0.9 in trec_eval 10, as here, and 0.8 in ir_measures and trectools. trec_eval 9 does not have it.",
-        "ranx has the grade itself as gain, so that scores exceed 1: `gain=linear`. The default here is the grade as a "
-        "share of the query's highest.",
+        "The gain in ranx is the grade, so scores may exceed 1: `gain=linear`. The default gain here is the grade "
+        "divided by the query's highest. ranx' name `rbp.95` is read as `RBP(p=0.95,gain=linear)`.",
     ),
     "ERR": (
-        "gdeval, which ir_measures calls, takes 4 for the highest grade whatever the solution has: `highest=4`. It "
-        "prints five decimals.",
+        "gdeval, which ir_measures calls, always uses 4 as the highest grade: `highest=4`. It prints five decimals.",
     ),
-    "RBO": (
-        "ir_measures calls it Compat. It orders ties in run scores by item id, ascending, so it agrees where there are "
-        "none.",
-    ),
-    "Bpref": ("ranx divides by zero where no item is judged relevant, or none is judged not to be.",),
-    "infAP": ("As in trec_eval, a grade of -1 marks an item of the pool that was not judged.",),
+    "RBO": ("ir_measures calls it Compat. It orders ties in run scores by ascending item id; without ties it agrees.",),
+    "Bpref": ("ranx divides by zero for a query without a relevant item, or without an item judged not relevant.",),
+    "infAP": ("As in trec_eval, grade -1 marks an item of the pool that was not judged.",),
     "Judged": (
-        "ir_measures orders ties by item id, ascending, so it agrees where there are none. trec_eval 10 has the share "
-        "that is not judged, under the name of unj.",
+        "ir_measures orders ties by ascending item id; without ties it agrees. trec_eval 10 has the share of unjudged "
+        "items, under the name unj.",
     ),
     "NumQ": (
         "trec_eval 9 without `-c`, pytrec_eval and ir_measures count the queries that the run answers: `missing=skip`. "
-        "By default all of the solution's count here.",
+        "By default, all queries of the solution count here.",
     ),
     "NumRet": ("ir_measures' `NumRet(rel=1)` is NumRelRet.",),
     "NumRel": (
-        "trec_eval 9 without `-c`, pytrec_eval and ir_measures count those of the queries that the run answers: "
-        "`missing=skip`. By default all of the solution's count here.",
+        "trec_eval 9 without `-c`, pytrec_eval and ir_measures count the items of queries that the run answers: "
+        "`missing=skip`. By default, all queries of the solution count here.",
     ),
-    "NumRelRet": ("ranx prints the mean over the queries, where all others print the sum.",),
+    "NumRelRet": ("ranx prints the mean over the queries; the other tools print the sum.",),
 }
-"""By the name of the kind: what else is to know for somebody who comes from another tool."""
+"""Notes for users of other tools, by the name of the kind."""

@@ -1,7 +1,7 @@
 """Every measure as a slow loop from its definition; nothing here comes from scorer.
 
 An oracle takes the grades of one query's items, the ranking, the cut-off as the measure has it, and the measure's
-parameters. It gives the score, NaN where the measure is undefined.
+parameters. It returns the score, NaN where the measure is undefined.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ UNDEFINED = math.nan
 
 
 def relevant_items(grades: Grades, rel: float | str) -> set[str]:
-    """The items that the solution has as relevant."""
+    """The items that are relevant in the solution."""
     return {item for item, grade in grades.items() if (grade > 0 if rel == "positive" else grade >= float(rel))}
 
 
 def counted(ranking: Ranking, wanted: set[str], k: int) -> int:
-    """How many of the wanted items are among the first k places; one that stands twice counts once."""
+    """How many of the wanted items are among the first k; a repeated item counts once."""
     return len(wanted & set(ranking[:k]))
 
 
-def first_places(ranking: Ranking, wanted: set[str]) -> list[int]:
-    """The places, from 1, at which a wanted item stands for the first time."""
-    return [place for place, item in enumerate(ranking, 1) if item in wanted and item not in ranking[: place - 1]]
+def first_ranks(ranking: Ranking, wanted: set[str]) -> list[int]:
+    """The ranks, from 1, of the first occurrence of each wanted item."""
+    return [rank for rank, item in enumerate(ranking, 1) if item in wanted and item not in ranking[: rank - 1]]
 
 
 def best_first(grades: Grades) -> list[str]:
@@ -43,17 +43,17 @@ def best_first(grades: Grades) -> list[str]:
 
 
 def r_precision_at(
-    grades: Grades, ranking: Ranking, z: int, rel: float | str = "positive", *, all_right: bool = False
+    grades: Grades, ranking: Ranking, z: int, rel: float | str = "positive", *, listed_is_relevant: bool = False
 ) -> float:
-    """Rp@z: the best items are counted off, and then as many more as tie with the last of them."""
-    right = [item for item in best_first(grades) if all_right or grades[item] > 0]
-    right = [item for item in right if rel == "positive" or grades[item] >= float(rel)]
-    if not right:
+    """Rp@z: the best items, and then all items with the same grade as the last of them."""
+    relevant = [item for item in best_first(grades) if listed_is_relevant or grades[item] > 0]
+    relevant = [item for item in relevant if rel == "positive" or grades[item] >= float(rel)]
+    if not relevant:
         return UNDEFINED
-    best = count = min(len(right), z)
-    while count < len(right) and grades[right[count]] == grades[right[best - 1]]:
+    best = count = min(len(relevant), z)
+    while count < len(relevant) and grades[relevant[count]] == grades[relevant[best - 1]]:
         count += 1
-    return counted(ranking, set(right[:count]), z) / best
+    return counted(ranking, set(relevant[:count]), z) / best
 
 
 def mean_r_precision(grades: Grades, ranking: Ranking, cutoffs: Cutoffs, **parameters: object) -> float:
@@ -74,7 +74,7 @@ def r_precision(grades: Grades, ranking: Ranking, _: None, rel: float | str = "p
 
 
 def precision(grades: Grades, ranking: Ranking, k: int, rel: float | str = "positive") -> float:
-    """P@k, divided by k however short the list."""
+    """P@k, divided by k also for a shorter list."""
     wanted = relevant_items(grades, rel)
     return counted(ranking, wanted, k) / k if wanted else UNDEFINED
 
@@ -82,13 +82,13 @@ def precision(grades: Grades, ranking: Ranking, k: int, rel: float | str = "posi
 def recall(
     grades: Grades, ranking: Ranking, k: int | None, denominator: str = "R", rel: float | str = "positive"
 ) -> float:
-    """R@k, of all relevant items of the solution, or of as many of them as fit."""
+    """R@k, of all relevant items of the solution, or of at most k of them."""
     wanted = relevant_items(grades, rel)
     if not wanted:
         return UNDEFINED
-    places = len(ranking) if k is None else k
-    most = len(wanted) if denominator == "R" else min(len(wanted), places)
-    return counted(ranking, wanted, places) / most if most else 0.0
+    depth = len(ranking) if k is None else k
+    divisor = len(wanted) if denominator == "R" else min(len(wanted), depth)
+    return counted(ranking, wanted, depth) / divisor if divisor else 0.0
 
 
 def set_precision(grades: Grades, ranking: Ranking, _: None, rel: float | str = "positive") -> float:
@@ -141,14 +141,14 @@ def set_average_precision(grades: Grades, ranking: Ranking, _: None, rel: float 
 def average_precision(
     grades: Grades, ranking: Ranking, k: int | None, denominator: str = "R", rel: float | str = "positive"
 ) -> float:
-    """AP: precision at the place of each relevant item found, over R or what else is divided by."""
+    """AP: the precision at the rank of each relevant item found, divided by R or another denominator."""
     wanted = relevant_items(grades, rel)
     if not wanted:
         return UNDEFINED
-    places = len(ranking) if k is None else k
-    within = [place for place in first_places(ranking, wanted) if place <= places]
-    parts = {"R": len(wanted), "min": min(len(wanted), places), "k": places, "hits": len(within)}[denominator]
-    return sum(counted(ranking, wanted, place) / place for place in within) / parts if within else 0.0
+    depth = len(ranking) if k is None else k
+    within = [rank for rank in first_ranks(ranking, wanted) if rank <= depth]
+    divisor = {"R": len(wanted), "min": min(len(wanted), depth), "k": depth, "hits": len(within)}[denominator]
+    return sum(counted(ranking, wanted, rank) / rank for rank in within) / divisor if within else 0.0
 
 
 def geometric_average_precision(
@@ -159,16 +159,16 @@ def geometric_average_precision(
 
 
 def reciprocal_rank(grades: Grades, ranking: Ranking, k: int | None, rel: float | str = "positive") -> float:
-    """RR: of the first relevant place."""
+    """RR: of the first relevant item."""
     wanted = relevant_items(grades, rel)
     if not wanted:
         return UNDEFINED
-    within = [place for place in first_places(ranking, wanted) if k is None or place <= k]
+    within = [rank for rank in first_ranks(ranking, wanted) if k is None or rank <= k]
     return 1 / within[0] if within else 0.0
 
 
 def success(grades: Grades, ranking: Ranking, k: int, rel: float | str = "positive") -> float:
-    """Success: is there one?"""
+    """Success: 1 if there is a relevant item."""
     wanted = relevant_items(grades, rel)
     return float(counted(ranking, wanted, k) > 0) if wanted else UNDEFINED
 
@@ -176,16 +176,16 @@ def success(grades: Grades, ranking: Ranking, k: int, rel: float | str = "positi
 def interpolated_precision(
     grades: Grades, ranking: Ranking, level: float, reach: str = "exact", rel: float | str = "positive"
 ) -> float:
-    """IPrec: the best precision over all places of the list, hits or not, that reach the recall."""
+    """IPrec: the highest precision over all ranks of the list, hits or not, that reach the recall."""
     wanted = relevant_items(grades, rel)
     if not wanted:
         return UNDEFINED
     rounded = {"nearest": math.floor(level * len(wanted) + 0.5), "up": math.floor(level * len(wanted) + 0.9)}
     best = 0.0
-    for place in range(1, len(ranking) + 1):
-        found = counted(ranking, wanted, place)
+    for rank in range(1, len(ranking) + 1):
+        found = counted(ranking, wanted, rank)
         if found >= rounded[reach] if reach in rounded else found / len(wanted) >= level:
-            best = max(best, found / place)
+            best = max(best, found / rank)
     return best
 
 
@@ -202,7 +202,7 @@ def accuracy(grades: Grades, ranking: Ranking, k: int | None, rel: float | str =
     if not wanted:
         return UNDEFINED
     top = ranking if k is None else ranking[:k]
-    good = set(first_places(top, wanted))
+    good = set(first_ranks(top, wanted))
     pairs = [(mine, other) for mine in good for other in range(1, len(top) + 1) if other not in good]
     return sum(mine < other for mine, other in pairs) / len(pairs) if pairs else float(bool(good))
 
@@ -214,9 +214,9 @@ GainMap = tuple[tuple[float, float], ...]
 
 
 def gain_of(gain: str | GainMap, rel: float | str = "positive") -> Gain:
-    """What a grade is worth."""
+    """The gain of a grade."""
 
-    def worth(grade: float) -> float:
+    def gain_of_grade(grade: float) -> float:
         if rel != "positive" and grade < float(rel):
             return 0.0
         grade = max(grade, 0.0)
@@ -224,25 +224,25 @@ def gain_of(gain: str | GainMap, rel: float | str = "positive") -> Gain:
             return float(dict(gain).get(grade, grade))
         return float({"linear": grade, "exp": 2.0 ** min(grade, 1000.0) - 1, "binary": grade > 0}[gain])
 
-    return worth
+    return gain_of_grade
 
 
-def discount_at(place: int, discount: str) -> float:
-    """What gain at that place is multiplied by."""
-    return 1 / (math.log2(place + 1) if discount == "log2" else max(1.0, math.log2(place)))
+def discount_at(rank: int, discount: str) -> float:
+    """The factor of the gain at a rank."""
+    return 1 / (math.log2(rank + 1) if discount == "log2" else max(1.0, math.log2(rank)))
 
 
 def discounted(grades: Grades, ranking: Ranking, k: int | None, gain: Gain, discount: str = "log2") -> float:
-    """DCG: place by place, an item's gain at its first place only."""
+    """DCG: rank by rank, each item's gain only at its first rank."""
     total = 0.0
-    for place, item in enumerate(ranking if k is None else ranking[:k], 1):
-        if item in grades and item not in ranking[: place - 1]:
-            total += gain(grades[item]) * discount_at(place, discount)
+    for rank, item in enumerate(ranking if k is None else ranking[:k], 1):
+        if item in grades and item not in ranking[: rank - 1]:
+            total += gain(grades[item]) * discount_at(rank, discount)
     return total
 
 
 def gained(grades: Grades, rel: float | str) -> bool:
-    """Is there an item with a positive grade, and one that meets the threshold?"""
+    """Whether an item has a positive grade, and an item has a grade of at least the threshold."""
     return bool(relevant_items(grades, "positive")) and bool(relevant_items(grades, rel))
 
 
@@ -254,12 +254,12 @@ def cumulated_gain(
     discount: str = "log2",
     rel: float | str = "positive",
 ) -> float:
-    """DCG, undefined where nothing is relevant."""
+    """DCG, undefined for a query without relevant items."""
     return discounted(grades, ranking, k, gain_of(gain, rel), discount) if gained(grades, rel) else UNDEFINED
 
 
 def normalised(grades: Grades, ranking: Ranking, k: int | None, gain: Gain) -> float:
-    """nDCG with the log2 discount, over all of the solution."""
+    """nDCG with the log2 discount, with an ideal list of all items of the solution."""
     ideal = discounted(grades, best_first(grades), k, gain)
     return discounted(grades, ranking, k, gain) / ideal if ideal > 0 else UNDEFINED
 
@@ -273,17 +273,17 @@ def ndcg(
     ideal: str = "judged",
     rel: float | str = "positive",
 ) -> float:
-    """nDCG; with ideal=retrieved the best list is the list's own items by gain, with ideal=full the best item again."""
+    """nDCG; the ideal list has the items of the list for ideal=retrieved, the best item at each rank for ideal=full."""
     if not gained(grades, rel):
         return UNDEFINED
-    worth = gain_of(gain, rel)
+    gain_at = gain_of(gain, rel)
     if ideal == "full":
-        places = range(1, (len(ranking) if k is None else k) + 1)
-        best = max(map(worth, grades.values())) * sum(discount_at(place, discount) for place in places)
+        ranks = range(1, (len(ranking) if k is None else k) + 1)
+        best = max(map(gain_at, grades.values())) * sum(discount_at(rank, discount) for rank in ranks)
     else:
         items = [item for item in grades if ideal == "judged" or item in ranking]
-        best = discounted(grades, sorted(items, key=lambda item: -worth(grades[item])), k, worth, discount)
-    return discounted(grades, ranking, k, worth, discount) / best if best > 0 else 0.0
+        best = discounted(grades, sorted(items, key=lambda item: -gain_at(grades[item])), k, gain_at, discount)
+    return discounted(grades, ranking, k, gain_at, discount) / best if best > 0 else 0.0
 
 
 # --- Graded -----------------------------------------------------------------------------------------------------------
@@ -302,7 +302,7 @@ def graded_average_precision(grades: Grades, ranking: Ranking, k: int | None) ->
 
 
 def normalised_gain(grades: Grades) -> Gain:
-    """2^(g / M) - 1; any gain does where nothing is relevant."""
+    """2^(g / M) - 1; M = 1 for a query without relevant items."""
     highest = max([*grades.values(), 0.0]) or 1.0
     return lambda grade: 2.0 ** (max(grade, 0.0) / highest) - 1
 
@@ -313,7 +313,7 @@ def ndcng(grades: Grades, ranking: Ranking, k: int | None) -> float:
 
 
 def mean_over_cutoffs(grades: Grades, ranking: Ranking, n: int | None, gain: Gain) -> float:
-    """The mean of nDCG@1, nDCG@2, ... nDCG@n, each anew."""
+    """The mean of nDCG@1, nDCG@2, ..., nDCG@n, each computed from the beginning."""
     cutoffs = range(1, (len(ranking) if n is None else n) + 1)
     if not relevant_items(grades, "positive"):
         return UNDEFINED
@@ -347,7 +347,7 @@ def relevance(grades: Sequence[float], whisker: str = "observed") -> Gain | None
     lowest, low, median, high, highest = five_numbers(positive)
     fence = high + 1.5 * (high - low)
     upper = min(fence, highest) if whisker == "fence" else max(grade for grade in positive if grade <= fence)
-    # A later point takes the place of an earlier one at the same grade, and is never lower.
+    # A later point replaces an earlier point at the same grade, and is never lower.
     points = {0.0: 0.0, median: 0.0}
     points[upper] = 1 - (highest - upper) / (highest - lowest)
     points[highest] = 1.0
@@ -372,21 +372,21 @@ def rank_biased_precision(
     gain: str = "share",
     rel: float | str = "positive",
 ) -> float:
-    """RBP: step by step, somebody goes on with probability p."""
+    """RBP: rank by rank, the user goes on with probability p."""
     wanted = relevant_items(grades, rel)
     if not wanted:
         return UNDEFINED
-    worth: dict[str, Gain] = {
+    gains: dict[str, Gain] = {
         "binary": lambda _: 1.0,
         "linear": lambda grade: max(grade, 0.0),
         "share": lambda grade: max(grade, 0.0) / (max(grades.values()) if max(grades.values()) > 0 else 1.0),
     }
-    worth["share"] = worth["share"] if rel == "positive" else worth["binary"]
+    gains["share"] = gains["share"] if rel == "positive" else gains["binary"]
     total, reading = 0.0, 1.0
-    places = first_places(ranking, wanted)
-    for place, item in enumerate(ranking if k is None else ranking[:k], 1):
-        if place in places:
-            total += (1 - p) * reading * worth[gain](grades[item])
+    ranks = first_ranks(ranking, wanted)
+    for rank, item in enumerate(ranking if k is None else ranking[:k], 1):
+        if rank in ranks:
+            total += (1 - p) * reading * gains[gain](grades[item])
         reading *= p
     return total
 
@@ -394,17 +394,17 @@ def rank_biased_precision(
 def expected_reciprocal_rank(
     grades: Grades, ranking: Ranking, k: int | None, highest: float | str = "solution", *, highest_of_all: float = 0.0
 ) -> float:
-    """ERR: the sum over the places of the probability to stop there, by the place."""
+    """ERR: the sum over the ranks of the probability to stop there, divided by the rank."""
     wanted = relevant_items(grades, "positive")
     if not wanted:
         return UNDEFINED
     top = highest_of_all if highest == "solution" else float(highest)
     total, reading = 0.0, 1.0
-    places = first_places(ranking, wanted)
-    for place, item in enumerate(ranking if k is None else ranking[:k], 1):
-        if place in places:
+    ranks = first_ranks(ranking, wanted)
+    for rank, item in enumerate(ranking if k is None else ranking[:k], 1):
+        if rank in ranks:
             satisfied = (2 ** min(grades[item], top) - 1) / 2**top
-            total += reading * satisfied / place
+            total += reading * satisfied / rank
             reading *= 1 - satisfied
     return total
 
@@ -428,39 +428,39 @@ def rank_biased_overlap(grades: Grades, ranking: Ranking, _: None, p: float = 0.
 
 
 def binary_preference(grades: Grades, ranking: Ranking, _: None, rel: float | str = "positive") -> float:
-    """Bpref: for each relevant item found, the judged and not relevant ones before it, of at most R."""
+    """Bpref: for each relevant item found, the items judged not relevant before it, at most R of them."""
     wanted = relevant_items(grades, rel)
     if not wanted:
         return UNDEFINED
     unwanted = {item for item, grade in grades.items() if grade >= 0} - wanted
     total = 0.0
-    for place in first_places(ranking, wanted):
-        before = len(set(ranking[:place]) & unwanted)
+    for rank in first_ranks(ranking, wanted):
+        before = len(set(ranking[:rank]) & unwanted)
         total += 1 - min(before, len(wanted)) / min(len(unwanted), len(wanted)) if before else 1
     return total / len(wanted)
 
 
 def inferred_average_precision(grades: Grades, ranking: Ranking, _: None, rel: float | str = "positive") -> float:
-    """infAP: the expected precision at each relevant item found, given what is judged above it."""
+    """infAP: the expected precision at each relevant item found, given the judgements of the items before it."""
     wanted = relevant_items(grades, rel)
     if not wanted:
         return UNDEFINED
     total = 0.0
-    for place in first_places(ranking, wanted):
-        above = set(ranking[: place - 1])
+    for rank in first_ranks(ranking, wanted):
+        above = set(ranking[: rank - 1])
         good = len(above & wanted)
         bad = len({item for item in above - wanted if grades.get(item, -1) >= 0})
         pooled = len(above & set(grades))
-        if place == 1:
+        if rank == 1:
             total += 1
         else:
             estimate = (good + 0.00001) / (good + bad + 0.00002)
-            total += 1 / place + (place - 1) / place * (pooled / (place - 1)) * estimate
+            total += 1 / rank + (rank - 1) / rank * (pooled / (rank - 1)) * estimate
     return total / len(wanted)
 
 
 def judgement_rate(grades: Grades, ranking: Ranking, k: int | None) -> float:
-    """Judged: of the places that there are."""
+    """Judged: the share of the first k, or fewer, items that are judged."""
     top = ranking if k is None else ranking[:k]
     matched = {item for item, grade in grades.items() if grade >= 0}
     return len(matched & set(top)) / len(top) if top else 0.0

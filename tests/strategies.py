@@ -1,4 +1,4 @@
-"""Hypothesis strategies for solutions and submissions, and a slow judge that needs no file."""
+"""Hypothesis strategies for solutions and submissions, and a slow function that matches them."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ GRADES = (-1.0, 0.0, 0.3, 1.0, 1.0, 2.0, 2.0, 3.0, 4.0, 7.5, 40.0)
 
 
 def solutions(grades: Sequence[float] = GRADES) -> st.SearchStrategy[Solution]:
-    """Some queries with graded items: ties, none relevant, no items at all; grades fractional, zero and negative."""
+    """Queries with graded items, also without relevant items or any; grades tie, and may be fractional or negative."""
     graded = st.dictionaries(st.sampled_from(ITEMS), st.sampled_from(grades), max_size=len(ITEMS))
     return st.dictionaries(st.sampled_from(QUERIES), graded, min_size=1)
 
 
 def submissions() -> st.SearchStrategy[Submission]:
-    """Ranked lists for some queries, one of them in no solution: short, empty, with items repeated and unjudged."""
+    """Ranked lists for some queries, one of them unknown; lists may be empty, with repeated and unjudged items."""
     ranked = st.lists(st.sampled_from(ITEMS + ITEMS + JUNK), max_size=16)
     return st.dictionaries(st.sampled_from([*QUERIES, "unknown"]), ranked)
 
 
 def measures() -> st.SearchStrategy[Measure]:
-    """Any measure of the registry, with any cut-off and parameters."""
+    """Any measure, with any cut-off and parameters."""
     return st.sampled_from(KINDS).flatmap(_measures_of)
 
 
 def _measures_of(kind: Kind) -> st.SearchStrategy[Measure]:
-    places = st.integers(1, 1000)
+    ranks = st.integers(1, 1000)
     cutoffs: dict[str, st.SearchStrategy[object]] = {
         "none": st.none(),
-        "optional": st.none() | places,
-        "required": places,
-        "list": st.lists(places, min_size=1, max_size=6, unique=True),
+        "optional": st.none() | ranks,
+        "required": ranks,
+        "list": st.lists(ranks, min_size=1, max_size=6, unique=True),
         "level": st.floats(0, 1),
     }
     parameters = {each.name: _values_of(each) for each in kind.parameters}
-    settled = st.fixed_dictionaries({}, optional=parameters)
-    return st.builds(kind.measure, cutoffs[kind.cutoff], settled)
+    given = st.fixed_dictionaries({}, optional=parameters)
+    return st.builds(kind.measure, cutoffs[kind.cutoff], given)
 
 
 def _values_of(parameter: Parameter) -> st.SearchStrategy[Value]:
@@ -64,14 +64,15 @@ def _values_of(parameter: Parameter) -> st.SearchStrategy[Value]:
     return st.one_of(values)
 
 
-def matched(solution: Solution, submission: Submission, *, all_right: bool = False) -> Matched:
-    """The submission seen through the solution, entry by entry; `all_right` as in a solution in VL.NET's format."""
+def matched(solution: Solution, submission: Submission, *, listed_is_relevant: bool = False) -> Matched:
+    """Match a submission with a solution, item by item; `listed_is_relevant` as for a solution in VL.NET's format."""
     found: list[tuple[int, int, float, int]] = []
     ideal: list[tuple[int, int, float, int]] = []
     for query, (name, grades) in enumerate(solution.items()):
-        right = {item for item, grade in grades.items() if all_right or grade > 0}
+        relevant = {item for item, grade in grades.items() if listed_is_relevant or grade > 0}
         tie_rank = {
-            item: 1 + sum(grades[other] > grades[item] for other in right) if item in right else 0 for item in grades
+            item: 1 + sum(grades[other] > grades[item] for other in relevant) if item in relevant else 0
+            for item in grades
         }
         best_first = [item for _, item in sorted((-grade, item) for item, grade in grades.items())]
         for entries, ranked in ((found, submission.get(name, ())), (ideal, best_first)):

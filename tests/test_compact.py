@@ -18,7 +18,7 @@ def test_measures_come_out_to_the_last_bit(
     solution: strategies.Solution, submission: strategies.Submission, measure: Measure, all_right: bool
 ) -> None:
     """Ties, grades of 0 and below, queries without items, lists that are short, empty or missing."""
-    matched = strategies.matched(solution, submission, all_right=all_right)
+    matched = strategies.matched(solution, submission, listed_is_relevant=all_right)
     ideal = unpack_ideal(pack_ideal(matched.ideal, matched.queries))
 
     again = unpack_hits(pack_hits(matched), ideal)

@@ -76,7 +76,7 @@ def test_match_equals_the_slow_matcher(
     solution: strategies.Solution, submission: strategies.Submission, listed_is_relevant: bool
 ) -> None:
     """Judged items, ideal lists and lengths are equal, with missing, unknown, repeated and empty lists."""
-    expected = strategies.matched(solution, submission, all_right=listed_is_relevant)
+    expected = strategies.matched(solution, submission, listed_is_relevant=listed_is_relevant)
     matched, _ = match(
         read(solution, listed_is_relevant=listed_is_relevant),
         [[lists(submission)]],

@@ -1,4 +1,4 @@
-"""The names of measures: written, read, refused."""
+"""The names of measures: how they are written, read and refused."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from docs.peers import RANX, RANX_BPREF, filled
 from scorer.errors import MeasureError, ScorerError
 from scorer.measures import (
     KINDS,
@@ -37,11 +38,11 @@ every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
 
 GAINS = "linear or exp or binary or gains as in {1: 3.5, 2: 9}"
-RELATIVE = '"relative_P(denominator=R)@5": relative_P settles denominator already; write R'
+RELATIVE = '"relative_P(denominator=R)@5": relative_P sets denominator already; write R'
 
 
 def names(text: str, *cutoffs: int) -> list[str]:
-    """The canonical names of what the text names."""
+    """The canonical names of the measures that the text names."""
     return [str(measure) for measure in parse(text, cutoffs)]
 
 
@@ -51,7 +52,7 @@ def names(text: str, *cutoffs: int) -> list[str]:
 @settings(max_examples=300, deadline=None)
 @given(measure=measures(), change=st.sampled_from([str, str.upper, str.lower, str.swapcase]))
 def test_what_a_measure_prints_is_read_as_that_measure(measure: Measure, change: type[str]) -> None:
-    """The canonical name and the full one round-trip, in any case of letters."""
+    """The canonical name and the full name are read as the same measure, in upper and lower case."""
     assert parse(change(str(measure))) == (measure,)
     assert parse(change(measure.full)) == (measure,)
     assert str(parse_one(measure.full)) == str(measure)
@@ -79,11 +80,11 @@ def test_what_a_measure_prints_is_read_as_that_measure(measure: Measure, change:
             "DCG(gain={1:3.5,2:9})@5",
             "DCG(gain={1:3.5,2:9},discount=log2,rel=positive)@5",
         ),
-        ("rbp.90", "RBP", "RBP(p=0.9,gain=share,rel=positive)"),
+        ("rbp.90", "RBP(gain=linear)", "RBP(p=0.9,gain=linear,rel=positive)"),
     ],
 )
 def test_canonical_names(text: str, canonical: str, full: str) -> None:
-    """Defaults are not written, parameters stand in the declared order; the full name hides nothing."""
+    """The canonical name has no defaults, and parameters in the declared order; the full name has all parameters."""
     measure = parse_one(text)
 
     assert str(measure) == canonical
@@ -93,14 +94,14 @@ def test_canonical_names(text: str, canonical: str, full: str) -> None:
 @pytest.mark.parametrize(
     ("text", "mean"), [("muAP@5", "muMAP@5"), ("AP(rel=2)", "MAP(rel=2)"), ("rr@10", "MRR@10"), ("P@5", "P@5")]
 )
-def test_a_mean_can_have_a_name_of_its_own(text: str, mean: str) -> None:
+def test_a_mean_can_have_its_own_name(text: str, mean: str) -> None:
     """The mean of AP over queries is printed as MAP, and that name is read too."""
     assert parse_one(text).mean_name == mean
     assert parse_one(mean) == parse_one(text)
 
 
 def test_measures_are_values() -> None:
-    """Equal names make equal measures: in sets, in dictionaries, copied, and sent to another process."""
+    """Measures with equal names are equal: in sets, as copies, and in another process."""
     measure = parse_one("nDCG(gain=exp)@10")
 
     assert {measure, parse_one("ndcg_burges@10")} == {measure}
@@ -125,7 +126,7 @@ def test_measures_are_values() -> None:
     ],
 )
 def test_lists_of_cutoffs(text: str, expected: list[str]) -> None:
-    """A list makes one measure of each, in its order, but one of all where the measure is a mean over cut-offs."""
+    """A list names one measure for each cut-off, or one measure if the measure is a mean over cut-offs."""
     assert names(text) == expected
 
 
@@ -141,8 +142,8 @@ def test_lists_of_cutoffs(text: str, expected: list[str]) -> None:
         ("Rprec", ["Rprec"]),
     ],
 )
-def test_the_tracks_cutoffs_stand_in_for_those_that_are_needed(text: str, expected: list[str]) -> None:
-    """Only a measure that cannot do without a cut-off takes the track's."""
+def test_a_measure_that_needs_cutoffs_takes_those_of_the_track(text: str, expected: list[str]) -> None:
+    """A measure with an optional cut-off does not take them."""
     assert names(text, 5, 10) == expected
 
 
@@ -164,7 +165,7 @@ def test_the_tracks_cutoffs_stand_in_for_those_that_are_needed(text: str, expect
         ("recall_10", "R@10"),
         ("recall.10", "R@10"),
         ("recall@10", "R@10"),
-        ("recall", "R"),
+        ("recall@5-l2", "R(rel=2)@5"),
         ("map", "AP"),
         ("map_cut_10", "AP@10"),
         ("map@10", "AP@10"),
@@ -205,7 +206,8 @@ def test_the_tracks_cutoffs_stand_in_for_those_that_are_needed(text: str, expect
         ("set_relative_P", "SetR(denominator=min)"),
         ("SetRelP", "SetR(denominator=min)"),
         ("rbp", "RBP"),
-        ("rbp.95", "RBP(p=0.95)"),
+        ("rbp.95", "RBP(p=0.95,gain=linear)"),
+        ("rbp.80-l2", "RBP(p=0.8,gain=linear,rel=2)"),
         ("RBP(p=0.8)@10", "RBP(p=0.8)@10"),
         ("Compat(p=0.9)", "RBO(p=0.9)"),
         ("Compat(normalize=False)", "RBO(normalise=no)"),
@@ -227,19 +229,19 @@ def test_the_tracks_cutoffs_stand_in_for_those_that_are_needed(text: str, expect
     ],
 )
 def test_the_spellings_of_other_tools(spelling: str, expected: str) -> None:
-    """The names that trec_eval, ir_measures, ranx, and papers have for the same measure."""
+    """The names of the measure in trec_eval, ir_measures, ranx and papers."""
     assert " ".join(names(spelling)) == expected
 
 
 @every_kind
 def test_a_kind_is_found_under_all_its_names(kind: Kind) -> None:
-    """Its own, its aliases, and the name of its mean."""
+    """Its name, its aliases, and the name of its mean."""
     for name in (kind.name, kind.name.upper(), *kind.aliases, kind.mean_name or kind.name):
         assert registry.kind(name) is kind
 
 
 def test_no_two_kinds_share_a_name() -> None:
-    """Not even names that differ in case, hyphens and underscores only."""
+    """Not even names that differ only in case, hyphens and underscores."""
     spelled = [
         name.casefold().replace("_", "").replace("-", "") for kind in KINDS for name in (kind.name, *kind.aliases)
     ]
@@ -247,8 +249,25 @@ def test_no_two_kinds_share_a_name() -> None:
     assert [name for name, times in Counter(spelled).items() if times > 1] == []
 
 
+@pytest.mark.parametrize(("theirs", "ours"), [*filled({**RANX, **RANX_BPREF}, [1, 10]).items()])
+def test_no_name_of_ranx_is_read_with_another_meaning(theirs: str, ours: str) -> None:
+    """A name is read as the measure whose scores equal those of ranx, or refused."""
+    try:
+        measure = parse_one(theirs)
+    except MeasureError:
+        return
+    assert measure == parse_one(ours)
+
+
+def test_a_name_of_several_cutoffs_is_refused_also_in_a_track_with_cutoffs() -> None:
+    """A track's cut-offs do not decide between the readings of the name."""
+    for name in ("recall", "Recall(rel=2)", "relative_P"):
+        with pytest.raises(MeasureError, match="needs a cut-off"):
+            parse(name, (5, 10))
+
+
 def test_a_set_of_measures_has_one_name() -> None:
-    """trec_eval's names for many measures at once stand for those of them that there are."""
+    """trec_eval's names of several measures name all of them that exist here."""
     official = names("official")
 
     assert official[:6] == ["NumQ", "NumRet", "NumRel", "NumRelRet", "AP", "GMAP"]
@@ -260,7 +279,7 @@ def test_a_set_of_measures_has_one_name() -> None:
 
 
 def test_a_map_of_gains_can_be_given_from_python() -> None:
-    """As a mapping or as pairs, in any order; it reads as it prints."""
+    """As a mapping or as pairs, in any order; its name is read as the same measure."""
     every: list[Given] = [{2: 9, 1: 3.5}, ((1.0, 3.5), (2.0, 9.0))]
     for gains in every:
         measure = registry.kind("nDCG").measure(10, {"gains": gains})
@@ -271,8 +290,8 @@ def test_a_map_of_gains_can_be_given_from_python() -> None:
         registry.kind("nDCG").measure(10, {"gains": {1: float("inf")}})
 
 
-def test_a_threshold_for_all_goes_to_those_that_tell_relevant_items_and_name_none() -> None:
-    """Of gains only the measure's own threshold leaves any out."""
+def test_a_threshold_for_all_measures_changes_binary_measures_without_one() -> None:
+    """A measure of gains has only the threshold that its name sets."""
     for name, expected in [
         ("P@5", "P(rel=2)@5"),
         ("MARp@5,10", "MARp(rel=2)@5,10"),
@@ -285,8 +304,8 @@ def test_a_threshold_for_all_goes_to_those_that_tell_relevant_items_and_name_non
     assert parse_one("AP(rel=2)").threshold == 2.0
 
 
-def test_facts_can_hold_for_some_parameters_only() -> None:
-    """A measure may leave [0, 1], or be without a closed form, under one formula of several."""
+def test_bounds_and_closed_forms_can_depend_on_parameters() -> None:
+    """Scores may leave [0, 1], or have no closed form, for some values of parameters."""
     assert parse_one("RBP(gain=share)").bounded
     assert not parse_one("RBP(gain=linear)").bounded
     assert not parse_one("DCG").bounded
@@ -294,9 +313,9 @@ def test_facts_can_hold_for_some_parameters_only() -> None:
     for name in ("AP(denominator=hits)@5", "IPrec@0.1", "Bpref"):
         with pytest.raises(
             MeasureError, match="no formula is known for its mean over the orders of tied items"
-        ) as told:
+        ) as error:
             parse_one(name).need_closed_form()
-        assert str(told.value).startswith(f"{name}: ")
+        assert str(error.value).startswith(f"{name}: ")
 
 
 # --- Refused ----------------------------------------------------------------------------------------------------------
@@ -317,8 +336,8 @@ def test_facts_can_hold_for_some_parameters_only() -> None:
         ("P@-5", "P takes a whole number from 1 to 1,000,000,000 as a cut-off; found -5"),
         ("P@2.5", "P takes a whole number from 1 to 1,000,000,000 as a cut-off; found 2.5"),
         ("P@1e30", "P takes a whole number from 1 to 1,000,000,000 as a cut-off; found 1e+30"),
-        ("P@5,5", 'cut-off "5" stands twice in "5,5"'),
-        ("MARp@5,5.0", 'cut-off "5.0" stands twice in "5,5.0"'),
+        ("P@5,5", 'cut-off "5" is listed twice in "5,5"'),
+        ("MARp@5,5.0", 'cut-off "5.0" is listed twice in "5,5.0"'),
         ("IPrec@1.5", "IPrec takes a number from 0 to 1 as the level of recall; found 1.5"),
         ("P(relevance=1)@5", 'P has no parameter "relevance"; it takes rel'),
         ("P(cutoff=1)@5", 'P has no parameter "cutoff"; it takes rel'),
@@ -336,57 +355,72 @@ def test_facts_can_hold_for_some_parameters_only() -> None:
         ("P(rel=1)@5-l2", 'parameter "rel" is given twice'),
         ("muAP-l2", 'muAP has no parameter "rel"; it takes none'),
         ("relative_P(denominator=R)@5", RELATIVE),
-        ("rbp.x", 'no measure is called "rbp.x"; the nearest are RBP, Rp, RBO; `scorer measures` lists all'),
+        ("rbp(gain=share).95", 'parameter "gain" is given twice'),
+        (
+            "ndcg_cut.1=3,2=5",
+            '"ndcg_cut.1=3,2=5": ndcg_cut takes cut-offs, not gains; write both as in nDCG(gain={1:3,2:5})@10',
+        ),
+        (
+            "recall",
+            '"recall" needs a cut-off, as in recall@10; for the whole list write R, for the cut-offs of trec_eval\'s '
+            "recall write R@5,10,15,20,30,100,200,500,1000",
+        ),
+        (
+            "relative_P",
+            '"relative_P" needs a cut-off, as in relative_P@10; for the whole list write R(denominator=min), for the '
+            "cut-offs of trec_eval's relative_P write R(denominator=min)@5,10,15,20,30,100,200,500,1000",
+        ),
+        ("rbp.x", 'no measure is called "rbp.x"; the closest names are RBP, Rp, RBO; `scorer measures` lists all'),
         ("RBP(p=1)", 'RBP takes a number from 0 to 0.9999 as p; found "1"'),
         ("F(beta=0)@5", 'F takes a number from 0.001 to 1000 as beta; found "0"'),
-        ("F1(beta=2)@5", '"F1(beta=2)@5": F1 settles beta already; write F'),
+        ("F1(beta=2)@5", '"F1(beta=2)@5": F1 sets beta already; write F'),
         ("P(2)@5", '"2" is not of the form parameter=value'),
         ("P(rel=1,REL=2)@5", 'parameter "rel" is given twice'),
         ("P(rel=1@5", '"P(rel=1@5" is not of the form Name(parameter=value)@k'),
         ("P@5(rel=1)", 'cut-offs are numbers, as in P@5,10; found "5(rel=1)"'),
         (
             "ndgc@10",
-            'no measure is called "ndgc"; the nearest are nDCG, NDCNG, nDCGphi, DCG; `scorer measures` lists all',
+            'no measure is called "ndgc"; the closest names are nDCG, NDCNG, nDCGphi, DCG; `scorer measures` lists all',
         ),
         (
             "precison@5",
-            'no measure is called "precison"; the nearest are P, Rprec, SetP, IPrec; `scorer measures` lists all',
+            'no measure is called "precison"; the closest names are P, Rprec, SetP, IPrec; `scorer measures` lists all',
         ),
         ("", 'no measure is called ""; `scorer measures` lists all'),
         ("\x1b[31m@5", 'no measure is called "\\u001b[31m"; `scorer measures` lists all'),
     ],
 )
-def test_a_name_that_is_none_is_answered_with_what_would_be(text: str, message: str) -> None:
-    """The message says what was found, and what is allowed there."""
+def test_an_invalid_name_is_refused_with_what_is_allowed(text: str, message: str) -> None:
+    """The message says what was found and what is allowed."""
     with pytest.raises(MeasureError) as refusal:
         parse(text)
 
     assert str(refusal.value) == message
 
 
-def test_a_cutoff_of_the_track_is_checked_too() -> None:
-    """Cut-offs from a setting are held to the same rules."""
+def test_cutoffs_of_a_track_are_checked_too() -> None:
+    """The same rules hold for cut-offs from settings."""
     with pytest.raises(MeasureError, match="MARp takes a cut-off only once; found 5,5"):
         parse("MARp", (5, 5))
 
 
-def test_one_measure_is_wanted() -> None:
-    """A list where one measure must stand is refused, with the names."""
+def test_parse_one_refuses_several_measures() -> None:
+    """The message lists their names."""
     assert str(parse_one("P@5")) == "P@5"
-    with pytest.raises(MeasureError, match=r'"P@5,10" names 2 measures \(P@5, P@10\) where one is wanted'):
+    with pytest.raises(MeasureError, match=r'"P@5,10" names 2 measures \(P@5, P@10\); expected one'):
         parse_one("P@5,10")
 
 
-def test_a_measure_error_is_the_user_models_and_a_value_error() -> None:
-    """Programs that know nothing of scorer catch it as what it is."""
+def test_a_measure_error_is_a_scorer_error_and_a_value_error() -> None:
+    """A caller may catch either."""
     assert issubclass(MeasureError, ScorerError)
     assert issubclass(MeasureError, ValueError)
 
 
 @settings(max_examples=300, deadline=None)
 @given(text=st.text(max_size=30) | st.text("PRFndcgMAp@()=,._-0159e +rel", max_size=30))
-def test_no_text_breaks_the_reading(text: str) -> None:
-    """Any text is a measure or a MeasureError."""
+def test_any_text_is_a_measure_or_an_error(text: str) -> None:
+    """No other exception is raised, and canonical names are read back."""
     try:
         measures = parse(text)
     except MeasureError:
@@ -398,7 +432,7 @@ def test_no_text_breaks_the_reading(text: str) -> None:
 
 
 def test_the_list_of_kinds_is_complete() -> None:
-    """Every kind that a family declares is in the list, once."""
+    """Every kind that a family declares is listed once."""
     families = (r_precision, sets, position, gain, graded, user_models, incomplete, counts)
     declared = {value for family in families for value in vars(family).values() if isinstance(value, Kind)}
 
@@ -408,7 +442,7 @@ def test_the_list_of_kinds_is_complete() -> None:
 
 @every_kind
 def test_a_kind_explains_itself(kind: Kind) -> None:
-    """It has all the words that help and pages are made of, safe to put into a page as they are."""
+    """It has all texts of help and pages, without characters that a page must escape."""
     assert kind.title
     assert kind.summary.endswith(".")
     assert ("Undefined where" in kind.edge_cases) is not ("Defined for every query" in kind.edge_cases)
@@ -422,7 +456,7 @@ def test_a_kind_explains_itself(kind: Kind) -> None:
 
 @every_kind
 def test_parameters_are_those_of_the_function(kind: Kind) -> None:
-    """The declaration is the signature: names, order and defaults, which are allowed values."""
+    """Names, order and defaults are those of the signature, and each default is allowed."""
     keywords = inspect.getfullargspec(kind.function).kwonlydefaults or {}
 
     assert {each.name: each.default for each in kind.parameters} == keywords
@@ -441,12 +475,12 @@ def test_parameters_are_those_of_the_function(kind: Kind) -> None:
     ],
 )
 def test_usage_shows_where_a_cutoff_goes(name: str, usage: str) -> None:
-    """Brackets where it may be left out."""
+    """An optional cut-off is in brackets."""
     assert registry.kind(name).usage == usage
 
 
 def test_a_measure_can_be_made_without_text() -> None:
-    """From Python a kind takes its cut-off and parameters as values, and a Matched."""
+    """From Python, a kind takes its cut-off and parameters as values."""
     measure = registry.kind("AP").measure(2, {"rel": 2})
 
     assert str(measure) == "AP(rel=2)@2"

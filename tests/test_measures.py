@@ -1,4 +1,4 @@
-"""The measures: their rules over the whole registry, and the values of their sources."""
+"""The measures: properties that hold for all of them, and the values in their sources."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ CUTOFFS: dict[str, tuple[Cutoff, ...]] = {
 }
 
 PERFECT_BELOW_ONE = {
-    "P": "is divided by k, also where fewer items are relevant",
+    "P": "is divided by k, also for fewer relevant items",
     "F": "contains P",
     "DCG": "is not normalised",
-    "ERR": "nobody is satisfied for sure",
-    "RBP": "the list ends, and somebody might read on",
+    "ERR": "the user is never certain to stop",
+    "RBP": "the list ends before the user does",
     "infAP": "is an estimate with an epsilon",
     "NumRet": "is a count",
     "NumRel": "is a count",
     "NumRelRet": "is a count",
 }
 PERFECT_BELOW_ONE_WITH_CUTOFF = {
-    "R": "k places cannot hold more than k items",
+    "R": "k ranks cannot hold more than k items",
     "AP": "is divided by all relevant items",
     "GMAP": "is made of AP",
     "muAP": "is made of AP",
 }
 OTHER_FORMULAS = {
-    "k": "is divided by places that nothing relevant is left for",
-    "full": "there are not as many best items as places",
+    "k": "is divided by more ranks than there are relevant items",
+    "full": "there are fewer best items than ranks",
     "no": "is not normalised",
 }
 NOT_THE_HIGHEST_FOR_THE_BEST = {
-    "NumRet": "counts what is not relevant too",
-    "Judged": "counts what is not relevant too, and an empty list has none",
+    "NumRet": "counts items that are not relevant too",
+    "Judged": "counts items that are not relevant too, and is 0 for an empty list",
 }
 DEFINED_EVERYWHERE = ("Judged", "NumQ", "NumRet", "NumRel", "NumRelRet")
 
@@ -61,7 +61,7 @@ over_all_variants = settings(max_examples=40, deadline=None)
 
 
 def values_tried(parameter: Parameter) -> tuple[Value, ...]:
-    """All words that a parameter can be, two numbers if it can be a number, and a map of gains if it can be one."""
+    """All words that a parameter takes, two numbers if it takes numbers, and a map of gains if it takes one."""
     numbers = (0.5, min(2.0, parameter.about.most)) if parameter.numeric else ()
     maps = (((0.3, 5.0), (1.0, 0.5), (2.0, 3.0)),) if parameter.mapped else ()
     return (*parameter.words, *numbers, *maps)
@@ -71,7 +71,7 @@ MOST_COMBINATIONS = 12
 
 
 def combinations(kind: Kind) -> Iterator[tuple[Value, ...]]:
-    """All combinations of the parameters' values; of many, each value with the others' defaults, and some more."""
+    """All combinations of the parameters' values, or a selection of them if they are many."""
     every = list(product(*map(values_tried, kind.parameters)))
     usual = [parameter.default for parameter in kind.parameters]
     for number, values in enumerate(every):
@@ -95,7 +95,7 @@ AT_CUTOFF = {
 
 
 def parameters_of(measure: Measure) -> dict[str, Value]:
-    """By name."""
+    """The parameters by name."""
     return dict(zip((each.name for each in measure.kind.parameters), measure.parameters, strict=True))
 
 
@@ -105,12 +105,12 @@ def scores_of(measures: Sequence[Measure], seen: Matched) -> Floats:
 
 
 def differing(measures: Sequence[Measure], actual: Floats, expected: Floats) -> list[str]:
-    """The measures whose scores are not the expected ones, to the last few bits."""
+    """The measures whose scores differ from the expected scores by more than rounding."""
     same = np.isclose(actual, expected, rtol=1e-12, atol=1e-12, equal_nan=True)
     return [str(measure) for measure, row in zip(measures, same, strict=True) if not row.all()]
 
 
-def told_by_oracle(measure: Measure, solution: Solution, submission: Submission, **more: object) -> list[float]:
+def oracle_scores(measure: Measure, solution: Solution, submission: Submission, **more: object) -> list[float]:
     """The oracle's score of each query."""
     oracle = ORACLES[measure.kind.name]
     if measure.kind.name == "ERR":
@@ -121,14 +121,14 @@ def told_by_oracle(measure: Measure, solution: Solution, submission: Submission,
     ]
 
 
-def score(name: str, grades: Mapping[str, float], ranking: Sequence[str], *, all_right: bool = False) -> float:
+def score(name: str, grades: Mapping[str, float], ranking: Sequence[str], *, listed_is_relevant: bool = False) -> float:
     """The score of one list."""
-    return float(parse_one(name)(matched({"q": grades}, {"q": ranking}, all_right=all_right)).item())
+    return float(parse_one(name)(matched({"q": grades}, {"q": ranking}, listed_is_relevant=listed_is_relevant)).item())
 
 
 def graded_list(*grades: float) -> tuple[dict[str, float], list[str]]:
-    """Items graded so, and their list in this order."""
-    names = [f"item {place}" for place in range(1, len(grades) + 1)]
+    """Items with these grades, and their list in this order."""
+    names = [f"item {rank}" for rank in range(1, len(grades) + 1)]
     return dict(zip(names, grades, strict=True)), names
 
 
@@ -136,7 +136,7 @@ def graded_list(*grades: float) -> tuple[dict[str, float], list[str]]:
 
 
 def test_every_kind_has_its_oracle() -> None:
-    """No measure is without a second, slow opinion, and no oracle without a measure."""
+    """Every measure has an oracle, and every oracle a measure."""
     assert sorted(ORACLES) == sorted(kind.name for kind in KINDS)
 
 
@@ -144,27 +144,29 @@ def test_every_kind_has_its_oracle() -> None:
 @examples
 @given(solution=solutions(), submission=submissions())
 def test_a_measure_equals_its_oracle(kind: Kind, solution: Solution, submission: Submission) -> None:
-    """Every variant gives what the loop over its definition gives, undefined where that is."""
+    """Every variant equals the loop over its definition, also where it is undefined."""
     measures = list(variants(kind))
-    expected = np.array([told_by_oracle(measure, solution, submission) for measure in measures])
+    expected = np.array([oracle_scores(measure, solution, submission) for measure in measures])
 
     assert not differing(measures, scores_of(measures, matched(solution, submission)), expected)
 
 
 @examples
 @given(solution=solutions(), submission=submissions())
-def test_all_items_can_be_right(solution: Solution, submission: Submission) -> None:
-    """In a solution in VL.NET's format also items scored 0 or less count for Rp and MARp."""
+def test_all_listed_items_can_be_relevant(solution: Solution, submission: Submission) -> None:
+    """In a solution in VL.NET's format, items with a grade of 0 or less count for Rp and MARp too."""
     measures = [measure for measure in ALL_VARIANTS if measure.kind.name in ("MARp", "Rp")]
-    expected = np.array([told_by_oracle(measure, solution, submission, all_right=True) for measure in measures])
+    expected = np.array([oracle_scores(measure, solution, submission, listed_is_relevant=True) for measure in measures])
 
-    assert not differing(measures, scores_of(measures, matched(solution, submission, all_right=True)), expected)
+    assert not differing(
+        measures, scores_of(measures, matched(solution, submission, listed_is_relevant=True)), expected
+    )
 
 
 @over_all_variants
 @given(solution=solutions(), submission=submissions())
-def test_scores_are_floats_in_bounds_one_for_each_query(solution: Solution, submission: Submission) -> None:
-    """Defined scores are at least 0, and at most 1 where the kind says so."""
+def test_there_is_one_score_in_bounds_for_each_query(solution: Solution, submission: Submission) -> None:
+    """Defined scores are at least 0, and at most 1 if the measure is bounded."""
     seen = matched(solution, submission)
 
     for measure in ALL_VARIANTS:
@@ -176,7 +178,7 @@ def test_scores_are_floats_in_bounds_one_for_each_query(solution: Solution, subm
 
 
 def perfect(solution: Solution, least: float) -> Matched:
-    """The lists of all items with a positive grade that is at least so high, the highest first."""
+    """Lists of all items with a positive grade of at least `least`, by descending grade."""
     return matched(
         solution,
         {
@@ -188,8 +190,8 @@ def perfect(solution: Solution, least: float) -> Matched:
 
 @over_all_variants
 @given(solution=solutions(), submission=submissions())
-def test_nothing_beats_a_perfect_list(solution: Solution, submission: Submission) -> None:
-    """All that is relevant, best first, scores 1, or where that cannot be, no less than another list."""
+def test_no_list_scores_higher_than_a_perfect_list(solution: Solution, submission: Submission) -> None:
+    """A list of all relevant items by descending grade scores 1, or at least as much as any other list."""
     seen = matched(solution, submission)
     best_lists = {rel: perfect(solution, least) for rel, least in (("positive", 0.0), (0.5, 0.5), (2.0, 2.0))}
 
@@ -202,7 +204,7 @@ def test_nothing_beats_a_perfect_list(solution: Solution, submission: Submission
 
 
 def below_one(measure: Measure) -> bool:
-    """Can a perfect list score less than 1?"""
+    """Whether a perfect list may score less than 1."""
     cut = measure.cutoff is not None and measure.kind.name in PERFECT_BELOW_ONE_WITH_CUTOFF
     other = bool(set(OTHER_FORMULAS) & {value for value in measure.parameters if isinstance(value, str)})
     full = "denominator" in parameters_of(measure) and parameters_of(measure)["denominator"] in ("min", "hits")
@@ -210,7 +212,7 @@ def below_one(measure: Measure) -> bool:
 
 
 def is_comparable(measure: Measure) -> bool:
-    """Is no list better than all that is relevant, best first?"""
+    """Whether no list scores higher than a perfect list."""
     values = parameters_of(measure)
     by_map = isinstance(values.get("gain"), tuple)
     longer_is_worse = values.get("ideal") == "full" and measure.cutoff is None
@@ -231,9 +233,9 @@ COMPARABLE = [measure for measure in ALL_VARIANTS if is_comparable(measure)]
 def test_order_and_names_of_queries_and_items_do_not_matter(
     solution: Solution, submission: Submission, queries: list[str], items: list[str]
 ) -> None:
-    """The solution's queries and items in another order, under other names, leave every score as it is."""
+    """Reordered and renamed queries and items of the solution change no score."""
     renamed = dict(zip(ITEMS, items, strict=True))
-    places = [list(solution).index(query) for query in queries if query in solution]
+    indexes = [list(solution).index(query) for query in queries if query in solution]
     before = matched(solution, submission)
     after = matched(
         {
@@ -244,20 +246,18 @@ def test_order_and_names_of_queries_and_items_do_not_matter(
         {query: [renamed.get(item, item) for item in ranking] for query, ranking in submission.items()},
     )
 
-    expected = scores_of(ALL_VARIANTS, before)[:, places]
+    expected = scores_of(ALL_VARIANTS, before)[:, indexes]
     assert not differing(ALL_VARIANTS, scores_of(ALL_VARIANTS, after), expected)
 
 
 @over_all_variants
 @given(solution=solutions(), submission=submissions(), tail=st.lists(st.sampled_from(ITEMS + JUNK), max_size=5))
-def test_what_stands_past_the_cutoff_changes_nothing(
-    solution: Solution, submission: Submission, tail: list[str]
-) -> None:
-    """A list that goes on past k, with whatever items, scores as one that ends there."""
+def test_items_after_the_cutoff_change_no_score(solution: Solution, submission: Submission, tail: list[str]) -> None:
+    """A list with more items after rank k scores the same as a list that ends at rank k."""
     for k in (1, 3, 10):
         filled = {query: [*submission.get(query, []), *"-" * k][:k] for query in solution}
         longer = {query: [*ranking, *tail] for query, ranking in filled.items()}
-        # With ideal=retrieved the best list is of all the list's items.
+        # With ideal=retrieved, the ideal list has all items of the list.
         measures = [each for each in AT_CUTOFF[k] if "retrieved" not in each.parameters]
 
         expected = scores_of(measures, matched(solution, filled))
@@ -266,11 +266,11 @@ def test_what_stands_past_the_cutoff_changes_nothing(
 
 @over_all_variants
 @given(solution=solutions(), submission=submissions())
-def test_unjudged_items_at_the_end_change_nothing_but_the_length(solution: Solution, submission: Submission) -> None:
-    """Only measures that know the length of the list notice items that the solution does not list."""
+def test_unjudged_items_at_the_end_change_only_the_length(solution: Solution, submission: Submission) -> None:
+    """Unjudged items at the end change only scores that depend on the length of the list."""
     longer = {query: [*submission.get(query, []), "x", "y"] for query in solution}
     knowing = ("SetP", "SetF", "SetAP", "MeanNDCG", "MeanNDCNG", "RBO", "Judged", "NumRet", "Accuracy")
-    by_length = {"min", "k", "full"}  # where these stand, a list without a cut-off is cut by its length
+    by_length = {"min", "k", "full"}  # with these, a score without a cut-off depends on the length
     measures = [
         measure
         for measure in ALL_VARIANTS
@@ -283,8 +283,8 @@ def test_unjudged_items_at_the_end_change_nothing_but_the_length(solution: Solut
 
 
 @every_kind
-def test_nothing_relevant_is_undefined_and_nothing_retrieved_is_zero(kind: Kind) -> None:
-    """A query without relevant items is left to the reader of the scores; a missing list is not."""
+def test_a_query_without_relevant_items_is_undefined_and_a_missing_list_scores_zero(kind: Kind) -> None:
+    """NaN marks only queries that the solution leaves undefined."""
     solution = {"none": {}, "judged": {"a": 0.0, "b": -2.0}, "some": {"a": 3.0, "b": 2.0}}
 
     for measure in variants(kind):
@@ -297,7 +297,7 @@ def test_nothing_relevant_is_undefined_and_nothing_retrieved_is_zero(kind: Kind)
 
 @every_kind
 def test_a_solution_without_queries_has_no_scores(kind: Kind) -> None:
-    """Nothing in, nothing out."""
+    """The array of scores is empty."""
     for measure in variants(kind):
         assert measure(matched({}, {})).shape == (0,)
 
@@ -305,7 +305,7 @@ def test_a_solution_without_queries_has_no_scores(kind: Kind) -> None:
 @every_kind
 @pytest.mark.parametrize("grades", [(1e308, 9e307, 5.0, 1.0), (5000.0, 4999.0, 3.0, 2.0), (4e-320, 2e-320, 1e-320)])
 def test_grades_of_any_size_give_finite_scores(kind: Kind, grades: tuple[float, ...]) -> None:
-    """No normalised score is lost to overflow or underflow, and nothing warns."""
+    """No bounded score overflows or underflows, and numpy does not warn."""
     solution, best_list = graded_list(*grades)
     seen = matched({"best": solution, "worst": solution}, {"best": best_list, "worst": best_list[::-1]})
 
@@ -316,8 +316,8 @@ def test_grades_of_any_size_give_finite_scores(kind: Kind, grades: tuple[float, 
             assert 0 <= worst <= best <= 1 + 1e-12, str(measure)
 
 
-def test_a_gain_that_no_number_holds_is_undefined() -> None:
-    """DCG says how large the sum is; where floating point has no number for it, it has no value, while nDCG has one."""
+def test_a_gain_above_the_largest_number_is_undefined() -> None:
+    """DCG is undefined if the sum exceeds the floating-point numbers; nDCG is defined."""
     solution, ranking = graded_list(1024.0, 1.0)
 
     assert math.isnan(score("DCG(gain=exp)", solution, ranking))
@@ -332,17 +332,17 @@ def numbered(*numbers: int) -> list[str]:
     return [str(number) for number in numbers]
 
 
-def scored_down(highest: int, numbers: Sequence[int]) -> dict[str, float]:
-    """The items scored `highest`, one less, and so on."""
-    return {str(number): float(highest - place) for place, number in enumerate(numbers)}
+def descending_grades(highest: int, numbers: Sequence[int]) -> dict[str, float]:
+    """The items with the grades `highest`, `highest` - 1, and so on."""
+    return {str(number): float(highest - index) for index, number in enumerate(numbers)}
 
 
-FIRST = {"1": scored_down(100, range(1, 11)), "2": scored_down(50, range(101, 111))}
+FIRST = {"1": descending_grades(100, range(1, 11)), "2": descending_grades(50, range(101, 111))}
 FIRST_LISTS = {
     "1": numbered(1, 2, 3, 20, 10, 6, 7, 8, 21, 22),
     "2": numbered(101, 102, 103, 50, 30, 106, 107, 108, 109, 52),
 }
-SECOND = {"1": FIRST["1"] | {"6": 96.0, "7": 96.0}, "2": scored_down(50, range(1, 8))}
+SECOND = {"1": FIRST["1"] | {"6": 96.0, "7": 96.0}, "2": descending_grades(50, range(1, 8))}
 SECOND_LISTS = {
     "1": numbered(1, 2, 3, 7, 20, 6, 21, 8, 22, 23),
     "2": numbered(23, 2, 3, 20, 10, 6, 7, 8, 21, 22),
@@ -372,8 +372,8 @@ def test_vlnet_means() -> None:
     assert measure(matched(SECOND, SECOND_LISTS)).mean() == pytest.approx(83 / 140, rel=1e-15)
 
 
-def test_marp_sums_as_the_challenge_did() -> None:
-    """Cut-off after cut-off, divided once at the end: another order would lose the last bits."""
+def test_marp_sums_in_the_order_of_vlnet() -> None:
+    """Cut-off by cut-off, divided once at the end: another order would change the last bits."""
     score = parse_one("MARp@5,10,15,20,25,30")(matched(SECOND, SECOND_LISTS))[0]
     other_way_round = 0.6 + 0.6 + 0.6 + 0.6 + 0.6 + 0.8
 
@@ -399,8 +399,8 @@ ELEVEN = {str(number): float(max(10 - number, 1)) for number in range(1, 12)}
     ],
 )
 def test_vlnet_edge_cases(grades: dict[str, float], ranking: list[str], name: str, expected: float) -> None:
-    """Repeated items, short and empty lists, ties across the cut-off, scores of 0: as the challenge's evaluator."""
-    assert score(name, grades, ranking, all_right=True) == pytest.approx(expected, rel=1e-15)
+    """Repeated items, short and empty lists, ties across the cut-off, grades of 0: as in the evaluator of VL.NET."""
+    assert score(name, grades, ranking, listed_is_relevant=True) == pytest.approx(expected, rel=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -423,7 +423,7 @@ def test_vlnet_edge_cases(grades: dict[str, float], ranking: list[str], name: st
     ],
 )
 def test_binary_measures_of_the_slides(relevant: int, name: str, expected: float) -> None:
-    """The list 1, 0, 0, 1, 0 with so many relevant items in all."""
+    """The list 1, 0, 0, 1, 0 where the solution has `relevant` relevant items."""
     solution, ranking = graded_list(1, 0, 0, 1, 0)
     missed = {f"missed {number}": 1.0 for number in range(relevant - 2)}
 
@@ -442,7 +442,7 @@ def test_binary_measures_of_the_slides(relevant: int, name: str, expected: float
     ],
 )
 def test_gain_measures_of_the_slides(name: str, expected: float) -> None:
-    """The list 2, 0, 0, 3, 0 under the three formulas that go by the name of DCG."""
+    """The list 2, 0, 0, 3, 0 with the three formulas that are called DCG."""
     assert score(name, *graded_list(2, 0, 0, 3, 0)) == pytest.approx(expected, abs=5e-7)
 
 
@@ -457,7 +457,7 @@ def test_gain_measures_of_the_slides(name: str, expected: float) -> None:
     ],
 )
 def test_ndcg_takes_its_ideal_from_the_whole_solution(name: str, expected: float) -> None:
-    """The list 3, 2, 3, 0, 1, 2 while items graded 3 and 2 are missed."""
+    """The list 3, 2, 3, 0, 1, 2 without two items with the grades 3 and 2."""
     solution, ranking = graded_list(3, 2, 3, 0, 1, 2)
 
     assert score(name, solution | {"missed": 3.0, "missed too": 2.0}, ranking) == pytest.approx(expected, abs=5e-5)
@@ -468,18 +468,18 @@ SCHEEL = graded_list(1, 0, 3, 3, 2, 0, 1, 4)
 
 @pytest.mark.parametrize(("threshold", "expected"), [(4, 0.125), (3, 0.402778), (2, 0.483333), (1, 0.780159), (0, 1.0)])
 def test_scheel_table_1(threshold: int, expected: float) -> None:
-    """Average precision of one list at each grade as the threshold; at 0 all that is judged is relevant."""
+    """Average precision of one list at each grade as the threshold; at 0, all judged items are relevant."""
     assert score(f"AP(rel={threshold})", *SCHEEL) == pytest.approx(expected, abs=5e-7)
 
 
 def test_scheel_multi_graded_average_precision() -> None:
-    """Steps of 1: the mean over the thresholds 1 to 4. A threshold that no item meets leaves AP undefined."""
+    """The mean over the thresholds 1 to 4. AP with a threshold above all grades is undefined."""
     assert score("muAP", *SCHEEL) == pytest.approx(0.447817, abs=5e-7)
     assert math.isnan(score("AP(rel=5)", *SCHEEL))
 
 
 @pytest.mark.parametrize(
-    ("name", "factor", "places", "mean"),
+    ("name", "factor", "scores", "mean"),
     [
         (
             "nDCG(gain=exp)",
@@ -497,27 +497,27 @@ def test_scheel_multi_graded_average_precision() -> None:
         ("NDCNG", 2, [0.189207, 0.132298, 0.299314, 0.422547, 0.486479, 0.470792, 0.500968, 0.651905], 0.394189),
     ],
 )
-def test_scheel_table_2(name: str, factor: float, places: list[float], mean: float) -> None:
-    """Doubled grades lower nDCG and leave NDCNG as it is."""
+def test_scheel_table_2(name: str, factor: float, scores: list[float], mean: float) -> None:
+    """Doubled grades lower nDCG and do not change NDCNG."""
     grades, ranking = SCHEEL
     scaled = {item: factor * grade for item, grade in grades.items()}
     mean_name = {"NDCNG": "MeanNDCNG"}.get(name, "MeanNDCG")
 
-    assert [score(f"{name}@{k}", scaled, ranking) for k in range(1, 9)] == pytest.approx(places, abs=5.1e-7)
+    assert [score(f"{name}@{k}", scaled, ranking) for k in range(1, 9)] == pytest.approx(scores, abs=5.1e-7)
     assert score(mean_name, scaled, ranking) == pytest.approx(mean, abs=5e-7)
     assert score(f"{mean_name}@8", scaled, ranking) == pytest.approx(mean, abs=5e-7)
 
 
-@pytest.mark.parametrize(("place", "gain"), [(1, 12.0), (2, 12 / math.log2(3))])
-def test_dcg_of_scheel_in_its_own_logarithm(place: int, gain: float) -> None:
-    """The table's DCG is in log10; ours in log2 is smaller by log2(10)."""
-    solution, ranking = graded_list(*[0.0] * (place - 1), math.log2(13))
+@pytest.mark.parametrize(("rank", "gain"), [(1, 12.0), (2, 12 / math.log2(3))])
+def test_dcg_of_scheel_in_log10(rank: int, gain: float) -> None:
+    """The table's DCG uses log10; DCG with log2 is smaller by the factor log2(10)."""
+    solution, ranking = graded_list(*[0.0] * (rank - 1), math.log2(13))
 
     assert score("DCG(gain=exp)", solution, ranking) == pytest.approx(gain, rel=1e-14)
 
 
 def test_weights_of_uneven_levels() -> None:
-    """Of grades 0.0, 0.3 and 1.0, the threshold 0.3 weighs 0.3 and the threshold 1.0 weighs 0.7."""
+    """For the grades 0.0, 0.3 and 1.0, the threshold 0.3 has the weight 0.3, and the threshold 1.0 has 0.7."""
     solution, ranking = graded_list(0.0, 0.3, 1.0)
     low, high = score("AP(rel=0.3)", solution, ranking), score("AP(rel=1)", solution, ranking)
 
@@ -532,14 +532,14 @@ def curve(grades: Sequence[float], whisker: Whisker = "observed") -> Floats:
 
 
 def test_phi_without_outliers() -> None:
-    """Of 1 to 10: 0 up to the median, then up to 1."""
+    """For the grades 1 to 10, phi is 0 up to the median and then rises to 1."""
     expected = [0, 0, 0, 0, 0, 0.018381, 0.151852, 0.384088, 0.678875, 1]
 
     np.testing.assert_allclose(curve(range(1, 11)), expected, atol=5e-7)
 
 
 def test_phi_with_an_outlier() -> None:
-    """Of 1 to 10 and 40: the whisker at 10 has what the outlier leaves it."""
+    """For the grades 1 to 10 and 40, the outlier lowers phi of the whisker at 10."""
     expected = [0, 0, 0, 0, 0, 0, 0.028677, 0.095704, 0.172570, 0.230769, 1]
 
     np.testing.assert_allclose(curve([*range(1, 11), 40]), expected, atol=5e-7)
@@ -553,13 +553,13 @@ def test_phi_with_an_outlier() -> None:
         ([3, 0, -1, 6], [0, 0, 0, 1]),
     ],
 )
-def test_phi_where_points_fall_together(grades: list[float], expected: list[float]) -> None:
-    """Of points at one grade the higher counts; what is not positive has no part."""
+def test_phi_where_points_coincide(grades: list[float], expected: list[float]) -> None:
+    """The higher of two points at one grade counts; grades that are not positive do not."""
     np.testing.assert_allclose(curve(grades), expected, atol=1e-15)
 
 
 def test_phi_keeps_the_whisker_at_the_median() -> None:
-    """The hinges of 1, 5, 5, 5, 9 are both 5, so is the whisker, half-way between the extremes."""
+    """Both hinges of 1, 5, 5, 5, 9 are 5, and so is the whisker, half-way between the extremes."""
     phi = curve([1, 5, 5, 5, 9])
 
     assert phi[1:].tolist() == [0.5, 0.5, 0.5, 1.0]
@@ -567,7 +567,7 @@ def test_phi_keeps_the_whisker_at_the_median() -> None:
 
 
 def test_the_fence_is_the_other_whisker() -> None:
-    """With it an outlier leaves more room: the fence of 1 to 10 and 40 is 16, not 10."""
+    """With the fence instead of the highest grade within it, grades near the fence have a lower phi."""
     observed, fence = curve([*range(1, 11), 16, 40]), curve([*range(1, 11), 16, 40], "fence")
 
     assert observed[-2] == pytest.approx(1 - 24 / 39)
@@ -582,7 +582,7 @@ POSITIVE = st.floats(1e-3, 1e6) | st.integers(1, 6).map(float) | st.integers(1, 
 @settings(max_examples=200, deadline=None)
 @given(queries=st.lists(st.lists(POSITIVE, max_size=14), min_size=1, max_size=4))
 def test_phi_equals_scipys_interpolation(whisker: Whisker, queries: list[list[float]]) -> None:
-    """The curves of all queries at once are those that PchipInterpolator draws one by one."""
+    """The curves of all queries, computed at once, equal those of PchipInterpolator."""
     solution = {str(number): graded_list(*grades)[0] for number, grades in enumerate(queries)}
     seen = matched(solution, {query: list(grades) for query, grades in solution.items()})
     curves = relevance_curves(seen, whisker)
@@ -597,7 +597,7 @@ def test_phi_equals_scipys_interpolation(whisker: Whisker, queries: list[list[fl
 
 @pytest.mark.parametrize(("day", "expected"), [((100, 80, 90, 15, 10), 0.969360), ((100, 20, 90, 15, 10), 0.935004)])
 def test_moniz_table_1(day: tuple[float, ...], expected: float) -> None:
-    """The same swap costs more where the swapped items are further apart."""
+    """A swap of items costs more if their grades differ more."""
     assert score("nDCGphi@5", *graded_list(*day)) == pytest.approx(expected, abs=5e-7)
 
 
@@ -607,7 +607,7 @@ def test_moniz_table_1(day: tuple[float, ...], expected: float) -> None:
 @examples
 @given(solution=solutions(grades=(2.0,)), submission=submissions(), z=st.integers(1, 15))
 def test_rp_of_equal_grades_is_capped_recall(solution: Solution, submission: Submission, z: int) -> None:
-    """Where all grades tie, every item is relevant: Rp@z = hits@z / min(z, R)."""
+    """If all grades are equal, every item is relevant: Rp@z = hits@z / min(z, R)."""
     seen = matched(solution, submission)
     wanted = seen.relevant_items()
     defined = wanted > 0
@@ -638,15 +638,15 @@ def test_ndcng_of_two_levels_is_binary_ndcg(solution: Solution, submission: Subm
 @examples
 @given(solution=solutions(), submission=submissions())
 def test_a_threshold_below_all_positive_grades_is_none(solution: Solution, submission: Submission) -> None:
-    """rel=0.3 is the lowest positive grade here, so it is the default in other words."""
+    """0.3 is the lowest positive grade here, so rel=0.3 equals the default."""
     seen = matched(solution, submission)
     for name in ("P{}@3", "R{}", "F{}@5", "AP{}", "RR{}", "Rprec{}", "Rp{}@4", "IPrec{}@0.5", "SetP{}"):
         plain, thresholded = parse_one(name.format("")), parse_one(name.format("(rel=0.3)"))
         np.testing.assert_array_equal(plain(seen), thresholded(seen), err_msg=name)
 
 
-def test_a_threshold_of_zero_or_less_counts_what_is_judged() -> None:
-    """Items that the solution does not list are never relevant; for Rp only right items count at any threshold."""
+def test_a_threshold_of_zero_or_less_makes_judged_items_relevant() -> None:
+    """Unjudged items are never relevant. Rp counts only items that are relevant by default, at any threshold."""
     solution, ranking = {"a": 0.0, "b": -1.0, "c": 1.0}, ["a", "b", "unjudged"]
 
     assert score("P(rel=0)@3", solution, ranking) == pytest.approx(1 / 3)
@@ -656,10 +656,10 @@ def test_a_threshold_of_zero_or_less_counts_what_is_judged() -> None:
 
 @pytest.mark.parametrize("name", ["MeanNDCG", "MeanNDCNG", "MeanNDCG@500", "muAP", "nDCG", "nDCGphi"])
 def test_long_lists_keep_their_precision(name: str) -> None:
-    """Running sums over hundreds of places agree with the place-by-place loop."""
+    """Cumulative sums over hundreds of ranks agree with the loop over the ranks."""
     solution, ranking = graded_list(*[float(number * 7919 % 23 - 5) for number in range(300)])
     measure = parse_one(name)
 
     assert score(name, solution, ranking) == pytest.approx(
-        told_by_oracle(measure, {"q": solution}, {"q": ranking})[0], rel=1e-12
+        oracle_scores(measure, {"q": solution}, {"q": ranking})[0], rel=1e-12
     )

@@ -1,4 +1,4 @@
-"""trec_eval's own test files: every measure that is here too gives the number that trec_eval expects."""
+"""The test files of trec_eval: every measure that exists here too has the expected number."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ NOT_HERE = (
     *("runid", "relstring", "gm_bpref", "utility", "binG", "G", "ndcg_rel", "Rndcg", "num_nonrel_judged_ret"),
     *("rbp_resid", "Rprec_mult", "unj"),
 )
-"""What trec_eval has besides."""
+"""Measures that only trec_eval has."""
 
 Printed = Mapping[tuple[str, str], str]
 """By measure and query, or `all`."""
 
 
 def expected(name: str) -> Printed:
-    """What trec_eval prints."""
+    """The output of trec_eval."""
     rows = (line.split() for line in (DATA / name).read_text(encoding="utf-8").splitlines())
     return {(measure, query): value for measure, query, value in rows if not measure.startswith(NOT_HERE)}
 
 
-def printed(told: Printed, qrels: str, results: str, rel: float | None, **rules: object) -> Printed:
-    """The same measures as trec_eval would print them."""
+def printed(theirs: Printed, qrels: str, results: str, rel: float | None, **rules: object) -> Printed:
+    """The same measures, printed as in trec_eval."""
     solution = Solution.read(DATA / qrels)
-    asked = measures_named(list(dict.fromkeys(measure for measure, _ in told)))
+    asked = measures_named(list(dict.fromkeys(measure for measure, _ in theirs)))
     measures = tuple(measure if rel is None else measure.at_threshold(rel) for measure in asked.values())
     scored = score(solution, DATA / results, Rules(measures, nothing_relevant="zero", **rules))  # type: ignore[arg-type]
     assert isinstance(scored, Scored)
@@ -67,9 +67,9 @@ def printed(told: Printed, qrels: str, results: str, rel: float | None, **rules:
 def test_the_numbers_of_trec_eval(
     output: str, qrels: str, results: str, rel: float | None, rules: Mapping[str, object]
 ) -> None:
-    """To the last digit that it prints: means, sums, and each query; with -c, -M 100 and -l 2 too."""
-    told = expected(output)
-    got = printed(told, qrels, results, rel, **rules)
+    """All printed digits of means, sums and each query are equal, also with -c, -M 100 and -l 2."""
+    theirs = expected(output)
+    got = printed(theirs, qrels, results, rel, **rules)
 
-    assert {key: (got[key], value) for key, value in told.items() if got[key] != value} == {}
-    assert len(told) > 20
+    assert {key: (got[key], value) for key, value in theirs.items() if got[key] != value} == {}
+    assert len(theirs) > 20

@@ -1,8 +1,7 @@
-"""The same numbers as the peers give, each at the setting that makes us equal to it, and where two of them differ.
+"""Comparisons with other tools (peers): equal numbers with the right settings, and known differences.
 
-The first half draws random judgements and runs, and compares every measure that a peer and we have in common, by the
-tables that the pages about the measures are made from. The second half has a test for each case in which tools that use
-one name for a measure give different numbers.
+The first half draws random judgements and runs, and compares every measure that a peer has too, by the tables of the
+pages about measures. The second half has a test for each case in which tools compute different numbers under one name.
 """
 
 from __future__ import annotations
@@ -46,31 +45,31 @@ repeatable = settings(
 
 ITEMS = ("a", "aa", "B", "b", "c", "10", "9", "007", "NA", "x1", "x2", "x3")
 JUNK = ("u1", "u2", "u3", "zz")
-"""Items that nobody judged."""
+"""Unjudged items."""
 QUERIES = ("1", "2", "3", "4")
 SURE: Qrels = {"6": {"a": 1, "b": 0, "c": 3}}
 SURE_RUN: Run = {"6": {"a": 1.0, "b": 1.25, "u1": 0.5}}
-"""A query that has relevant items and an answer, without either of which there is nothing to score."""
+"""A query with relevant items and a list, so that there is always something to compare."""
 
 TIED = tuple(quarters / 4 for quarters in range(-4, 9))
-"""Run scores of which there are few, so that they tie, and which float32 holds exactly."""
+"""A few run scores, so that they tie; float32 represents them exactly."""
 
 
 @pytest.fixture(scope="module")
 def pytrec_eval() -> Any:
-    """Python's way into the C code of trec_eval 9.0.8."""
+    """The C code of trec_eval 9.0.8 as a Python module."""
     return pytest.importorskip("pytrec_eval")
 
 
 @pytest.fixture(scope="module")
 def ir_measures() -> Any:
-    """One front to several tools."""
+    """An interface to several tools."""
     return pytest.importorskip("ir_measures")
 
 
 @pytest.fixture(scope="module")
 def ranx() -> Iterator[Any]:
-    """Its own functions, interpreted: compiled they take half a minute to load, and compute the same."""
+    """ranx without compilation, which takes half a minute and does not change the numbers."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NUMBA_DISABLE_JIT", "1")
         yield pytest.importorskip("ranx")
@@ -78,41 +77,41 @@ def ranx() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def sklearn() -> Any:
-    """Its metrics."""
+    """The metrics of scikit-learn."""
     return pytest.importorskip("sklearn.metrics")
 
 
 def qrels(items: tuple[str, ...] = ITEMS) -> st.SearchStrategy[Qrels]:
-    """Whole grades from 0 to 4, for some queries and the sure one."""
+    """Integer grades from 0 to 4 for some queries, and `SURE`."""
     graded = st.dictionaries(st.sampled_from(items), st.integers(0, 4), min_size=1)
     return st.dictionaries(st.sampled_from(QUERIES), graded).map(lambda drawn: {**drawn, **SURE})
 
 
 def tied_runs() -> st.SearchStrategy[Run]:
-    """Lists for some queries, one of them judged by nobody, with ties and unjudged items."""
+    """Lists for some queries, one of them without judgements; with ties and unjudged items."""
     listed = st.dictionaries(st.sampled_from(ITEMS + JUNK), st.sampled_from(TIED), min_size=1)
     return st.dictionaries(st.sampled_from((*QUERIES, "5")), listed).map(lambda drawn: {**drawn, **SURE_RUN})
 
 
 def untied(orders: Mapping[str, list[str]]) -> Run:
-    """Positive scores that fall by a half from place to place."""
+    """Positive run scores that decrease by one half from rank to rank."""
     return {query: {item: 100 - rank / 2 for rank, item in enumerate(order)} for query, order in orders.items()}
 
 
 def untied_runs(queries: tuple[str, ...] = (*QUERIES, "5")) -> st.SearchStrategy[Run]:
-    """As `tied_runs`, without ties."""
+    """Like `tied_runs`, without ties."""
     order = st.lists(st.sampled_from(ITEMS + JUNK), min_size=1, unique=True)
     return st.dictionaries(st.sampled_from(queries), order).map(lambda drawn: {**untied(drawn), **SURE_RUN})
 
 
 def complete_runs() -> st.SearchStrategy[Run]:
-    """As `untied_runs`, with a list for each of the queries."""
+    """Like `untied_runs`, with a list for each query."""
     order = st.lists(st.sampled_from(ITEMS + JUNK), min_size=1, unique=True)
     return st.fixed_dictionaries(dict.fromkeys(QUERIES, order)).map(lambda drawn: {**untied(drawn), **SURE_RUN})
 
 
 def ours(judgements: Any, run: Any, measures: list[str], **policies: Any) -> tuple[Scores, Mapping[str, float]]:
-    """Our scores and their means, a query with nothing relevant scoring 0 as it does in all of the peers."""
+    """Our scores and their means; a query without relevant items scores 0, as in all peers."""
     evaluation = scorer.evaluate(judgements, run, measures, **{"nothing_relevant": "zero", **policies})
     by_query = evaluation.by_query()
     return {name: {query: each[name] for query, each in by_query.items()} for name in measures}, evaluation
@@ -123,28 +122,28 @@ def one(judgements: Any, run: Any, measure: str, **policies: Any) -> float:
     return ours(judgements, run, [measure], **policies)[1][measure]
 
 
-def agree(names: Mapping[str, str], got: Scores, told: Scores, tolerance: float = EXACT) -> None:
-    """Each score that the peer tells is ours; `names` has the peer's name of a measure and ours."""
+def agree(names: Mapping[str, str], got: Scores, peer: Scores, tolerance: float = EXACT) -> None:
+    """Check that the peer's scores equal ours; `names` maps the peer's names of measures to ours."""
     for theirs, name in names.items():
-        assert told[theirs], f"{theirs}: nothing compared"
-        for query, score in told[theirs].items():
+        assert peer[theirs], f"{theirs}: nothing compared"
+        for query, score in peer[theirs].items():
             assert got[name][query] == pytest.approx(score, abs=tolerance), (theirs, name, query)
 
 
-def same_means(names: Mapping[str, str], got: Mapping[str, float], told: Mapping[str, float]) -> None:
-    """The peer's means are ours."""
-    assert {theirs: got[name] for theirs, name in names.items()} == pytest.approx(dict(told), abs=EXACT)
+def same_means(names: Mapping[str, str], got: Mapping[str, float], peer: Mapping[str, float]) -> None:
+    """Check that the peer's means equal ours."""
+    assert {theirs: got[name] for theirs, name in names.items()} == pytest.approx(dict(peer), abs=EXACT)
 
 
-def by_measure(told: Mapping[str, Mapping[str, float]], names: Mapping[str, str]) -> Scores:
-    """Scores that a peer gives by query."""
-    return {name: {query: each[name] for query, each in told.items()} for name in names}
+def by_measure(peer: Mapping[str, Mapping[str, float]], names: Mapping[str, str]) -> Scores:
+    """Scores by measure, from a peer's scores by query."""
+    return {name: {query: each[name] for query, each in peer.items()} for name in names}
 
 
 def trec(
     pytrec_eval: Any, judgements: Qrels, run: Run, names: Any, **options: int
 ) -> Mapping[str, Mapping[str, float]]:
-    """What trec_eval's code gives, by query."""
+    """The scores of trec_eval's code, by query."""
     asked = {name.replace("P_", "P.", 1) if name.startswith("P_") else name for name in names}
     found: Mapping[str, Mapping[str, float]] = pytrec_eval.RelevanceEvaluator(judgements, asked, **options).evaluate(
         run
@@ -163,13 +162,13 @@ SUMS = {"num_q", "num_ret", "num_rel", "num_rel_ret"}
 
 
 def trec_eval_names(without: tuple[str, ...]) -> dict[str, str]:
-    """trec_eval's measures at all depths and levels, and ours."""
+    """trec_eval's names at all depths and levels, each with ours."""
     names = filled(TREC_EVAL, DEPTHS, LEVELS)
     return {theirs: ours for theirs, ours in names.items() if theirs not in without}
 
 
 def test_trec_eval_names_are_read() -> None:
-    """As the measures whose numbers are equal; but recall is reached as in version 10, where the tables have 9."""
+    """They are read as the measures of the tables, but levels of recall as in version 10 instead of 9."""
     for theirs, ours in trec_eval_names(without=()).items():
         assert parse_one(theirs) == parse_one(ours.replace("reach=up", "reach=nearest"))
 
@@ -177,62 +176,62 @@ def test_trec_eval_names_are_read() -> None:
 @repeatable
 @given(judgements=qrels(), run=tied_runs(), rel=st.integers(1, 3))
 def test_trec_eval_with_ties(pytrec_eval: Any, judgements: Qrels, run: Run, rel: int) -> None:
-    """Ties by item id, descending; unanswered queries left out: pytrec_eval's scores and their means, for each -l."""
+    """Ties by descending item id, without unanswered queries: pytrec_eval's scores and means, for each -l."""
     names = trec_eval_names(without=("gm_map",))
-    told = trec(pytrec_eval, judgements, run, names, relevance_level=rel)
+    peer = trec(pytrec_eval, judgements, run, names, relevance_level=rel)
     got, means = ours(judgements, run, list(names.values()), missing="skip", rel=rel)
 
-    agree(names, got, by_measure(told, names))
-    sums = {name: sum(each[name] for each in told.values()) for name in names}
-    same_means(names, means, {name: total if name in SUMS else total / len(told) for name, total in sums.items()})
-    assert told.keys() == judgements.keys() & run.keys()
+    agree(names, got, by_measure(peer, names))
+    sums = {name: sum(each[name] for each in peer.values()) for name in names}
+    same_means(names, means, {name: total if name in SUMS else total / len(peer) for name, total in sums.items()})
+    assert peer.keys() == judgements.keys() & run.keys()
 
 
 @repeatable
 @given(judgements=qrels(), run=tied_runs())
-def test_trec_eval_on_judged_items_alone(pytrec_eval: Any, judgements: Qrels, run: Run) -> None:
-    """unjudged="drop" is trec_eval's -J, where the list has a judged item: elsewhere its IPrec is 0 / 0."""
+def test_trec_eval_on_judged_items_only(pytrec_eval: Any, judgements: Qrels, run: Run) -> None:
+    """unjudged="drop" is trec_eval's -J for lists with a judged item; for other lists its IPrec is 0 / 0."""
     names = trec_eval_names(without=("gm_map", "bpref"))
-    told = trec(pytrec_eval, judgements, run, names, judged_docs_only_flag=1)
-    told = {query: each for query, each in told.items() if run[query].keys() & judgements[query].keys()}
+    peer = trec(pytrec_eval, judgements, run, names, judged_docs_only_flag=1)
+    peer = {query: each for query, each in peer.items() if run[query].keys() & judgements[query].keys()}
     got, _ = ours(judgements, run, list(names.values()), missing="skip", unjudged="drop")
 
-    agree(names, got, by_measure(told, names))
+    agree(names, got, by_measure(peer, names))
 
 
 @repeatable
 @given(judgements=qrels(), run=tied_runs())
 def test_trec_eval_geometric_mean(pytrec_eval: Any, judgements: Qrels, run: Run) -> None:
-    """GMAP is the exponential of the mean of the logarithms that trec_eval prints for the queries, 0 being 0.00001."""
-    told = trec(pytrec_eval, judgements, run, ["gm_map"])
+    """GMAP is the exponential of the mean of the logarithms that trec_eval computes for the queries."""
+    peer = trec(pytrec_eval, judgements, run, ["gm_map"])
 
-    mean = sum(each["gm_map"] for each in told.values()) / len(told)
+    mean = sum(each["gm_map"] for each in peer.values()) / len(peer)
     assert one(judgements, run, TREC_EVAL["gm_map"], missing="skip") == pytest.approx(math.exp(mean), abs=EXACT)
 
 
 def calculated(ir_measures: Any, judgements: Qrels, run: Run, names: Any) -> tuple[Scores, Mapping[str, float]]:
-    """What ir_measures gives, one measure at a time, as some get in each other's way."""
-    told: dict[str, dict[str, float]] = {}
+    """The scores and means of ir_measures, one measure at a time, because some measures affect others."""
+    peer: dict[str, dict[str, float]] = {}
     means: dict[str, float] = {}
     for name in names:
         measure = ir_measures.parse_measure(name)
         result = ir_measures.calc([measure], judgements, run)
-        told[name] = {each.query_id: each.value for each in result.per_query}
+        peer[name] = {each.query_id: each.value for each in result.per_query}
         means[name] = result.aggregated[measure]
-    return told, means
+    return peer, means
 
 
 @repeatable
 @given(judgements=qrels(), run=tied_runs())
 def test_ir_measures_with_ties(ir_measures: Any, judgements: Qrels, run: Run) -> None:
-    """Unanswered queries score 0: what ir_measures gives through pytrec_eval, and the means and sums."""
+    """Measures of ir_measures from pytrec_eval, their means and sums; unanswered queries score 0."""
     names = filled(IR_MEASURES, DEPTHS, IR_LEVELS)
-    told, means = calculated(ir_measures, judgements, run, names)
+    peer, means = calculated(ir_measures, judgements, run, names)
     got, our_means = ours(judgements, run, list(names.values()))
 
     answered = judgements.keys() & run.keys()
-    counts = {"NumQ", "NumRel"}  # unanswered queries have none in ir_measures
-    agree(names, got, {name: _of(told[name], answered if name in counts else None) for name in told})
+    counts = {"NumQ", "NumRel"}  # ir_measures does not count unanswered queries
+    agree(names, got, {name: _of(peer[name], answered if name in counts else None) for name in peer})
     same = {theirs: name for theirs, name in names.items() if theirs not in counts}
     same_means(same, our_means, {name: means[name] for name in same})
 
@@ -244,30 +243,30 @@ def _of(scores: Mapping[str, float], queries: set[str] | None) -> Mapping[str, f
 @repeatable
 @given(judgements=qrels(), run=untied_runs())
 def test_ir_measures_without_ties(ir_measures: Any, judgements: Qrels, run: Run) -> None:
-    """What ir_measures gives through tools that order ties by item id, ascending."""
+    """Measures of ir_measures from tools that order ties by ascending item id."""
     names = filled(IR_MEASURES_ASCENDING, DEPTHS)
-    told, means = calculated(ir_measures, judgements, run, names)
+    peer, means = calculated(ir_measures, judgements, run, names)
     got, our_means = ours(judgements, run, list(names.values()))
 
-    agree(names, got, told)
+    agree(names, got, peer)
     same_means(names, our_means, means)
 
 
 @settings(repeatable, max_examples=10)
 @given(judgements=qrels(), run=untied_runs(QUERIES))
 def test_ir_measures_through_gdeval(ir_measures: Any, judgements: Qrels, run: Run) -> None:
-    """gdeval has exponential gain, and 4 for the highest grade of ERR; it prints five decimals."""
+    """gdeval has exponential gain, and ERR with highest grade 4; it prints five decimals."""
     if shutil.which("perl") is None:
-        pytest.skip("perl not found, which gdeval is written in")
+        pytest.skip("perl not found; gdeval needs it")
     names = filled(IR_MEASURES_GDEVAL, (1, 5))
-    told, _ = calculated(ir_measures, judgements, run, names)
+    peer, _ = calculated(ir_measures, judgements, run, names)
     got, _ = ours(judgements, run, list(names.values()))
 
-    agree(names, got, told, tolerance=5.1e-6)
+    agree(names, got, peer, tolerance=5.1e-6)
 
 
 def ranked(ranx: Any, judgements: Qrels, run: Run, names: Any) -> Scores:
-    """What ranx gives."""
+    """The scores of ranx."""
     its_run = ranx.Run({query: dict(run[query]) for query in judgements})
     ranx.evaluate(ranx.Qrels({query: dict(grades) for query, grades in judgements.items()}), its_run, list(names))
     return {name: dict(its_run.scores[name]) for name in names}
@@ -276,20 +275,20 @@ def ranked(ranx: Any, judgements: Qrels, run: Run, names: Any) -> Scores:
 @repeatable
 @given(judgements=qrels(), run=complete_runs())
 def test_ranx_without_ties(ranx: Any, judgements: Qrels, run: Run) -> None:
-    """Every measure of ranx but Bpref, and the means."""
+    """Every measure of ranx except Bpref, and the means."""
     names = filled(RANX, DEPTHS)
-    told = ranked(ranx, judgements, run, names)
+    peer = ranked(ranx, judgements, run, names)
     got, means = ours(judgements, run, list(names.values()))
 
-    agree(names, got, told)
+    agree(names, got, peer)
     same = {theirs: name for theirs, name in names.items() if theirs != "hits"}
-    same_means(same, means, {name: sum(told[name].values()) / len(told[name]) for name in same})
+    same_means(same, means, {name: sum(peer[name].values()) / len(peer[name]) for name in same})
 
 
 @repeatable
 @given(judgements=qrels(items=ITEMS[:9]), run=complete_runs())
 def test_ranx_bpref(ranx: Any, judgements: Qrels, run: Run) -> None:
-    """Bpref, where items are judged relevant and items are judged not to be: elsewhere ranx divides by zero."""
+    """Bpref of queries with relevant items and items judged not relevant; for others ranx divides by zero."""
     matched = {query: {**grades, "x1": 0, "x2": 2} for query, grades in judgements.items()}
 
     agree(RANX_BPREF, ours(matched, run, list(RANX_BPREF.values()))[0], ranked(ranx, matched, run, RANX_BPREF))
@@ -300,7 +299,7 @@ real_grades = st.floats(0, 9, allow_subnormal=False).map(lambda grade: round(gra
 
 @st.composite
 def scored_grades(draw: st.DrawFn, *, ties: bool) -> list[tuple[float, float]]:
-    """Of the items of one query, fractional grades, not all 0, and run scores."""
+    """Fractional grades, not all 0, and run scores of the items of one query."""
     grades = draw(st.lists(real_grades, min_size=2, max_size=14).filter(any))
     distinct = draw(st.permutations([float(rank) for rank in range(len(grades))]))
     few = draw(st.lists(st.sampled_from(TIED[:4]), min_size=len(grades), max_size=len(grades)))
@@ -308,7 +307,7 @@ def scored_grades(draw: st.DrawFn, *, ties: bool) -> list[tuple[float, float]]:
 
 
 def as_dicts(rows: list[tuple[float, float]]) -> tuple[Mapping[str, Any], Run]:
-    """Judgements and run of one query."""
+    """The judgements and the run of one query."""
     grades = {f"d{place}": grade for place, (grade, _) in enumerate(rows)}
     return {"q": grades}, {"q": {f"d{place}": score for place, (_, score) in enumerate(rows)}}
 
@@ -316,18 +315,18 @@ def as_dicts(rows: list[tuple[float, float]]) -> tuple[Mapping[str, Any], Run]:
 @repeatable
 @given(rows=scored_grades(ties=True), k=st.none() | st.integers(1, 20))
 def test_sklearn_averages_over_ties(sklearn: Any, rows: list[tuple[float, float]], k: int | None) -> None:
-    """ties="expected" is what dcg_score and ndcg_score do, of fractional grades and of exponential gains too."""
+    """ties="expected" equals dcg_score and ndcg_score, also for fractional grades and exponential gains."""
     judgements, run = as_dicts(rows)
     grades, scores = np.array(rows).T
     names = {theirs: name for theirs, name in SKLEARN_GRADED.items() if ("{k}" in theirs) == (k is not None)}
     assert names
 
-    for gain, worth in {"linear": grades, "exp": np.exp2(grades) - 1}.items():
+    for gain, gains in {"linear": grades, "exp": np.exp2(grades) - 1}.items():
         for theirs, name in filled(names, [k]).items():
-            told = float(getattr(sklearn, theirs.partition("(")[0])([worth], [scores], k=k))
+            peer = float(getattr(sklearn, theirs.partition("(")[0])([gains], [scores], k=k))
             measure = parse_one(name)
             variant = str(measure.kind.measure(k, {"gain": gain}))
-            assert one(judgements, run, variant, ties="expected") == pytest.approx(told, rel=EXACT)
+            assert one(judgements, run, variant, ties="expected") == pytest.approx(peer, rel=EXACT)
 
 
 @repeatable
@@ -337,37 +336,37 @@ def test_sklearn_binary_without_ties(sklearn: Any, rows: list[tuple[float, float
     judgements, run = as_dicts(rows)
     grades, scores = np.array(rows).T
     relevant = grades >= least
-    told = {}
+    peer = {}
     if relevant.any():
-        told["average_precision_score"] = sklearn.average_precision_score(relevant, scores)
+        peer["average_precision_score"] = sklearn.average_precision_score(relevant, scores)
         ranking_score = sklearn.label_ranking_average_precision_score
-        told["label_ranking_average_precision_score"] = ranking_score([relevant], [scores])
+        peer["label_ranking_average_precision_score"] = ranking_score([relevant], [scores])
     if relevant.any() and not relevant.all():
-        told["roc_auc_score"] = sklearn.roc_auc_score(relevant, scores)
+        peer["roc_auc_score"] = sklearn.roc_auc_score(relevant, scores)
 
     got = ours(judgements, run, [*SKLEARN_BINARY.values()], rel=least)[1]
-    same_means({theirs: SKLEARN_BINARY[theirs] for theirs in told}, got, told)
+    same_means({theirs: SKLEARN_BINARY[theirs] for theirs in peer}, got, peer)
 
 
 # The cases in which tools differ -------------------------------------------------------------------------------------
 
 GRADED: Qrels = {"q": {"a": 3, "b": 2, "c": 3, "d": 0, "e": 1, "f": 2, "g": 3, "h": 2}}
-"""Grades 3, 2, 3, 0, 1, 2 as listed, and 3 and 2 that are not found."""
+"""Listed items with grades 3, 2, 3, 0, 1, 2, and missing items with grades 3 and 2."""
 GRADED_RUN = untied({"q": list("abcdef")})
 
 ALTERNATING: Qrels = {"q": {f"r{place:02}": 1 for place in range(20)}}
-"""20 relevant items, of which ten places hold five, at 1, 3, 5, 7, 9."""
+"""20 relevant items, five of them in a list of ten, at ranks 1, 3, 5, 7, 9."""
 ALTERNATING_RUN = untied({"q": [f"r{place:02}" if place % 2 == 0 else f"n{place}" for place in range(10)]})
 
 
 def rounded(score: float) -> float:
-    """To the four decimals that the cases are told with."""
+    """Rounded to four decimals, as the cases state their numbers."""
     return round(score, 4)
 
 
 @pytest.mark.parametrize(("relevant", "descending"), [("a", 0.5), ("b", 1.0)])
 def test_t1_ties_in_trec_eval_and_ours(pytrec_eval: Any, relevant: str, descending: float) -> None:
-    """T1: trec_eval orders ties by id, descending, so RR hangs on the name; our default agrees, "expected" does not."""
+    """T1: trec_eval orders ties by descending id, so RR depends on the id; our default agrees, "expected" does not."""
     judgements, run = {"q": {relevant: 1}}, {"q": {"a": 0.5, "b": 0.5}}
 
     assert trec(pytrec_eval, judgements, run, ["recip_rank"])["q"]["recip_rank"] == descending
@@ -377,34 +376,34 @@ def test_t1_ties_in_trec_eval_and_ours(pytrec_eval: Any, relevant: str, descendi
 
 @pytest.mark.parametrize("relevant", ["a", "b"])
 def test_t1_ties_in_ir_measures(ir_measures: Any, relevant: str) -> None:
-    """T1: ir_measures takes RR from a tool with descending ids, RR@1000 from one with ascending ids; ours are equal."""
+    """T1: ir_measures has RR from a tool with descending ids, RR@1000 from one with ascending ids; ours are equal."""
     judgements, run = {"q": {relevant: 1}}, {"q": {"a": 0.5, "b": 0.5}}
-    told = calculated(ir_measures, judgements, run, ["RR", "RR@1000"])[1]
+    peer = calculated(ir_measures, judgements, run, ["RR", "RR@1000"])[1]
 
-    assert {told["RR"], told["RR@1000"]} == {0.5, 1.0}
-    assert one(judgements, run, "RR") == one(judgements, run, "RR@1000") == told["RR"]
+    assert {peer["RR"], peer["RR@1000"]} == {0.5, 1.0}
+    assert one(judgements, run, "RR") == one(judgements, run, "RR@1000") == peer["RR"]
 
 
 def test_t1_ties_in_ranx(ranx: Any) -> None:
     """T1: ranx orders the ties of one run one way in a dict and the other in a Run; "order" is ours as listed."""
     judgements, run = {"q": {"b": 1}}, {"q": {"a": 0.5, "b": 0.5}}
-    told = {ranx.evaluate(judgements, run, "mrr"), ranx.evaluate(ranx.Qrels(judgements), ranx.Run(run), "mrr")}
+    peer = {ranx.evaluate(judgements, run, "mrr"), ranx.evaluate(ranx.Qrels(judgements), ranx.Run(run), "mrr")}
 
-    assert told == {0.5, 1.0}
+    assert peer == {0.5, 1.0}
     assert one(judgements, run, "RR", ties="order") == 0.5
-    assert {one(judgements, run, "RR", ties="worst"), one(judgements, run, "RR", ties="best")} == told
+    assert {one(judgements, run, "RR", ties="worst"), one(judgements, run, "RR", ties="best")} == peer
 
 
 def test_t1_ties_in_sklearn(sklearn: Any) -> None:
     """T1: scikit-learn averages over the orders, 0.8155 for nDCG, as ours does with ties="expected"."""
-    told = float(sklearn.ndcg_score([[1, 0]], [[0.5, 0.5]]))
+    peer = float(sklearn.ndcg_score([[1, 0]], [[0.5, 0.5]]))
 
-    assert rounded(told) == 0.8155
-    assert one({"q": {"a": 1, "b": 0}}, {"q": {"a": 0.5, "b": 0.5}}, "nDCG", ties="expected") == pytest.approx(told)
+    assert rounded(peer) == 0.8155
+    assert one({"q": {"a": 1, "b": 0}}, {"q": {"a": 0.5, "b": 0.5}}, "nDCG", ties="expected") == pytest.approx(peer)
 
 
-def test_t2_scores_that_float32_cannot_tell_apart(pytrec_eval: Any, ranx: Any) -> None:
-    """T2: 0.1 and 0.1 + 1e-9 tie for pytrec_eval, which keeps float32; not for ranx, and not for us."""
+def test_t2_scores_that_are_equal_in_float32(pytrec_eval: Any, ranx: Any) -> None:
+    """T2: 0.1 and 0.1 + 1e-9 tie in pytrec_eval, which uses float32; not in ranx, and not here."""
     judgements, run = {"q": {"a": 1}}, {"q": {"a": 0.1 + 1e-9, "b": 0.1}}
 
     assert trec(pytrec_eval, judgements, run, ["recip_rank"])["q"]["recip_rank"] == 0.5
@@ -415,12 +414,12 @@ def test_t2_scores_that_float32_cannot_tell_apart(pytrec_eval: Any, ranx: Any) -
 
 
 def test_t3_the_rank_column_is_not_read(ir_measures: Any, tmp_path: Path) -> None:
-    """T3: where rank and score contradict each other, the score holds, in ir_measures as here."""
+    """T3: if rank and score contradict each other, ir_measures and we use the score."""
     lines = "q Q0 a 1 0.1 tag\nq Q0 b 2 0.9 tag\n"
     (tmp_path / "run").write_text(lines, encoding="utf-8")
-    told = ir_measures.calc_aggregate([ir_measures.RR], {"q": {"b": 1}}, ir_measures.read_trec_run(lines))
+    peer = ir_measures.calc_aggregate([ir_measures.RR], {"q": {"b": 1}}, ir_measures.read_trec_run(lines))
 
-    assert told[ir_measures.RR] == 1
+    assert peer[ir_measures.RR] == 1
     assert one({"q": {"b": 1}}, tmp_path / "run", "RR", submission_format="trec") == 1
 
 
@@ -436,11 +435,11 @@ def test_t3_the_rank_column_is_not_read(ir_measures: Any, tmp_path: Path) -> Non
     ],
 )
 def test_t5_six_ndcgs_of_one_list(measure: str, score: float) -> None:
-    """T5: gain, discount and ideal list make six numbers of one name, each a setting of ours."""
+    """T5: six combinations of gain, discount and ideal list under one name; each is a setting here."""
     assert rounded(one(GRADED, GRADED_RUN, measure)) == score
 
 
-def test_t5_whose_ndcg_is_whose(pytrec_eval: Any, ranx: Any, sklearn: Any) -> None:
+def test_t5_ndcg_of_each_tool(pytrec_eval: Any, ranx: Any, sklearn: Any) -> None:
     """T5: linear is trec_eval's, ranx's, scikit-learn's; exponential is ranx's ndcg_burges; ndcg: whole ideal."""
     of_trec = trec(pytrec_eval, GRADED, GRADED_RUN, ["ndcg", "ndcg_cut_6"])["q"]
     of_ranx = {
@@ -457,7 +456,7 @@ def test_t5_whose_ndcg_is_whose(pytrec_eval: Any, ranx: Any, sklearn: Any) -> No
 
 
 def test_t6_one_relevant_item_at_the_top(pytrec_eval: Any, ranx: Any) -> None:
-    """T6: nDCG@10 is 1 for trec_eval, ranx and us; 0.2201, as in RecTools, where ten perfect items are ideal."""
+    """T6: nDCG@10 is 1 in trec_eval, ranx and here; it is 0.2201 if ten perfect items are ideal, as in RecTools."""
     judgements, run = {"q": {"a": 1}}, untied({"q": list("abcdefghij")})
 
     assert trec(pytrec_eval, judgements, run, ["ndcg_cut_10"])["q"]["ndcg_cut_10"] == 1
@@ -466,48 +465,48 @@ def test_t6_one_relevant_item_at_the_top(pytrec_eval: Any, ranx: Any) -> None:
     assert rounded(one(judgements, run, "nDCG(ideal=full)@10")) == 0.2201
 
 
-def test_t7_ideal_of_the_retrieved_items_alone(sklearn: Any) -> None:
-    """T7: given the listed items alone, scikit-learn forgives what is missing: ideal=retrieved."""
+def test_t7_ideal_of_the_retrieved_items_only(sklearn: Any) -> None:
+    """T7: with only the listed items, scikit-learn ignores missing items: ideal=retrieved."""
     listed = [float(GRADED["q"][item]) for item in GRADED_RUN["q"]]
-    told = float(sklearn.ndcg_score([listed], [list(GRADED_RUN["q"].values())]))
+    peer = float(sklearn.ndcg_score([listed], [list(GRADED_RUN["q"].values())]))
 
-    assert rounded(told) == 0.9608
-    assert one(GRADED, GRADED_RUN, "nDCG(ideal=retrieved)") == pytest.approx(told, abs=EXACT)
+    assert rounded(peer) == 0.9608
+    assert one(GRADED, GRADED_RUN, "nDCG(ideal=retrieved)") == pytest.approx(peer, abs=EXACT)
 
 
 def test_t8_ndcg_without_a_cutoff(pytrec_eval: Any, ir_measures: Any) -> None:
-    """T8: of a list of 20 with R = 30, ndcg is below ndcg_cut.20, as its ideal list goes on to 30; in all alike."""
+    """T8: for a list of 20 with R = 30, ndcg is below ndcg_cut.20 in all tools: its ideal list has 30 items."""
     judgements: Qrels = {"q": {f"r{place:02}": 1 + place % 3 for place in range(30)}}
     run = untied({"q": [f"r{place:02}" for place in range(20)]})
-    told = trec(pytrec_eval, judgements, run, ["ndcg", "ndcg_cut_20"])["q"]
+    peer = trec(pytrec_eval, judgements, run, ["ndcg", "ndcg_cut_20"])["q"]
     again = calculated(ir_measures, judgements, run, ["nDCG", "nDCG@20"])[1]
     got = ours(judgements, run, ["nDCG", "nDCG@20"])[1]
 
-    assert told["ndcg"] < told["ndcg_cut_20"]
-    assert [got["nDCG"], got["nDCG@20"]] == pytest.approx([told["ndcg"], told["ndcg_cut_20"]], abs=EXACT)
-    assert [again["nDCG"], again["nDCG@20"]] == pytest.approx([told["ndcg"], told["ndcg_cut_20"]], abs=EXACT)
+    assert peer["ndcg"] < peer["ndcg_cut_20"]
+    assert [got["nDCG"], got["nDCG@20"]] == pytest.approx([peer["ndcg"], peer["ndcg_cut_20"]], abs=EXACT)
+    assert [again["nDCG"], again["nDCG@20"]] == pytest.approx([peer["ndcg"], peer["ndcg_cut_20"]], abs=EXACT)
 
 
 def test_t9_fractional_gains(ir_measures: Any) -> None:
-    """T9: gains are whole in trec_eval; times 10,000, in ir_measures, they give our nDCG of fractional ones."""
-    told = calculated(ir_measures, GRADED, GRADED_RUN, ["nDCG(gains={1: 2000, 2: 5000, 3: 12345})@6"])[1]
+    """T9: gains in trec_eval are integers; multiplied by 10,000, they give our nDCG with fractional gains."""
+    peer = calculated(ir_measures, GRADED, GRADED_RUN, ["nDCG(gains={1: 2000, 2: 5000, 3: 12345})@6"])[1]
 
-    assert [one(GRADED, GRADED_RUN, "nDCG(gain={1:0.2,2:0.5,3:1.2345})@6")] == pytest.approx(list(told.values()))
+    assert [one(GRADED, GRADED_RUN, "nDCG(gain={1:0.2,2:0.5,3:1.2345})@6")] == pytest.approx(list(peer.values()))
 
 
 def test_t10_negative_grades(pytrec_eval: Any, ranx: Any, sklearn: Any) -> None:
     """T10: scikit-learn refuses a negative grade; trec_eval, ranx and we give the item no gain."""
     judgements, run = {"q": {"a": -2, "b": 2, "c": 1}}, untied({"q": ["a", "b", "c"]})
-    told = trec(pytrec_eval, judgements, run, ["ndcg"])["q"]["ndcg"]
+    peer = trec(pytrec_eval, judgements, run, ["ndcg"])["q"]["ndcg"]
 
     with pytest.raises(ValueError, match="negative"):
         sklearn.ndcg_score([[-2, 2, 1]], [[3, 2, 1]])
-    assert ranked(ranx, judgements, run, ["ndcg"])["ndcg"]["q"] == pytest.approx(told, abs=EXACT)
-    assert one(judgements, run, "nDCG") == pytest.approx(told, abs=EXACT)
+    assert ranked(ranx, judgements, run, ["ndcg"])["ndcg"]["q"] == pytest.approx(peer, abs=EXACT)
+    assert one(judgements, run, "nDCG") == pytest.approx(peer, abs=EXACT)
 
 
 def test_t11_nothing_relevant(pytrec_eval: Any, ranx: Any, sklearn: Any) -> None:
-    """T11: a query with nothing relevant is 0 for trec_eval, ranx and scikit-learn; ours is undefined or 0, as told."""
+    """T11: a query without relevant items scores 0 in trec_eval, ranx and scikit-learn; 0 or undefined here."""
     judgements: Qrels = {"q": {"a": 0, "b": 0}, "p": {"a": 1}}
     run = untied({"q": ["a", "b"], "p": ["a"]})
 
@@ -519,9 +518,9 @@ def test_t11_nothing_relevant(pytrec_eval: Any, ranx: Any, sklearn: Any) -> None
 
 
 def test_t12_two_gains_at_once(ir_measures: Any) -> None:
-    """T12: asked at once for nDCG with two gains, we give what ir_measures gives when asked apart.
+    """T12: nDCG with two gains at once equals nDCG of ir_measures with one gain at a time.
 
-    What it gives at once depends on the order in which it comes to them.
+    With two gains at once, the scores of ir_measures depend on the order.
     """
     names = {"nDCG(gains={1: 5, 2: 1})@6": "nDCG(gain={1:5,2:1})@6", "nDCG@6": "nDCG@6"}
     apart, _ = calculated(ir_measures, GRADED, GRADED_RUN, names)
@@ -530,13 +529,13 @@ def test_t12_two_gains_at_once(ir_measures: Any) -> None:
 
 
 def test_t13_the_threshold_and_ndcg(pytrec_eval: Any, ranx: Any) -> None:
-    """T13: -l 2 leaves trec_eval's ndcg alone, and ours with rel=2 for all measures; ranx's ndcg-l2 is nDCG(rel=2)."""
-    told = trec(pytrec_eval, GRADED, GRADED_RUN, ["ndcg"], relevance_level=2)["q"]["ndcg"]
+    """T13: trec_eval's -l 2 does not change ndcg, and rel=2 does not here; ranx's ndcg-l2 is nDCG(rel=2)."""
+    peer = trec(pytrec_eval, GRADED, GRADED_RUN, ["ndcg"], relevance_level=2)["q"]["ndcg"]
     of_ranx = ranked(ranx, GRADED, GRADED_RUN, ["ndcg-l2"])["ndcg-l2"]["q"]
 
-    assert one(GRADED, GRADED_RUN, "nDCG", rel=2) == pytest.approx(told, abs=EXACT)
+    assert one(GRADED, GRADED_RUN, "nDCG", rel=2) == pytest.approx(peer, abs=EXACT)
     assert one(GRADED, GRADED_RUN, "nDCG(rel=2)") == pytest.approx(of_ranx, abs=EXACT)
-    assert abs(told - of_ranx) > 0.01
+    assert abs(peer - of_ranx) > 0.01
 
 
 @pytest.mark.parametrize(
@@ -550,12 +549,12 @@ def test_t13_the_threshold_and_ndcg(pytrec_eval: Any, ranx: Any) -> None:
     ],
 )
 def test_t14_denominators_of_ap(measure: str, score: float) -> None:
-    """T14: five hits in ten places, R = 20: divided by R, by min(R, k), by k, by the hits, by min(R, list)."""
+    """T14: five hits in ten items, R = 20: divided by R, min(R, k), k, the hits, min(R, length of the list)."""
     assert rounded(one(ALTERNATING, ALTERNATING_RUN, measure)) == score
 
 
-def test_t14_whose_ap_is_divided_by_r(pytrec_eval: Any, ir_measures: Any, ranx: Any) -> None:
-    """T14: trec_eval's map_cut, ir_measures' AP@k and ranx's map@k divide by R, with a cut-off too; as our default."""
+def test_t14_tools_that_divide_ap_by_r(pytrec_eval: Any, ir_measures: Any, ranx: Any) -> None:
+    """T14: trec_eval's map_cut, ir_measures' AP@k and ranx's map@k divide by R, as our default does."""
     assert rounded(trec(pytrec_eval, ALTERNATING, ALTERNATING_RUN, ["map_cut_10"])["q"]["map_cut_10"]) == 0.1697
     assert rounded(calculated(ir_measures, ALTERNATING, ALTERNATING_RUN, ["AP@10"])[1]["AP@10"]) == 0.1697
     assert rounded(ranked(ranx, ALTERNATING, ALTERNATING_RUN, ["map@10"])["map@10"]["q"]) == 0.1697
@@ -563,7 +562,7 @@ def test_t14_whose_ap_is_divided_by_r(pytrec_eval: Any, ir_measures: Any, ranx: 
 
 SHORT: Qrels = {"q": {"a": 1, "b": 1, "c": 1, "d": 1}}
 SHORT_RUN = untied({"q": ["a", "x", "b"]})
-"""Three places, two hits, R = 4."""
+"""A list of three items, two hits, R = 4."""
 
 
 def test_t15_precision_of_a_short_list(pytrec_eval: Any, ir_measures: Any, ranx: Any) -> None:
@@ -576,27 +575,27 @@ def test_t15_precision_of_a_short_list(pytrec_eval: Any, ir_measures: Any, ranx:
 
 
 def test_t16_capped_recall(pytrec_eval: Any, ranx: Any) -> None:
-    """T16: recall divides by R; capped, as in LensKit and RecPack under that name, it is relative_P."""
-    told = trec(pytrec_eval, SHORT, SHORT_RUN, ["recall_3", "relative_P_3"])["q"]
+    """T16: recall divides by R; with a capped denominator, as in LensKit and RecPack, it is relative_P."""
+    peer = trec(pytrec_eval, SHORT, SHORT_RUN, ["recall_3", "relative_P_3"])["q"]
 
-    assert told["recall_3"] == ranked(ranx, SHORT, SHORT_RUN, ["recall@3"])["recall@3"]["q"] == 0.5
-    assert told["relative_P_3"] == pytest.approx(2 / 3)
+    assert peer["recall_3"] == ranked(ranx, SHORT, SHORT_RUN, ["recall@3"])["recall@3"]["q"] == 0.5
+    assert peer["relative_P_3"] == pytest.approx(2 / 3)
     assert one(SHORT, SHORT_RUN, "R@3") == 0.5
     assert one(SHORT, SHORT_RUN, "R(denominator=min)@3") == pytest.approx(2 / 3)
 
 
 def test_t17_beta_in_f(ir_measures: Any) -> None:
-    """T17: with P = 1/2 and R = 1/4, F2 is 0.2778; ir_measures' SetF(beta=2), which does not square it, is 0.3."""
+    """T17: for P = 1/2 and R = 1/4, F2 is 0.2778; SetF(beta=2) of ir_measures does not square beta and is 0.3."""
     run = untied({"q": ["a", "x"]})
-    told = calculated(ir_measures, SHORT, run, ["SetF(beta=2.0)"])[1]
+    peer = calculated(ir_measures, SHORT, run, ["SetF(beta=2.0)"])[1]
 
-    assert [rounded(score) for score in told.values()] == [0.3]
+    assert [rounded(score) for score in peer.values()] == [0.3]
     assert rounded(one(SHORT, run, "SetF(beta=2)")) == rounded(one(SHORT, run, "F2@2")) == 0.2778
     assert rounded(one(SHORT, run, "SetF(beta=2,weight=plain)")) == 0.3
 
 
 def test_t18_r_precision_of_a_short_list(pytrec_eval: Any, ir_measures: Any, ranx: Any) -> None:
-    """T18: R-precision of a list shorter than R divides by R everywhere."""
+    """T18: R-precision of a list shorter than R divides by R in all tools."""
     assert trec(pytrec_eval, SHORT, SHORT_RUN, ["Rprec"])["q"]["Rprec"] == 0.5
     assert calculated(ir_measures, SHORT, SHORT_RUN, ["Rprec"])[1]["Rprec"] == 0.5
     assert ranked(ranx, SHORT, SHORT_RUN, ["r-precision"])["r-precision"]["q"] == 0.5
@@ -604,18 +603,18 @@ def test_t18_r_precision_of_a_short_list(pytrec_eval: Any, ir_measures: Any, ran
 
 
 def test_t19_rbp_above_one(ranx: Any) -> None:
-    """T19: ranx has the grade as the gain of RBP, which so exceeds 1: gain=linear; our default never does."""
-    told = ranked(ranx, GRADED, GRADED_RUN, ["rbp.80"])["rbp.80"]["q"]
+    """T19: the gain of RBP in ranx is the grade, so scores may exceed 1: gain=linear; our default never does."""
+    peer = ranked(ranx, GRADED, GRADED_RUN, ["rbp.80"])["rbp.80"]["q"]
 
-    assert told > 1
-    assert one(GRADED, GRADED_RUN, "RBP(p=0.8,gain=linear)") == pytest.approx(told, abs=EXACT)
-    assert one(GRADED, GRADED_RUN, "RBP(p=0.8)") == pytest.approx(told / 3, abs=EXACT)
+    assert peer > 1
+    assert one(GRADED, GRADED_RUN, "RBP(p=0.8,gain=linear)") == pytest.approx(peer, abs=EXACT)
+    assert one(GRADED, GRADED_RUN, "RBP(p=0.8)") == pytest.approx(peer / 3, abs=EXACT)
 
 
-def test_t21_queries_that_one_side_lacks(pytrec_eval: Any, ir_measures: Any, ranx: Any) -> None:
-    """T21: an unanswered query is skipped by pytrec_eval, 0 in ir_measures, an error in ranx: skip, zero, reject here.
+def test_t21_queries_missing_from_one_file(pytrec_eval: Any, ir_measures: Any, ranx: Any) -> None:
+    """T21: pytrec_eval skips an unanswered query, it scores 0 in ir_measures, and is an error in ranx.
 
-    A query that nobody judged is left out by all that compute anything.
+    These are missing="skip", "zero" and "reject" here. All tools leave out a query without judgements.
     """
     judgements: Qrels = {"both": {"a": 1}, "judged": {"a": 1}}
     run = {"both": {"a": 1.0}, "run": {"a": 1.0}}
@@ -631,7 +630,7 @@ def test_t21_queries_that_one_side_lacks(pytrec_eval: Any, ir_measures: Any, ran
 
 
 def files(folder: Path, matched: str, listed: str) -> tuple[Path, Path]:
-    """Qrels and a run as files."""
+    """The paths of qrels and a run with this content."""
     (folder / "qrels").write_text(matched, encoding="utf-8")
     (folder / "run").write_text(listed, encoding="utf-8")
     return folder / "qrels", folder / "run"
@@ -644,7 +643,7 @@ def read(matched: Path, listed: Path, measure: str = "RR") -> float:
 
 @pytest.mark.parametrize("item", ["#0", "1677128#0", "007", "NA", "nan", "1e3"])
 def test_t24_t25_ids_are_text(pytrec_eval: Any, ir_measures: Any, tmp_path: Path, item: str) -> None:
-    """T24, T25: an id with a hash, with leading zeros, or like a missing value is that id, in the peers and here."""
+    """T24, T25: an id may have a hash or leading zeros, or look like a missing value, in the peers and here."""
     matched, listed = f"1 0 {item} 1\n1 0 7 0\n", f"1 Q0 7 1 0.9 tag\n1 Q0 {item} 2 0.5 tag\n"
     parsed = pytrec_eval.parse_qrel(matched.splitlines()), pytrec_eval.parse_run(listed.splitlines())
     rows = ir_measures.read_trec_qrels(matched), ir_measures.read_trec_run(listed)
@@ -655,7 +654,7 @@ def test_t24_t25_ids_are_text(pytrec_eval: Any, ir_measures: Any, tmp_path: Path
 
 
 def test_t26_fractional_grades(pytrec_eval: Any, ir_measures: Any, ranx: Any, sklearn: Any, tmp_path: Path) -> None:
-    """T26: of a grade 0.7, pytrec_eval and ir_measures make an error, ranx 0; scikit-learn and we compute with it."""
+    """T26: grade 0.7 is an error in pytrec_eval and ir_measures, 0 in ranx, and 0.7 in scikit-learn and here."""
     matched, listed = "1 0 a 0.7\n1 0 b 1\n", "1 Q0 a 1 0.9 tag\n1 Q0 b 2 0.5 tag\n"
 
     with pytest.raises(ValueError, match="invalid literal"):
@@ -666,12 +665,12 @@ def test_t26_fractional_grades(pytrec_eval: Any, ir_measures: Any, ranx: Any, sk
         list(ir_measures.read_trec_qrels(matched))
     lost = ranx.evaluate(ranx.Qrels.from_dict({"1": {"a": 0.7, "b": 1}}), ranx.Run({"1": {"a": 0.9, "b": 0.5}}), "ndcg")
     assert lost == pytest.approx(1 / math.log2(3))
-    told = float(sklearn.ndcg_score([[0.7, 1]], [[0.9, 0.5]]))
-    assert read(*files(tmp_path, matched, listed), "nDCG") == pytest.approx(told, abs=EXACT)
+    peer = float(sklearn.ndcg_score([[0.7, 1]], [[0.9, 0.5]]))
+    assert read(*files(tmp_path, matched, listed), "nDCG") == pytest.approx(peer, abs=EXACT)
 
 
 def test_t27_blank_lines(pytrec_eval: Any, ir_measures: Any, tmp_path: Path) -> None:
-    """T27: a blank line is an error for pytrec_eval's readers; ir_measures and we pass over it, in both files."""
+    """T27: a blank line is an error in pytrec_eval's readers; ir_measures and we ignore it in both files."""
     matched, listed = "1 0 a 1\n\n1 0 b 0\n", "1 Q0 a 1 0.5 tag\n\n1 Q0 b 2 0.9 tag\n"
 
     with pytest.raises(ValueError, match="unpack"):
@@ -682,7 +681,7 @@ def test_t27_blank_lines(pytrec_eval: Any, ir_measures: Any, tmp_path: Path) -> 
 
 
 def test_t28_a_seventh_column(pytrec_eval: Any, ir_measures: Any, tmp_path: Path) -> None:
-    """T28: a run's line with seven columns is an error for pytrec_eval and ir_measures; trec_eval and we read six."""
+    """T28: a run with seven columns is an error in pytrec_eval and ir_measures; trec_eval and we read six."""
     matched, listed = "1 0 a 1\n", "1 Q0 a 1 0.5 tag more\n"
 
     with pytest.raises(ValueError, match="unpack"):
@@ -693,18 +692,18 @@ def test_t28_a_seventh_column(pytrec_eval: Any, ir_measures: Any, tmp_path: Path
 
 
 def test_t29_half_a_grade(ranx: Any) -> None:
-    """T29: ranx drops a grade of 0.5 from a dict, being below 1; any positive grade is relevant here, unless rel=1."""
+    """T29: ranx drops a grade of 0.5 in a dict; here any positive grade is relevant, unless rel=1."""
     judgements: Mapping[str, Mapping[str, float]] = {"q": {"a": 0.5, "b": 1.0}}
     run = untied({"q": ["a", "b"]})
-    told = float(ranx.evaluate(judgements, run, "map"))
+    peer = float(ranx.evaluate(judgements, run, "map"))
 
-    assert told == 0.5
+    assert peer == 0.5
     assert one(judgements, run, "AP") == 1
-    assert one(judgements, run, "AP", rel=1) == told
+    assert one(judgements, run, "AP", rel=1) == peer
 
 
 def test_t30_a_second_evaluation(ir_measures: Any, pytrec_eval: Any) -> None:
-    """T30: one evaluator, asked twice, gives the same, in the peers and with one solution here."""
+    """T30: a second evaluation returns the same scores, in the peers and here."""
     measures = [ir_measures.nDCG @ 20, ir_measures.AP]
     evaluator = ir_measures.evaluator(measures, GRADED)
     of_trec = pytrec_eval.RelevanceEvaluator(GRADED, {"ndcg_cut.20", "map"})
@@ -715,17 +714,17 @@ def test_t30_a_second_evaluation(ir_measures: Any, pytrec_eval: Any) -> None:
 
 
 def test_rows_of_ir_measures(ir_measures: Any) -> None:
-    """Its judgements and scored items are read as they are, and in any order of the queries."""
+    """Its judgements and scored items can be passed directly, with the queries in any order."""
     matched = [ir_measures.Qrel("q2", "a", 1), ir_measures.Qrel("q1", "a", 2), ir_measures.Qrel("q1", "b", 0)]
     listed = [ir_measures.ScoredDoc("q1", "b", 2.0), ir_measures.ScoredDoc("q1", "a", 1.0)]
-    told = ir_measures.calc_aggregate([ir_measures.AP, ir_measures.nDCG], matched, listed)
+    peer = ir_measures.calc_aggregate([ir_measures.AP, ir_measures.nDCG], matched, listed)
 
     found = scorer.evaluate(matched, listed, ["AP", "nDCG"])
-    assert dict(found) == pytest.approx({str(measure): score for measure, score in told.items()}, abs=EXACT)
+    assert dict(found) == pytest.approx({str(measure): score for measure, score in peer.items()}, abs=EXACT)
 
 
 def test_frames_of_polars() -> None:
-    """Read by way of Arrow, whatever it keeps texts and numbers as; a column without values is told."""
+    """Frames are read as Arrow tables, with any types of text and numbers; a column without values is an error."""
     polars = pytest.importorskip("polars")
     matched = polars.DataFrame({"qid": ["q1", "q1", "q2"], "docno": ["d1", "d3", "d4"], "label": [2, 1, 1]})
     listed = polars.DataFrame({"query": ["q1", "q1", "q2"], "item": ["d2", "d1", "d4"], "score": [3.0, 2.0, 1.0]})
@@ -740,12 +739,12 @@ def test_frames_of_polars() -> None:
 def test_t31_how_a_level_of_recall_is_reached(pytrec_eval: Any) -> None:
     """T31: of R = 4, trec_eval 9 takes int(0.3 · 4 + 0.9) = 2 items for recall 0.3; version 10 rounds it to 1.
 
-    The first is reach=up; the second reach=nearest, which trec_eval's name stands for here; exactly, 0.3 takes two.
+    The first is reach=up, the second is reach=nearest, as trec_eval's name is read here; without rounding it is two.
     """
     run = untied({"q": ["a", "x", "y", "b"]})
-    told = trec(pytrec_eval, SHORT, run, ["iprec_at_recall_0.30"])["q"]["iprec_at_recall_0.30"]
+    peer = trec(pytrec_eval, SHORT, run, ["iprec_at_recall_0.30"])["q"]["iprec_at_recall_0.30"]
 
-    assert told == 0.5
-    assert one(SHORT, run, "IPrec(reach=up)@0.3") == told
-    assert one(SHORT, run, "IPrec@0.3") == told
+    assert peer == 0.5
+    assert one(SHORT, run, "IPrec(reach=up)@0.3") == peer
+    assert one(SHORT, run, "IPrec@0.3") == peer
     assert one(SHORT, run, "iprec_at_recall_0.30") == one(SHORT, run, "IPrec(reach=nearest)@0.3") == 1

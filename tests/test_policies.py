@@ -14,7 +14,7 @@ from scorer.errors import SubmissionError
 from tests import strategies
 from tests.commands import Terminal
 from tests.oracles import relevant_items
-from tests.test_measures import ALL_VARIANTS, differing, scores_of, told_by_oracle
+from tests.test_measures import ALL_VARIANTS, differing, oracle_scores, scores_of
 
 SOLUTION = {"q1": {"a": 1.0, "b": 2.0}, "q2": {"c": 1.0}, "q3": {"d": 0.0}, "q4": {"e": 2.0}}
 LISTS = {"q1": ["x", "b", "a"], "q3": ["d"], "q4": ["e"]}
@@ -98,7 +98,7 @@ def test_dropping_unjudged_items_closes_the_lists_up(
         ]
         for query, grades in solution.items()
     }
-    expected = np.array([told_by_oracle(measure, solution, condensed) for measure in ALL_VARIANTS])
+    expected = np.array([oracle_scores(measure, solution, condensed) for measure in ALL_VARIANTS])
 
     got = scores_of(ALL_VARIANTS, strategies.matched(solution, submission).condensed())
     assert not differing(ALL_VARIANTS, got, expected)

@@ -1,4 +1,4 @@
-"""Real files with official numbers. They are third-party, so they lie outside the project: without them, skipped."""
+"""Real files with official numbers. They are third-party files outside the project; without them, the tests skip."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ VLNET, ROBUST, TREC_EVAL = PLACE / "vlnet2011", PLACE / "trec2003_robust", PLACE
 
 
 def official(folder: Path) -> dict[str, Any]:
-    """The official numbers of a folder; none where the data is absent, so that its tests skip."""
+    """The official numbers of a folder; empty without the data, so its tests skip."""
     file = folder / "official_scores.json"
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
 
 
 def needs(folder: Path) -> pytest.MarkDecorator:
-    """Skip where the folder is not there."""
+    """Skip without the folder."""
     return pytest.mark.skipif(not folder.exists(), reason=f"real data not found: {folder} (SCORER_REAL_DATA names it)")
 
 
 @needs(VLNET)
 @pytest.mark.parametrize(("submission", "numbers"), official(VLNET).items())
-def test_vlnet_submissions_score_as_the_official_evaluator_had_them(submission: str, numbers: dict[str, Any]) -> None:
-    """Both tasks' cut-offs, equal to the last bit."""
+def test_vlnet_scores_equal_those_of_the_official_evaluator(submission: str, numbers: dict[str, Any]) -> None:
+    """Scores with the cut-offs of both tasks are equal to the last bit."""
     result = scorer.evaluate(VLNET / numbers["target"], VLNET / submission, ["MARp@5,10,15,20,25,30", "MARp@5,10"])
 
     assert list(result.values()) == [numbers["official_class_task1"], numbers["official_class_task2"]]
@@ -44,7 +44,7 @@ def test_vlnet_submissions_score_as_the_official_evaluator_had_them(submission: 
 def test_vlnet_splits_equal_the_exact_fractions(
     submission: str, numbers: dict[str, Any], split: Any, part: str
 ) -> None:
-    """All queries, the flagged ones and the rest, within 1e-12, over the same number of queries."""
+    """Means over all, flagged and other queries are equal within 1e-12, and so are the numbers of queries."""
     fraction, _, queries = numbers[f"exact_fraction_task1_{part}"]
 
     result = scorer.evaluate(VLNET / numbers["target"], VLNET / submission, "MARp@5,10,15,20,25,30", split=split)
@@ -61,12 +61,12 @@ def qrels() -> Solution:
 
 @needs(ROBUST)
 @pytest.mark.parametrize(("run", "numbers"), official(ROBUST).items())
-def test_robust_runs_score_as_nist_had_them(run: str, numbers: dict[str, float], qrels: Solution) -> None:
+def test_scores_of_robust_runs_equal_those_of_nist(run: str, numbers: dict[str, float], qrels: Solution) -> None:
     """AP, Rprec, P@15, P@100 and P@1000 of 17 runs, to four decimals.
 
-    NIST printed the mean of topic scores that were rounded to four decimals themselves; in two of the 85 figures
-    (Rprec of SABIR03BASE and of THUIRr0301) this costs one in the fourth decimal. Ours are the means of unrounded
-    scores, so the figures are met by rounding as NIST did, and all lie within the error that rounding can make.
+    NIST printed the mean of topic scores that were rounded to four decimals. In two of the 85 figures (Rprec of
+    SABIR03BASE and of THUIRr0301) this changes the fourth decimal. Our means are of unrounded scores; rounding the
+    scores first gives NIST's figures, and all differences are within the error of rounding.
     """
     result = scorer.evaluate(qrels, ROBUST / "runs" / f"input.{run}.gz", list(numbers), per_query=True)
 
@@ -84,13 +84,13 @@ SHARED_WITH_TREC_EVAL = (
     *(f"{name}_{k}" for name in ("P", "recall", "ndcg_cut", "map_cut") for k in CUTOFFS),
     *(f"iprec_at_recall_{level}" for level in ("0.00", "1.00")),
 )
-"""But for the levels of recall between: trec_eval 10 rounds how many relevant items a level asks for, down as well."""
+"""Without the other levels of recall: trec_eval 10 rounds the number of relevant items of a level, also down."""
 
 
 @needs(TREC_EVAL)
 @pytest.mark.parametrize(("run", "output"), [("results.test", "out.test.aq"), ("results.trunc", "out.test.aqc")])
-def test_trec_eval_own_test_files_score_as_it_expects(run: str, output: str) -> None:
-    """Every shared measure, for each query and in the mean, equal in all four decimals, missing queries too."""
+def test_scores_of_the_test_files_of_trec_eval_equal_its_output(run: str, output: str) -> None:
+    """All four decimals of every shared measure, for each query and the mean, also with missing queries."""
     printed = [line.split() for line in (TREC_EVAL / output).read_text(encoding="utf-8").splitlines()]
     expected = {(line[0], line[1]): line[2] for line in printed if len(line) == 3}
 
@@ -105,7 +105,7 @@ def test_trec_eval_own_test_files_score_as_it_expects(run: str, output: str) -> 
 
 
 @needs(VLNET)
-def test_the_real_solution_has_the_queries_that_were_counted() -> None:
+def test_the_real_solution_has_the_counted_queries() -> None:
     """5704 lines, 2211 with items, 443 of them flagged."""
     solution = Solution.read(VLNET / "solution" / "task1_target.txt")
     with_items = np.bincount(solution.ideal.query, minlength=len(solution.queries)) > 0

@@ -1,4 +1,4 @@
-"""The forms in which scores are printed: the same values in each, and foreign text that stays text."""
+"""The forms in which scores are printed: all have the same values, and text from files stays text."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ import pytest
 from scipy import stats
 
 from scorer.measures import KINDS, parse_one
-from scorer.reports.comparisons import letter
 from scorer.reports.report import ScoreReport
-from scorer.reports.scores import DOCUMENTS, tabulated, written
-from scorer.reports.table import TABLES
-from scorer.reports.trec import TREC_NAMES, trec_name
+from scorer.reports.scores import DOCUMENTS, letter, tabulated, written
+from scorer.reports.table import TABLES, Cell, Column, Table
+from scorer.reports.trec import trec_name
 from scorer.scoring.evaluation import Evaluation, evaluate, measures_named
+from scorer.statistics.comparisons import compare_pairs, rounds_needed
 from scorer.statistics.significance import holm, randomisation_test
 from scorer.wording import escape_latex, escape_markdown, guard_formula
 from tests.commands import Terminal, command
 
 QUERIES = 12
-RIGHT = {f"q{number}": {"a": 2, "b": 1} for number in range(QUERIES)}
-GOOD = {query: ["a", "b", "x"] for query in RIGHT}
-FAIR = {query: ["x", "a", "b"] for query in RIGHT}
-POOR = {query: ["x", "y", "b"] for query in RIGHT}
+SOLUTION = {f"q{number}": {"a": 2, "b": 1} for number in range(QUERIES)}
+GOOD = {query: ["a", "b", "x"] for query in SOLUTION}
+FAIR = {query: ["x", "a", "b"] for query in SOLUTION}
+POOR = {query: ["x", "y", "b"] for query in SOLUTION}
 HOSTILE = r"=a_b|c\d<script>&%$#{}~^[x](y)*`" + "\u202e\n"
 
 
 def results(
     submissions: Mapping[str, Mapping[str, list[str]]], measures: tuple[str, ...] = ("RR", "P@2"), **settings: object
 ) -> ScoreReport:
-    """What is to be printed of these submissions."""
+    """The report of these submissions."""
     scored: list[tuple[str, Evaluation]] = [
-        (name, evaluate(RIGHT, submission, list(measures))) for name, submission in submissions.items()
+        (name, evaluate(SOLUTION, submission, list(measures))) for name, submission in submissions.items()
     ]
     return ScoreReport(scored, measures_named(list(measures)), **settings)  # type: ignore[arg-type]
 
@@ -50,7 +50,7 @@ THREE = {"good": GOOD, "fair": FAIR, "poor": POOR}
 
 
 def test_a_table_has_a_row_for_each_submission() -> None:
-    """With four decimals, flush right."""
+    """Scores have four decimals, aligned to the right."""
     assert written("table", results(THREE)).splitlines() == [
         "submission      RR     P@2",
         "good        1.0000  1.0000",
@@ -60,7 +60,7 @@ def test_a_table_has_a_row_for_each_submission() -> None:
 
 
 def test_side_by_side_has_a_row_for_each_measure() -> None:
-    """And a column for each submission."""
+    """It has a column for each submission."""
     assert written("table", results(THREE, side_by_side=True)).splitlines() == [
         "measure    good    fair    poor",
         "RR       1.0000  0.5000  0.3333",
@@ -70,17 +70,19 @@ def test_side_by_side_has_a_row_for_each_measure() -> None:
 
 @pytest.mark.parametrize(("form", "side_by_side"), [*product(sorted(TABLES), [True, False])])
 def test_every_form_of_a_table_prints_the_same_values(form: str, side_by_side: bool) -> None:
-    """Also those of each query; numbers alone are compared, rounded as they are printed."""
+    """Also the scores of each query; the test compares only numbers, rounded as they are printed."""
     asked = results(THREE, per_query=True, side_by_side=side_by_side)
     found = re.findall(r"(?<![\w.])\d\.\d+", written(form, asked))
-    expected = [f"{cell.value:.4f}" for _, cells in tabulated(asked).rows for cell in cells]
+    expected = [
+        f"{cell.value:.4f}" for cells in tabulated(asked).rows for cell in cells if isinstance(cell.value, float)
+    ]
 
     assert len(expected) == (QUERIES + 1) * 3 * 2
     assert [f"{float(each):.4f}" for each in found] == expected
 
 
 def test_counts_are_whole_numbers_and_never_the_best() -> None:
-    """A number of items is no score."""
+    """A number of items is not a score."""
     asked = results(THREE, ("NumRet", "P@2"))
 
     assert written("table", asked).splitlines()[1].split() == ["good", "36", "1.0000"]
@@ -88,7 +90,7 @@ def test_counts_are_whole_numbers_and_never_the_best() -> None:
 
 
 def test_csv_has_all_digits_and_no_formula() -> None:
-    """What a spreadsheet would compute gets a ' before it."""
+    """Text that a spreadsheet would compute begins with a '."""
     asked = results({"=cmd()": POOR, "-1": GOOD}, ("RR",))
 
     assert list(csv.reader(StringIO(written("csv", asked)))) == [
@@ -99,7 +101,7 @@ def test_csv_has_all_digits_and_no_formula() -> None:
 
 
 def test_latex_has_the_rules_of_booktabs_and_the_best_in_bold() -> None:
-    """Of each column; all that print alike are the best."""
+    """All equal printed scores of a column are the best."""
     lines = written("latex", results({"a": GOOD, "b": FAIR, "c": GOOD}, ("RR", "P@3"))).splitlines()
 
     assert lines[0].startswith("%")
@@ -117,13 +119,13 @@ def test_latex_has_the_rules_of_booktabs_and_the_best_in_bold() -> None:
 
 
 def test_one_submission_is_not_the_best() -> None:
-    """There is nothing that it would be better than."""
+    """No other submission scores lower."""
     assert "textbf" not in written("latex", results({"a": GOOD}))
     assert "**" not in written("markdown", results({"a": GOOD}))
 
 
-def test_markdown_is_a_table_of_githubs() -> None:
-    """Numbers flush right, the best in bold."""
+def test_markdown_is_a_table_of_github() -> None:
+    """Numbers are aligned to the right, the best is bold."""
     assert written("markdown", results({"a": GOOD, "b": FAIR}, ("RR",))).splitlines() == [
         "| submission | RR |",
         "| :--- | ---: |",
@@ -133,7 +135,7 @@ def test_markdown_is_a_table_of_githubs() -> None:
 
 
 def test_hostile_text_stays_text_in_every_form() -> None:
-    """As one cell, on one line; JSON alone has it as it is."""
+    """It is one cell on one line; only JSON has it unchanged."""
     asked = results({HOSTILE: GOOD}, ("RR",))
     shown = HOSTILE.replace("\u202e\n", r"\u202e\n")
 
@@ -163,12 +165,12 @@ def test_hostile_text_stays_text_in_every_form() -> None:
 def test_text_is_escaped_as_each_notation_needs_it(
     text: str, in_latex: str, in_markdown: str, in_a_spreadsheet: str
 ) -> None:
-    """And left alone where it needs nothing."""
+    """Other text is unchanged."""
     assert (escape_latex(text), escape_markdown(text), guard_formula(text)) == (in_latex, in_markdown, in_a_spreadsheet)
 
 
 def test_trec_has_three_columns() -> None:
-    """trec_eval's names, in its widths; each query first when asked for, the means last."""
+    """trec_eval's names and widths; the queries first if requested, the means last."""
     asked = results({"a": GOOD}, ("RR", "nDCG@10", "NumRet"), per_query=True)
     lines = written("trec", asked).splitlines()
 
@@ -181,8 +183,8 @@ def test_trec_has_three_columns() -> None:
     assert len(lines) == 3 * (QUERIES + 1)
 
 
-def test_trec_tells_submissions_apart_and_leaves_out_what_is_undefined() -> None:
-    """By a line before each; a score that is undefined has none."""
+def test_trec_separates_submissions_and_omits_undefined_scores() -> None:
+    """A line with its path is above the scores of each submission."""
     asked = results({"a": GOOD, "b": FAIR}, ("RR", "AP(rel=9)"))
 
     assert written("trec", asked).splitlines() == [
@@ -193,12 +195,11 @@ def test_trec_tells_submissions_apart_and_leaves_out_what_is_undefined() -> None
     ]
 
 
-def test_names_of_trec_eval_mean_what_they_say() -> None:
-    """Each is read back as the very measure; what trec_eval does not have goes by our name."""
-    kinds = {kind.name for kind in KINDS}
-    templates = [template for name, each in TREC_NAMES.items() if name in kinds for template in each]
+def test_names_of_trec_eval_are_read_back() -> None:
+    """Each is read back as the same measure; a measure that trec_eval does not have has our name."""
+    templates = [template for kind in KINDS for template in kind.trec_names]
 
-    assert set(TREC_NAMES) <= kinds
+    assert len(templates) == 24
     for template in templates:
         name = template.format(0.5 if "recall_{:" in template else 10)
         assert trec_name(parse_one(name)) == name
@@ -207,27 +208,55 @@ def test_names_of_trec_eval_mean_what_they_say() -> None:
 
 
 def test_names_of_trec_eval_stay_the_same_under_its_threshold(terminal: Terminal, files: Path) -> None:
-    """What `-l` sets is not in the name, as in trec_eval; what a measure sets for itself is."""
-    (files / "right").write_text("q1 0 a 3\nq2 0 a 3\n", encoding="utf-8")
+    """The threshold of `-l` is not in the name, as in trec_eval; the threshold of a measure is."""
+    (files / "solution").write_text("q1 0 a 3\nq2 0 a 3\n", encoding="utf-8")
     asked = ("-m", "map", "-m", "P.1", "-m", "map@5-l3", "-m", "num_rel", "-m", "ndcg", "--format", "trec")
-    answer = terminal.run("evaluate", "right", "one", *asked, "-l", "2")
-    plain = terminal.run("evaluate", "right", "one", "-m", "map", "-m", "AP(rel=2)", "--format", "trec")
+    answer = terminal.run("evaluate", "solution", "one", *asked, "-l", "2")
+    plain = terminal.run("evaluate", "solution", "one", "-m", "map", "-m", "AP(rel=2)", "--format", "trec")
 
     assert [line.split()[0] for line in answer.out.splitlines()] == ["map", "P_1", "AP(rel=3)@5", "num_rel", "ndcg"]
     assert [line.split()[0] for line in plain.out.splitlines()] == ["map", "AP(rel=2)"]
 
 
 @pytest.mark.parametrize("form", [*TABLES, *DOCUMENTS])
-def test_where_every_file_is_at_fault_there_is_no_table(form: str, terminal: Terminal, files: Path) -> None:
-    """Nothing but the fault is told; JSON has an empty list for programs."""
-    answer = terminal.run("evaluate", "right", "none", "-m", "map", "--format", form)
+def test_no_table_is_printed_if_every_file_is_invalid(form: str, terminal: Terminal, files: Path) -> None:
+    """Only the error is printed; JSON has an empty list for programs."""
+    answer = terminal.run("evaluate", "solution", "none", "-m", "map", "--format", form)
 
     assert (answer.code, answer.err) == (1, "none: no such file\n")
     assert json.loads(answer.out)["submissions"] == [] if form == "json" else answer.out == ""
 
 
+def test_json_has_the_policies_when_every_file_is_rejected(terminal: Terminal, files: Path) -> None:
+    """They are those that were requested, as in the result of a file that was scored."""
+    arguments = ("-m", "map", "--format", "json", "--ties", "order", "--missing", "reject", "-l", "2")
+    rejected = json.loads(terminal.run("evaluate", "solution", "none", *arguments).out)
+    both = json.loads(terminal.run("evaluate", "solution", "one", "none", *arguments).out)
+
+    assert rejected["policies"] == both["policies"]
+    assert rejected["policies"] == {
+        "split": "all",
+        "missing": "reject",
+        "ties": "order",
+        "nothing_relevant": "skip",
+        "unjudged": "nonrelevant",
+        "rel": "2",
+    }
+
+
+def test_json_has_counts_and_notes(terminal: Terminal, files: Path) -> None:
+    """A note has the number of its line."""
+    (files / "odd").write_text("q1 Q0 a 1 2 t\nq9 Q0 a 1 2 t\n", encoding="utf-8")
+    answer = terminal.run("evaluate", "solution", "odd", "-m", "map", "--format", "json")
+    entry = json.loads(answer.out)["submissions"][0]
+
+    assert entry["counts"].items() >= {"answered": 1, "unknown": 1, "items": 1, "repeated": 0, "overlong": 0}.items()
+    assert any(note.startswith("2: ") and '"q9"' in note for note in entry["notes"])
+    assert len(entry["notes"]) == sum(line.startswith("odd:") for line in answer.err.splitlines())
+
+
 def test_letters_mark_what_is_significantly_higher() -> None:
-    """Each submission has a letter, and each score those of the submissions that it beats; the note says how."""
+    """Each submission has a letter; a score has the letters of submissions with significantly lower scores."""
     lines = written("latex", results(THREE, ("RR",), significance=0.05)).splitlines()
 
     assert lines[6:9] == [
@@ -239,8 +268,8 @@ def test_letters_mark_what_is_significantly_higher() -> None:
     assert "**1.0000**<sup>bc</sup>" in written("markdown", results(THREE, ("RR",), significance=0.05))
 
 
-def test_a_table_keeps_its_numbers_under_each_other_beside_letters() -> None:
-    """The letters stand in a column of their own."""
+def test_letters_do_not_disturb_the_alignment_of_numbers() -> None:
+    """The decimal points are in one column."""
     lines = written("table", results(THREE, ("RR",), significance=0.05)).splitlines()
 
     assert [line.index(".") for line in lines[1:4]] == [13, 13, 13]
@@ -248,38 +277,38 @@ def test_a_table_keeps_its_numbers_under_each_other_beside_letters() -> None:
     assert lines[-1].startswith("letters: significantly higher")
 
 
-def test_what_is_the_same_is_not_significant() -> None:
-    """Nor is what differs for a few queries only."""
-    few = {query: (GOOD if number < 3 else FAIR)[query] for number, query in enumerate(RIGHT)}
+def test_equal_submissions_do_not_differ_significantly() -> None:
+    """Neither do submissions that differ only for a few queries."""
+    few = {query: (GOOD if number < 3 else FAIR)[query] for number, query in enumerate(SOLUTION)}
 
     for others in ({"a": FAIR, "b": FAIR}, {"a": FAIR, "b": few}):
         assert "textsuperscript" not in written("latex", results(others, ("RR",), significance=0.05))
 
 
 def test_json_has_every_comparison() -> None:
-    """With its p-value, also of those that are not significant."""
-    told = json.loads(written("json", results(THREE, ("RR", "NumRet"), significance=0.05)))["significance"]
+    """Also those that are not significant, each with its p-value."""
+    found = json.loads(written("json", results(THREE, ("RR", "NumRet"), significance=0.05)))["significance"]
 
-    assert (told["level"], told["rounds"]) == (0.05, 10_000)
-    assert [(each["submission"], each["other"], each["measure"]) for each in told["comparisons"]] == [
+    assert (found["level"], found["rounds"]) == (0.05, 10_000)
+    assert [(each["submission"], each["other"], each["measure"]) for each in found["comparisons"]] == [
         ("good", "fair", "RR"),
         ("good", "poor", "RR"),
         ("fair", "poor", "RR"),
     ]
-    assert all(each["significant"] and each["p_value"] < 0.05 for each in told["comparisons"])
-    assert told["comparisons"][0]["difference"] == 0.5
+    assert all(each["significant"] and each["p_value"] < 0.05 for each in found["comparisons"])
+    assert found["comparisons"][0]["difference"] == 0.5
 
 
 def test_letters_go_on_after_z() -> None:
-    """As the columns of a spreadsheet do."""
+    """As for the columns of a spreadsheet."""
     assert [letter(place) for place in (0, 25, 26, 27, 701, 702)] == ["a", "z", "aa", "ab", "zz", "aaa"]
 
 
 # The tests behind the letters
 
 
-def test_the_randomisation_test_comes_near_to_all_signs() -> None:
-    """Ten differences have 1024 signs: their share is known, and the draws come near to it."""
+def test_the_randomisation_test_approximates_the_exact_test() -> None:
+    """Ten differences have 1,024 combinations of signs, which give the exact p-value."""
     differences = np.random.default_rng(1).normal(0.4, 1, size=(10, 3))
     signs = np.array(list(product([1, -1], repeat=10)))
     exact = (np.abs(signs @ differences) >= np.abs(differences.sum(axis=0)) - 1e-12).mean(axis=0)
@@ -288,7 +317,7 @@ def test_the_randomisation_test_comes_near_to_all_signs() -> None:
 
 
 def test_the_randomisation_test_agrees_with_the_t_test_on_normal_differences() -> None:
-    """Nearly, for many queries; a missing score is as no difference."""
+    """The p-values are close for many queries; an undefined score counts as no difference."""
     differences = np.random.default_rng(2).normal(0.1, 1, size=(300, 1))
     with_gaps = np.concatenate([differences, np.full((50, 1), np.nan)])
 
@@ -297,14 +326,14 @@ def test_the_randomisation_test_agrees_with_the_t_test_on_normal_differences() -
 
 
 def test_p_values_are_the_same_each_time_and_never_0() -> None:
-    """The seed is fixed; the order as found is one of the draws; no difference at all gives 1."""
+    """The seed is fixed, the observed signs count as one draw, and equal scores give 1."""
     differences = np.array([[1.0, 0.0]] * 50)
 
     assert randomisation_test(differences).tolist() == [1 / 10_001, 1.0]
 
 
-def test_draws_do_not_depend_on_how_they_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In pieces or at once: the same signs."""
+def test_draws_do_not_depend_on_the_size_of_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signs are the same in one chunk or in several."""
     differences = np.random.default_rng(3).normal(0.1, 1, size=(40, 2))
     whole = randomisation_test(differences)
     monkeypatch.setattr("scorer.statistics.significance.CHUNK", 1000)
@@ -313,23 +342,73 @@ def test_draws_do_not_depend_on_how_they_are_held(monkeypatch: pytest.MonkeyPatc
 
 
 def test_holms_method_raises_p_values() -> None:
-    """The smallest by the number of tests, none below the one before, none above 1."""
+    """The smallest by the number of tests; none is below the one before it, and none above 1."""
     assert holm(np.array([0.01, 0.04, 0.03, 0.5])).tolist() == pytest.approx([0.04, 0.09, 0.09, 0.5])
     assert holm(np.array([0.9, 0.8])).tolist() == [1.0, 1.0]
     assert holm(np.zeros(0)).tolist() == []
+
+
+def test_pairs_are_compared_in_order() -> None:
+    """Each pair once; differences are of means over the queries with a score, as the means themselves."""
+    scores = np.array([[1.0, 0.5, np.nan], [0.5, 0.25, np.nan], [1.0, 0.5, np.nan]])
+    found = compare_pairs(scores, 0.05)
+
+    assert [(each.first, each.second, each.difference) for each in found] == [
+        (0, 1, 0.375),
+        (0, 2, 0.0),
+        (1, 2, -0.375),
+    ]
+    assert not any(each.significant for each in found)
+    assert compare_pairs(scores[:1], 0.05) == compare_pairs(scores[:0], 0.05) == ()
+
+
+def test_rounds_suffice_for_the_corrected_level() -> None:
+    """The smallest p-value, adjusted over all pairs, is at most a tenth of the level."""
+    assert rounds_needed(2, 0.05) == 10_000
+    assert rounds_needed(100, 0.01) == 10 * 4_950 * 100
+
+
+MIXED = Table(
+    [Column("rank", numeric=True), Column("team"), Column("baseline"), Column("RR", numeric=True)],
+    [
+        [Cell(1), Cell("a|b"), Cell(False), Cell(0.5, decimals=2)],
+        [Cell(None), Cell("=c\x1b"), Cell(True), Cell(float("nan"))],
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("form", "lines"),
+    [
+        ("table", ["rank  team    baseline    RR", "   1  a|b     false     0.50", r"      =c\x1b  true"]),
+        ("csv", ["rank,team,baseline,RR", "1,a|b,false,0.50", ",'=c\x1b,true,"]),
+        (
+            "markdown",
+            [
+                "| rank | team | baseline | RR |",
+                "| ---: | :--- | :--- | ---: |",
+                r"| 1 | a\|b | false | 0.50 |",
+                r"|  | =c\\x1b | true |  |",
+            ],
+        ),
+    ],
+)
+def test_every_form_has_texts_numbers_and_blanks(form: str, lines: list[str]) -> None:
+    """A table has columns of any kind, with blanks; boards and scores have the same writers."""
+    assert TABLES[form](MIXED).split("\n") == lines
 
 
 # trec_eval's own output
 
 TREC_EVAL = Path(os.environ.get("SCORER_REAL_DATA", Path(__file__).parents[2] / "shared" / "data")) / "trec_eval_test"
 OTHER = re.compile(r"runid|relstring|G |binG|Rndcg|ndcg_rel|Rprec_mult|gm_bpref|num_nonrel|rbp|unj_|utility")
-"""What trec_eval prints and we do not have; its rbp is another."""
+"""Measures of trec_eval that we do not have; its rbp differs from ours."""
 
 
 @pytest.mark.skipif(not TREC_EVAL.exists(), reason=f"real data not found: {TREC_EVAL} (SCORER_REAL_DATA names it)")
 @pytest.mark.parametrize("expected", ["out.test", "out.test.aq"])
-def test_trec_evals_own_output_is_met_line_by_line(expected: str, terminal: Terminal) -> None:
-    """Names, widths, digits, and which measures have a line for each query."""
+def test_output_equals_that_of_trec_eval_line_by_line(expected: str, terminal: Terminal) -> None:
+    """Names, widths, digits, and the measures with a line for each query."""
     wanted = [line for line in (TREC_EVAL / expected).read_text(encoding="utf-8").splitlines() if not OTHER.match(line)]
     names = list(dict.fromkeys(line.split()[0] for line in wanted))
     measures = [argument for name in names for argument in ("-m", name)]
@@ -347,9 +426,9 @@ def test_trec_evals_own_output_is_met_line_by_line(expected: str, terminal: Term
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A solution and two runs to work on."""
+    """A solution and two runs in the current folder."""
     for name, text in {
-        "right": "q1 0 a 1\nq2 0 a 1\n",
+        "solution": "q1 0 a 1\nq2 0 a 1\n",
         "one": "q1 Q0 a 1 2 t\nq2 Q0 x 1 2 t\nq2 Q0 a 2 1 t\n",
         "two": "q1 Q0 x 1 2 t\nq1 Q0 a 2 1 t\nq2 Q0 x 1 2 t\n",
     }.items():
@@ -358,11 +437,13 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_evaluate_prints_as_it_is_asked(files: Path, terminal: Terminal) -> None:
-    """-q for each query, submissions side by side, in any form."""
-    trec = terminal.run("evaluate", "right", "one", "-m", "map", "-q", "--format", "trec")
-    beside = terminal.run("evaluate", "right", "one", "two", "-m", "map", "--side-by-side", "--format", "markdown")
-    marked = terminal.run("evaluate", "right", "one", "two", "-m", "map", "--significance", "0.05", "--format", "latex")
+def test_evaluate_prints_the_requested_form(files: Path, terminal: Terminal) -> None:
+    """Each query with -q, submissions side by side, in any form."""
+    trec = terminal.run("evaluate", "solution", "one", "-m", "map", "-q", "--format", "trec")
+    beside = terminal.run("evaluate", "solution", "one", "two", "-m", "map", "--side-by-side", "--format", "markdown")
+    marked = terminal.run(
+        "evaluate", "solution", "one", "two", "-m", "map", "--significance", "0.05", "--format", "latex"
+    )
 
     assert trec.out == (
         "map                   \tq1\t1.0000\nmap                   \tq2\t0.5000\nmap                   \tall\t0.7500\n"
@@ -372,42 +453,42 @@ def test_evaluate_prints_as_it_is_asked(files: Path, terminal: Terminal) -> None
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
-        (("--format", "trec", "--side-by-side"), "trec goes by submission; the forms that do not are table, csv"),
-        (("--format", "csv", "--significance", "0.05"), "csv has no place for it; these have: table, markdown"),
+        (("--format", "trec", "--side-by-side"), "trec is not a table; choose one of table, csv"),
+        (("--format", "csv", "--significance", "0.05"), "csv cannot show it; choose one of table, markdown"),
         (("--significance", "2"), 'argument --significance: found "2", expected a number from 0.0001 to 0.5'),
-        (("-",), "standard input (-) can be read once"),
+        (("-",), "standard input (-) can be read only once"),
     ],
 )
-def test_what_a_form_cannot_show_is_a_wrong_call(
-    arguments: tuple[str, ...], told: str, files: Path, terminal: Terminal
+def test_a_request_that_a_form_cannot_show_is_an_error(
+    arguments: tuple[str, ...], message: str, files: Path, terminal: Terminal
 ) -> None:
-    """Told before anything is scored."""
-    answer = terminal.run("evaluate", "right" if arguments != ("-",) else "-", "one", *arguments, "-m", "map")
+    """It is reported before anything is scored."""
+    answer = terminal.run("evaluate", "solution" if arguments != ("-",) else "-", "one", *arguments, "-m", "map")
 
     assert (answer.code, answer.out) == (2, "")
-    assert told in " ".join(answer.err.split())
+    assert message in " ".join(answer.err.split())
 
 
 def test_every_form_is_offered(files: Path, terminal: Terminal) -> None:
-    """And each prints something."""
+    """Each prints the scores."""
     for form in (*TABLES, *DOCUMENTS):
-        answer = terminal.run("evaluate", "right", "one", "two", "-m", "map", "--format", form)
+        answer = terminal.run("evaluate", "solution", "one", "two", "-m", "map", "--format", form)
         assert answer.code == 0
         assert "0.75" in answer.out
 
 
 def test_evaluate_reads_standard_input(files: Path) -> None:
-    """A solution or a submission, compressed or not, by the name -."""
+    """The name - is a solution or a submission, compressed or not."""
     for arguments, content in (
-        (("right", "-"), (files / "one").read_bytes()),
-        (("-", "one"), (files / "right").read_bytes()),
+        (("solution", "-"), (files / "one").read_bytes()),
+        (("-", "one"), (files / "solution").read_bytes()),
     ):
         for piped in (content, gzip.compress(content)):
             done = subprocess.run(
                 command("evaluate", *arguments, "-m", "map", "--format", "json"),
                 input=piped, capture_output=True, check=False, timeout=60,
             )  # fmt: skip
-            told = json.loads(done.stdout)["submissions"][0]
-            assert (told["submission"], told["scores"]) == (arguments[1], {"map": 0.75})
+            entry = json.loads(done.stdout)["submissions"][0]
+            assert (entry["submission"], entry["scores"]) == (arguments[1], {"map": 0.75})

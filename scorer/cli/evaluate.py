@@ -1,14 +1,14 @@
-"""``scorer evaluate``: scores of files, for people and for scripts."""
+"""``scorer evaluate``: score files, for people and for programs."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scorer.cli.arguments import FORMAT_HELP, WrongCallError, format_name, number
 from scorer.cli.console import print_message, print_result, with_progress
 from scorer.errors import MeasureError, SubmissionError
+from scorer.options import MISSING, NOTHING_RELEVANT, SPLIT, TIES, UNJUDGED, Option
 from scorer.paths import shown
 from scorer.wording import counted
 
@@ -20,9 +20,11 @@ FORMS = ("table", "json", "csv", "markdown", "latex", "trec")
 
 
 def add_evaluation(parser: ArgumentParser) -> None:
-    """What it takes."""
-    parser.add_argument("solution", help="what is right: the graded items of every query; a path, a URL, or - ")
-    parser.add_argument("submissions", nargs="+", metavar="submission", help="ranked lists, a file each, likewise")
+    """Add the arguments of ``evaluate``."""
+    parser.add_argument("solution", help="the graded items of every query: a path, a URL, or - for standard input")
+    parser.add_argument(
+        "submissions", nargs="+", metavar="submission", help="files with ranked lists: paths, URLs, or -"
+    )
     parser.add_argument(
         "-m",
         "--measure",
@@ -33,7 +35,15 @@ def add_evaluation(parser: ArgumentParser) -> None:
         help="a measure, as in nDCG@10; repeatable",
     )
     _add_output(parser)
-    _add_policies(parser)
+    for option in (SPLIT, MISSING, TIES, NOTHING_RELEVANT, UNJUDGED):
+        _add_option(parser, option)
+    parser.add_argument(
+        "-l",
+        "--rel",
+        type=number(),
+        metavar="GRADE",
+        help="the lowest relevant grade, for all measures that have one; default: any positive grade is relevant",
+    )
     parser.add_argument("--solution-format", metavar="FORMAT", help=f"the solution's format, {FORMAT_HELP}")
     parser.add_argument("--submission-format", metavar="FORMAT", help=f"the submissions' format, {FORMAT_HELP}")
 
@@ -47,9 +57,9 @@ def _add_output(parser: ArgumentParser) -> None:
         metavar="FORM",
         help="how to print the scores: %(choices)s; default: %(default)s",
     )
-    parser.add_argument("-q", "--per-query", action="store_true", help="print each query's scores too")
+    parser.add_argument("-q", "--per-query", action="store_true", help="print the scores of each query too")
     parser.add_argument(
-        "--side-by-side", action="store_true", help="a column for each submission, a row for each measure"
+        "--side-by-side", action="store_true", help="print a column for each submission and a row for each measure"
     )
     parser.add_argument(
         "--significance",
@@ -58,48 +68,15 @@ def _add_output(parser: ArgumentParser) -> None:
         help="mark differences that are significant at this level, as in 0.05",
     )
     parser.add_argument(
-        "--tie-bounds", action="store_true", help="print the worst and the best that ties allow beside each score"
+        "--tie-bounds",
+        action="store_true",
+        help="print the lowest and the highest mean that the orders of tied items allow",
     )
 
 
-def _add_policies(parser: ArgumentParser) -> None:
+def _add_option(parser: ArgumentParser, option: Option) -> None:
     parser.add_argument(
-        "--split",
-        choices=("all", "preliminary", "rest"),
-        default="all",
-        help="which queries, by the solution's flags; default: %(default)s",
-    )
-    parser.add_argument(
-        "--missing",
-        choices=("zero", "reject", "skip"),
-        default="zero",
-        help="a query without a list: scores 0, reject the file, or left out of the means; default: %(default)s",
-    )
-    parser.add_argument(
-        "--ties",
-        choices=("trec", "order", "expected", "best", "worst"),
-        default="trec",
-        help="equal run scores: by item id, descending, as trec_eval does; as listed; the mean over all orders; the "
-        "best or the worst order; default: %(default)s",
-    )
-    parser.add_argument(
-        "--nothing-relevant",
-        choices=("skip", "zero"),
-        default="skip",
-        help="a query with nothing relevant: left out of the means, or scores 0; default: %(default)s",
-    )
-    parser.add_argument(
-        "--unjudged",
-        choices=("nonrelevant", "drop"),
-        default="nonrelevant",
-        help="items that the solution does not list: not relevant, or dropped from the lists; default: %(default)s",
-    )
-    parser.add_argument(
-        "-l",
-        "--rel",
-        type=number(),
-        metavar="GRADE",
-        help="the least relevant grade, for all measures that have one; default: any > 0",
+        f"--{option.name.replace('_', '-')}", choices=tuple(option.values), default=option.default, help=option.help
     )
 
 
@@ -123,9 +100,10 @@ def evaluate(
 ) -> int:
     """Score submissions against a solution, and print the means over its queries.
 
-    A file at fault is told on standard error, with all that is wrong in it; the others are still scored, and the exit
-    code is 1.
+    The errors of an invalid file are printed to standard error. The other files are still scored, and the exit code is
+    1.
     """
+    from scorer.formats.writing import shortest
     from scorer.matching.solution import Solution
     from scorer.reports.report import ScoreReport
     from scorer.reports.scores import written
@@ -141,13 +119,16 @@ def evaluate(
                 each.need_closed_form()
     except MeasureError as error:
         raise WrongCallError(f"--measure: {error}") from error
-    right = Solution.read(solution, solution_format and format_name(solution_format, "--solution-format"))
+    graded = Solution.read(solution, solution_format and format_name(solution_format, "--solution-format"))
     file_format = submission_format and format_name(submission_format, "--submission-format")
+    settings = {SPLIT: split, MISSING: missing, TIES: ties, NOTHING_RELEVANT: nothing_relevant, UNJUDGED: unjudged}
+    policies: dict[str, str] = {option.name: value for option, value in settings.items()}
+    policies["rel"] = "positive" if rel is None else shortest(rel)
     results: list[tuple[str, Evaluation]] = []
     for path in with_progress(submissions, len(submissions), "scoring"):
         try:
             result = evaluated(
-                right,
+                graded,
                 path,
                 measures,
                 per_query,
@@ -166,48 +147,50 @@ def evaluate(
         for line in result.notes.lines(shown(path)):
             print_message(line)
         results.append((shown(path), result))
-    _tell_undefined(results)
-    if results or form == "json":  # a program reads an empty list, a person no head of an empty table
-        print_result(written(form, ScoreReport(results, measures, per_query, side_by_side, significance, rel)))
+    for _, result in results[:1]:  # undefined scores depend on the solution, so one submission is enough
+        _complain_of_undefined(result)
+    if results or form == "json":  # programs expect a document, even an empty one
+        report = ScoreReport(results, measures, per_query, side_by_side, significance, rel, policies)
+        print_result(written(form, report))
     return 1 if len(results) < len(submissions) else 0
 
 
 def _check_form(form: str, *, side_by_side: bool, significance: float | None, tie_bounds: bool) -> None:
-    """What a form cannot show is a wrong call, told before anything is scored."""
+    """Raise WrongCallError for a request that the form cannot show."""
     from scorer.reports.scores import MARKED
     from scorer.reports.table import TABLES
 
     if side_by_side and form not in TABLES:
-        told = f"{form} goes by submission; the forms that do not are {', '.join(TABLES)}"
-        raise WrongCallError(f"--side-by-side: {told}")
+        raise WrongCallError(f"--side-by-side: {form} is not a table; choose one of {', '.join(TABLES)}")
     if tie_bounds and form == "trec":
-        raise WrongCallError(f"--tie-bounds: {form} has no place for them; the other forms have")
+        raise WrongCallError(f"--tie-bounds: {form} cannot show bounds; choose another form")
     if significance is not None and form not in MARKED:
-        raise WrongCallError(f"--significance: {form} has no place for it; these have: {', '.join(MARKED)}")
+        raise WrongCallError(f"--significance: {form} cannot show it; choose one of {', '.join(MARKED)}")
 
 
 def _check_standard_input(*paths: str) -> None:
     if paths.count("-") > 1:
-        raise WrongCallError("standard input (-) can be read once; name a file for the other")
+        raise WrongCallError("standard input (-) can be read only once; name a file for the other")
 
 
-def _tell_undefined(results: Sequence[tuple[str, Evaluation]]) -> None:
-    """How many queries the means leave out, aloud, and once: it lies in the solution."""
-    for _, result in results[:1]:
-        if not result.queries:
-            print_message("the solution flags no query for this split, so there is nothing to take a mean over")
-            continue
-        by_count: dict[int, list[str]] = {}
-        for measure, count in result.left_out().items():
-            by_count.setdefault(count, []).append(measure)
-        for count, measures in by_count.items():
-            if count:
-                of = "all measures" if len(by_count) == 1 else ", ".join(measures)
-                left_out = counted(count, "query", "queries")
-                print_message(
-                    f"{left_out} of {result.queries:,} left out of the means of {of}: undefined{_reason(result)}"
-                )
+_EMPTY_SPLIT = {
+    "all": "the solution has no queries, so there are no means",
+    "preliminary": "the solution flags no query, so --split preliminary has no queries and no means",
+    "rest": "the solution flags every query, so --split rest has no queries and no means",
+}
 
 
-def _reason(result: Evaluation) -> str:
-    return " or without a list" if result.policies["missing"] == "skip" else " by the solution"
+def _complain_of_undefined(result: Evaluation) -> None:
+    """Print how many queries the means leave out, and why."""
+    if not result.queries:
+        print_message(_EMPTY_SPLIT[result.policies["split"]])
+        return
+    by_count: dict[int, list[str]] = {}
+    for measure, count in result.left_out().items():
+        by_count.setdefault(count, []).append(measure)
+    reason = " or without a list" if result.policies["missing"] == "skip" else " by the solution"
+    for count, measures in by_count.items():
+        if count:
+            of = "all measures" if len(by_count) == 1 else ", ".join(measures)
+            left_out = counted(count, "query", "queries")
+            print_message(f"{left_out} of {result.queries:,} left out of the means of {of}: undefined{reason}")

@@ -42,23 +42,15 @@ def leaderboard(folder: Path, track: str | None, form: str) -> int:
 
 
 def _printed(boards: list[Board], form: str) -> str:
-    from scorer.reports.boards import to_csv, to_json, to_markdown
+    from scorer.reports.boards import board_table, to_json, to_markdown
+    from scorer.reports.table import csv_table, text_table
 
     if form == "json":
         # One board is an object, as on the site; several boards are a list of such objects.
         texts = [to_json(each).rstrip("\n") for each in boards]
         return texts[0] if len(texts) == 1 else "[" + ",\n".join(texts) + "]"
     if form == "csv":
-        return "\n".join(to_csv(each).replace("\r\n", "\n") for each in boards).rstrip("\n")
+        return "\n\n".join(csv_table(board_table(each)) for each in boards)
     if form == "markdown":
         return "\n".join(f"## {each.track.title}\n\n{to_markdown(each)}" for each in boards).rstrip("\n")
-    return "\n\n".join(map(_table, boards))
-
-
-def _table(board: Board) -> str:
-    from scorer.reports.boards import export_columns, export_rows, printed
-    from scorer.reports.table import aligned
-
-    rows = [list(export_columns(board))]
-    rows += [[printed(cell, board.track.decimals) for cell in row.values()] for row in export_rows(board)]
-    return f"{board.track.title}\n{aligned(rows, left=3)}"
+    return "\n\n".join(f"{each.track.title}\n{text_table(board_table(each))}" for each in boards)

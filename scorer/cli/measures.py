@@ -1,4 +1,4 @@
-"""``scorer measures``: the measures, listed or explained."""
+"""``scorer measures``: list or explain measures."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from scorer.cli.console import print_result
 from scorer.errors import MeasureError
 
 if TYPE_CHECKING:
-    from scorer.measures import Kind
+    from scorer.measures import Kind, Value
 
 
 def add_measure(parser: ArgumentParser) -> None:
-    """What ``measures`` takes."""
-    parser.add_argument("name", nargs="?", help="one of them, to have it explained")
+    """Add the arguments of ``measures``."""
+    parser.add_argument("name", nargs="?", help="the measure to explain; default: list all measures")
 
 
 def measures(name: str | None) -> int:
-    """List the measures, or explain one."""
+    """List all measures, or explain one."""
     from scorer.measures import KINDS
     from scorer.reports.table import aligned
 
     if name is None:
-        print_result(aligned([[kind.usage, kind.title, kind.summary] for kind in KINDS], left=3))
+        print_result(aligned([[kind.usage, kind.title, kind.summary] for kind in KINDS]))
         return 0
     try:
-        kinds = _meant(name)
+        kinds = _named(name)
     except MeasureError as error:
         raise WrongCallError(str(error)) from error
     print_result("\n\n".join(map(_explained, kinds)))
     return 0
 
 
-def _meant(name: str) -> list[Kind]:
-    """The kinds that a name stands for: by itself, with a cut-off and parameters, or as a set of several."""
+def _named(name: str) -> list[Kind]:
+    """Return the kinds that `name` names, with or without a cut-off and parameters, or as a set."""
     from scorer.measures import parse, registry
 
     try:
@@ -46,27 +46,33 @@ def _meant(name: str) -> list[Kind]:
 
 
 def remarks(kind: Kind) -> list[str]:
-    """How one score comes from those of the queries, and whether the mean over the orders of tied items is known."""
+    """Return how the scores of queries are aggregated, and whether ties=expected is possible, as sentences."""
     ways = {"mean": "the mean", "sum": "the sum, not the mean", "geometric": "the geometric mean"}
     called = f", called {kind.mean_name}" if kind.mean_name else ""
     return [f"Over the queries: {ways[kind.aggregation]}{called}.", f"With ties=expected: {_expected(kind)}."]
 
 
 def _expected(kind: Kind) -> str:
-    if kind.expected is False:
-        return "refused, as no formula is known for the mean over the orders of tied items"
-    told = "the mean over all orders of tied items"
-    for fact, where in ((kind.expected, ""), (kind.expected_when_cut, " where a challenge cuts lists at list_length")):
-        if isinstance(fact, Mapping):
-            settings = ", ".join(f"{name}={value}" for name, value in fact.items())
-            told += f"; refused with {settings}{where}, as no formula is known"
-        elif not fact:
-            told += f"; refused{where}, as no formula is known"
-    return told
+    if not kind.closed_form:
+        return "refused, because no formula is known for the mean over the orders of tied items"
+    text = "the mean over all orders of tied items"
+    unknown = "because no formula is known"
+    where_cut = " where a challenge cuts lists at list_length"
+    if kind.closed_form_except:
+        text += f"; refused with {_settings(kind.closed_form_except)}, {unknown}"
+    if not kind.closed_form_when_cut:
+        text += f"; refused{where_cut}, {unknown}"
+    if kind.closed_form_when_cut_except:
+        text += f"; refused with {_settings(kind.closed_form_when_cut_except)}{where_cut}, {unknown}"
+    return text
+
+
+def _settings(values: Mapping[str, Value]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
 def _explained(kind: Kind) -> str:
-    told = [
+    lines = [
         f"{kind.usage}: {kind.title}",
         kind.summary,
         f"  {kind.formula}",
@@ -79,5 +85,5 @@ def _explained(kind: Kind) -> str:
         f"Source: {kind.source}",
     ]
     if kind.aliases:
-        told.append(f"Also written: {', '.join(kind.aliases)}")
-    return "\n".join(told)
+        lines.append(f"Also written: {', '.join(kind.aliases)}")
+    return "\n".join(lines)

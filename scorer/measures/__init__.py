@@ -1,7 +1,7 @@
-"""The measures: what there are, and the reading of their names.
+"""All measures, and the functions that read their names.
 
-A new measure is a function with its declaration in one of the families here, a row in `KINDS`, and a slow oracle of the
-same name in ``tests/oracles.py``. Help, the page about measures and the tests over the registry follow from these.
+To add a measure, write a function with its declaration in one of the families here, list it in `KINDS`, and add a slow
+oracle of the same name to ``tests/oracles.py``. Help, pages, reports and the tests over all measures follow from these.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ SETS: dict[str, tuple[str, ...]] = {
         *(f"relative_P_{_DEPTHS}", "success_1,5,10", *_SET, "rbp"),
     ),
 }
-"""trec_eval's names for many measures at once; all that is here too of what it has."""
+"""trec_eval's names of several measures at once, without the measures that only trec_eval has."""
 
 registry = Registry(KINDS, SETS)
 parse = registry.parse

@@ -1,4 +1,4 @@
-"""Arrays over queries and items: their types, and the operations on ragged groups that measures share."""
+"""Arrays over queries and items: their types, and operations on the groups of one array that measures share."""
 
 from __future__ import annotations
 
@@ -10,31 +10,46 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-def ratio(parts: Floats, wholes: Floats | float, defined: Bools) -> Floats:
-    """`parts` / `wholes`, and NaN where not `defined`."""
-    quotients = np.full(parts.shape, np.nan)
-    np.divide(parts, wholes, out=quotients, where=defined)
+def ratio(numerator: Floats, denominator: Floats | float, defined: Bools) -> Floats:
+    """Return `numerator` / `denominator`, and NaN where not `defined`."""
+    quotients = np.full(numerator.shape, np.nan)
+    np.divide(numerator, denominator, out=quotients, where=defined)
     return quotients
 
 
 def ranges(start: Ints, stop: Ints) -> tuple[Ints, Ints]:
-    """The numbers of all ranges one after the other, and for each the range that it comes from."""
+    """Return the integers of all ranges in one array, and for each the index of its range.
+
+    Parameters
+    ----------
+    start, stop
+        [range]: each range is from `start` up to, and without, `stop`.
+    """
     length = stop - start
     owner = np.repeat(np.arange(start.size), length)
     within = np.arange(owner.size) - np.repeat(np.cumsum(length) - length, length)
     return start[owner] + within, owner
 
 
-def running(nth: Ints, values: Floats, operation: np.ufunc = np.add) -> Floats:
-    """The running sum, or product, of `values`, begun anew where `nth`, which counts up from 1, is 1.
+def cumulative(position: Ints, values: Floats, operation: np.ufunc = np.add) -> Floats:
+    """Return the cumulative sums, or products, of groups of values.
 
-    Every round takes in the result of the `step` entries before, so no query's rounding reaches the next one, as it
-    would in a difference of running sums over all queries.
+    Each group is summed on its own, by doubling steps. The difference of cumulative sums over all groups would carry
+    the rounding of one group into the next.
+
+    Parameters
+    ----------
+    position
+        [entry]: the position in the group, from 1; 1 begins a new group.
+    values
+        [entry].
+    operation
+        ``np.add`` or ``np.multiply``.
     """
     results = values.copy()
     step = 1
-    while step < nth.max(initial=0):
-        later = np.flatnonzero(nth > step)
+    while step < position.max(initial=0):
+        later = np.flatnonzero(position > step)
         results[later] = operation(results[later], results[later - step])
         step *= 2
     return results

@@ -1,4 +1,4 @@
-"""Counts, which are summed over the queries."""
+"""Counts; their sum over the queries is reported, not their mean."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ _SOURCE = "trec_eval"
     formula="NumQ = number of queries in the solution",
     source=_SOURCE,
     aggregation="sum",
+    trec_names=("num_q",),
+    trec_per_query=False,
 )
 def number_of_queries(matched: Matched) -> Floats:
-    """How many queries are scored; 1 for each.
+    """The number of queries, each of which counts 1.
 
-    Also those with nothing relevant to them. Defined for every query.
+    A query without relevant items counts too. Defined for every query.
     """
     return np.ones(matched.queries)
 
@@ -40,11 +42,12 @@ def number_of_queries(matched: Matched) -> Floats:
     source=_SOURCE,
     bounded=False,
     aggregation="sum",
+    trec_names=("num_ret",),
 )
 def number_retrieved(matched: Matched) -> Floats:
-    """How many items the list has, repeated ones too.
+    """The number of items in the list, repeated items included.
 
-    Lists for queries that the solution lacks do not count. Defined for every query.
+    Lists for queries that the solution does not have are not counted. Defined for every query.
     """
     return matched.retrieved.astype(np.float64)
 
@@ -58,9 +61,10 @@ def number_retrieved(matched: Matched) -> Floats:
     source=_SOURCE,
     bounded=False,
     aggregation="sum",
+    trec_names=("num_rel",),
 )
 def number_relevant(matched: Matched, *, rel: Relevant = "positive") -> Floats:
-    """How many relevant items the solution has, found or not.
+    """The number of relevant items that the solution has for the query.
 
     The same for every submission. Defined for every query.
     """
@@ -76,9 +80,10 @@ def number_relevant(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     source=_SOURCE,
     bounded=False,
     aggregation="sum",
+    trec_names=("num_rel_ret",),
 )
 def number_relevant_retrieved(matched: Matched, *, rel: Relevant = "positive") -> Floats:
-    """How many relevant items the list has.
+    """The number of relevant items in the list.
 
     A repeated item counts once. Defined for every query.
     """

@@ -1,4 +1,4 @@
-"""Measures that take the scale of the grades out of the score, and means of nDCG over cut-offs."""
+"""Measures that do not depend on the scale of the grades, and means of nDCG over cut-offs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from scorer.measures.arrays import Floats, Ints, ratio, running
+from scorer.measures.arrays import Floats, Ints, cumulative, ratio
 from scorer.measures.gain import LOG_2, Gains, best_grades, discounts, normalised, share_of_best
 from scorer.measures.kinds import Kind
 from scorer.measures.matched import JudgedItems, Matched
@@ -29,36 +29,36 @@ _MONIZ = "Moniz, Torgo and Vinagre, Data-Driven Relevance Judgments for Ranking 
     mean_name="muMAP",
 )
 def multi_graded_average_precision(matched: Matched, k: int | None) -> Floats:
-    """Average precision at each grade as the threshold, weighted by the step from the next lower grade.
+    """The mean of average precision with each grade as the threshold, weighted by the step from the next lower grade.
 
-    L is of the query, not of all queries, so that a perfect list scores 1. With one positive grade it is AP.
-    Undefined where the query has no positive grade.
+    L has the grades of the query, not those of all queries, so a perfect list scores 1. For a query with only one
+    positive grade it equals AP. Undefined where the query has no positive grade.
     """
     levels = _levels(matched)
     step, items = _steps(matched, levels)
     found = matched.found.relevant()
-    number = levels.nth()
+    position = levels.position_in_query()
     scores = np.zeros(matched.queries)
-    for each in range(1, number.max(initial=0) + 1):  # the highest grade of all queries at once, then the second, ...
-        now = number == each
-        query = levels.query[now]
+    for each in range(1, position.max(initial=0) + 1):  # the highest grade of every query, then the second, ...
+        current = position == each
+        query = levels.query[current]
         threshold = np.full(matched.queries, np.inf)
-        threshold[query] = levels.grade[now]
+        threshold[query] = levels.grade[current]
         hits = found.where(found.grade >= threshold[found.query])
-        scores[query] += precision_sum(matched, hits, k)[query] / items[now] * step[now]
+        scores[query] += precision_sum(matched, hits, k)[query] / items[current] * step[current]
     best = best_grades(matched)
     return ratio(scores, best, best > 0)
 
 
 def _levels(matched: Matched) -> JudgedItems:
-    """One entry for each distinct positive grade of each query, the highest first: the first item that has it."""
+    """The first item of each distinct positive grade of each query, by descending grade."""
     positive = matched.ideal.relevant()
     repeated = (np.diff(positive.query, prepend=-1) == 0) & (np.diff(positive.grade, prepend=0) == 0)
     return positive.where(~repeated)
 
 
 def _steps(matched: Matched, levels: JudgedItems) -> tuple[Floats, Floats]:
-    """For each level, its distance from the next lower one, and how many items of the query reach it."""
+    """[level]: the distance from the next lower level; [level]: the number of items with at least this grade."""
     lowest = np.diff(levels.query, append=-1) != 0
     lower = np.where(lowest, 0, np.roll(levels.grade, -1))
     items = np.where(lowest, matched.relevant_items()[levels.query], np.roll(levels.rank, -1) - 1)
@@ -74,10 +74,10 @@ def _steps(matched: Matched, levels: JudgedItems) -> tuple[Floats, Floats]:
     source=f"{_SCHEEL}, equation 5",
 )
 def ndcng(matched: Matched, k: int | None) -> Floats:
-    """The nDCG of grades taken as shares of the query's highest grade.
+    """The nDCG of grades divided by the query's highest grade.
 
-    The same for grades of any scale that starts at 0. A query whose best grade is low on the common scale is not
-    told from others. Undefined where the query has no positive grade.
+    Multiplying all grades by a factor does not change the score. A query whose best grade is low on a common scale
+    counts as much as any other. Undefined where the query has no positive grade.
     """
     return normalised(matched, _normalised_gains(matched), k)
 
@@ -99,10 +99,10 @@ def _normalised_gains(matched: Matched) -> Gains:
     aliases={"nDCGφ": {}, "nDCG^phi": {}},
 )
 def ndcg_phi(matched: Matched, k: int | None, *, whisker: Whisker = "observed") -> Floats:
-    """The nDCG of items whose gain is how far their grade stands out among the grades of its query.
+    """The nDCG with a gain that says how far a grade exceeds the usual grades of its query.
 
-    Grades up to the median have gain 0. Points that fall together count as the higher. Undefined where the query
-    has no two distinct positive grades.
+    Grades up to the median have gain 0. Where two points of the curve coincide, the higher one is used. Undefined where
+    the query has no two distinct positive grades.
     """
     phi = relevance_curves(matched, whisker)
     scores = normalised(matched, lambda hits: np.expm1(LOG_2 * phi(hits)), k)
@@ -144,25 +144,25 @@ def mean_ndcng(matched: Matched, n: int | None) -> Floats:
 
 
 def _mean_over_cutoffs(matched: Matched, gains: Gains, n: int | None) -> Floats:
-    """The mean of DCG@k / IDCG@k over k = 1..n.
+    """[query]: the mean of DCG@k / IDCG@k over k = 1..n.
 
-    A hit adds its discounted gain to DCG@k at every k from its rank on, so to the whole it adds that gain times the sum
-    of 1 / IDCG@k from k = rank to n: no cut-off has to be gone through.
+    An item adds its discounted gain to DCG@k at every k from its rank on. Its share of the sum is that gain times the
+    sum of 1 / IDCG@k from k = rank to n, so no loop over the cut-offs is needed.
     """
     ideal = matched.ideal.relevant()
     items = matched.total(ideal).astype(np.int64)
     end = np.cumsum(items)
-    idcg = running(ideal.nth(), gains(ideal) * discounts(ideal.rank))
-    inverses = running(ideal.nth(), 1 / idcg)
+    idcg = cumulative(ideal.position_in_query(), gains(ideal) * discounts(ideal.rank))
+    inverses = cumulative(ideal.position_in_query(), 1 / idcg)
 
     def inverse_sum(query: Ints, k: Ints) -> Floats:
-        """The sum of 1 / IDCG from 1 to `k`; past the last relevant item IDCG stays as it is."""
+        """The sum of 1 / IDCG from 1 to `k`; IDCG is constant after the last relevant item."""
         inside = np.minimum(k, items[query])
         at = (end - items)[query] + inside - 1
         return np.where(k > 0, inverses[at] + (k - inside) / idcg[at], 0)
 
-    places = matched.retrieved if n is None else np.full(matched.queries, n)
-    hits = matched.placed(matched.found.relevant(), gains, n)
-    counted = inverse_sum(hits.query, places[hits.query]) - inverse_sum(hits.query, hits.rank - 1)
-    sums = matched.total(hits, hits.value * discounts(hits.rank) * counted)
-    return ratio(sums, np.maximum(places, 1), items > 0)
+    depth = matched.retrieved if n is None else np.full(matched.queries, n)
+    hits = matched.values_by_rank(matched.found.relevant(), gains, n)
+    inverse = inverse_sum(hits.query, depth[hits.query]) - inverse_sum(hits.query, hits.rank - 1)
+    sums = matched.total(hits, hits.value * discounts(hits.rank) * inverse)
+    return ratio(sums, np.maximum(depth, 1), items > 0)

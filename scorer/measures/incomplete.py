@@ -1,6 +1,6 @@
-"""Measures for judgements with gaps: what is not judged is told from what is judged not relevant.
+"""Measures for incomplete judgements, which treat unjudged items and items judged not relevant differently.
 
-A negative grade marks an item that was in the pool and not judged, as in TREC's files.
+A negative grade marks an item that was in the pool and was not judged, as in TREC's files.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scorer.measures.matched import JudgedItems, Matched, Threshold
 from scorer.measures.parameters import Relevant
 
 _EPSILON = 0.00001
-"""What infAP adds to counts, so that no judged item is no reason for no estimate; as in trec_eval."""
+"""What infAP adds to its counts, so that no denominator is 0; as in trec_eval."""
 
 
 @partial(
@@ -26,21 +26,21 @@ _EPSILON = 0.00001
     formula="Bpref = (sum over the relevant items found of 1 − min(n, R) / min(N, R)) / R, where n = number of items "
     "judged not relevant before the item, N = number of them in the solution",
     source="Buckley and Voorhees, Retrieval Evaluation with Incomplete Information, SIGIR 2004",
-    expected=False,
+    trec_names=("bpref",),
+    closed_form=False,
 )
 def binary_preference(matched: Matched, *, rel: Relevant = "positive") -> Floats:
-    """How seldom items that are judged not relevant stand before relevant ones.
+    """How rarely an item judged not relevant is ranked before a relevant item.
 
-    What is not judged does not matter, nor does what has a negative grade. Undefined where the query has no relevant
-    item.
+    Unjudged items and items with a negative grade do not matter. Undefined where the query has no relevant item.
     """
     wanted, unwanted = matched.relevant_items(rel), matched.total(matched.ideal.where(_judged_not(matched.ideal, rel)))
-    before = matched.found.so_far(_judged_not(matched.found, rel))
+    before = matched.found.count_so_far(_judged_not(matched.found, rel))
     relevant = matched.found.is_relevant(rel)
     hits = matched.found.where(relevant)
     most = np.maximum(np.minimum(wanted, unwanted), 1)
-    kept = 1 - np.minimum(before[relevant], wanted[hits.query]) / most[hits.query]
-    return ratio(matched.total(hits, kept), wanted, wanted > 0)
+    preferred = 1 - np.minimum(before[relevant], wanted[hits.query]) / most[hits.query]
+    return ratio(matched.total(hits, preferred), wanted, wanted > 0)
 
 
 @partial(
@@ -52,26 +52,27 @@ def binary_preference(matched: Matched, *, rel: Relevant = "positive") -> Floats
     "+ not relevant before + 2ε)) / R, where r = rank, c = number of items before it that the solution lists, "
     "ε = 0.00001",
     source="Yilmaz and Aslam, Estimating Average Precision with Incomplete and Imperfect Judgments, CIKM 2006",
-    expected=False,
+    trec_names=("infAP",),
+    closed_form=False,
 )
 def inferred_average_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
-    """An estimate of AP where only a sample of the pool is judged: a negative grade marks what is not.
+    """An estimate of AP where only a sample of the pool is judged.
 
-    Items in the pool are taken to be as often relevant as those that are judged, and items outside of it not to be.
-    Undefined where the query has no relevant item.
+    A negative grade marks an item of the pool that is not judged. Items of the pool are assumed to be relevant as often
+    as the judged items, and items outside the pool to be not relevant. Undefined where the query has no relevant item.
     """
     found, wanted = matched.found, matched.relevant_items(rel)
     relevant = found.is_relevant(rel)
     hits = found.where(relevant)
-    good = hits.nth() - 1
-    bad = found.so_far(_judged_not(found, rel))[relevant]
-    unjudged = found.so_far((found.grade < 0) & ~relevant)[relevant]
+    good = hits.position_in_query() - 1
+    bad = found.count_so_far(_judged_not(found, rel))[relevant]
+    unjudged = found.count_so_far((found.grade < 0) & ~relevant)[relevant]
     share = (good + _EPSILON) / (good + bad + 2 * _EPSILON)
     return ratio(matched.total(hits, (1 + (good + bad + unjudged) * share) / hits.rank), wanted, wanted > 0)
 
 
 def _judged_not(hits: JudgedItems, rel: Threshold) -> Bools:
-    """Which items are judged not relevant."""
+    """[entry]: whether the item is judged not relevant."""
     return (hits.grade >= 0) & ~hits.is_relevant(rel)
 
 
@@ -80,14 +81,14 @@ def _judged_not(hits: JudgedItems, rel: Threshold) -> Bools:
     name="Judged",
     title="Judgement rate",
     cutoff="optional",
-    formula="Judged@k = number of judged items in the first k places / min(k, length of the list)",
+    formula="Judged@k = number of judged items in the first k ranks / min(k, length of the list)",
     source="ir_measures; trec_eval 10 has the opposite, unj",
 )
 def judgement_rate(matched: Matched, k: int | None) -> Floats:
-    """The share of the first k places whose item the solution grades, with 0 at least.
+    """The share of the first k items that have a grade of 0 or more in the solution.
 
-    What is scored where little is judged says little. 0 for an empty list. Defined for every query.
+    Scores of lists with few judged items are not reliable. 0 for an empty list. Defined for every query.
     """
-    places = matched.retrieved if k is None else np.minimum(matched.retrieved, k)
+    depth = matched.retrieved if k is None else np.minimum(matched.retrieved, k)
     found = matched.count(matched.found.where(matched.found.grade >= 0), k)
-    return found / np.maximum(places, 1)
+    return found / np.maximum(depth, 1)

@@ -1,8 +1,7 @@
-"""What a measure is, and how its name is read and written.
+"""Kinds of measures, and measures.
 
 A `Kind` is a function of a `Matched` with its declaration: name, cut-off, parameters, and the words that explain it.
-A `Measure` is a kind with its cut-off and parameters settled: a value, named ``Name(parameter=value)@k``.
-A `Registry` reads names: those that `str` writes, and the spellings of other tools.
+A `Measure` is a kind with a cut-off and parameters: a value, written ``Name(parameter=value)@k``.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from scorer.measures.parameters import RELEVANT, Given, Parameter, Value
 from scorer.wording import quoted
 
 Aggregation = Literal["mean", "sum", "geometric"]
-"""How one score comes from those of the queries: their mean, their sum, or their geometric mean."""
+"""How the scores of the queries become one score: their mean, sum or geometric mean."""
 
 Cutoff = int | float | tuple[int, ...] | None
-"""How much of a list a measure looks at: all of it, k places, a level of recall, or several k."""
+"""How much of a list a measure looks at: k items, a level of recall, several k, or with None the whole list."""
 
 CutoffRule = Literal["none", "optional", "required", "list", "level"]
-"""Which of them a kind takes; "list" makes one measure of several k, where the others make one of each."""
+"""Which cut-offs a kind takes. With "list" several k make one measure; with the others, one measure each."""
 
 LARGEST_CUTOFF = 10**9
 
@@ -36,33 +35,47 @@ LARGEST_CUTOFF = 10**9
 class Kind:
     """A measure function and its declaration; made by ``@partial(Kind, name=..., ...)`` on the function.
 
-    The function takes a `Matched`, then the cut-off if the kind has one, then its parameters by keyword, and gives one
-    float64 for each query of the solution, NaN where the measure is undefined. Its docstring is for the readers of the
-    scores: what the measure is, in a sentence, and after a blank line what it does in the cases that one may ask about.
+    The function takes a `Matched`, then the cut-off if the kind has one, then its parameters by keyword. It returns an
+    array [query] of float64, NaN where the measure is undefined. Its docstring is printed for users: one sentence that
+    says what the measure is, an empty line, and then the edge cases.
     """
 
     function: Callable[..., Floats] = field(repr=False)
     name: str
-    """As the field prints it."""
+    """The name in the literature."""
     title: str
-    """In words."""
+    """The name in words."""
     cutoff: CutoffRule
     formula: str
     """Plain text, without angle brackets and ampersands."""
     source: str
     aliases: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
-    """Other spellings of the name, each with the parameters that it settles."""
-    bounded: bool | Mapping[str, Value] = True
-    """Are all scores in [0, 1]? A mapping: yes, but where a parameter has the value that stands here for it."""
-    expected: bool | Mapping[str, Value] = True
-    """Has the mean over the orders of tied items a closed form, which the function then gives? As `bounded`."""
-    expected_when_cut: bool | Mapping[str, Value] = True
-    """Does the closed form hold also where a list is cut within a tie group? As `bounded`."""
+    """Other spellings of the name, each with the parameters that it sets."""
+    cutoff_families: tuple[str, ...] = ()
+    """Aliases that trec_eval reads as several cut-offs and others as the whole list; refused without a cut-off."""
+    trec_names: tuple[str, ...] = ()
+    """What trec_eval calls the measure, ``{}`` being the cut-off."""
+    trec_per_query: bool = True
+    """Whether trec_eval prints the measure for each query too."""
+    bounded: bool = True
+    """Whether all scores are in [0, 1]."""
+    bounded_except: Mapping[str, Value] = field(default_factory=dict)
+    """Values of parameters with which scores may leave [0, 1]."""
+    closed_form: bool = True
+    """Whether the mean over the orders of tied items has a closed form, which the function then computes."""
+    closed_form_except: Mapping[str, Value] = field(default_factory=dict)
+    """Values of parameters for which no closed form is known."""
+    closed_form_when_cut: bool = True
+    """Whether the closed form holds also where a list is cut within a tie group."""
+    closed_form_when_cut_except: Mapping[str, Value] = field(default_factory=dict)
+    """Values of parameters for which it does not hold there."""
     aggregation: Aggregation = "mean"
     mean_name: str = ""
-    """What the mean over queries is called, where it has a name of its own."""
+    """The name of the mean over queries, where it has its own."""
     decimals: str = ""
-    """The parameter that decimals after the name set: with "p", ``rbp.95`` is ``RBP(p=0.95)``."""
+    """The parameter that decimals after the name set: with "p", ``rbp.95`` sets p to 0.95."""
+    decimals_with: Mapping[str, Value] = field(default_factory=dict)
+    """Other parameters that this spelling sets."""
 
     @property
     def summary(self) -> str:
@@ -71,7 +84,7 @@ class Kind:
 
     @property
     def edge_cases(self) -> str:
-        """What it does with short lists, ties, nothing relevant, and the like."""
+        """How the measure treats short lists, ties, queries without relevant items, and so on."""
         return self._documentation[1]
 
     @cached_property
@@ -81,7 +94,7 @@ class Kind:
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Those of the function, in the order of its signature."""
+        """The parameters, in the order of the function's signature."""
         hints = get_type_hints(self.function, include_extras=True)
         arguments = inspect.signature(self.function).parameters.values()
         keywords = [argument for argument in arguments if argument.kind is inspect.Parameter.KEYWORD_ONLY]
@@ -89,7 +102,7 @@ class Kind:
 
     @property
     def usage(self) -> str:
-        """The name and where a cut-off goes: ``P@k``, ``AP[@k]``, ``MARp@z1,z2,...``."""
+        """The name with its cut-off: ``P@k``, ``AP[@k]``, ``MARp@z1,z2,...``."""
         if self.cutoff == "none":
             return self.name
         if self.cutoff == "list":
@@ -100,22 +113,29 @@ class Kind:
     def measure(
         self, cutoff: float | Sequence[float] | None = None, parameters: Mapping[str, Given] | None = None
     ) -> Measure:
-        """The kind with its cut-off and its parameters settled; a parameter left out has its default.
+        """Return the measure with this cut-off and these parameters.
+
+        Parameters
+        ----------
+        cutoff
+            As the kind takes it; None for the whole list.
+        parameters
+            Values by name, as text or as numbers; a parameter that is not given has its default.
 
         Raises
         ------
         MeasureError
-            The cut-off or a parameter is not one that the kind takes.
+            The kind does not take this cut-off or this parameter.
         """
-        given = self._translated(parameters or {})
+        given = self._own_names(parameters or {})
         try:
             values = tuple(each.value(given.get(each.name, each.default)) for each in self.parameters)
-            return Measure(self, self._settled(cutoff), values)
+            return Measure(self, self._checked(cutoff), values)
         except MeasureError as error:
             raise MeasureError(f"{self.name} {error}") from None
 
-    def _translated(self, parameters: Mapping[str, Given]) -> dict[str, Given]:
-        """The parameters with other tools' names and words for them replaced."""
+    def _own_names(self, parameters: Mapping[str, Given]) -> dict[str, Given]:
+        """Replace other tools' names and words for parameters by those of the kind."""
         known: dict[str, tuple[str, Mapping[str, str]]] = {each.name: (each.name, {}) for each in self.parameters}
         known |= {name: (each.name, words) for each in self.parameters for name, words in each.about.also.items()}
         given: dict[str, Given] = {}
@@ -130,8 +150,8 @@ class Kind:
             given[name] = words.get(word, value)
         return given
 
-    def _settled(self, cutoff: float | Sequence[float] | None) -> Cutoff:
-        """`cutoff` in the form that the kind has it; an error goes on from the kind's name."""
+    def _checked(self, cutoff: float | Sequence[float] | None) -> Cutoff:
+        """Return `cutoff` in the form that the kind takes; the text of an error continues the kind's name."""
         if cutoff is None or cutoff == ():
             if self.cutoff in _NEEDED:
                 raise MeasureError(_NEEDED[self.cutoff].format(self.name))
@@ -139,13 +159,13 @@ class Kind:
         if self.cutoff == "none":
             raise MeasureError("takes no cut-off")
         if self.cutoff == "list":
-            return _several_places(cutoff if isinstance(cutoff, Sequence) else (cutoff,))
+            return _whole_cutoffs(cutoff if isinstance(cutoff, Sequence) else (cutoff,))
         if isinstance(cutoff, Sequence):
             raise MeasureError(f"takes one cut-off; found {len(cutoff)}")
-        return _level(cutoff) if self.cutoff == "level" else _places(cutoff)
+        return _level(cutoff) if self.cutoff == "level" else _whole_cutoff(cutoff)
 
     def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
-        """Pickled by its address, so that it is the same object in every process."""
+        """Pickle the kind by its address, so that every process has one object of it."""
         return resolve_name, (f"{self.function.__module__}:{self.function.__qualname__}",)
 
 
@@ -158,17 +178,29 @@ _NEEDED = {
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A kind with its cut-off and parameters settled; made by `Kind.measure` and `Registry.parse`, which check them."""
+    """A kind with a cut-off and parameters; made by `Kind.measure` and `Registry.parse`, which check them."""
 
     kind: Kind
     cutoff: Cutoff
     parameters: tuple[Value, ...]
-    """One for each of the kind's, in their order."""
+    """One value for each parameter of the kind, in the same order."""
 
     def __call__(self, matched: Matched) -> Floats:
-        """The score of each query of the solution; NaN where the measure is undefined.
+        """Compute the score of each query.
 
-        Where tied items have no order, the mean over all orders, and a `MeasureError` if no formula for it is known.
+        Parameters
+        ----------
+        matched
+            The submission and the solution. Where tied items have no order, a score is the mean over all orders.
+
+        Returns
+        -------
+        [query]: the scores; NaN where the measure is undefined.
+
+        Raises
+        ------
+        MeasureError
+            Items tie, and no closed form of the mean over their orders is known.
         """
         if matched.found.tied is not None:
             self.need_closed_form(cut=matched.cut_within_ties)
@@ -176,11 +208,16 @@ class Measure:
         return self.kind.function(matched, *cutoff, **{each.name: value for each, value in self._settings()})
 
     def need_closed_form(self, *, cut: bool = False) -> None:
-        """Raise MeasureError if no formula is known for the mean over the orders of tied items.
+        """Raise MeasureError if no closed form of the mean over the orders of tied items is known.
 
-        `cut`: lists may be cut within a tie group, so that the order decides on what is in them.
+        Parameters
+        ----------
+        cut
+            Whether a list may be cut within a tie group, so that the order decides which items it has.
         """
-        known, known_when_cut = self._holds(self.kind.expected), self._holds(self.kind.expected_when_cut)
+        kind = self.kind
+        known = kind.closed_form and not self._has_any(kind.closed_form_except)
+        known_when_cut = kind.closed_form_when_cut and not self._has_any(kind.closed_form_when_cut_except)
         if not known or (cut and not known_when_cut):
             where = " where a list is cut between them" if known else ""
             raise MeasureError(
@@ -190,76 +227,76 @@ class Measure:
 
     @property
     def bounded(self) -> bool:
-        """Are all scores in [0, 1]?"""
-        return self._holds(self.kind.bounded)
+        """Whether all scores are in [0, 1]."""
+        return self.kind.bounded and not self._has_any(self.kind.bounded_except)
 
-    def _holds(self, fact: bool | Mapping[str, Value]) -> bool:
-        if isinstance(fact, bool):
-            return fact
-        return all(fact.get(each.name) != value for each, value in self._settings())
+    def _has_any(self, values: Mapping[str, Value]) -> bool:
+        """Whether one of the parameters has the value that `values` has for it."""
+        return any(values.get(each.name) == value for each, value in self._settings())
 
     def _settings(self) -> Iterable[tuple[Parameter, Value]]:
         return zip(self.kind.parameters, self.parameters, strict=True)
 
     @property
     def threshold(self) -> Threshold:
-        """What makes an item relevant to it."""
-        told = [value for each, value in self._settings() if each.name == "rel" and isinstance(value, float)]
-        return told[0] if told else "positive"
+        """What makes an item relevant to the measure."""
+        levels = [value for each, value in self._settings() if each.name == "rel" and isinstance(value, float)]
+        return levels[0] if levels else "positive"
 
     def at_threshold(self, rel: float | None) -> Measure:
-        """The measure with this grade as the least that is relevant, if it is binary and not at another one already.
+        """Return the measure with `rel` as the lowest relevant grade.
 
-        None leaves it as it is.
+        A measure that is not binary, or that has another threshold already, stays as it is; so does every measure
+        where `rel` is None.
         """
         if rel is None:
             return self
-        settled = (
+        parameters = (
             float(rel) if each.about is RELEVANT and value == each.default else value
             for each, value in self._settings()
         )
-        return Measure(self.kind, self.cutoff, tuple(settled))
+        return Measure(self.kind, self.cutoff, tuple(parameters))
 
     def __str__(self) -> str:
-        """The canonical name: defaults not written, parameters in the declared order."""
+        """The canonical name: without defaults, parameters in the declared order."""
         return self._spelled(self.kind.name, full=False)
 
     @property
     def full(self) -> str:
-        """The name with every parameter, also those at their default."""
+        """The name with every parameter, defaults included."""
         return self._spelled(self.kind.name, full=True)
 
     @property
     def mean_name(self) -> str:
-        """What the mean over queries is called: ``MAP@10`` for ``AP@10``."""
+        """The name of the mean over queries: ``MAP@10`` for ``AP@10``."""
         return self._spelled(self.kind.mean_name or self.kind.name, full=False)
 
     def _spelled(self, name: str, *, full: bool) -> str:
-        told = [each.spelled(value) for each, value in self._settings() if full or value != each.default]
-        parameters = f"({','.join(told)})" if told else ""
+        settings = [each.spelled(value) for each, value in self._settings() if full or value != each.default]
+        parameters = f"({','.join(settings)})" if settings else ""
         if self.cutoff is None:
             return name + parameters
         cutoffs = self.cutoff if isinstance(self.cutoff, tuple) else (self.cutoff,)
         return f"{name}{parameters}@{','.join(map(repr, cutoffs))}"
 
 
-def _places(cutoff: float) -> int:
-    """`cutoff` as a number of places."""
+def _whole_cutoff(cutoff: float) -> int:
+    """Return `cutoff` as a number of items."""
     if not 1 <= cutoff <= LARGEST_CUTOFF or cutoff != int(cutoff):
         raise MeasureError(f"takes a whole number from 1 to {LARGEST_CUTOFF:,} as a cut-off; found {cutoff:g}")
     return int(cutoff)
 
 
-def _several_places(cutoffs: Sequence[float]) -> tuple[int, ...]:
-    """`cutoffs` as numbers of places, in ascending order."""
-    places = sorted(map(_places, cutoffs))
-    if len(set(places)) < len(places):
-        raise MeasureError(f"takes a cut-off only once; found {','.join(map(str, places))}")
-    return tuple(places)
+def _whole_cutoffs(cutoffs: Sequence[float]) -> tuple[int, ...]:
+    """Return `cutoffs` as numbers of items, in ascending order."""
+    ascending = sorted(map(_whole_cutoff, cutoffs))
+    if len(set(ascending)) < len(ascending):
+        raise MeasureError(f"takes a cut-off only once; found {','.join(map(str, ascending))}")
+    return tuple(ascending)
 
 
 def _level(level: float) -> float:
-    """`level` as a level of recall."""
+    """Return `level` as a level of recall."""
     if not 0 <= level <= 1:
         raise MeasureError(f"takes a number from 0 to 1 as the level of recall; found {level:g}")
     return float(level)

@@ -1,4 +1,4 @@
-"""Hits and Judged: all that a measure ever sees."""
+"""What every measure is computed from: the judged items of a submission's lists, and those of the ideal lists."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from scorer.measures.arrays import Bools, Floats, Ints, ranges
 
 Threshold = float | Literal["positive"]
-"""What makes an item relevant: a grade of at least this number, or any positive one."""
+"""What makes an item relevant: a grade of at least this number, or any positive grade."""
 
 
 Computed = TypeVar("Computed")
@@ -19,78 +19,79 @@ Computed = TypeVar("Computed")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tied:
-    """For items of ranked lists, the group of equal run scores that each is in."""
+    """The tie group of each item: the items of its list that have the same run score."""
 
     before: Ints
-    """How many items of the list stand before the group."""
+    """[item]: the number of items of the list before the group."""
     size: Ints
-    """How many items are in the group, unjudged ones too; 1 where nothing ties."""
+    """[item]: the number of items in the group, unjudged items included; 1 for an item that does not tie."""
 
-    def where(self, kept: Bools | Ints) -> Tied:
-        """Those of the items for which `kept` is true, or which it numbers."""
-        return Tied(self.before[kept], self.size[kept])
+    def where(self, selected: Bools | Ints) -> Tied:
+        """Return the groups of the items that the mask `selected` has, or whose indexes it lists."""
+        return Tied(self.before[selected], self.size[selected])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedItems:
-    """Judged items at places of a ranked list: four arrays of one length, sorted by query, then rank.
+    """Items of ranked lists that the solution lists: arrays with one entry an item, sorted by query, then by rank.
 
-    Sparse: an item that the solution does not list leaves no entry, only a gap in the ranks.
+    An item that the solution does not list has no entry, so the ranks of a list may have gaps.
     """
 
     query: Ints
-    """Which query, as its place in the solution (from 0)."""
+    """[entry]: the index of the query in the solution, from 0."""
     rank: Ints
-    """Place in the list, from 1."""
+    """[entry]: the rank in the list, from 1."""
     grade: Floats
-    """The solution's grade of the item; 0 and below are judged not relevant."""
+    """[entry]: the grade in the solution; an item with grade 0 or below is not relevant."""
     tie_rank: Ints
-    """1 + the number of right items of the query with a strictly higher grade; 0 for an item that is not right.
+    """[entry]: 1 + the number of relevant items of the query with a strictly higher grade; 0 for other items.
 
-    A right item is one that counts for Rp and MARp: a graded one above 0, or, in a VL.NET solution (which lists
-    nothing but right items), any.
+    Relevant means a grade above 0; in a solution in VL.NET's format, every item that it lists is relevant.
     """
     tied: Tied | None = None
-    """None: each item has its place. Else all orders of a tie group are equally likely, `rank` is the group's first
-    place, and a measure gives the mean over these orders."""
-    memo: dict[object, Any] = field(default_factory=dict, repr=False)
-    """What has been computed from these arrays once, since most measures begin alike; see `once`."""
+    """None: each item has one rank. Otherwise all orders of a tie group are equally likely, `rank` is the first rank of
+    the group, and a measure is the mean over these orders."""
+    cache: dict[object, Any] = field(default_factory=dict, repr=False)
+    """Results that several measures need; see `cached`."""
 
-    def once(self, key: object, compute: Callable[[], Computed]) -> Computed:
-        """What `compute` gives, computed at the first call with this key alone; nobody may change it."""
-        if key not in self.memo:
-            self.memo[key] = compute()
-        found: Computed = self.memo[key]
-        return found
+    def cached(self, key: object, compute: Callable[[], Computed]) -> Computed:
+        """Return the result of `compute`, which is called only once for each `key`; do not change the result."""
+        if key not in self.cache:
+            self.cache[key] = compute()
+        result: Computed = self.cache[key]
+        return result
 
     def __len__(self) -> int:
         return self.query.size
 
-    def where(self, kept: Bools | Ints) -> JudgedItems:
-        """The entries for which `kept` is true, in the same order, or those that it numbers, in its order."""
-        tied = None if self.tied is None else self.tied.where(kept)
-        return JudgedItems(self.query[kept], self.rank[kept], self.grade[kept], self.tie_rank[kept], tied)
+    def where(self, selected: Bools | Ints) -> JudgedItems:
+        """Return the entries that the mask `selected` has, or those whose indexes it lists, in that order."""
+        tied = None if self.tied is None else self.tied.where(selected)
+        return JudgedItems(
+            self.query[selected], self.rank[selected], self.grade[selected], self.tie_rank[selected], tied
+        )
 
     def top(self, k: int | None) -> JudgedItems:
-        """The entries in the first `k` places of their list; all of them without `k`."""
+        """Return the entries with a rank of at most `k`; all of them if `k` is None."""
         return self if k is None else self.where(self.rank <= k)
 
     def is_relevant(self, rel: Threshold = "positive") -> Bools:
-        """Which entries' items are relevant."""
+        """[entry]: whether the item is relevant."""
         return np.asarray(self.grade > 0 if rel == "positive" else self.grade >= rel)
 
     def relevant(self, rel: Threshold = "positive") -> JudgedItems:
-        """The entries whose item is relevant."""
-        return self.once(("relevant", rel), lambda: self.where(self.is_relevant(rel)))
+        """Return the entries whose items are relevant."""
+        return self.cached(("relevant", rel), lambda: self.where(self.is_relevant(rel)))
 
-    def nth(self) -> Ints:
-        """1 for the first entry of its query, 2 for the second, and so on."""
+    def position_in_query(self) -> Ints:
+        """[entry]: 1 for the first entry of a query, 2 for the second, and so on."""
         starts = np.flatnonzero(np.diff(self.query, prepend=-1))
         lengths = np.diff(starts, append=len(self))
         return np.arange(1, len(self) + 1) - np.repeat(starts, lengths)
 
-    def so_far(self, counted: Bools) -> Ints:
-        """For each entry, how many of the `counted` ones its query has up to it, itself included."""
+    def count_so_far(self, counted: Bools) -> Ints:
+        """[entry]: how many entries of the query, up to and including this one, are in the mask `counted`."""
         starts = np.flatnonzero(np.diff(self.query, prepend=-1))
         count: Ints = np.cumsum(counted)
         earlier: Ints = (count - counted)[starts]
@@ -98,75 +99,108 @@ class JudgedItems:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Groups:
-    """Tie groups that hold some hits, in the order of the hits."""
+class TieGroups:
+    """The tie groups of some judged items, in the order of the items."""
 
     query: Ints
+    """[group]: the index of the query."""
     tied: Tied
+    """[group]: where in the list the group is, and its size."""
     first: Ints
-    """Where in the hits each begins."""
+    """[group]: the index of its first judged item."""
     hits: Ints
-    """How many of them it holds."""
+    """[group]: how many of the judged items it has."""
     earlier: Ints
-    """How many of them stand in the query's groups before it."""
+    """[group]: how many of the judged items are in earlier groups of the query."""
 
     @classmethod
-    def of(cls, hits: JudgedItems, tied: Tied) -> Groups:
-        """The groups of these hits, which tie as `tied` says."""
+    def of(cls, hits: JudgedItems, tied: Tied) -> TieGroups:
+        """Return the groups of these items, which tie as `tied` says."""
         first = np.flatnonzero((np.diff(hits.query, prepend=-1) != 0) | (np.diff(tied.before, prepend=-1) != 0))
         sizes = np.diff(first, append=len(hits))
-        return cls(hits.query[first], tied.where(first), first, sizes, hits.nth()[first] - 1)
+        return cls(hits.query[first], tied.where(first), first, sizes, hits.position_in_query()[first] - 1)
 
-    def where(self, kept: Bools) -> Groups:
-        """The groups for which `kept` is true."""
-        return Groups(self.query[kept], self.tied.where(kept), self.first[kept], self.hits[kept], self.earlier[kept])
+    def where(self, selected: Bools) -> TieGroups:
+        """Return the groups that the mask `selected` has."""
+        return TieGroups(
+            self.query[selected],
+            self.tied.where(selected),
+            self.first[selected],
+            self.hits[selected],
+            self.earlier[selected],
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places:
-    """Places of ranked lists, sorted by query, then rank, each with a value; those without are left out."""
+class RankValues:
+    """Ranks of lists with a value at each, sorted by query, then by rank; ranks without a value are left out."""
 
     query: Ints
+    """[entry]: the index of the query."""
     rank: Ints
+    """[entry]: the rank, from 1."""
     value: Floats
+    """[entry]"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matched:
-    """A submission seen through a solution; arrays over queries have one entry for each query of the solution."""
+    """The items of a submission found in the solution; arrays [query] are in the order of the solution."""
 
     found: JudgedItems
-    """The judged items in the submission's lists. A repeated item is here once, at its first place."""
+    """The judged items in the submission's lists. A repeated item has one entry, at its first rank."""
     ideal: JudgedItems
-    """Every item of the solution, by query, the highest grade first: rank 1, 2, 3, ... without gaps."""
+    """All items of the solution; those of a query by descending grade, with the ranks 1, 2, 3, ..."""
     retrieved: Ints
-    """The length of each query's list, unjudged and repeated items included; 0 where the submission has none."""
+    """[query]: the length of the list, unjudged and repeated items included; 0 for a missing list."""
     answered: Bools | None = None
-    """Which queries the submission has a list for, be it empty; None where nobody asks."""
+    """[query]: whether the submission has a list, even an empty one; None where nobody needs to know."""
     extremes: tuple[Matched, Matched] | None = None
-    """The same lists with each group of equal run scores in its worst and in its best order, if that is asked for."""
+    """The same lists with every tie group in its worst and in its best order; None unless requested."""
 
     @property
     def queries(self) -> int:
+        """The number of queries of the solution."""
         return self.retrieved.size
 
-    def total(self, hits: JudgedItems | Places, weights: Floats | None = None) -> Floats:
-        """The sum of `weights` (one for each entry of `hits`; default 1 each) over each query."""
+    def total(self, hits: JudgedItems | RankValues, weights: Floats | None = None) -> Floats:
+        """Sum over the entries of each query.
+
+        Parameters
+        ----------
+        hits
+            The entries.
+        weights
+            [entry]: what to sum; None counts the entries.
+
+        Returns
+        -------
+        [query]: the sums; 0 for a query without entries.
+        """
         return np.asarray(np.bincount(hits.query, weights, minlength=self.queries), dtype=np.float64)
 
     def relevant_items(self, rel: Threshold = "positive") -> Floats:
-        """R: how many relevant items the solution has for each query, found or not."""
-        return self.ideal.once(("R", rel, self.queries), lambda: self.total(self.ideal.relevant(rel)))
+        """[query]: R, the number of relevant items in the solution."""
+        return self.ideal.cached(("R", rel, self.queries), lambda: self.total(self.ideal.relevant(rel)))
 
     def relevant_found(self, rel: Threshold = "positive", k: int | None = None) -> Floats:
-        """How many relevant items stand in the first `k` places of each list; in all of it without `k`."""
+        """[query]: the number of relevant items in the first `k` of the list; in the whole list if `k` is None."""
         return self.count(self.found.relevant(rel), k)
 
     def count(self, hits: JudgedItems, k: int | Floats | None = None) -> Floats:
-        """How many of `hits` stand in the first `k` places, one for all queries or one for each; in all without `k`.
+        """Count the entries in the first `k` ranks of each list.
 
-        Where they tie, the mean: an item of a group of n that has p places within the first k is there with
-        probability p / n.
+        Parameters
+        ----------
+        hits
+            The entries. If p of the n ranks of a tie group are in the first k, each entry of the group counts p / n,
+            the probability that it is there.
+        k
+            The cut-off: one for all queries, or [query]; None counts all entries.
+
+        Returns
+        -------
+        [query]: the (expected) counts.
         """
         if hits.tied is None:
             if k is None:
@@ -177,23 +211,39 @@ class Matched:
         inside = np.clip(ends[hits.query] - hits.tied.before, 0, hits.tied.size)
         return self.total(hits, inside / hits.tied.size)
 
-    def placed(self, hits: JudgedItems, values: Callable[[JudgedItems], Floats], k: int | None = None) -> Places:
-        """What stands at the first `k` places: the values of the hits there, or where they tie, the mean over orders.
+    def values_by_rank(
+        self, hits: JudgedItems, values: Callable[[JudgedItems], Floats], k: int | None = None
+    ) -> RankValues:
+        """Return the (expected) value at each rank.
 
-        A place in a group of n items, the values of which sum to v, has v / n (McSherry and Najork, Computing
-        Information Retrieval Performance Measures Efficiently in the Presence of Tied Scores, ECIR 2008).
+        Each rank of a tie group of n items, whose values sum to v, has the value v / n. Source: McSherry and Najork,
+        Computing Information Retrieval Performance Measures Efficiently in the Presence of Tied Scores, ECIR 2008.
+
+        Parameters
+        ----------
+        hits
+            The entries that have a value.
+        values
+            Computes the value of each entry, [entry].
+        k
+            The last rank to return; None returns all.
         """
         hits = hits.top(k)
         valued = values(hits)
         if hits.tied is None:
-            return Places(hits.query, hits.rank, valued)
-        groups = Groups.of(hits, hits.tied)
-        group, rank = self.places(groups, k)
+            return RankValues(hits.query, hits.rank, valued)
+        groups = TieGroups.of(hits, hits.tied)
+        group, rank = self.group_ranks(groups, k)
         means = np.bincount(np.repeat(np.arange(groups.query.size), groups.hits), valued, groups.query.size)
-        return Places(groups.query[group], rank, (means / groups.tied.size)[group])
+        return RankValues(groups.query[group], rank, (means / groups.tied.size)[group])
 
-    def places(self, groups: Groups, k: int | None = None) -> tuple[Ints, Ints]:
-        """The places of the groups within the first `k` of their list: for each the group's number, and the rank."""
+    def group_ranks(self, groups: TieGroups, k: int | None = None) -> tuple[Ints, Ints]:
+        """Return all ranks of tie groups that are in the list, and not above `k`.
+
+        Returns
+        -------
+        [rank]: the index of its group; [rank]: the rank, from 1.
+        """
         last = np.minimum(groups.tied.before + groups.tied.size, self.retrieved[groups.query])
         if k is not None:
             last = np.minimum(last, k)
@@ -202,21 +252,26 @@ class Matched:
 
     @property
     def cut_within_ties(self) -> bool:
-        """Is a list cut within a tie group, so that the order decides on what is in it?"""
+        """Whether a list is cut within a tie group, so that the order decides which items it has."""
         tied = self.found.tied
         return tied is not None and bool((tied.before + tied.size > self.retrieved[self.found.query]).any())
 
     def condensed(self) -> Matched:
-        """The same lists without their unjudged items, and those judged below 0, which mark them in TREC's files.
+        """Return the same lists without unjudged items.
 
-        Raises ValueError where a list is cut within a tie group: what follows the cut would move up, and is not known.
+        An item with a negative grade counts as unjudged, as in TREC's files, unless it is relevant in VL.NET's sense.
+
+        Raises
+        ------
+        ValueError
+            A list is cut within a tie group: the items after the cut would move up, and they are not known.
         """
         if self.cut_within_ties:
             raise ValueError("a list is cut within a tie group")
         found = self.found.where((self.found.grade >= 0) | (self.found.tie_rank > 0))
-        tied, rank = None, found.nth()
+        tied, rank = None, found.position_in_query()
         if found.tied is not None:
-            groups = Groups.of(found, found.tied)
+            groups = TieGroups.of(found, found.tied)
             tied = Tied(groups.earlier, groups.hits).where(np.repeat(np.arange(groups.query.size), groups.hits))
             rank = tied.before + 1
         return Matched(

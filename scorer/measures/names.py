@@ -19,102 +19,138 @@ _SPELLING = re.compile(
         (?: -l \s* (?P<level> [0-9]+ (?: \.[0-9]+ )? ) )?""",
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
-"""``Name(parameter=value)@k``, or with the cut-off as other tools write it: P_10, P.5,10, ndcg_cut_10, ndcg_at_10; with
--l2 at the end for rel=2."""
+"""``Name(parameter=value)@k``; or the cut-off as other tools write it (P_10, P.5,10, ndcg_cut_10, ndcg_at_10); ``-l2``
+at the end is ``rel=2``."""
+
+_TREC_EVAL_CUTOFFS = "5,10,15,20,30,100,200,500,1000"
+"""The cut-offs that trec_eval takes for a measure named without one."""
 
 
 class Registry:
-    """The kinds that there are, and the reading of measures' names."""
+    """All kinds of measures, and the reading of measures' names.
+
+    Parameters
+    ----------
+    kinds
+        The kinds.
+    sets
+        Names of several measures at once, each with the names of its measures.
+    """
 
     def __init__(self, kinds: Iterable[Kind], sets: Mapping[str, Sequence[str]] | None = None) -> None:
-        """Of these kinds; `sets` are names that stand for several measures each."""
         self.kinds = tuple(kinds)
         self.sets = dict(sets or {})
         self._named: dict[str, tuple[Kind, Mapping[str, Value]]] = {}
         for kind in self.kinds:
             self._named[_key(kind.name)] = kind, {}
-            self._named |= {_key(alias): (kind, settled) for alias, settled in kind.aliases.items()}
+            self._named |= {_key(alias): (kind, fixed) for alias, fixed in kind.aliases.items()}
 
     def kind(self, name: str) -> Kind:
-        """The kind of that name or alias, without regard to case, hyphens and underscores.
+        """Return the kind with this name or alias; case, hyphens and underscores do not matter.
 
         Raises
         ------
         MeasureError
-            There is none; the message names the nearest.
+            No kind has this name. The message lists the closest names.
         """
         return self._find(name)[0]
 
     def parse(self, text: str, cutoffs: Sequence[int] = ()) -> tuple[Measure, ...]:
-        """The measures that `text` names.
+        """Return the measures that `text` names.
 
-        A list of cut-offs makes a measure of each (``P@5,10``), but one of all where the kind is a mean over cut-offs
-        (``MARp@5,10``). A name without the cut-off that it needs takes `cutoffs`.
+        Parameters
+        ----------
+        text
+            The name of a measure, or of a set. With several cut-offs it names one measure for each (``P@5,10``), except
+            for a kind that is a mean over cut-offs (``MARp@5,10``), where it names one measure.
+        cutoffs
+            The cut-offs of a measure that needs one and is named without.
 
         Raises
         ------
         MeasureError
-            The text names no measure; the message says why, and what would.
+            `text` does not name a measure. The message says why, and what to write.
         """
         if text.strip().casefold() in self.sets:
             return tuple(each for name in self.sets[text.strip().casefold()] for each in self.parse(name))
         parts = _SPELLING.fullmatch(text.strip())
         if parts is None:
             raise MeasureError(f"{quoted(text)} is not of the form Name(parameter=value)@k")
-        kind, settled = self._find(parts["name"])
+        kind, fixed = self._find(parts["name"])
         parameters = _parameters(parts["parameters"])
-        for name in settled:
+        for name in fixed:
             if name in parameters:
-                raise MeasureError(f"{quoted(text)}: {parts['name'].strip()} settles {name} already; write {kind.name}")
-        written, further = _appended(kind, parts)
-        for name in further:
+                raise MeasureError(f"{quoted(text)}: {parts['name'].strip()} sets {name} already; write {kind.name}")
+        written, suffixed = _suffix(kind, parts)
+        for name in suffixed:
             if name in parameters:
                 raise MeasureError(f"parameter {quoted(name)} is given twice")
+        if written is None and _key(parts["name"]) in map(_key, kind.cutoff_families):
+            raise _ambiguous(parts["name"].strip(), kind, fixed)
         found: tuple[float, ...] = _numbers(written) if written is not None else ()
         if written is None and kind.cutoff in ("required", "list"):
             found = tuple(cutoffs)
         each: Sequence[float | tuple[float, ...] | None] = (found,) if kind.cutoff == "list" else found or (None,)
-        return tuple(kind.measure(cutoff, {**settled, **parameters, **further}) for cutoff in each)
+        return tuple(kind.measure(cutoff, {**fixed, **parameters, **suffixed}) for cutoff in each)
 
     def parse_one(self, text: str, cutoffs: Sequence[int] = ()) -> Measure:
-        """The one measure that `text` names; as `parse`, and a `MeasureError` where it names several."""
+        """Return the measure that `text` names.
+
+        Parameters and errors are those of `parse`. Text that names several measures is an error too.
+        """
         measures = self.parse(text, cutoffs)
         if len(measures) > 1:
             names = ", ".join(map(str, measures))
-            raise MeasureError(f"{quoted(text)} names {len(measures)} measures ({names}) where one is wanted")
+            raise MeasureError(f"{quoted(text)} names {len(measures)} measures ({names}); expected one")
         return measures[0]
 
     def _find(self, name: str) -> tuple[Kind, Mapping[str, Value]]:
+        """Return the kind with this name, and the parameters that the name sets."""
         try:
             return self._named[_key(name)]
         except KeyError:
-            near = get_close_matches(_key(name), self._named, n=5, cutoff=0.5)
-            names = dict.fromkeys(self._named[key][0].name for key in near)
-            told = f"; the nearest are {', '.join(names)}" if names else ""
-            message = f"no measure is called {quoted(name.strip())}{told}; `scorer measures` lists all"
+            close = get_close_matches(_key(name), self._named, n=5, cutoff=0.5)
+            names = dict.fromkeys(self._named[key][0].name for key in close)
+            hint = f"; the closest names are {', '.join(names)}" if names else ""
+            message = f"no measure is called {quoted(name.strip())}{hint}; `scorer measures` lists all"
             raise MeasureError(message) from None
 
 
 def _key(name: str) -> str:
-    """What two spellings of a name have in common."""
+    """The name without what spellings may vary: case, hyphens, underscores and spaces."""
     return re.sub(r"[-_\s]", "", name.casefold())
 
 
-def _appended(kind: Kind, parts: re.Match[str]) -> tuple[str | None, dict[str, str]]:
-    """The cut-offs, and the parameters that other tools write after the name."""
-    further = {"rel": parts["level"]} if parts["level"] else {}
-    trailing = parts["trailing"]
+def _ambiguous(name: str, kind: Kind, fixed: Mapping[str, Value]) -> MeasureError:
+    whole = kind.measure(None, fixed)
+    return MeasureError(
+        f"{quoted(name)} needs a cut-off, as in {name}@10; for the whole list write {whole}, for the cut-offs of "
+        f"trec_eval's {name} write {whole}@{_TREC_EVAL_CUTOFFS}"
+    )
+
+
+def _suffix(kind: Kind, parts: re.Match[str]) -> tuple[str | None, dict[str, Value]]:
+    """Return the cut-offs as written, None without any, and the parameters that other tools write after the name."""
+    parameters: dict[str, Value] = {"rel": parts["level"]} if parts["level"] else {}
+    trailing, joint = parts["trailing"], parts["joint"]
     if trailing is None:
-        return parts["cutoffs"], further
+        return parts["cutoffs"], parameters
     if "=" in trailing:  # gains by grade, as in ndcg.1=3.5,2=9
-        return None, {**further, "gain": f"{{{trailing.replace('=', ':')}}}"}
-    if kind.decimals and parts["joint"] == "." and trailing.isdecimal():
-        return None, {**further, kind.decimals: f"0.{trailing}"}
-    return trailing, further
+        gains = f"{{{trailing.replace('=', ':')}}}"
+        if joint not in (".", "_"):
+            name = parts["name"].strip()
+            raise MeasureError(
+                f"{quoted(name + joint + trailing)}: {name}{joint[:-1]} takes cut-offs, not gains; write both as in "
+                f"{kind.name}(gain={gains})@10"
+            )
+        return None, {**parameters, "gain": gains}
+    if kind.decimals and joint == "." and trailing.isdecimal():
+        return None, {**parameters, **kind.decimals_with, kind.decimals: f"0.{trailing}"}
+    return trailing, parameters
 
 
 def _parameters(text: str | None) -> dict[str, str]:
-    """``parameter=value,...`` as a mapping; commas within braces part nothing."""
+    """Return ``parameter=value,...`` as a mapping; commas within braces do not separate."""
     parameters: dict[str, str] = {}
     for written in re.split(r",(?![^{}]*\})", text) if text and text.strip() else ():
         name, equals, value = written.partition("=")
@@ -128,13 +164,13 @@ def _parameters(text: str | None) -> dict[str, str]:
 
 
 def _numbers(text: str) -> tuple[float, ...]:
-    """A comma-separated list of cut-offs or levels, none of them twice."""
+    """Return a comma-separated list of distinct cut-offs or levels of recall."""
     numbers: list[float] = []
     for written in map(str.strip, text.split(",")):
         number = decimal(written)
         if not math.isfinite(number):
             raise MeasureError(f"cut-offs are numbers, as in P@5,10; found {quoted(written)}")
         if number in numbers:
-            raise MeasureError(f"cut-off {quoted(written)} stands twice in {quoted(text)}")
+            raise MeasureError(f"cut-off {quoted(written)} is listed twice in {quoted(text)}")
         numbers.append(number)
     return tuple(numbers)

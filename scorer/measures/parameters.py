@@ -14,18 +14,18 @@ from scorer.measures.matched import Threshold
 from scorer.wording import quoted
 
 GainMap = tuple[tuple[float, float], ...]
-"""What each grade is worth: pairs of grade and gain, by ascending grade."""
+"""A gain for each grade: pairs of grade and gain, by ascending grade."""
 
 Value = float | str | GainMap
-"""A parameter's: a number, a word, or a gain for each grade."""
+"""The value of a parameter: a number, a word, or a gain for each grade."""
 
 Given = Value | Mapping[float, float]
-"""A value as it may be given from Python."""
+"""A value as a caller may give it."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What the signature of a measure's function says of a parameter, beside its type."""
+    """What the signature of a measure function says about a parameter, besides its type."""
 
     description: str
     least: float = -math.inf
@@ -34,26 +34,28 @@ class About:
     """Other tools' names for the parameter, each with their words for its values."""
 
 
-RELEVANT = About("which items are relevant: those with a positive grade, or with at least this one")
+RELEVANT = About("which items are relevant: those with a positive grade, or with at least this grade")
 
 Relevant = Annotated[Threshold, RELEVANT]
-"""The threshold of a binary measure, which a threshold for all of them sets."""
+"""The threshold of a binary measure; `Measure.at_threshold` sets it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a kind: a word out of a few, a number in a range, gains by grade, or any of these."""
+    """One parameter of a kind: one of a few words, a number in a range, gains by grade, or several of these."""
 
     name: str
     default: Value
     words: tuple[str, ...]
     numeric: bool
+    """Whether the parameter takes numbers."""
     mapped: bool
+    """Whether the parameter takes gains by grade."""
     about: About
 
     @classmethod
     def declared(cls, name: str, default: Value, annotation: object) -> Parameter:
-        """Read from a keyword-only argument, annotated ``Annotated[float | Literal[...], About(...)]``."""
+        """Return the parameter that a keyword argument annotated ``Annotated[float | Literal[...], About(...)]`` is."""
         declared_type, about = get_args(annotation)
         kinds = get_args(declared_type) if get_origin(declared_type) in (Union, UnionType) else (declared_type,)
         words = tuple(word for each in kinds if get_origin(each) is Literal for word in get_args(each))
@@ -61,18 +63,18 @@ class Parameter:
 
     @property
     def allowed(self) -> str:
-        """The values it takes, in words."""
-        bounded = math.isfinite(self.about.least)
-        number = f"a number from {self.about.least:g} to {self.about.most:g}" if bounded else "a number"
-        ways = [
+        """The allowed values, in words."""
+        limited = math.isfinite(self.about.least)
+        number = f"a number from {self.about.least:g} to {self.about.most:g}" if limited else "a number"
+        values = [
             *self.words,
             *([number] if self.numeric else []),
             *(["gains as in {1: 3.5, 2: 9}"] if self.mapped else []),
         ]
-        return " or ".join(ways)
+        return " or ".join(values)
 
     def value(self, given: Given) -> Value:
-        """`given`, as text or as a number, as the value that it means; a `MeasureError` where it is not allowed."""
+        """Return the value that `given` means, as text or as a number; raise MeasureError if it is not allowed."""
         if self.mapped and isinstance(given, Mapping | tuple):
             return self._gains(given)
         text = str(given).strip().strip("'\"").casefold()
@@ -90,17 +92,17 @@ class Parameter:
     def _gains(self, given: Mapping[float, float] | Iterable[tuple[float, float]]) -> GainMap:
         pairs = list(given.items() if isinstance(given, Mapping) else given)
         gains = {float(grade) + 0.0: float(gain) + 0.0 for grade, gain in pairs}
-        fit = all(math.isfinite(grade) and 0 <= gain < math.inf for grade, gain in gains.items())
-        if not fit or not 0 < len(gains) == len(pairs):
-            told = ", ".join(f"{grade:g}: {gain:g}" for grade, gain in pairs)
-            raise self._refusal(f"{{{told}}}")
+        valid = all(math.isfinite(grade) and 0 <= gain < math.inf for grade, gain in gains.items())
+        if not valid or not 0 < len(gains) == len(pairs):
+            found = ", ".join(f"{grade:g}: {gain:g}" for grade, gain in pairs)
+            raise self._refusal(f"{{{found}}}")
         return tuple(sorted(gains.items()))
 
     def _refusal(self, found: str) -> MeasureError:
         return MeasureError(f"takes {self.allowed} as {self.name}; found {quoted(found)}")
 
     def spelled(self, value: Value) -> str:
-        """As names have it: ``rel=2``, ``gain=exp``, ``gain={1:3.5,2:9}``."""
+        """The parameter with this value as names have it: ``rel=2``, ``gain=exp``, ``gain={1:3.5,2:9}``."""
         if isinstance(value, tuple):
             gains = ",".join(f"{_spelled(grade)}:{_spelled(gain)}" for grade, gain in value)
             return f"{self.name}={{{gains}}}"
@@ -112,6 +114,6 @@ def _spelled(number: float) -> str:
 
 
 def decimal(text: str) -> float:
-    """The number that `text` is in decimal digits, NaN where it is none."""
+    """Return the number that `text` has in decimal digits; NaN if `text` is anything else."""
     decimal = re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", text, re.IGNORECASE)
-    return float(text) + 0.0 if decimal else math.nan  # + 0.0 makes -0.0 the 0.0 that it equals
+    return float(text) + 0.0 if decimal else math.nan  # + 0.0 turns -0.0 into 0.0

@@ -1,8 +1,8 @@
-"""phi, the relevance of a grade as the grades of its query tell it.
+"""phi, the relevance of a grade that follows from all grades of its query.
 
-Moniz, Torgo and Vinagre, Data-Driven Relevance Judgments for Ranking Evaluation, arXiv 1612.06136: common grades, up to
-the median, have relevance 0, the highest has 1, and the upper whisker of the box plot stands the further below 1, the
-further the grades beyond it reach.
+Grades up to the median have relevance 0, the highest has 1. The further the grades beyond the upper whisker of the box
+plot reach, the lower is the relevance of the whisker. Source: Moniz, Torgo and Vinagre, Data-Driven Relevance Judgments
+for Ranking Evaluation, arXiv 1612.06136.
 """
 
 from __future__ import annotations
@@ -25,32 +25,34 @@ Whisker = Annotated[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelevanceCurves:
-    """The phi of each query: a monotone cubic Hermite curve through four points, left to right, ``[curve, point]``."""
+    """The phi of each query: a monotone cubic Hermite curve through four points, from left to right."""
 
-    place: Floats
-    """Grades as shares of the query's highest one."""
+    position: Floats
+    """[curve, point]: the grade divided by the query's highest grade."""
     height: Floats
+    """[curve, point]: phi."""
     slope: Floats
+    """[curve, point]"""
     highest: Floats
     """[curve]: the query's highest grade."""
     curve: Ints
-    """[query]: which curve is its own; -1 where phi is undefined, for want of two distinct positive grades."""
+    """[query]: the index of its curve; -1 where phi is undefined because all positive grades are equal."""
 
     @property
     def defined(self) -> Bools:
-        """[query]"""
+        """[query]: whether phi is defined."""
         return self.curve >= 0
 
     def __call__(self, hits: JudgedItems) -> Floats:
-        """The phi of each entry's grade, in [0, 1]; 0 where the grade is not positive, and where phi is undefined."""
+        """[entry]: phi of the grade, in [0, 1]; 0 where the grade is not positive or phi is undefined."""
         phi = np.zeros(len(hits))
         known = self.defined[hits.query] & (hits.grade > 0)
         curve = self.curve[hits.query[known]]
-        place = hits.grade[known] / self.highest[curve]
-        left = (self.place[curve, 1:3] < place[:, np.newaxis]).sum(axis=1)
+        position = hits.grade[known] / self.highest[curve]
+        left = (self.position[curve, 1:3] < position[:, np.newaxis]).sum(axis=1)
         right = left + 1
-        width = self.place[curve, right] - self.place[curve, left]
-        along = (place - self.place[curve, left]) / width
+        width = self.position[curve, right] - self.position[curve, left]
+        along = (position - self.position[curve, left]) / width
         phi[known] = (
             self.height[curve, left] * (1 + 2 * along) * (1 - along) ** 2
             + self.height[curve, right] * (3 - 2 * along) * along**2
@@ -61,7 +63,7 @@ class RelevanceCurves:
 
 
 def relevance_curves(matched: Matched, whisker: Whisker = "observed") -> RelevanceCurves:
-    """The phi of every query of the solution."""
+    """Return phi of every query of the solution."""
     positive = matched.ideal.relevant()
     items = matched.total(positive)
     last = positive.where(positive.rank == items[positive.query])
@@ -75,64 +77,71 @@ def relevance_curves(matched: Matched, whisker: Whisker = "observed") -> Relevan
     upper = np.minimum(fence, highest)
     if whisker == "observed":
         within = positive.where(positive.grade <= fence[curve[positive.query]])
-        upper = within.grade[within.nth() == 1]
+        upper = within.grade[within.position_in_query() == 1]
     outlying = (highest - upper) / (highest - lowest)
     zero, one = np.zeros_like(highest), np.ones_like(highest)
-    place = np.column_stack([zero, median / highest, upper / highest, one])
+    position = np.column_stack([zero, median / highest, upper / highest, one])
     height = np.column_stack([zero, zero, 1 - outlying, one])
-    _join(place, height)
-    return RelevanceCurves(place, height, _slopes(place, height), highest, curve)
+    _join(position, height)
+    return RelevanceCurves(position, height, _slopes(position, height), highest, curve)
 
 
 def _median_and_fence(grade: Floats, items: Floats) -> tuple[Floats, Floats]:
-    """Of each query, the median of its grades and the fence: the upper hinge and 1.5 times the distance of the hinges.
+    """Return the median of the grades and the fence, upper hinge + 1.5 · (upper hinge − lower hinge), both [query].
 
-    The hinges are Tukey's. `grade` holds the grades of all queries, each query's in descending order and `items` many.
+    The hinges are Tukey's.
+
+    Parameters
+    ----------
+    grade
+        [item]: the grades of all queries, those of each query in descending order.
+    items
+        [query]: the number of grades.
     """
     start = np.cumsum(items) - items
 
     def at(depth: Floats) -> Floats:
-        """The grade so deep in the order, counted from 1; between two grades, their mean."""
+        """The grade at position `depth` (from 1) of the order; between two positions, the mean of their grades."""
         upper, lower = (start + np.floor(depth) - 1).astype(np.int64), (start + np.ceil(depth) - 1).astype(np.int64)
         return grade[upper] / 2 + grade[lower] / 2
 
     hinge = np.floor((items + 3) / 2) / 2
-    with np.errstate(over="ignore"):  # an infinite fence is beyond all grades, as the true one is
+    with np.errstate(over="ignore"):  # an infinite fence exceeds all grades, as the exact one does
         fence = at(hinge) + 1.5 * (at(hinge) - at(items + 1 - hinge))
     return at((items + 1) / 2), fence
 
 
-def _join(place: Floats, height: Floats) -> None:
-    """Make one of points at the same place: the highest of them, which is the last."""
+def _join(position: Floats, height: Floats) -> None:
+    """Give points at the same position the height of the last of them, which is the highest."""
     for point in (2, 1, 0):
-        same = place[:, point] == place[:, point + 1]
+        same = position[:, point] == position[:, point + 1]
         height[same, point] = height[same, point + 1]
 
 
-def _slopes(place: Floats, height: Floats) -> Floats:
-    """The slope at each point of curves that never fall, so that the cubics between the points never fall either.
+def _slopes(position: Floats, height: Floats) -> Floats:
+    """Return slopes, [curve, point], with which the cubics between rising points never fall.
 
-    Fritsch and Butland, A Method for Constructing Local Monotone Piecewise Cubic Interpolants, 1984: at an inner point
-    a weighted harmonic mean of the two secants, 0 where one of them is 0; at an end the parabola through three points,
-    not below 0. Joined points count once.
+    The slope at an inner point is a weighted harmonic mean of the two secants, 0 if one of them is 0; the slope at an
+    end is that of the parabola through three points, at least 0. Points at the same position count once. Source:
+    Fritsch and Butland, A Method for Constructing Local Monotone Piecewise Cubic Interpolants, 1984.
     """
-    slope = np.zeros_like(place)
-    counted = np.column_stack([place[:, :-1] < place[:, 1:], np.ones(len(place), dtype=bool)])
+    slope = np.zeros_like(position)
+    distinct = np.column_stack([position[:, :-1] < position[:, 1:], np.ones(len(position), dtype=bool)])
     for points in (2, 3, 4):
-        here = counted & (counted.sum(axis=1) == points)[:, np.newaxis]
-        slope[here] = _slopes_of_distinct(place[here].reshape(-1, points), height[here].reshape(-1, points)).ravel()
+        here = distinct & (distinct.sum(axis=1) == points)[:, np.newaxis]
+        slope[here] = _slopes_of_distinct(position[here].reshape(-1, points), height[here].reshape(-1, points)).ravel()
     for point in (2, 1, 0):
-        joined = ~counted[:, point]
+        joined = ~distinct[:, point]
         slope[joined, point] = slope[joined, point + 1]
     return slope
 
 
-def _slopes_of_distinct(place: Floats, height: Floats) -> Floats:
-    width = np.diff(place)
+def _slopes_of_distinct(position: Floats, height: Floats) -> Floats:
+    width = np.diff(position)
     secant = np.diff(height) / width
     if secant.shape[1] == 1:
         return np.repeat(secant, 2, axis=1)
-    slope = np.zeros_like(place)
+    slope = np.zeros_like(position)
     slope[:, 0] = _end_slope(width[:, 0], width[:, 1], secant[:, 0], secant[:, 1])
     slope[:, -1] = _end_slope(width[:, -1], width[:, -2], secant[:, -1], secant[:, -2])
     before, after = width[:, :-1], width[:, 1:]

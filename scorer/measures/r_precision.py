@@ -1,4 +1,4 @@
-"""R-precision, as it is and as VL.NET averages it over cut-offs."""
+"""R-precision, and the R-precision at a cut-off that VL.NET averages."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ _VLNET = "ECML PKDD 2011 Discovery Challenge (VL.NET), evaluation metric example
 def mean_average_r_precision(matched: Matched, cutoffs: tuple[int, ...], *, rel: Relevant = "positive") -> Floats:
     """The mean of Rp@z over several cut-offs z.
 
-    Items that tie with the last of the z best are relevant too, while the denominator stays min(m, z); so the score
-    never exceeds 1. A list shorter than z is not forgiven. In a solution in VL.NET's format every listed item is
-    right, also one scored 0; elsewhere only those with a positive grade are. With rel, only right items with at least
-    this grade count. Undefined where the query has no right item.
+    An item with the same grade as the last of the z best belongs to relevant(z) too. The denominator remains min(m, z),
+    and the score never exceeds 1. A list shorter than z is not treated specially. In a solution in VL.NET's format,
+    every listed item is relevant, even with grade 0; in other formats, an item is relevant if its grade is positive.
+    With rel, only those of these items count that have at least this grade. Undefined where the query has no relevant
+    item.
     """
     return _mean_capped(matched, cutoffs, rel)
 
@@ -40,18 +41,20 @@ def mean_average_r_precision(matched: Matched, cutoffs: tuple[int, ...], *, rel:
     title="R-precision at a cut-off",
     cutoff="required",
     formula=(
-        "Rp@z = |relevant(z) ∩ first z places| / min(m, z), where m = number of right items of the query, "
-        "relevant(z) = the min(m, z) best of them and all that tie with the last of these"
+        "Rp@z = |relevant(z) ∩ first z items| / min(m, z), where m = number of relevant items of the query, "
+        "relevant(z) = the min(m, z) items with the highest grades, and all items with the same grade as the last of "
+        "these"
     ),
     source=_VLNET,
 )
 def r_precision_at(matched: Matched, z: int, *, rel: Relevant = "positive") -> Floats:
-    """How much of the z best items is among the first z places of the list.
+    """The share of the z best items of the query that are among the first z items of the list.
 
-    Items that tie with the last of the z best are relevant too, while the denominator stays min(m, z); so the score
-    never exceeds 1. A list shorter than z is not forgiven. In a solution in VL.NET's format every listed item is
-    right, also one scored 0; elsewhere only those with a positive grade are. With rel, only right items with at least
-    this grade count. Undefined where the query has no right item.
+    An item with the same grade as the last of the z best belongs to relevant(z) too. The denominator remains min(m, z),
+    and the score never exceeds 1. A list shorter than z is not treated specially. In a solution in VL.NET's format,
+    every listed item is relevant, even with grade 0; in other formats, an item is relevant if its grade is positive.
+    With rel, only those of these items count that have at least this grade. Undefined where the query has no relevant
+    item.
     """
     return _mean_capped(matched, (z,), rel)
 
@@ -64,11 +67,12 @@ def r_precision_at(matched: Matched, z: int, *, rel: Relevant = "positive") -> F
     formula="Rprec = hits@R / R",
     source="Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, section 8.4",
     aliases={"R-precision": {}},
+    trec_names=("Rprec",),
 )
 def r_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """Precision at R, the number of relevant items of the query.
 
-    Ties in the grades do not widen it (that is Rp). A list shorter than R is not forgiven. Undefined where the
+    All relevant items count the same, unlike in Rp. A list shorter than R is not treated specially. Undefined where the
     query has no relevant item.
     """
     wanted = matched.relevant_items(rel)
@@ -76,21 +80,22 @@ def r_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
 
 
 def _mean_capped(matched: Matched, cutoffs: Sequence[int], rel: Threshold) -> Floats:
-    """The mean of Rp@z over `cutoffs`, summed in their order, as the challenge's own evaluator does.
+    """[query]: the mean of Rp@z over `cutoffs`, summed in their order, as in the evaluator of VL.NET.
 
-    An item is in relevant(z) exactly when fewer than min(m, z) right items are strictly better: its tie rank tells.
+    An item is in relevant(z) exactly if fewer than min(m, z) relevant items have a higher grade, that is, if its tie
+    rank is at most min(m, z).
     """
-    found = _right(matched.found, rel)
-    right = matched.total(_right(matched.ideal, rel))
+    found = _relevant(matched.found, rel)
+    relevant = matched.total(_relevant(matched.ideal, rel))
     scores = np.zeros(matched.queries)
     for z in cutoffs:
-        wanted = np.minimum(right, z)
+        wanted = np.minimum(relevant, z)
         hits = found.where(found.tie_rank <= wanted[found.query])
-        scores += ratio(matched.count(hits, z), wanted, right > 0)
+        scores += ratio(matched.count(hits, z), wanted, relevant > 0)
     return scores / len(cutoffs)
 
 
-def _right(hits: JudgedItems, rel: Threshold) -> JudgedItems:
-    """The entries whose item is a right one. The tie ranks hold under a threshold: all better items meet it too."""
-    right = hits.where(hits.tie_rank > 0)
-    return right if rel == "positive" else right.relevant(rel)
+def _relevant(hits: JudgedItems, rel: Threshold) -> JudgedItems:
+    """Return the relevant entries. A threshold does not change their tie ranks: all better items are above it too."""
+    relevant = hits.where(hits.tie_rank > 0)
+    return relevant if rel == "positive" else relevant.relevant(rel)

@@ -1,4 +1,4 @@
-"""Measures that count hits, wherever in the first k places or in the list they stand."""
+"""Measures that count the relevant items in the first k ranks, or in the list, at any rank."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from scorer.measures.kinds import Kind
 from scorer.measures.matched import Matched, Threshold
 from scorer.measures.parameters import About, Relevant
 
-Beta = Annotated[float, About("how many times as much recall weighs as precision", least=0.001, most=1000)]
+Beta = Annotated[float, About("how many times as important recall is as precision", least=0.001, most=1000)]
 Weight = Annotated[
     Literal["squared", "plain"],
-    About("whether β enters the formula squared, or as it is, as in trec_eval's set_F and ir_measures' SetF"),
+    About("whether β is squared in the formula, or not, as in trec_eval's set_F and ir_measures' SetF"),
 ]
 Capped = Annotated[
     Literal["R", "min"],
     About(
-        "by what the hits are divided: R, or min(R, k), the most that k places can hold. Without a cut-off, k is the "
-        "length of the list"
+        "the divisor of the hits: R, or min(R, k), the highest possible number of hits in the first k ranks. Without a "
+        "cut-off, k is the length of the list"
     ),
 ]
 
@@ -36,11 +36,13 @@ _SOURCE = "van Rijsbergen, Information Retrieval, 2nd edition, 1979, chapter 7"
     formula="P@k = hits@k / k",
     source=_SOURCE,
     aliases={"Precision": {}},
+    trec_names=("P_{}",),
 )
 def precision(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
-    """The share of the first k places that hold a relevant item.
+    """The share of the first k items that are relevant.
 
-    Divided by k also where the list is shorter, or the query has fewer relevant items. Undefined where it has none.
+    The divisor is k, also for a shorter list and for a query with fewer relevant items. Undefined where the query has
+    no relevant item.
     """
     return ratio(matched.relevant_found(rel, k), k, matched.relevant_items(rel) > 0)
 
@@ -53,12 +55,14 @@ def precision(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats
     formula="R@k = hits@k / R, where R = number of relevant items in the solution",
     source=_SOURCE,
     aliases={"Recall": {}, "R_cap": {"denominator": "min"}, "relative_P": {"denominator": "min"}},
+    cutoff_families=("Recall", "relative_P"),
+    trec_names=("recall_{}", "relative_P_{}"),
 )
 def recall(matched: Matched, k: int | None, *, denominator: Capped = "R", rel: Relevant = "positive") -> Floats:
-    """The share of the query's relevant items that stand in the first k places, or anywhere in the list.
+    """The share of the query's relevant items that are in the first k ranks, or anywhere in the list.
 
-    Where k is below R even the best list stays below 1, unless the denominator is capped: then it is trec_eval's
-    relative_P, which others call recall, capped or calibrated recall, or even R-precision at k. Undefined where the
+    If k is below R, even the best list scores below 1. With denominator=min it scores 1; this is relative_P in
+    trec_eval, and recall, capped recall, calibrated recall or R-precision at k in other tools. Undefined where the
     query has no relevant item.
     """
     return _recalled(matched, k, denominator, rel)
@@ -76,12 +80,11 @@ def recall(matched: Matched, k: int | None, *, denominator: Capped = "R", rel: R
 def f_measure(
     matched: Matched, k: int, *, beta: Beta = 1.0, weight: Weight = "squared", rel: Relevant = "positive"
 ) -> Floats:
-    """The weighted harmonic mean of precision and recall in the first k places.
+    """The weighted harmonic mean of precision and recall in the first k ranks.
 
-    0 where precision and recall are 0. β enters squared, unless told otherwise. Undefined where the query has no
-    relevant item.
+    0 if precision and recall are 0. β is squared by default. Undefined where the query has no relevant item.
     """
-    return _harmonic(matched, matched.relevant_found(rel, k), k, _weighed(beta, weight), rel)
+    return _harmonic(matched, matched.relevant_found(rel, k), k, _recall_weight(beta, weight), rel)
 
 
 @partial(
@@ -92,12 +95,13 @@ def f_measure(
     formula="SetP = hits / length of the list",
     source=_SOURCE,
     aliases={"Set_Precision": {}},
+    trec_names=("set_P",),
 )
 def set_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
-    """The share of the list that is relevant.
+    """The share of the items of the list that are relevant.
 
-    0 for an empty list. A repeated item counts once but lengthens the list. Undefined where the query has no
-    relevant item.
+    0 for an empty list. A repeated item counts once but lengthens the list. Undefined where the query has no relevant
+    item.
     """
     return ratio(matched.relevant_found(rel), np.maximum(matched.retrieved, 1), matched.relevant_items(rel) > 0)
 
@@ -114,9 +118,10 @@ def set_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
         "set_relative_P": {"denominator": "min"},
         "SetRelP": {"denominator": "min"},
     },
+    trec_names=("set_recall", "set_relative_P"),
 )
 def set_recall(matched: Matched, *, denominator: Capped = "R", rel: Relevant = "positive") -> Floats:
-    """The share of the query's relevant items that stand in the list.
+    """The share of the query's relevant items that are in the list.
 
     The same as R without a cut-off. Undefined where the query has no relevant item.
     """
@@ -130,16 +135,17 @@ def set_recall(matched: Matched, *, denominator: Capped = "R", rel: Relevant = "
     cutoff="none",
     formula="SetF = (1 + β²) · SetP · SetR / (β² · SetP + SetR)",
     source=_SOURCE,
+    trec_names=("set_F",),
 )
 def set_f_measure(
     matched: Matched, *, beta: Beta = 1.0, weight: Weight = "squared", rel: Relevant = "positive"
 ) -> Floats:
     """The weighted harmonic mean of the precision and the recall of the whole list.
 
-    0 where precision and recall are 0. β enters squared, unless told otherwise; trec_eval and ir_measures take it as
-    it is, so their SetF(beta=2) is SetF(beta=2,weight=plain). Undefined where the query has no relevant item.
+    0 if precision and recall are 0. β is squared by default. trec_eval and ir_measures do not square it; their
+    SetF(beta=2) is SetF(beta=2,weight=plain) here. Undefined where the query has no relevant item.
     """
-    return _harmonic(matched, matched.relevant_found(rel), matched.retrieved, _weighed(beta, weight), rel)
+    return _harmonic(matched, matched.relevant_found(rel), matched.retrieved, _recall_weight(beta, weight), rel)
 
 
 @partial(
@@ -150,13 +156,14 @@ def set_f_measure(
     formula="SetAP = SetP · SetR = hits² / (length of the list · R)",
     source="Buckley and Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation, 2005",
     aliases={"set_map": {}},
-    expected_when_cut=False,
+    trec_names=("set_map",),
+    closed_form_when_cut=False,
 )
 def set_average_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The precision of the whole list times its recall.
 
-    What AP is where every relevant item found has the precision of the whole list. 0 for an empty list. Undefined
-    where the query has no relevant item.
+    Equal to AP with the precision of the whole list at every relevant item. 0 for an empty list. Undefined where the
+    query has no relevant item.
     """
     wanted = matched.relevant_items(rel)
     return ratio(matched.relevant_found(rel) ** 2, np.maximum(matched.retrieved, 1) * wanted, wanted > 0)
@@ -164,17 +171,17 @@ def set_average_precision(matched: Matched, *, rel: Relevant = "positive") -> Fl
 
 def _recalled(matched: Matched, k: int | None, denominator: Capped, rel: Threshold) -> Floats:
     wanted = matched.relevant_items(rel)
-    most = wanted
+    divisor = wanted
     if denominator == "min":
-        most = np.maximum(np.minimum(wanted, matched.retrieved if k is None else k), 1)
-    return ratio(matched.relevant_found(rel, k), most, wanted > 0)
+        divisor = np.maximum(np.minimum(wanted, matched.retrieved if k is None else k), 1)
+    return ratio(matched.relevant_found(rel, k), divisor, wanted > 0)
 
 
-def _weighed(beta: float, weight: Weight) -> float:
+def _recall_weight(beta: float, weight: Weight) -> float:
     return beta**2 if weight == "squared" else beta
 
 
-def _harmonic(matched: Matched, found: Floats, places: Ints | int, weight: float, rel: Threshold) -> Floats:
-    """F of `found` hits in so many `places`; with P = found / places and R = found / wanted, nothing can be 0 / 0."""
+def _harmonic(matched: Matched, found: Floats, retrieved: Ints | int, weight: float, rel: Threshold) -> Floats:
+    """[query]: F of `found` hits in `retrieved` items, where P = found / retrieved and R = found / wanted."""
     wanted = matched.relevant_items(rel)
-    return ratio((1 + weight) * found, weight * wanted + places, wanted > 0)
+    return ratio((1 + weight) * found, weight * wanted + retrieved, wanted > 0)

@@ -1,1 +1,1 @@
-"""Scores and boards as text: tables, CSV, JSON, Markdown, LaTeX, and trec_eval's columns."""
+"""Scores and boards as text: tables for the terminal, CSV, Markdown and LaTeX; JSON; and trec_eval's columns."""

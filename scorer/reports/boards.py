@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from datetime import UTC, datetime
 
-from scorer import wording
 from scorer.board.board import Board
 from scorer.board.rule_sheet import rules
 from scorer.entries.entry import ColumnScores, Entry
-
-# Exports
-
-CellValue = str | int | float | bool | None
+from scorer.reports.table import Cell, CellValue, Column, Table, csv_table, markdown_table
 
 EXPORT_VERSION = 1
-"""Of the shape of `to_json`."""
+"""The version of the structure of `to_json`."""
+
+_TEXTS = ("team", "baseline", "last entry")
+"""The columns that are not numbers."""
 
 
 def export_columns(board: Board) -> tuple[str, ...]:
-    """The columns of every export.
+    """Return the columns of every export.
 
-    Of a final board: all measures, and the preliminary scores of the primary one if the solution flags queries. Of a
-    preliminary board: the preliminary scores of all measures.
+    A final board has the scores of all measures, and the preliminary scores of the primary measure if the solution
+    flags queries. A preliminary board has the preliminary scores of all measures.
     """
     return ("rank", "team", "baseline", *_named_scores(board, None), "entries", "last entry")
 
 
 def export_rows(board: Board) -> tuple[dict[str, CellValue], ...]:
-    """The rows of every export, by column; scores rounded to the track's decimals, None for a blank."""
+    """Return the rows of every export, by column; scores are rounded to the track's decimals, None is a blank."""
     return tuple(
         {
             "rank": row.rank,
@@ -44,30 +41,20 @@ def export_rows(board: Board) -> tuple[dict[str, CellValue], ...]:
     )
 
 
-def printed(cell: CellValue, decimals: int) -> str:
-    """A cell as text: scores at the track's decimals, a blank empty."""
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    return f"{cell:.{decimals}f}" if isinstance(cell, float) else str(cell)
+def board_table(board: Board) -> Table:
+    """Return the board as a table, with scores at the track's decimals."""
+    columns = [Column(name, numeric=name not in _TEXTS) for name in export_columns(board)]
+    rows = [[Cell(value, board.track.decimals) for value in row.values()] for row in export_rows(board)]
+    return Table(columns, rows)
 
 
 def to_csv(board: Board) -> str:
-    """RFC 4180, numbers at the track's decimals, blanks empty; text that a spreadsheet takes for a formula gets a '."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(map(wording.guard_formula, export_columns(board)))
-    for row in export_rows(board):
-        writer.writerow(
-            wording.guard_formula(cell) if isinstance(cell, str) else printed(cell, board.track.decimals)
-            for cell in row.values()
-        )
-    return out.getvalue()
+    """Return CSV as RFC 4180 has it, with scores at the track's decimals."""
+    return csv_table(board_table(board), line_end="\r\n") + "\r\n"
 
 
 def to_json(board: Board) -> str:
-    """The rows with the track, its rules and the numbers of queries; null for a blank."""
+    """Return the rows with the track, its rules and the numbers of queries as JSON; null is a blank."""
     track = board.track
     document = {
         "version": EXPORT_VERSION,
@@ -89,23 +76,16 @@ def to_json(board: Board) -> str:
 
 
 def to_markdown(board: Board) -> str:
-    """A table of GitHub's Markdown, numbers at the track's decimals, blanks empty; a name stays text."""
-    columns = export_columns(board)
-    alignment = [":---" if name in ("team", "baseline", "last entry") else "---:" for name in columns]
-    rows = [
-        [wording.escape_markdown(printed(cell, board.track.decimals)) for cell in row.values()]
-        for row in export_rows(board)
-    ]
-    lines = [map(wording.escape_markdown, columns), alignment, *rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+    """Return a table of GitHub's Markdown, with scores at the track's decimals."""
+    return markdown_table(board_table(board)) + "\n"
 
 
 def _named_scores(board: Board, entry: Entry | None) -> dict[str, CellValue]:
-    """The scores that an export shows, by column; blanks without an entry."""
+    """Return the scores that an export shows, by column; blanks without an entry."""
     blank: ColumnScores = (None,) * len(board.columns)
     final, preliminary = (entry.final, entry.preliminary) if entry else (blank, blank)
     names = [f"preliminary {name}" for name in board.columns]
-    if board.track.stage == "preliminary":
+    if not board.track.shows_final:
         return dict(zip(names, preliminary, strict=True))
     named: dict[str, CellValue] = dict(zip(board.columns, final, strict=True))
     if board.preliminary_queries:

@@ -1,9 +1,9 @@
-"""What a report of scores is made from."""
+"""The input of a report of scores."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,25 +12,29 @@ if TYPE_CHECKING:
 
 
 MEAN = "all"
-"""What stands for the query in the row of the means, as in trec_eval's output."""
+"""What the row of the means has in place of a query, as in trec_eval's output."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreReport:
-    """What is to be printed: the scores of submissions, by their paths as given."""
+    """Scores of submissions, and how to print them."""
 
     submissions: Sequence[tuple[str, Evaluation]]
+    """Each scored submission with its path as given."""
     measures: Mapping[str, Measure]
-    """By the names that they were asked for, and as they were."""
+    """By the requested names, before `rel` is applied."""
     per_query: bool = False
+    """Whether to print the scores of each query too."""
     side_by_side: bool = False
-    """Are the submissions columns, and the measures rows?"""
+    """Whether the submissions are columns and the measures rows."""
     significance: float | None = None
-    """The level at which differences count; None: not tested."""
+    """The significance level; None to test no differences."""
     rel: float | None = None
-    """The threshold that was asked for all measures."""
+    """The requested threshold for all measures."""
+    policies: Mapping[str, str] = field(default_factory=dict)
+    """The requested policies by name, also where no submission could be scored."""
 
 
 def is_count(measure: Measure) -> bool:
-    """Is it a number of things, and no score?"""
+    """Whether the measure counts something, rather than rates it."""
     return measure.kind.aggregation == "sum"

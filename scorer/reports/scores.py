@@ -4,153 +4,198 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
-from scorer.reports.comparisons import Comparison, compared, comparisons, letter, rounds_of
+import numpy as np
+
 from scorer.reports.report import MEAN, ScoreReport, is_count
-from scorer.reports.table import DECIMALS, NOTHING, TABLES, ScoreCell, ScoreTable, defined
+from scorer.reports.table import DECIMALS, TABLES, Cell, Column, Table
 from scorer.reports.trec import trec_document
+from scorer.scoring.evaluation import Evaluation
+from scorer.statistics.comparisons import Comparison, compare_pairs, rounds_needed
+
+Comparisons = Mapping[str, tuple[Comparison, ...]]
+"""The comparisons of all pairs of submissions, by measure."""
 
 
-def written(form: str, results: ScoreReport) -> str:
-    """The results in one of the forms, of TABLES or of DOCUMENTS, without a last line end."""
-    return TABLES[form](tabulated(results)) if form in TABLES else DOCUMENTS[form](results)
+def written(form: str, report: ScoreReport) -> str:
+    """Return the report in a form of `TABLES` or `DOCUMENTS`, without a final line end."""
+    return TABLES[form](tabulated(report)) if form in TABLES else DOCUMENTS[form](report)
 
 
-# One definition of the values
+def letter(index: int) -> str:
+    """Return the letter of a submission: a, b, ..., z, aa, ab, ..."""
+    index, last = divmod(index, 26)
+    return (letter(index - 1) if index else "") + chr(ord("a") + last)
 
 
-def tabulated(results: ScoreReport) -> ScoreTable:
-    """The scores as a table; the letters go by the order of the submissions."""
-    found = compared(results) if results.significance is not None else []
-    note = _note(results) if results.significance is not None else ""
-    names = [path for path, _ in results.submissions]
-    if results.significance is not None:
-        names = [f"({letter(place)}) {path}" for place, path in enumerate(names)]
-    columns = [_column(results, place, found) for place in range(len(names))]
-    # Bounds, where they are asked for, stand beside their score.
-    measures = tuple(dict.fromkeys(name for column in columns[:1] for name in column[-1][1]) or results.measures)
-    if results.side_by_side:
-        texts = ("measure", *(["query"] if results.per_query else []))
+# Tables
+
+
+def tabulated(report: ScoreReport) -> Table:
+    """Return the scores as a table: a row for each submission, or with `side_by_side` a column."""
+    found = _comparisons(report)
+    names = [path for path, _ in report.submissions]
+    if report.significance is not None:
+        names = [f"({letter(index)}) {path}" for index, path in enumerate(names)]
+    scores = [_scores(report, index, found) for index in range(len(names))]
+    # The bounds of a measure, if requested, follow its score.
+    measures = tuple(dict.fromkeys(name for rows in scores[:1] for name in rows[-1][1]) or report.measures)
+    if report.side_by_side:
+        heads, numbers = ("measure",), tuple(names)
         rows = [
-            ((measure, *label), tuple(column[row][1].get(measure, NOTHING) for column in columns))
+            [Cell(text) for text in (measure, *query)]
+            + [submission[row][1].get(measure, NO_SCORE) for submission in scores]
             for measure in measures
-            for row, (label, _) in enumerate(columns[0] if columns else ())
+            for row, (query, _) in enumerate(scores[0] if scores else ())
         ]
-        return ScoreTable(texts, tuple(names), rows, note)
-    texts = ("submission", *(["query"] if results.per_query else []))
-    rows = [
-        ((name, *label), tuple(cells.get(measure, NOTHING) for measure in measures))
-        for name, column in zip(names, columns, strict=True)
-        for label, cells in column
-    ]
-    return ScoreTable(texts, measures, rows, note)
+    else:
+        heads, numbers = ("submission",), measures
+        rows = [
+            [Cell(text) for text in (name, *query)] + [cells.get(measure, NO_SCORE) for measure in measures]
+            for name, submission in zip(names, scores, strict=True)
+            for query, cells in submission
+        ]
+    texts = (*heads, "query") if report.per_query else heads
+    columns = [*map(Column, texts), *(Column(name, numeric=True) for name in numbers)]
+    return Table(columns, rows, blank="-", all_digits=True, note=_note(report))
 
 
-def _column(
-    results: ScoreReport, place: int, found: Sequence[Comparison]
-) -> list[tuple[tuple[str, ...], dict[str, ScoreCell]]]:
-    """A submission's scores: those of each query if they are asked for, then the means, by measure."""
-    _, result = results.submissions[place]
-    label = (MEAN,) if results.per_query else ()
-    decimals = {name: 0 if is_count(measure) else DECIMALS for name, measure in results.measures.items()}
-    bounds = result.bounds() or {}
-    means: dict[str, ScoreCell] = {}
-    for name, value in result.items():
-        means[name] = ScoreCell(value, decimals[name], _is_best(results, place, name), _above(found, place, name))
+NO_SCORE = Cell(None)
+
+
+def _scores(report: ScoreReport, index: int, found: Comparisons) -> list[tuple[tuple[str, ...], dict[str, Cell]]]:
+    """Return the rows of one submission, the means last: what is in the query's column, and the cells by measure."""
+    _, evaluation = report.submissions[index]
+    decimals = {name: 0 if is_count(measure) else DECIMALS for name, measure in report.measures.items()}
+    bounds = evaluation.bounds() or {}
+    means: dict[str, Cell] = {}
+    for name, value in evaluation.items():
+        means[name] = Cell(
+            value, decimals[name], _is_best(report, index, name), _letters_below(found.get(name, ()), index)
+        )
         if name in bounds:
             worst, best = bounds[name]
-            means |= {
-                f"{name} worst": ScoreCell(worst, decimals[name]),
-                f"{name} best": ScoreCell(best, decimals[name]),
-            }
-    queries = result.by_query() if results.per_query else {}
-    rows = [
-        ((query,), {name: ScoreCell(value, decimals[name]) for name, value in scores.items()})
-        for query, scores in queries.items()
+            means |= {f"{name} worst": Cell(worst, decimals[name]), f"{name} best": Cell(best, decimals[name])}
+    if not report.per_query:
+        return [((), means)]
+    queries = [
+        ((query,), {name: Cell(value, decimals[name]) for name, value in scores.items()})
+        for query, scores in evaluation.by_query().items()
     ]
-    return [*rows, (label, means)]
+    return [*queries, ((MEAN,), means)]
 
 
-def _is_best(results: ScoreReport, place: int, measure: str) -> bool:
-    """Does the mean print as the highest of several? NaN is never the best, nor is a count."""
-    if is_count(results.measures[measure]):
+def _is_best(report: ScoreReport, index: int, measure: str) -> bool:
+    """Whether the printed mean is the highest of several; a count never is, and NaN never is."""
+    if is_count(report.measures[measure]):
         return False
-    printed = [round(result[measure], DECIMALS) for _, result in results.submissions]
-    return len(printed) > 1 and printed[place] == max((each for each in printed if not math.isnan(each)), default=None)
+    printed = [round(evaluation[measure], DECIMALS) for _, evaluation in report.submissions]
+    return len(printed) > 1 and printed[index] == max((each for each in printed if not math.isnan(each)), default=None)
 
 
-def _above(found: Iterable[Comparison], place: int, measure: str) -> str:
-    """The letters of the submissions that are significantly below this one."""
-    letters = []
-    for each in found:
-        if each.measure == measure and place in each.places:
-            first, second = each.places
-            if (each.difference if place == first else -each.difference) > 0:
-                letters.append(letter(second if place == first else first))
+def _letters_below(found: tuple[Comparison, ...], index: int) -> str:
+    """Return the letters of the submissions whose scores are significantly lower than those of submission `index`."""
+    below = [each.second for each in found if each.significant and each.first == index and each.difference > 0]
+    below += [each.first for each in found if each.significant and each.second == index and each.difference < 0]
+    letters = [letter(other) for other in sorted(below)]
     return ",".join(letters) if any(len(each) > 1 for each in letters) else "".join(letters)
 
 
-def _note(results: ScoreReport) -> str:
+def _note(report: ScoreReport) -> str:
+    if report.significance is None:
+        return ""
     return (
-        f"letters: significantly higher than the submission of that letter, at the level {results.significance:g}; "
-        f"two-sided paired randomisation test over the queries ({rounds_of(results):,} rounds), "
+        f"letters: significantly higher than the submission of that letter, at the level {report.significance:g}; "
+        f"two-sided paired randomisation test over the queries "
+        f"({rounds_needed(len(report.submissions), report.significance):,} rounds), "
         "Holm's correction over the pairs of each measure"
     )
 
 
-def _json(results: ScoreReport) -> str:
+def _comparisons(report: ScoreReport) -> Comparisons:
+    """Compare all pairs of submissions under each measure that is a mean; nothing if no test is requested."""
+    if report.significance is None:
+        return {}
+    by_query = [list(evaluation.by_query().values()) for _, evaluation in report.submissions]
+    return {
+        name: compare_pairs(
+            np.array([[query[name] for query in scores] for scores in by_query], dtype=np.float64), report.significance
+        )
+        for name, measure in report.measures.items()
+        if measure.kind.aggregation == "mean"
+    }
+
+
+# Documents
+
+
+def _json(report: ScoreReport) -> str:
     """Full precision, null where undefined; text as it is."""
-    told = []
-    for path, result in results.submissions:
-        entry: dict[str, Any] = {
-            "submission": path,
-            "scores": _all_defined(result),
-            "queries": result.queries,
-            "undefined": result.undefined,
-        }
-        bounds = result.bounds()
-        if bounds is not None:
-            entry["bounds"] = {name: [*map(defined, each)] for name, each in bounds.items()}
-        if results.per_query:
-            entry["per_query"] = {query: _all_defined(scores) for query, scores in result.by_query().items()}
-        told.append(entry)
-    policies = next((result.policies for _, result in results.submissions), {})
-    measures = {name: measure.at_threshold(results.rel).full for name, measure in results.measures.items()}
-    document: dict[str, Any] = {"submissions": told, "policies": policies, "measures": measures}
-    if results.significance is not None:
-        document["significance"] = _significance(results)
+    measures = {name: measure.at_threshold(report.rel).full for name, measure in report.measures.items()}
+    document: dict[str, Any] = {
+        "submissions": [_submission(path, evaluation, report.per_query) for path, evaluation in report.submissions],
+        "policies": dict(report.policies),
+        "measures": measures,
+    }
+    if report.significance is not None:
+        document["significance"] = _significance(report, report.significance)
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def _significance(results: ScoreReport) -> dict[str, Any]:
-    paths = [path for path, _ in results.submissions]
+def _submission(path: str, evaluation: Evaluation, per_query: bool) -> dict[str, Any]:
+    counts = {name: count for name, count in asdict(evaluation.counts).items() if count is not None}
+    del counts["queries"]  # of the whole solution, unlike `queries` of the split
+    entry: dict[str, Any] = {
+        "submission": path,
+        "scores": _defined(evaluation),
+        "queries": evaluation.queries,
+        "undefined": evaluation.undefined,
+        "counts": counts,
+        "notes": evaluation.notes.lines(),
+    }
+    bounds = evaluation.bounds()
+    if bounds is not None:
+        entry["bounds"] = {name: [_null_if_nan(worst), _null_if_nan(best)] for name, (worst, best) in bounds.items()}
+    if per_query:
+        entry["per_query"] = {query: _defined(scores) for query, scores in evaluation.by_query().items()}
+    return entry
+
+
+def _significance(report: ScoreReport, level: float) -> dict[str, Any]:
+    paths = [path for path, _ in report.submissions]
     return {
         "test": "two-sided paired randomisation",
-        "rounds": rounds_of(results),
+        "rounds": rounds_needed(len(paths), level),
         "correction": "Holm, over the pairs of each measure",
-        "level": results.significance,
+        "level": level,
         "comparisons": [
             {
-                "measure": each.measure,
-                "submission": paths[each.places[0]],
-                "other": paths[each.places[1]],
-                "difference": defined(each.difference),
+                "measure": measure,
+                "submission": paths[each.first],
+                "other": paths[each.second],
+                "difference": _null_if_nan(each.difference),
                 "p_value": each.p_value,
-                "significant": each.p_value < (results.significance or 0.0),
+                "significant": each.significant,
             }
-            for each in comparisons(results)
+            for measure, found in _comparisons(report).items()
+            for each in found
         ],
     }
 
 
-def _all_defined(scores: Mapping[str, float]) -> dict[str, float | None]:
-    return {name: defined(score) for name, score in scores.items()}
+def _defined(scores: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: _null_if_nan(score) for name, score in scores.items()}
+
+
+def _null_if_nan(score: float) -> float | None:
+    return None if math.isnan(score) else score
 
 
 DOCUMENTS: Mapping[str, Callable[[ScoreReport], str]] = {"json": _json, "trec": trec_document}
-"""The forms that go by submission, and cannot be laid side by side."""
+"""The forms that list submissions one after the other; they cannot be side by side."""
 
 MARKED = ("table", "markdown", "latex", "json")
 """The forms that can show which differences are significant."""

@@ -1,59 +1,88 @@
-"""A table of texts and scores, and the forms that it is written in."""
+"""Tables, and the forms that they are written in."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from scorer import wording
 from scorer.wording import printable
 
 DECIMALS = 4
-"""As the field prints scores."""
+"""The decimals of a score, as the field prints it."""
+
+CellValue = str | int | float | bool | None
+"""None, or NaN, is a blank."""
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreCell:
-    """One score of a table."""
+class Column:
+    """A column of a table."""
 
-    value: float
-    """NaN where undefined."""
+    head: str
+    numeric: bool = False
+    """Whether the column is aligned to the right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table: text, a number, or a score with its marks."""
+
+    value: CellValue
     decimals: int = DECIMALS
+    """The decimals with which a floating-point number is printed."""
     best: bool = False
-    """Does no other submission's mean print higher?"""
+    """Whether to mark the number as the best of several."""
     above: str = ""
-    """The letters of the submissions that it is significantly higher than."""
+    """The letters of the submissions that the score is significantly higher than."""
 
     @property
-    def decimal(self) -> str:
-        return "-" if math.isnan(self.value) else f"{self.value:.{self.decimals}f}"
+    def is_blank(self) -> bool:
+        return self.value is None or (isinstance(self.value, float) and math.isnan(self.value))
 
-
-NOTHING = ScoreCell(math.nan)
-"""Where a row has no score."""
+    def text(self, blank: str) -> str:
+        """The value as printed, without marks; `blank` for a blank."""
+        if self.is_blank:
+            return blank
+        if isinstance(self.value, bool):
+            return "true" if self.value else "false"
+        if isinstance(self.value, float):
+            return f"{self.value:.{self.decimals}f}"
+        return printable(str(self.value))
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreTable:
-    """Rows of texts and scores under their heads."""
+class Table:
+    """Columns, and rows with a cell for each column."""
 
-    texts: tuple[str, ...]
-    scores: tuple[str, ...]
-    rows: Sequence[tuple[tuple[str, ...], tuple[ScoreCell, ...]]]
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    blank: str = ""
+    """What to print for a blank; CSV has an empty cell."""
+    all_digits: bool = False
+    """Whether CSV has all digits of a number, rather than the printed ones."""
     note: str = ""
-    """What the letters mean."""
+    """What the marks mean."""
 
 
-def aligned(rows: Sequence[Sequence[str]], left: int) -> str:
-    """Rows of cells in columns, of which the first `left` are set flush left, the others flush right."""
+def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
+    """Return rows of cells as aligned lines of text.
+
+    Parameters
+    ----------
+    rows
+        Rows of equal length, at least one.
+    right
+        The indexes of the columns that are aligned to the right; the others are aligned to the left.
+    """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = (
         "  ".join(
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.rjust(width) if index in right else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         for row in rows
     )
@@ -63,87 +92,85 @@ def aligned(rows: Sequence[Sequence[str]], left: int) -> str:
 # The forms
 
 
-def _aligned(table: ScoreTable) -> str:
-    # Letters stand after the number, so wide that the numbers stay under each other.
-    widths = [
-        max(len(cell.above) for cell in column) for column in zip(*(cells for _, cells in table.rows), strict=True)
-    ]
-    rows = [[*map(printable, table.texts), *map(printable, table.scores)]]
-    for texts, cells in table.rows:
+def text_table(table: Table) -> str:
+    """Return aligned lines of text; letters follow the number, so that the decimal points stay aligned."""
+    widths = [max(len(cell.above) for cell in column) for column in zip(*table.rows, strict=True)]
+    rows = [[printable(column.head) for column in table.columns]]
+    for cells in table.rows:
         letters = [cell.above.ljust(width) for cell, width in zip(cells, widths, strict=True)]
-        scores = [
-            f"{cell.decimal} {above}" if above else cell.decimal for cell, above in zip(cells, letters, strict=True)
-        ]
-        rows.append([*map(printable, texts), *scores])
-    return "\n".join([aligned(rows, left=len(table.texts)), *([table.note] if table.note else [])])
+        texts = [cell.text(table.blank) for cell in cells]
+        rows.append([f"{text} {above}" if above else text for text, above in zip(texts, letters, strict=True)])
+    right = {index for index, column in enumerate(table.columns) if column.numeric}
+    return "\n".join([aligned(rows, right), *_note(table)])
 
 
-def _csv(table: ScoreTable) -> str:
-    """All digits, blanks where undefined; text that a spreadsheet takes for a formula gets a ' before it."""
+def csv_table(table: Table, line_end: str = "\n") -> str:
+    """Return CSV as RFC 4180 has it, but for the line end; text that a spreadsheet takes for a formula gets a ' ."""
+
+    def value(cell: Cell) -> CellValue:
+        if cell.is_blank:
+            return ""
+        if isinstance(cell.value, str):
+            return wording.guard_formula(cell.value)
+        return cell.value if table.all_digits else cell.text("")
+
     text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(map(wording.guard_formula, [*table.texts, *table.scores]))
-    for texts, cells in table.rows:
-        rows.writerow([*map(wording.guard_formula, texts), *(defined(cell.value) for cell in cells)])
-    return text.getvalue().rstrip("\n")
+    rows = csv.writer(text, lineterminator=line_end)
+    rows.writerow(wording.guard_formula(column.head) for column in table.columns)
+    rows.writerows(map(value, cells) for cells in table.rows)
+    return text.getvalue().removesuffix(line_end)
 
 
-def _markdown(table: ScoreTable) -> str:
-    """A table of GitHub's Markdown, the best means in bold."""
+def markdown_table(table: Table) -> str:
+    """Return a table of GitHub's Markdown, the best scores in bold, letters raised; text stays text."""
 
-    def marked(cell: ScoreCell) -> str:
-        decimal = f"**{cell.decimal}**" if cell.best else cell.decimal
-        return f"{decimal}<sup>{cell.above}</sup>" if cell.above else decimal
+    def marked(cell: Cell) -> str:
+        text = wording.escape_markdown(cell.text(table.blank))
+        text = f"**{text}**" if cell.best else text
+        return f"{text}<sup>{cell.above}</sup>" if cell.above else text
 
-    heads = [*map(_markdown_text, table.texts), *map(_markdown_text, table.scores)]
-    ruler = [":---"] * len(table.texts) + ["---:"] * len(table.scores)
-    rows = [[*map(_markdown_text, texts), *map(marked, cells)] for texts, cells in table.rows]
+    heads = [wording.escape_markdown(printable(column.head)) for column in table.columns]
+    ruler = ["---:" if column.numeric else ":---" for column in table.columns]
+    rows = [list(map(marked, cells)) for cells in table.rows]
     lines = [f"| {' | '.join(cells)} |" for cells in (heads, ruler, *rows)]
-    return "\n".join([*lines, *(["", table.note] if table.note else [])])
+    return "\n".join([*lines, *([""] if table.note else []), *_note(table)])
 
 
-def _markdown_text(text: str) -> str:
-    return wording.escape_markdown(printable(text))
+def latex_table(table: Table) -> str:
+    r"""Return a tabular with the rules of the package booktabs, the best scores in bold, letters raised."""
 
-
-def _latex(table: ScoreTable) -> str:
-    r"""A tabular with the rules of the package booktabs, the best means in bold, letters raised."""
-
-    def marked(cell: ScoreCell) -> str:
-        decimal = f"\\textbf{{{cell.decimal}}}" if cell.best else cell.decimal
-        return f"{decimal}\\textsuperscript{{{cell.above}}}" if cell.above else decimal
+    def marked(cell: Cell) -> str:
+        text = wording.escape_latex(cell.text(table.blank))
+        text = f"\\textbf{{{text}}}" if cell.best else text
+        return f"{text}\\textsuperscript{{{cell.above}}}" if cell.above else text
 
     def row(cells: Iterable[str]) -> str:
         return f"{' & '.join(cells)} \\\\"
 
+    alignment = "".join("r" if column.numeric else "l" for column in table.columns)
     return "\n".join(
         [
             "% needs \\usepackage{booktabs}, and \\usepackage[T1]{fontenc} where a name holds a double quote",
-            *([f"% {table.note}"] if table.note else []),
-            f"\\begin{{tabular}}{{{'l' * len(table.texts)}{'r' * len(table.scores)}}}",
+            *(f"% {note}" for note in _note(table)),
+            f"\\begin{{tabular}}{{{alignment}}}",
             "\\toprule",
-            row(map(_latex_text, [*table.texts, *table.scores])),
+            row(wording.escape_latex(printable(column.head)) for column in table.columns),
             "\\midrule",
-            *(row([*map(_latex_text, texts), *map(marked, cells)]) for texts, cells in table.rows),
+            *(row(map(marked, cells)) for cells in table.rows),
             "\\bottomrule",
             "\\end{tabular}",
         ]
     )
 
 
-def _latex_text(text: str) -> str:
-    return wording.escape_latex(printable(text))
+def _note(table: Table) -> list[str]:
+    return [table.note] if table.note else []
 
 
-def defined(score: float) -> float | None:
-    """The score; None for NaN."""
-    return None if math.isnan(score) else score
-
-
-TABLES: Mapping[str, Callable[[ScoreTable], str]] = {
-    "table": _aligned,
-    "csv": _csv,
-    "markdown": _markdown,
-    "latex": _latex,
+TABLES: Mapping[str, Callable[[Table], str]] = {
+    "table": text_table,
+    "csv": csv_table,
+    "markdown": markdown_table,
+    "latex": latex_table,
 }
-"""The forms that are tables."""
+"""The forms that are tables; each returns text without a final line end."""

@@ -13,39 +13,11 @@ if TYPE_CHECKING:
     from scorer.measures import Measure
 
 
-TREC_NAMES: Mapping[str, tuple[str, ...]] = {
-    "NumQ": ("num_q",),
-    "NumRet": ("num_ret",),
-    "NumRel": ("num_rel",),
-    "NumRelRet": ("num_rel_ret",),
-    "AP": ("map", "map_cut_{}"),
-    "GMAP": ("gm_map",),
-    "SetAP": ("set_map",),
-    "nDCG": ("ndcg", "ndcg_cut_{}"),
-    "P": ("P_{}",),
-    "R": ("recall_{}", "relative_P_{}"),
-    "RR": ("recip_rank",),
-    "Rprec": ("Rprec",),
-    "Success": ("success_{}",),
-    "IPrec": ("iprec_at_recall_{:.2f}",),
-    "11pt_avg": ("11pt_avg",),
-    "SetP": ("set_P",),
-    "SetR": ("set_recall", "set_relative_P"),
-    "SetF": ("set_F",),
-    "Bpref": ("bpref",),
-    "infAP": ("infAP",),
-}
-"""What trec_eval calls a kind, with its cut-off where it has one."""
-
-OF_ALL_ALONE = ("NumQ", "GMAP")
-"""What trec_eval does not print for each query."""
-
-
 def trec_name(measure: Measure) -> str:
-    """As trec_eval prints it; our own name where trec_eval has none for the cut-off and the parameters."""
-    from scorer.measures import parse_one  # noqa: PLC0415 (one of the forms needs it)
+    """Return trec_eval's name of a measure; our name if trec_eval has none for its cut-off and parameters."""
+    from scorer.measures import parse_one  # noqa: PLC0415 (no other form needs it)
 
-    for template in TREC_NAMES.get(measure.kind.name, ()):
+    for template in measure.kind.trec_names:
         if ("{" in template) == (measure.cutoff is not None):
             name = template.format(measure.cutoff)
             if parse_one(name) == measure:
@@ -53,33 +25,31 @@ def trec_name(measure: Measure) -> str:
     return str(measure)
 
 
-def trec_document(results: ScoreReport) -> str:
-    """trec_eval's three columns: measure, query or `all`, score.
+def trec_document(report: ScoreReport) -> str:
+    """Return trec_eval's three columns: measure, query or `all`, score.
 
-    A query for which a measure is undefined has no line, nor has the mean where it is undefined for all. Several
-    submissions are headed by a line with their path, called ``runid``.
+    An undefined score, or mean, has no line. With several submissions, a line ``runid`` with the path is above the
+    scores of each.
     """
-    return "\n".join(_trec_lines(results))
+    return "\n".join(_lines(report))
 
 
-def _trec_lines(results: ScoreReport) -> Iterator[str]:
-    for path, result in results.submissions:
-        if len(results.submissions) > 1:
-            yield _three("runid", MEAN, printable(path))
-        for query, scores in result.by_query().items() if results.per_query else ():
-            asked = {
-                name: score for name, score in scores.items() if results.measures[name].kind.name not in OF_ALL_ALONE
-            }
-            yield from _trec_scores(results, printable(query), asked)
-        yield from _trec_scores(results, MEAN, result)
+def _lines(report: ScoreReport) -> Iterator[str]:
+    for path, evaluation in report.submissions:
+        if len(report.submissions) > 1:
+            yield _three_columns("runid", MEAN, printable(path))
+        for query, scores in evaluation.by_query().items() if report.per_query else ():
+            per_query = {name: score for name, score in scores.items() if report.measures[name].kind.trec_per_query}
+            yield from _scores(report, printable(query), per_query)
+        yield from _scores(report, MEAN, evaluation)
 
 
-def _trec_scores(results: ScoreReport, query: str, scores: Mapping[str, float]) -> Iterator[str]:
+def _scores(report: ScoreReport, query: str, scores: Mapping[str, float]) -> Iterator[str]:
     for name, score in scores.items():
         if not math.isnan(score):
-            measure = results.measures[name]
-            yield _three(trec_name(measure), query, f"{score:{'.0f' if is_count(measure) else '6.4f'}}")
+            measure = report.measures[name]
+            yield _three_columns(trec_name(measure), query, f"{score:{'.0f' if is_count(measure) else '6.4f'}}")
 
 
-def _three(measure: str, query: str, value: str) -> str:
+def _three_columns(measure: str, query: str, value: str) -> str:
     return f"{measure:<22}\t{query}\t{value}"

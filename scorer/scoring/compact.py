@@ -48,7 +48,7 @@ def unpack_hits(packed: bytes, ideal: JudgedItems) -> Matched:
     """The match that `pack_hits` packed, given the graded items of the solution. Raises DamagedError."""
     queries, (counts, retrieved, rank, position, *groups) = _unpacked(packed, (4, 6))
     query = np.repeat(np.arange(queries), counts)
-    first = ideal.once(("first", queries), lambda: np.searchsorted(ideal.query, np.arange(queries)))
+    first = ideal.cached(("first", queries), lambda: np.searchsorted(ideal.query, np.arange(queries)))
     entry = first[query] + position
     if entry.size and entry.max() >= len(ideal):
         raise DamagedError("a position beyond the graded items")
@@ -62,7 +62,7 @@ def _positions(matched: Matched) -> Ints:
     Items with equal grades are the same to every measure.
     """
     found, ideal = matched.found, matched.ideal
-    grades, keys, position = ideal.once("positions", lambda: _positions_of_grades(ideal))
+    grades, keys, position = ideal.cached("positions", lambda: _positions_of_grades(ideal))
     key = found.query * grades.size + (grades.size - 1 - np.searchsorted(grades, found.grade))
     return position[np.searchsorted(keys, key)]
 
