@@ -64,7 +64,7 @@ class Solution:
             with opened(path, format_name, "solution_format", read_bytes) as (told, head, content):
                 read = told.graded(head)
                 batches = [read(block, findings) for block in content]
-                rules = {"query_once": told.QUERY_ONCE, "listed_is_relevant": told.LISTED_IS_RELEVANT}
+                rules = {"query_once": told.format.QUERY_ONCE, "listed_is_relevant": told.format.LISTED_IS_RELEVANT}
                 solution = cls.of(batches, findings, **rules)
         except UnreadableError as error:
             findings.add(error.line, str(error))

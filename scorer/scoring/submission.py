@@ -74,7 +74,7 @@ def _score_file(
     try:
         with opened(path, rules.submission_format, "submission_format", read) as (told, head, blocks):
             batches = _read(told.ranked(head), blocks, problems, pool)
-            outcome = score_parts(solution, parted(batches), rules, problems, notes, told.QUERY_ONCE, pool)
+            outcome = score_parts(solution, parted(batches), rules, problems, notes, told.format.QUERY_ONCE, pool)
     except UnreadableError as error:
         problems.add(error.line, str(error))
     except OSError as error:
