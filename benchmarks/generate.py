@@ -58,6 +58,7 @@ list_length = 30
 cutoffs = [5, 10, 15, 20, 25, 30]
 primary = "MARp"
 measures = ["nDCG@10", "NDCNG@10", "muAP", "AP", "Rprec", "P@10", "RR", "R@30", "F@10"]
+stage = "final"
 """
 
 

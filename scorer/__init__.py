@@ -1,15 +1,20 @@
-"""Score ranked lists against graded solutions, keep the results, show the board.
+"""Score ranked lists against graded solutions, store the results, and render a leaderboard.
 
-The way the data goes, a module a stage:
+Each folder of the package is one stage or one concern; imports go only from a later folder to an earlier one:
 
-    challenge.toml -> challenge.Challenge      what is asked, and by which rules
-    solution file  -> solution.Solution        what is right, integer-coded once
-    submission     -> formats                  batches of (query, item, run score)
-    both           -> judging.judge            Judged: the judged items found, and the ideal lists
-    Judged         -> measures                 one score for each query, NaN where undefined
-    all measures   -> scoring                  Scored, or Rejected with every problem
-    both           -> store.Store              a database
-    the database   -> leaderboard, website     the board, as plain values, then as pages
+    measures, statistics    the measures, and significance tests: arrays in, arrays out
+    formats                 the file formats, their detection, and reading them as Arrow batches
+    challenge               challenge.toml
+    matching                the solution, and the items of a submission that are found in it
+    scoring                 scores of one submission; `evaluate`
+    executors               scoring many submissions: in this process, in several, on a cluster
+    store                   results in a database
+    entries, board, charts  the state of each submission, the leaderboard, and its pictures
+    site, reports           pages, and tables in other formats
+    organising              the main job: score new submissions, store the results, render the site
+    cli                     the commands
+
+Every folder may use ``errors``, ``wording``, ``options`` and ``paths``.
 
 As a library:
 
@@ -24,6 +29,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from scorer.challenge.loading import read_challenge
     from scorer.challenge.settings import Challenge
     from scorer.errors import (
         ChallengeError,
@@ -38,7 +44,7 @@ if TYPE_CHECKING:
     from scorer.measures import Measure, parse
     from scorer.scoring.evaluation import Evaluation, evaluate
 
-_PLACES = {
+_MODULES = {
     "Challenge": "challenge.settings",
     "ChallengeError": "errors",
     "Evaluation": "scoring.evaluation",
@@ -75,9 +81,9 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: the command line answers before numpy and Arrow are loaded."""
-    if name not in _PLACES:
+    """Import a public name on first use, so that the command line starts without numpy and Arrow."""
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     globals()[name] = value
     return value

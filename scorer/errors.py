@@ -1,11 +1,11 @@
-"""What can go wrong for a user, and how it is told.
+"""The exceptions of the package, and the problems found in a file.
 
-    ScorerError            anything that the reader of the message can mend; its text is the message
+    ScorerError            an error that the user can correct; its text is the message
     |-- ChallengeError     challenge.toml, or a file that it names
-    |-- MeasureError       the name of a measure (also a ValueError)
-    |-- ExecutorError      the executor that was asked for
+    |-- MeasureError       the name of a measure; also a ValueError
+    |-- ExecutorError      the requested executor
     |-- StoreError         the database
-    `-- FileError          a solution or a submission, with all that is wrong in it
+    `-- FileError          a solution or a submission, with all problems found in it
         |-- SolutionError
         `-- SubmissionError
 
@@ -18,41 +18,42 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from scorer.wording import printable
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-from scorer.wording import printable
 
 SHOWN = 20
-"""How many findings of one file are kept in words; the rest are counted."""
+"""How many problems of one file are stored as text; the others are only counted."""
 
 
 class ScorerError(Exception):
-    """Catch this to catch all that a user can mend."""
+    """The base of all errors that a user can correct."""
 
 
 class ChallengeError(ScorerError):
-    """``challenge.toml`` or something that it names is at fault."""
+    """``challenge.toml``, or a file that it names, is invalid or cannot be read."""
 
 
 class MeasureError(ScorerError, ValueError):
-    """No measure goes by that name, or not with those parameters."""
+    """There is no measure with this name, or it does not have these parameters."""
 
 
 class ExecutorError(ScorerError):
-    """No executor goes by that name, or it cannot be had."""
+    """There is no executor with this name, or it is not available."""
 
 
 class StoreError(ScorerError):
-    """The database cannot be opened, is of another version, or is in use."""
+    """The database cannot be opened, has another version, or is in use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing found in a file: what was found, what was expected, what to do."""
+    """A problem in a file: what was found, what was expected, what to do."""
 
     line: int
-    """From 1; 0 where it concerns the file as a whole."""
+    """From 1; 0 for a problem of the whole file."""
     text: str
 
     def __str__(self) -> str:
@@ -61,23 +62,23 @@ class Problem:
 
 @dataclass(slots=True)
 class Findings:
-    """Problems as they are found: the first `SHOWN` of the file in words, all of them counted."""
+    """The problems found in a file: the first `SHOWN` by line, and the number of all."""
 
     shown: list[Problem] = field(default_factory=list)
-    """By line; those of the file as a whole come first."""
+    """Sorted by line; problems of the whole file come first."""
     count: int = 0
 
     def add(self, line: int, text: str) -> None:
-        """Add one finding."""
+        """Add a problem."""
         self.extend(Findings([Problem(line, text)], 1))
 
     def add_each(self, lines: Sequence[int] | NDArray[np.int64], text: Callable[[int], str]) -> None:
-        """Add one finding for each of `lines`, which ascend; ``text(i)`` words the i-th, and is asked for few."""
-        first = [Problem(int(line), text(place)) for place, line in enumerate(lines[:SHOWN])]
+        """Add a problem for each of `lines`, which ascend. ``text(i)`` is the text of the i-th; few are requested."""
+        first = [Problem(int(line), text(i)) for i, line in enumerate(lines[:SHOWN])]
         self.extend(Findings(first, len(lines)))
 
     def extend(self, others: Findings) -> None:
-        """Add what was found elsewhere."""
+        """Add the problems of other findings."""
         self.shown = sorted([*self.shown, *others.shown], key=lambda problem: problem.line)[:SHOWN]
         self.count += others.count
 
@@ -88,12 +89,12 @@ class Findings:
         return iter(self.shown)
 
     def lines(self, path: str = "") -> list[str]:
-        """The findings as lines of text, each headed by `path`, made printable, and its line number."""
+        """The problems as lines of text, each after the printable `path` and its line number."""
         path = printable(path)
-        told = [_located(path, problem) for problem in self.shown]
+        lines = [_located(path, problem) for problem in self.shown]
         if self.count > len(self.shown):
-            told.append(_located(path, Problem(0, f"and {self.count - len(self.shown):,} more")))
-        return told
+            lines.append(_located(path, Problem(0, f"and {self.count - len(self.shown):,} more")))
+        return lines
 
 
 def _located(path: str, problem: Problem) -> str:
@@ -103,7 +104,7 @@ def _located(path: str, problem: Problem) -> str:
 
 
 class FileError(ScorerError):
-    """A file that cannot be used, with everything that is wrong in it."""
+    """A file is invalid or cannot be read; `findings` has all problems found in it."""
 
     def __init__(self, path: str, findings: Findings) -> None:
         self.path = path
@@ -115,8 +116,8 @@ class FileError(ScorerError):
 
 
 class SolutionError(FileError):
-    """A solution that cannot be used."""
+    """A solution is invalid or cannot be read."""
 
 
 class SubmissionError(FileError):
-    """A submission that cannot be used."""
+    """A submission is invalid or cannot be read."""

@@ -1,4 +1,4 @@
-"""Every closed set of options, defined once: its values as a type, and what each value means, for help and checks."""
+"""Every closed set of options, defined once: the values as a type, and their meanings for help and messages."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 TIME_LIMIT = 600.0
-"""Seconds that scoring one submission may take, unless a command sets another limit."""
+"""How many seconds scoring one submission may take by default."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Option:
-    """A setting that takes one of a few words."""
+    """A setting whose value is one of a few words."""
 
     name: str
-    """As keyword arguments and ``challenge.toml`` spell it."""
+    """The name of the keyword argument and of the key in ``challenge.toml``."""
     about: str
     """What the setting decides."""
     values: Mapping[str, str]
@@ -33,9 +33,13 @@ class Option:
 
     @property
     def help(self) -> str:
-        """What the setting decides and what each word means, for the help of a command."""
-        meanings = "; ".join(f"{word}: {meaning}" for word, meaning in self.values.items())
-        return f"{self.about}. {meanings}. Default: {self.default}"
+        """What the setting decides, what each word means, and the default, for the help of a command."""
+        return f"{self.about}. {self.meanings}. Default: {self.default}"
+
+    @property
+    def meanings(self) -> str:
+        """What each word means."""
+        return "; ".join(f"{word}: {meaning}" for word, meaning in self.values.items())
 
     def check(self, value: object) -> None:
         """Raise ValueError unless `value` is one of the allowed words."""
@@ -70,6 +74,10 @@ MISSING = Option(
     },
 )
 
+TrackMissing = Literal["zero", "reject"]
+TRACK_MISSING = MISSING.subset("zero", "reject")
+"""The values that a track of a challenge can have."""
+
 Ties = Literal["trec", "order", "expected", "best", "worst"]
 TIES = Option(
     "ties",
@@ -85,7 +93,7 @@ TIES = Option(
 
 TieRule = Literal["trec", "order"]
 TIE_RULE = TIES.subset("trec", "order")
-"""The rules that need no grades, for writing lists without run scores."""
+"""The rules that need no grades, for formats without run scores."""
 
 NothingRelevant = Literal["skip", "zero"]
 NOTHING_RELEVANT = Option(
@@ -100,7 +108,7 @@ UNJUDGED = Option(
     "items that the solution does not list",
     {
         "nonrelevant": "they keep their ranks and count as not relevant",
-        "drop": "they are removed before ranks are taken, as with trec_eval -J",
+        "drop": "they are removed before ranks are assigned, as with trec_eval -J",
     },
 )
 
@@ -109,8 +117,8 @@ STAGE = Option(
     "stage",
     "which scores the board shows",
     {
-        "preliminary": "only preliminary scores, and ranks by them",
-        "final": "preliminary and final scores, and ranks by the final ones",
+        "preliminary": "only preliminary scores, which decide the ranks",
+        "final": "preliminary and final scores; the final scores decide the ranks",
     },
 )
 
@@ -131,10 +139,10 @@ EQUAL_RANKS = Option(
 CountingEntry = Literal["best", "last"]
 COUNTING_ENTRY = Option(
     "entry",
-    "which of a team's entries counts for the board",
+    "which of a team's entries counts on the board",
     {
-        "best": "the one with the best preliminary score, or with the best final score where no query is flagged",
-        "last": "the one received last",
+        "best": "the entry with the best preliminary score, or the best final score if no query is flagged",
+        "last": "the entry received last",
     },
 )
 

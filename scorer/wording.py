@@ -1,4 +1,4 @@
-"""Text for people: counted, quoted and printable; and escaped for other notations."""
+"""Text for messages: counted, quoted and printable; and escaped for Markdown, LaTeX and spreadsheets."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ import json
 import re
 
 QUOTED = 60
-"""How many characters of a foreign text a message repeats."""
+"""How many characters of text from a file a message repeats."""
 
 
-def counted(count: int, one: str, many: str = "") -> str:
-    """``1 list``, ``2 lists``; `many` where it is not the singular with an s."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+def counted(count: int, singular: str, plural: str = "") -> str:
+    """``1 list``, ``2 lists``; `plural` is needed where it is not the singular with an s."""
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
 def printable(text: str) -> str:
-    """Foreign text with every character that does not print (controls, bidi marks, lone surrogates) escaped."""
+    """`text` with all characters escaped that do not print: controls, bidirectional marks, lone surrogates."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def quoted(text: str) -> str:
-    """Foreign text as a message may show it: in double quotes, on one line, escaped, and cut."""
-    cut = text if len(text) <= QUOTED else text[: QUOTED - 3] + "..."
-    return printable(json.dumps(cut, ensure_ascii=False))
+    """Text from a file for a message: in double quotes, on one line, escaped and shortened."""
+    shortened = text if len(text) <= QUOTED else text[: QUOTED - 3] + "..."
+    return printable(json.dumps(shortened, ensure_ascii=False))
 
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a cell begins with that spreadsheets compute."""
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+"""Spreadsheets compute a cell that begins with one of these."""
 
 LATEX = {
     "\\": r"\textbackslash{}",
@@ -41,16 +41,16 @@ LATEX = {
 }
 
 
-def spreadsheet(text: str) -> str:
-    """Text that a spreadsheet does not take for a formula: a ' goes before what would be one."""
-    return f"'{text}" if text.startswith(FORMULA) else text
+def guard_formula(text: str) -> str:
+    """`text` for a cell of a spreadsheet, after a ' if it would be a formula."""
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
-def markdown(text: str) -> str:
-    """Text that Markdown and HTML leave as it is."""
+def escape_markdown(text: str) -> str:
+    """`text` escaped for Markdown and for the HTML in it."""
     return html.escape(re.sub(r"([\\`*_\[\]|~])", r"\\\1", text), quote=False)
 
 
-def latex(text: str) -> str:
-    """Text that LaTeX sets as it is."""
+def escape_latex(text: str) -> str:
+    """`text` escaped for LaTeX."""
     return "".join(LATEX.get(char, char) for char in text)

@@ -16,7 +16,7 @@ from scorer.cli import main
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command left behind."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -24,14 +24,14 @@ class Answer:
 
 
 class Terminal:
-    """Runs commands in this process, which is fast; as `main` would, with its exit codes."""
+    """Runs commands in this process, which is fast, with the exit codes of `main`."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self._monkeypatch = monkeypatch
         self._capsys = capsys
 
     def run(self, *arguments: str | Path) -> Answer:
-        """``scorer`` with these arguments."""
+        """Run ``scorer`` with these arguments."""
         self._monkeypatch.setattr(sys, "argv", ["scorer", *map(str, arguments)])
         self._capsys.readouterr()
         code = 0
@@ -43,12 +43,12 @@ class Terminal:
 
 
 def command(*arguments: str | Path) -> list[str]:
-    """The command line of a process of its own."""
+    """The command line that runs ``scorer`` in another process."""
     return [sys.executable, "-c", "from scorer.cli import main; main()", *map(str, arguments)]
 
 
 def process(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> Answer:
-    """``scorer`` in a process of its own."""
+    """Run ``scorer`` in another process."""
     done = subprocess.run(
         command(*arguments),
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Fixtures that many tests share."""
+"""Fixtures of several test modules."""
 
 from __future__ import annotations
 
@@ -14,19 +14,37 @@ from tests.commands import Terminal
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
-    """Runs ``scorer`` commands."""
+    """A terminal that runs ``scorer`` commands."""
     return Terminal(monkeypatch, capsys)
 
 
 @pytest.fixture
+def new_challenge(tmp_path: Path, terminal: Terminal) -> Path:
+    """The folder of a new challenge, as `scorer init` writes it: one track, two submissions, preliminary scores."""
+    folder = tmp_path / "challenge"
+    assert terminal.run("init", folder).code == 0
+    return folder
+
+
+@pytest.fixture
+def challenge(new_challenge: Path) -> Path:
+    """A new challenge that shows final scores."""
+    settings = new_challenge / "challenge.toml"
+    text = settings.read_text(encoding="utf-8")
+    assert 'stage = "preliminary"' in text
+    settings.write_text(text.replace('stage = "preliminary"', 'stage = "final"'), encoding="utf-8")
+    return new_challenge
+
+
+@pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of one megabyte."""
-    place = tmp_path / "disk"
-    place.mkdir()
+    """The mount point of a disk of one megabyte."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
     if shutil.which("mount") is None or shutil.which("umount") is None:
         pytest.skip("needs mount, to make a small disk")
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
     if subprocess.run(mount, check=False, capture_output=True).returncode:
-        pytest.skip("needs the right to mount a small disk")
-    yield place
-    subprocess.run(["umount", "--lazy", str(place)], check=True)
+        pytest.skip("needs permission to mount a small disk")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)

@@ -1,4 +1,4 @@
-"""The commands, as people and scripts call them."""
+"""The commands, as people and scripts use them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GOOD = "q1:a,b\nq2:x,d\nq3:y\n"
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a solution and submissions, where the commands run."""
+    """A folder with a solution and submissions, the current folder of the commands."""
     for name, text in {
         "solution.txt": SOLUTION,
         "good.txt": GOOD,
@@ -34,8 +34,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_evaluate_gives_json_for_scripts(files: Path, terminal: Terminal) -> None:
-    """Full precision, null where undefined, keys as the names were asked for."""
+def test_evaluate_prints_json_for_scripts(files: Path, terminal: Terminal) -> None:
+    """Full precision, null where undefined, keys as the names were given."""
     answer = terminal.run("evaluate", "solution.txt", "good.txt", "-m", "map", "-m", "AP(rel=9)", "--format", "json")
 
     assert answer.code == 0
@@ -61,8 +61,8 @@ def test_evaluate_gives_json_for_scripts(files: Path, terminal: Terminal) -> Non
     assert "1 query of 3 left out of the means of map" in answer.err
 
 
-def test_evaluate_gives_each_query_when_asked(files: Path, terminal: Terminal) -> None:
-    """Also those that are undefined, and those that the file lacks."""
+def test_evaluate_prints_each_query_on_request(files: Path, terminal: Terminal) -> None:
+    """Including undefined scores, and queries without a list."""
     answer = terminal.run("evaluate", "solution.txt", "other.txt", "-m", "P@1", "--per-query", "--format", "json")
 
     assert json.loads(answer.out)["submissions"][0]["per_query"] == {
@@ -73,7 +73,7 @@ def test_evaluate_gives_each_query_when_asked(files: Path, terminal: Terminal) -
 
 
 def test_evaluate_scores_the_other_files(files: Path, terminal: Terminal) -> None:
-    """A file at fault goes to standard error with all that is wrong in it, and makes the exit code 1."""
+    """The errors of an invalid file go to standard error, and the exit code is 1."""
     answer = terminal.run("evaluate", "solution.txt", "bad.txt", "good.txt", "none.txt", "-m", "RR", "--format", "json")
 
     assert answer.code == 1
@@ -86,7 +86,7 @@ def test_evaluate_scores_the_other_files(files: Path, terminal: Terminal) -> Non
 
 
 def test_evaluate_prints_a_table_and_csv(files: Path, terminal: Terminal) -> None:
-    """A line for each submission, columns for the measures; CSV has all digits."""
+    """A row for each submission, a column for each measure; CSV has all digits."""
     table = terminal.run("evaluate", "solution.txt", "good.txt", "other.txt", "-m", "RR", "-m", "nDCGphi@2")
     written = terminal.run("evaluate", "solution.txt", "good.txt", "-m", "RR", "--per-query", "--format", "csv")
 
@@ -105,17 +105,17 @@ def test_evaluate_prints_a_table_and_csv(files: Path, terminal: Terminal) -> Non
 
 
 @pytest.mark.parametrize(("split", "expected"), [("all", 0.75), ("preliminary", 1.0), ("rest", 0.5)])
-def test_evaluate_takes_the_split_that_was_asked_for(
+def test_evaluate_takes_the_means_over_the_requested_split(
     split: str, expected: float, files: Path, terminal: Terminal
 ) -> None:
-    """By the solution's flags."""
+    """The solution flags the queries of the preliminary split."""
     answer = terminal.run("evaluate", "solution.txt", "good.txt", "-m", "RR", "--split", split, "--format", "json")
 
     assert json.loads(answer.out)["submissions"][0]["scores"] == {"RR": expected}
 
 
 def test_evaluate_follows_the_rules_on_missing_queries_and_ties(files: Path, terminal: Terminal) -> None:
-    """A refused file is one at fault; the order of equal scores is the rule's."""
+    """The rule for missing queries can reject a file; the rule for ties orders equal scores."""
     (files / "run.txt").write_text("q1 Q0 a 1 1 t\nq1 Q0 x 2 1 t\nq2 Q0 d 1 1 t\n", encoding="utf-8")
     shared = ("evaluate", "solution.txt", "run.txt", "-m", "P@1", "--format", "json")
 
@@ -129,8 +129,8 @@ def test_evaluate_follows_the_rules_on_missing_queries_and_ties(files: Path, ter
     assert json.loads(order.out)["submissions"][0]["scores"] == {"P@1": 1.0}
 
 
-def test_a_named_format_overrides_the_guess(files: Path, terminal: Terminal) -> None:
-    """For the solution and for the submissions; a name that is none is a wrong call."""
+def test_a_named_format_overrides_detection(files: Path, terminal: Terminal) -> None:
+    """For the solution and for the submissions. An unknown name is a wrong call."""
     shared = ("evaluate", "solution.txt", "good.txt", "-m", "RR")
 
     assert terminal.run(*shared, "--solution-format", "vlnet", "--submission-format", "vlnet").code == 0
@@ -151,42 +151,42 @@ WRONG_CALLS = {
         ("evaluate", "solution.txt", "good.txt", "-m", "AP", "--significance", "2"),
         'found "2", expected a number from 0.0001 to 0.5',
     ),
-    "time that is none": (("run", "--time-limit", "soon"), 'found "soon", expected a number of 0.1 or more'),
-    "grade that is none": (
+    "invalid time": (("run", "--time-limit", "soon"), 'found "soon", expected a number of 0.1 or more'),
+    "invalid grade": (
         ("evaluate", "solution.txt", "good.txt", "-m", "AP", "-l", "nan"),
         'found "nan", expected a finite number',
     ),
-    "what would steer the terminal": (("run\x1b[31m",), r"run\x1b[31m"),
+    "control characters": (("run\x1b[31m",), r"run\x1b[31m"),
     "unknown measure to explain": (("measures", "nonsense"), "nonsense"),
 }
 
 
-@pytest.mark.parametrize(("arguments", "told"), WRONG_CALLS.values(), ids=WRONG_CALLS.keys())
-def test_a_wrong_call_exits_with_2(arguments: tuple[str, ...], told: str, files: Path, terminal: Terminal) -> None:
-    """And says what is wrong, without printing a result."""
+@pytest.mark.parametrize(("arguments", "message"), WRONG_CALLS.values(), ids=WRONG_CALLS.keys())
+def test_a_wrong_call_exits_with_2(arguments: tuple[str, ...], message: str, files: Path, terminal: Terminal) -> None:
+    """It prints what is wrong, and no result."""
     answer = terminal.run(*arguments)
 
     assert answer.code == 2
     assert answer.out == ""
-    assert told in answer.err
+    assert message in answer.err
 
 
-def test_options_may_stand_among_the_files(files: Path, terminal: Terminal) -> None:
-    """In any order."""
+def test_options_may_be_between_files(files: Path, terminal: Terminal) -> None:
+    """Files and options can be in any order."""
     last = terminal.run("evaluate", "solution.txt", "good.txt", "other.txt", "-m", "AP", "-q")
-    among = terminal.run("evaluate", "-q", "solution.txt", "good.txt", "-m", "AP", "other.txt")
+    between = terminal.run("evaluate", "-q", "solution.txt", "good.txt", "-m", "AP", "other.txt")
 
     assert last.code == 0
-    assert among == last
+    assert between == last
 
 
-def test_the_version_is_told(terminal: Terminal) -> None:
-    """Of the installed package."""
+def test_version_prints_the_version(terminal: Terminal) -> None:
+    """It is that of the installed package."""
     assert terminal.run("--version").out == f"scorer {version('challenge-scorer')}\n"
 
 
 def test_measures_are_listed_and_explained(terminal: Terminal) -> None:
-    """All of the registry, and each by any of its names."""
+    """The list has all kinds; any name of a measure explains it."""
     listed = terminal.run("measures").out
     explained = terminal.run("measures", "ndcg_cut_10").out
 
@@ -194,35 +194,27 @@ def test_measures_are_listed_and_explained(terminal: Terminal) -> None:
     assert all(words in explained for words in ("nDCG", "gain", "exp", "log2"))
 
 
-def test_measures_tell_how_queries_and_ties_are_taken(terminal: Terminal) -> None:
-    """What is summed or a geometric mean says so, and so does what has no formula for ties=expected."""
-    told = {kind.name: terminal.run("measures", kind.name).out for kind in KINDS}
+def test_measures_explain_queries_and_ties(terminal: Terminal) -> None:
+    """The text states whether a score is a sum or a geometric mean, and where ties=expected has no formula."""
+    texts = {kind.name: terminal.run("measures", kind.name).out for kind in KINDS}
 
-    assert {name for name, text in told.items() if "the sum, not the mean" in text} == {
+    assert {name for name, text in texts.items() if "the sum, not the mean" in text} == {
         "NumQ",
         "NumRet",
         "NumRel",
         "NumRelRet",
     }
-    assert {name for name, text in told.items() if "the geometric mean." in text} == {"GMAP"}
-    assert {name for name, text in told.items() if "ties=expected: refused" in text} == {
+    assert {name for name, text in texts.items() if "the geometric mean." in text} == {"GMAP"}
+    assert {name for name, text in texts.items() if "ties=expected: refused" in text} == {
         kind.name for kind in KINDS if kind.expected is False
     }
-    assert "refused with denominator=hits, as" in told["AP"]
-    assert "refused with ideal=retrieved where a challenge cuts lists at list_length" in told["nDCG"]
-    assert "refused where a challenge cuts lists at list_length" in told["SetAP"]
-
-
-@pytest.fixture
-def challenge(tmp_path: Path, terminal: Terminal) -> Path:
-    """A new challenge, as `scorer init` makes it."""
-    folder = tmp_path / "new"
-    assert terminal.run("init", folder).code == 0
-    return folder
+    assert "refused with denominator=hits, as" in texts["AP"]
+    assert "refused with ideal=retrieved where a challenge cuts lists at list_length" in texts["nDCG"]
+    assert "refused where a challenge cuts lists at list_length" in texts["SetAP"]
 
 
 def test_a_new_challenge_runs(challenge: Path, terminal: Terminal) -> None:
-    """From `init` to the site, to the board in the terminal, in all of its forms."""
+    """From `init` to the site and to the board in the terminal, in all formats."""
     run = terminal.run("run", challenge)
 
     assert run.code == 0
@@ -236,8 +228,22 @@ def test_a_new_challenge_runs(challenge: Path, terminal: Terminal) -> None:
         assert all(row["team"] in text for row in rows)
 
 
-def test_init_leaves_what_is_there_alone(tmp_path: Path, terminal: Terminal) -> None:
-    """A folder with something in it is refused."""
+def test_a_new_challenge_hides_final_scores(new_challenge: Path, terminal: Terminal) -> None:
+    """Its board has preliminary scores only, until the organiser changes the stage."""
+    assert terminal.run("run", new_challenge).code == 0
+    settings = new_challenge / "challenge.toml"
+
+    preliminary = terminal.run("leaderboard", new_challenge, "--format", "csv").out.splitlines()[0].split(",")
+    settings.write_text(settings.read_text(encoding="utf-8").replace('"preliminary"\n', '"final"\n'), encoding="utf-8")
+    final = terminal.run("leaderboard", new_challenge, "--format", "csv").out.splitlines()[0].split(",")
+
+    assert "preliminary nDCG@5" in preliminary
+    assert "nDCG@5" not in preliminary
+    assert {"preliminary nDCG@5", "nDCG@5"} <= set(final)
+
+
+def test_init_overwrites_nothing(tmp_path: Path, terminal: Terminal) -> None:
+    """A folder that is not empty is refused."""
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
 
     assert terminal.run("init", tmp_path).code == 1
@@ -245,47 +251,97 @@ def test_init_leaves_what_is_there_alone(tmp_path: Path, terminal: Terminal) -> 
 
 
 def test_a_second_run_scores_nothing_again(challenge: Path, terminal: Terminal) -> None:
-    """The result is known by the digests of submission, solution and settings."""
+    """The digests of submission, solution and settings identify a result."""
     terminal.run("run", challenge)
 
     assert "0 scored, 2 known, 0 rejected" in terminal.run("run", challenge).err
 
 
-def test_what_changed_is_scored_anew_and_the_old_result_stays(challenge: Path, terminal: Terminal) -> None:
-    """A changed solution or setting makes new results; going back finds the old ones."""
+def test_changed_settings_are_scored_and_earlier_results_stay(challenge: Path, terminal: Terminal) -> None:
+    """A changed solution or setting gives new results; after changing it back, the earlier results are found."""
     toml, solution = challenge / "challenge.toml", challenge / "solutions" / "main.txt"
-    before, right = toml.read_text(encoding="utf-8"), solution.read_text(encoding="utf-8")
+    before, original = toml.read_text(encoding="utf-8"), solution.read_text(encoding="utf-8")
     terminal.run("run", challenge)
     first = terminal.run("leaderboard", challenge, "--format", "csv").out
 
-    toml.write_text(before.replace('primary = "nDCG@5"', 'primary = "AP"'), encoding="utf-8")
+    toml.write_text(before.replace("list_length = 5", "list_length = 6"), encoding="utf-8")
     assert "2 scored, 0 known" in terminal.run("run", challenge).err
     toml.write_text(before, encoding="utf-8")
-    solution.write_text(right.replace("apple|3", "apple|4"), encoding="utf-8")
+    solution.write_text(original.replace("apple|3", "apple|4"), encoding="utf-8")
     assert "2 scored, 0 known" in terminal.run("run", challenge).err
     assert terminal.run("leaderboard", challenge, "--format", "csv").out != first
-    solution.write_text(right, encoding="utf-8")
+    solution.write_text(original, encoding="utf-8")
     assert "0 scored, 2 known" in terminal.run("run", challenge).err
     assert terminal.run("leaderboard", challenge, "--format", "csv").out == first
 
 
-def test_a_submission_at_fault_is_kept_and_shown_and_stops_no_other(challenge: Path, terminal: Terminal) -> None:
-    """Exit code 1, now and at every run while it lies there; the page of its team says what is wrong."""
+def test_an_invalid_submission_is_stored_and_shown_and_the_others_are_scored(
+    challenge: Path, terminal: Terminal
+) -> None:
+    """The page of its team has the errors."""
     (challenge / "submissions" / "main" / "torn-sail.txt").write_text("q1:a,,b\nq1:c\n", encoding="utf-8")
 
     first = terminal.run("run", challenge)
     second = terminal.run("run", challenge)
 
-    assert (first.code, second.code) == (1, 1)
     assert "main/torn-sail.txt:1: item 2 of the list is empty" in first.err
     assert "2 scored, 0 known, 1 rejected" in first.err
+    assert "main/torn-sail.txt: rejected by an earlier run" in second.err
     assert "0 scored, 3 known, 1 rejected" in second.err
     page = (challenge / "site" / "teams" / "torn-sail.html").read_text(encoding="utf-8")
     assert "item 2 of the list is empty" in page
 
 
-def test_a_solution_at_fault_leaves_the_board_as_it_was(challenge: Path, terminal: Terminal) -> None:
-    """Nothing that was scored is lost by it."""
+@pytest.mark.parametrize("name", ["run", "score"])
+def test_only_a_new_rejection_makes_the_exit_code_1(name: str, challenge: Path, terminal: Terminal) -> None:
+    """A rejected file that stays in the folder does not fail later runs, except with --strict."""
+    folder = challenge / "submissions" / "main"
+    assert terminal.run(name, challenge, "--strict").code == 0
+    (folder / "torn-sail.txt").write_text("q1:a,,b\n", encoding="utf-8")
+
+    assert terminal.run(name, challenge).code == 1
+    assert terminal.run(name, challenge).code == 0
+    assert terminal.run(name, challenge, "--strict").code == 1
+    (folder / "second.txt").write_text("q1:a,,b,,c\n", encoding="utf-8")
+    assert terminal.run(name, challenge).code == 1
+
+
+def test_an_unreadable_file_makes_the_exit_code_1_at_every_run(challenge: Path, terminal: Terminal) -> None:
+    """No run can score it."""
+    (challenge / "submissions" / "main" / "broken.txt").symlink_to("nowhere")
+
+    assert [terminal.run("run", challenge).code for _ in range(2)] == [1, 1]
+
+
+def test_a_name_that_begins_with_a_dot_is_an_upload_in_progress(challenge: Path, terminal: Terminal) -> None:
+    """The run reports it, exits with 0, and scores the file once it is renamed. Files of systems are ignored."""
+    folder = challenge / "submissions" / "main"
+    (folder / ".late.txt").write_text("q1:a", encoding="utf-8")
+    (folder / "tea-kettle").mkdir()
+    (folder / "tea-kettle" / ".first.txt").write_text("q1:", encoding="utf-8")
+    for name in (".DS_Store", ".gitkeep", ".gitignore", "._late.txt", "tea-kettle/.DS_Store"):
+        (folder / name).write_bytes(b"\0")
+
+    first = terminal.run("run", challenge)
+    (folder / ".late.txt").write_text("q1:apple\n", encoding="utf-8")
+    (folder / ".late.txt").rename(folder / "late.txt")
+    second = terminal.run("run", challenge)
+
+    note = "upload in progress (the name begins with a dot); it is read once it is renamed"
+    assert (first.code, second.code) == (0, 0)
+    assert first.err.splitlines() == [
+        f"main/.late.txt: {note}",
+        f"main/tea-kettle/.first.txt: {note}",
+        "main: 2 scored, 0 known, 0 rejected",
+    ]
+    assert second.err.splitlines() == [
+        f"main/tea-kettle/.first.txt: {note}",
+        "main: 1 scored, 2 known, 0 rejected",
+    ]
+
+
+def test_an_invalid_solution_leaves_the_board_unchanged(challenge: Path, terminal: Terminal) -> None:
+    """No stored score is lost."""
     terminal.run("run", challenge)
     first = terminal.run("leaderboard", challenge, "--format", "csv").out
     (challenge / "solutions" / "main.txt").write_text("q1:1:a|1,a|2\n", encoding="utf-8")
@@ -297,8 +353,8 @@ def test_a_solution_at_fault_leaves_the_board_as_it_was(challenge: Path, termina
     assert terminal.run("leaderboard", challenge, "--format", "csv").out == first
 
 
-def test_a_file_that_is_taken_away_is_withdrawn(challenge: Path, terminal: Terminal) -> None:
-    """It counts no more, and counts again when it is back."""
+def test_a_deleted_file_is_withdrawn(challenge: Path, terminal: Terminal) -> None:
+    """It no longer counts; it counts again when it is restored."""
     terminal.run("run", challenge)
     file = next(path for path in (challenge / "submissions" / "main").iterdir() if "popular" not in path.name)
     content = file.read_bytes()
@@ -315,8 +371,8 @@ def test_a_file_that_is_taken_away_is_withdrawn(challenge: Path, terminal: Termi
     assert [row["rank"] for row in board["rows"] if not row["baseline"]] == [1]
 
 
-def test_a_folder_of_submissions_that_is_gone_withdraws_nothing(challenge: Path, terminal: Terminal) -> None:
-    """A disk that is not mounted must not empty the board."""
+def test_a_missing_folder_of_submissions_withdraws_nothing(challenge: Path, terminal: Terminal) -> None:
+    """The cause may be a disk that is not mounted."""
     terminal.run("run", challenge)
     first = terminal.run("leaderboard", challenge, "--format", "csv").out
     (challenge / "submissions" / "main").rename(challenge / "elsewhere")
@@ -324,12 +380,12 @@ def test_a_folder_of_submissions_that_is_gone_withdraws_nothing(challenge: Path,
     answer = terminal.run("run", challenge)
 
     assert answer.code == 1
-    assert "no such folder, though submissions were there before" in answer.err
+    assert "no such folder, but it has held submissions" in answer.err
     assert terminal.run("leaderboard", challenge, "--format", "csv").out == first
 
 
-def test_no_board_stands_on_settings_that_its_scores_were_not_made_by(challenge: Path, terminal: Terminal) -> None:
-    """After a changed setting, render and leaderboard ask for a run; what changes no score, they show."""
+def test_a_board_is_not_shown_with_changed_settings(challenge: Path, terminal: Terminal) -> None:
+    """After a setting of scoring changes, render and leaderboard require a run; other settings apply at once."""
     terminal.run("run", challenge)
     toml = challenge / "challenge.toml"
     before = toml.read_text(encoding="utf-8")
@@ -343,8 +399,8 @@ def test_no_board_stands_on_settings_that_its_scores_were_not_made_by(challenge:
     assert "Other" in terminal.run("leaderboard", challenge).out
 
 
-def test_a_run_renders_whatever_can_be_shown(challenge: Path, terminal: Terminal) -> None:
-    """Where a track has new settings and a broken solution, its entries wait; the site is rendered all the same."""
+def test_a_run_renders_the_site_in_spite_of_an_invalid_solution(challenge: Path, terminal: Terminal) -> None:
+    """If the settings changed as well, the entries of the track are pending."""
     terminal.run("run", challenge)
     toml = challenge / "challenge.toml"
     toml.write_text(toml.read_text(encoding="utf-8").replace("list_length = 5", "list_length = 6"), encoding="utf-8")
@@ -355,45 +411,45 @@ def test_a_run_renders_whatever_can_be_shown(challenge: Path, terminal: Terminal
 
     assert answer.code == 1
     assert (challenge / "site" / "index.html").is_file()
-    assert "pending" in (challenge / "site" / "teams" / "first-team.html").read_text(encoding="utf-8")
+    assert "waiting" in (challenge / "site" / "teams" / "first-team.html").read_text(encoding="utf-8")
 
 
-def test_the_public_queries_must_have_all_of_the_solution(challenge: Path, terminal: Terminal) -> None:
-    """Or a file that was checked by them would be rejected later."""
+def test_the_public_queries_must_have_all_queries_of_the_solution(challenge: Path, terminal: Terminal) -> None:
+    """Otherwise a file that passes `check` could be rejected later."""
     (challenge / "queries" / "main.txt").write_text("q1\nq2\nq4\nq5\n", encoding="utf-8")
 
     answer = terminal.run("run", challenge)
 
     assert answer.code == 1
-    assert '1 query of the solution not in it, such as "q3"' in answer.err
+    assert 'lacks 1 query of the solution, such as "q3"' in answer.err
 
 
-def test_runs_at_the_same_time_do_not_disturb_each_other(challenge: Path) -> None:
-    """All end well, and the site is whole."""
+def test_concurrent_runs_succeed(challenge: Path) -> None:
+    """All exit with 0, and the site is complete."""
     runs = [
         subprocess.Popen(command("run", challenge), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for _ in range(4)
     ]
-    told = [run.communicate(timeout=100) for run in runs]
+    outputs = [run.communicate(timeout=100) for run in runs]
 
-    assert [run.returncode for run in runs] == [0, 0, 0, 0], told
+    assert [run.returncode for run in runs] == [0, 0, 0, 0], outputs
     assert not list((challenge / "site").rglob("*.part"))
     assert (challenge / "site" / "main" / "index.html").is_file()
 
 
-def test_what_the_means_leave_out_is_told_for_each_measure(files: Path, terminal: Terminal) -> None:
-    """A query without relevant items, or with nothing that tells its items apart; and a split without queries."""
-    told = terminal.run("evaluate", "solution.txt", "good.txt", "-m", "AP", "-m", "nDCGphi").err
+def test_evaluate_reports_how_many_queries_the_means_leave_out(files: Path, terminal: Terminal) -> None:
+    """For each measure: a query may have no relevant item, or equal grades only. A split may have no query."""
+    messages = terminal.run("evaluate", "solution.txt", "good.txt", "-m", "AP", "-m", "nDCGphi").err
     (files / "unflagged.txt").write_text("q1:0:a|1\n", encoding="utf-8")
     empty = terminal.run("evaluate", "unflagged.txt", "good.txt", "-m", "AP", "--split", "preliminary")
 
-    assert "1 query of 3 left out of the means of AP" in told
-    assert "2 queries of 3 left out of the means of nDCGphi" in told
+    assert "1 query of 3 left out of the means of AP" in messages
+    assert "2 queries of 3 left out of the means of nDCGphi" in messages
     assert "flags no query for this split" in empty.err
 
 
-def test_a_board_survives_sums_that_no_number_holds(challenge: Path, terminal: Terminal) -> None:
-    """Grades of any size: the page and the exports show a blank, not an infinity, and not a traceback."""
+def test_a_board_shows_an_overflow_as_a_blank(challenge: Path, terminal: Terminal) -> None:
+    """A sum of huge gains is infinite; pages and exports show a blank."""
     solution = challenge / "solutions" / "main.txt"
     solution.write_text(solution.read_text(encoding="utf-8").replace("apple|3", "apple|5000"), encoding="utf-8")
     toml = challenge / "challenge.toml"
@@ -404,8 +460,8 @@ def test_a_board_survives_sums_that_no_number_holds(challenge: Path, terminal: T
     assert "inf" not in terminal.run("leaderboard", challenge, "--format", "csv").out.lower()
 
 
-def test_score_keeps_and_render_shows(challenge: Path, terminal: Terminal) -> None:
-    """The two halves of `run`, one by one."""
+def test_score_stores_and_render_shows_the_results(challenge: Path, terminal: Terminal) -> None:
+    """The two halves of `run`."""
     scored = terminal.run("score", challenge)
 
     assert scored.code == 0
@@ -417,24 +473,24 @@ def test_score_keeps_and_render_shows(challenge: Path, terminal: Terminal) -> No
 
 
 def test_boards_need_a_run_first(challenge: Path, terminal: Terminal) -> None:
-    """And say so, without making a database."""
+    """The message names `scorer run`, and no database is created."""
     for name in ("leaderboard", "render"):
         answer = terminal.run(name, challenge)
         assert answer.code == 1
-        assert "`scorer run` makes it" in answer.err
+        assert "`scorer run` creates it" in answer.err
     assert not (challenge / "scores.db").exists()
 
 
-def test_one_track_alone(challenge: Path, terminal: Terminal) -> None:
-    """--track picks it; a track that is none is a wrong call that names those there are."""
+def test_a_command_can_be_restricted_to_one_track(challenge: Path, terminal: Terminal) -> None:
+    """An unknown track is a wrong call; the message lists the tracks."""
     assert terminal.run("score", challenge, "--track", "main").code == 0
     answer = terminal.run("score", challenge, "--track", "side")
     assert answer.code == 2
-    assert "there are: main" in answer.err
+    assert "the tracks are: main" in answer.err
 
 
-def test_no_challenge_is_told_in_words(tmp_path: Path, terminal: Terminal) -> None:
-    """The folder, and how to make one."""
+def test_a_folder_without_a_challenge_is_an_error(tmp_path: Path, terminal: Terminal) -> None:
+    """The message says how to make a challenge."""
     for name in ("run", "score", "render", "leaderboard"):
         answer = terminal.run(name, tmp_path)
         assert answer.code == 1
@@ -444,22 +500,22 @@ def test_no_challenge_is_told_in_words(tmp_path: Path, terminal: Terminal) -> No
 CHECKED = "q1:apple,pear,fig,plum,lemon\nq2:fig,apple,grape\nq3:lemon\nq4:pear,pear\n"
 
 
-def test_check_says_that_a_file_is_fit(challenge: Path, terminal: Terminal) -> None:
-    """With what is worth knowing, and the digest that the board will show."""
+def test_check_accepts_a_valid_file(challenge: Path, terminal: Terminal) -> None:
+    """It prints notes, and the digest that the board will show."""
     file = challenge / "mine.txt"
     file.write_text(CHECKED, encoding="utf-8")
 
     answer = terminal.run("check", file, "--track", "main", "--challenge", challenge)
 
     assert answer.code == 0
-    assert f"{file}: fit for main: 4 lists, 11 items" in answer.out
+    assert f"{file}: valid for track main: 4 lists, 11 items" in answer.out
     assert "sha256 " in answer.out
     assert f'{file}:4: item "pear" stands twice for query "q4" (first at place 1)' in answer.err
     assert "3 lists are shorter than 5 items" in answer.err
 
 
-def test_check_tells_all_that_is_wrong(challenge: Path, terminal: Terminal) -> None:
-    """The same messages as scoring's, and exit code 1."""
+def test_check_reports_all_errors(challenge: Path, terminal: Terminal) -> None:
+    """The messages are those of scoring; the exit code is 1."""
     file = challenge / "mine.txt"
     file.write_text("q1:a,,b\nq2\nq3:lemon\n", encoding="utf-8")
 
@@ -468,12 +524,13 @@ def test_check_tells_all_that_is_wrong(challenge: Path, terminal: Terminal) -> N
     assert answer.code == 1
     assert f"{file}:1: item 2 of the list is empty" in answer.err
     assert f'{file}:2: found "q2"; expected "query:item,item,..."' in answer.err
+    assert f"{file}: invalid for track main: 2 errors" in answer.err
     assert answer.out == ""
 
 
 @pytest.mark.parametrize("has_queries", [True, False])
 def test_check_needs_no_solution(has_queries: bool, challenge: Path, terminal: Terminal) -> None:
-    """With the public list of queries it knows which are missing; without, it says that it does not."""
+    """With the public list of queries it reports missing queries; without it, it says that it did not compare them."""
     (challenge / "solutions" / "main.txt").unlink()
     toml = challenge / "challenge.toml"
     if not has_queries:
@@ -486,13 +543,13 @@ def test_check_needs_no_solution(has_queries: bool, challenge: Path, terminal: T
 
     assert answer.code == 0
     assert ("3 of 4 queries have no list" in answer.err) is has_queries
-    assert ("its queries are not known here" in answer.err) is not has_queries
+    assert ("the queries of the track are not available" in answer.err) is not has_queries
 
 
 def test_check_shows_nothing_that_only_the_solution_knows(challenge: Path, terminal: Terminal) -> None:
-    """A right item and a wrong one look alike, and so do queries with and without right items."""
+    """The output for relevant and for other items is the same, and so for queries without relevant items."""
     answers = set()
-    for item in ("apple", "wrong"):
+    for item in ("apple", "other"):
         file = challenge / "mine.txt"
         file.write_text("".join(f"q{number}:{item}\n" for number in range(1, 5)), encoding="utf-8")
         answer = terminal.run("check", file, "--track", "main", "--challenge", challenge)
@@ -502,7 +559,7 @@ def test_check_shows_nothing_that_only_the_solution_knows(challenge: Path, termi
 
 
 def test_help_loads_nothing_heavy() -> None:
-    """`scorer --help` answers before numpy, Arrow, pandas, SQLAlchemy, Jinja2 or pydantic are loaded."""
+    """`scorer --help` runs without numpy, Arrow, pandas, SQLAlchemy, Jinja2 and pydantic."""
     heavy = "{'numpy', 'pyarrow', 'pandas', 'sqlalchemy', 'jinja2', 'pydantic', 'rich'}"
     seen = f"import sys, atexit; atexit.register(lambda: print('LOADED', sorted({heavy} & set(sys.modules))))"
     program = f"{seen}; sys.argv = ['scorer', '--help']; from scorer.cli import main; main()"
@@ -514,7 +571,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_check_and_evaluate_load_neither_pandas_nor_the_database(files: Path) -> None:
-    """They start fast; what they do not need is not loaded."""
+    """They start fast because they load only what they need."""
     heavy = "{'pandas', 'sqlalchemy', 'jinja2'}"
     seen = f"import sys, atexit; atexit.register(lambda: print('LOADED', sorted({heavy} & set(sys.modules))))"
     program = (
@@ -527,7 +584,7 @@ def test_check_and_evaluate_load_neither_pandas_nor_the_database(files: Path) ->
     assert done.stdout.rstrip().endswith("LOADED []")
 
 
-def test_a_closed_pipe_is_no_error_to_tell() -> None:
+def test_a_closed_pipe_is_not_an_error() -> None:
     """`scorer measures | head -1` ends quietly."""
     done = subprocess.run(
         f"{subprocess.list2cmdline(command('measures'))} | head -1",
@@ -541,16 +598,16 @@ def test_a_closed_pipe_is_no_error_to_tell() -> None:
     assert len(done.stdout.splitlines()) == 1
 
 
-def test_the_package_tells_its_public_names() -> None:
-    """All of them can be imported, and nothing else is promised."""
+def test_the_public_names_of_the_package_can_be_imported() -> None:
+    """Other names are an AttributeError."""
     assert all(getattr(scorer, name) is not None for name in scorer.__all__)
     assert sorted(scorer.__all__) == scorer.__all__
     with pytest.raises(AttributeError):
         scorer.nonsense  # noqa: B018
 
 
-def test_a_process_answers_as_the_functions_do(files: Path) -> None:
-    """The command line in a process of its own: exit code, output, errors."""
+def test_a_command_in_another_process(files: Path) -> None:
+    """It has the same exit code, output and errors."""
     answer = process("evaluate", files / "solution.txt", files / "bad.txt", "-m", "AP", "--format", "json")
 
     assert answer.code == 1

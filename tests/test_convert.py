@@ -326,7 +326,7 @@ def test_convert_goes_from_standard_input_to_standard_output() -> None:
 
 
 WRONG_CALLS = {
-    "no format": (("run", "out.txt"), 2, "does not say which format to write"),
+    "no format": (("run", "out.txt"), 2, "does not determine the format"),
     "unknown format": (("run", "out", "--to", "xml"), 2, 'no format is called "xml"'),
     "unknown option": (("run", "out", "--to", "trec:tag=x"), 2, "it takes none"),
     "either": (("lists", "out.json"), 2, "--kind solution or --kind submission"),

@@ -62,7 +62,7 @@ def write_challenge(folder: Path) -> None:
         write_lists(teams / f"20110418T100000Z-team-{team}.txt", str(team))
     (folder / "challenge.toml").write_text(
         'name = "Lists"\n[tracks.main]\ntitle = "Main"\nsolution = "solution.txt"\n'
-        'list_length = 10\ncutoffs = [5, 10]\nprimary = "MARp"\nmeasures = ["AP"]\n'
+        'list_length = 10\ncutoffs = [5, 10]\nprimary = "MARp"\nmeasures = ["AP"]\nstage = "final"\n'
     )
 
 
@@ -199,7 +199,7 @@ def test_all_executors_make_the_same_site(tmp_path: Path, cluster: str) -> None:
 
         assert (answer.code, answer.err) == (0, "main: 6 scored, 0 known, 0 rejected\n")
         site = folder / "site"
-        sites.append({str(page.relative_to(site)): page.read_bytes() for page in site.rglob("*") if page.is_file()})
+        sites.append({str(page.relative_to(site)): page.read_bytes() for page in site.rglob("[!.]*") if page.is_file()})
     assert sites[0] == sites[1] == sites[2]
 
 

@@ -1,4 +1,4 @@
-"""Broken files, hostile names and broken surroundings, through the commands: told in words, and no other suffers."""
+"""Invalid files, hostile names and failing systems, through the commands: a message, and other files are scored."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from tests.commands import Answer, Terminal, command, process
+from tests.databases import removed
 
 GOOD = "q1:apple,pear\nq2:fig\nq3:lemon\n"
 REPEATED = 1_000_000
@@ -30,20 +31,13 @@ title = "Side track"
 solution = "solutions/side.txt"
 list_length = 5
 primary = "nDCG@5"
+stage = "final"
 """
 
 
 @pytest.fixture
-def challenge(tmp_path: Path, terminal: Terminal) -> Path:
-    """A new challenge, as `scorer init` makes it: one track with two submissions."""
-    folder = tmp_path / "challenge"
-    assert terminal.run("init", folder).code == 0
-    return folder
-
-
-@pytest.fixture
 def two_tracks(challenge: Path) -> Path:
-    """The same with a second track, which has all that the first one has."""
+    """A new challenge with a second track, a copy of the first one."""
     with (challenge / "challenge.toml").open("a", encoding="utf-8") as declared:
         declared.write(SIDE_TRACK)
     shutil.copy(challenge / "solutions" / "main.txt", challenge / "solutions" / "side.txt")
@@ -52,7 +46,7 @@ def two_tracks(challenge: Path) -> Path:
 
 
 class Page(HTMLParser):
-    """A page's elements and its text, as a browser takes them."""
+    """The elements and the text of a page, parsed like in a browser."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
@@ -73,13 +67,14 @@ class Page(HTMLParser):
 
 
 def submissions(challenge: Path) -> Path:
-    """The folder of the first track's."""
+    """The folder of the submissions for the first track."""
     return challenge / "submissions" / "main"
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """The content of every file in the folder."""
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """The content of every file in the folder that is not hidden: the manifest of a site names its database."""
+    files = (path for path in folder.rglob("[!.]*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
 def board(challenge: Path, track: str = "main") -> dict[str, dict[str, object]]:
@@ -88,9 +83,9 @@ def board(challenge: Path, track: str = "main") -> dict[str, dict[str, object]]:
     return {row["team"]: row for row in exported["rows"]}
 
 
-# Broken submissions
+# Invalid submissions
 
-BROKEN: dict[str, tuple[bytes, str]] = {
+INVALID: dict[str, tuple[bytes, str]] = {
     "empty": (b"", ": the file is empty"),
     "binary": (bytes(range(256)) * 9, ":1: a NUL byte; the file is binary"),
     "utf-16": (GOOD.encode("utf-16"), ": the file is in UTF-16; save it as UTF-8"),
@@ -107,75 +102,75 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     "formula": (b"=cmd():apple\n", ": none of its queries is asked for"),
     "repeated-query": (b"q1:apple\n" * REPEATED, f": and {REPEATED - 1 - 20:,} more"),
 }
-"""A file's content, and what follows its name in a message about it. Each goes by its name here."""
+"""The content of a file, and the message after the name of the file; the key is the file's name."""
 
 
 @pytest.fixture
-def beside(challenge: Path) -> Callable[[str], Path]:
-    """Puts one of the broken files outside the challenge."""
+def outside(challenge: Path) -> Callable[[str], Path]:
+    """Write one of the invalid files outside the challenge, and return its path."""
 
-    def put(name: str) -> Path:
+    def write_file(name: str) -> Path:
         file = challenge.parent / f"{name}.txt"
-        file.write_bytes(BROKEN[name][0])
+        file.write_bytes(INVALID[name][0])
         return file
 
-    return put
+    return write_file
 
 
-@pytest.mark.parametrize("name", BROKEN)
-def test_evaluate_tells_a_broken_file_and_scores_the_others(
-    name: str, challenge: Path, beside: Callable[[str], Path], terminal: Terminal
+@pytest.mark.parametrize("name", INVALID)
+def test_evaluate_reports_an_invalid_file_and_scores_the_others(
+    name: str, challenge: Path, outside: Callable[[str], Path], terminal: Terminal
 ) -> None:
-    """The ones before it and the ones behind it."""
+    """Those before it and those after it."""
     first, second = sorted(submissions(challenge).iterdir())
-    file = beside(name)
+    file = outside(name)
     solution = challenge / "solutions" / "main.txt"
 
     answer = terminal.run("evaluate", solution, first, file, second, "-m", "AP", "--format", "json")
 
     assert answer.code == 1
-    assert f"{file}{BROKEN[name][1]}" in answer.err
+    assert f"{file}{INVALID[name][1]}" in answer.err
     assert [each["submission"] for each in json.loads(answer.out)["submissions"]] == [str(first), str(second)]
 
 
-@pytest.mark.parametrize("name", BROKEN)
-def test_check_tells_a_broken_file(
-    name: str, challenge: Path, beside: Callable[[str], Path], terminal: Terminal
+@pytest.mark.parametrize("name", INVALID)
+def test_check_reports_an_invalid_file(
+    name: str, challenge: Path, outside: Callable[[str], Path], terminal: Terminal
 ) -> None:
-    """In the words of scoring, so that a participant knows before the organiser does."""
-    file = beside(name)
+    """With the messages of scoring."""
+    file = outside(name)
 
     answer = terminal.run("check", file, "--track", "main", "--challenge", challenge)
 
     assert (answer.code, answer.out) == (1, "")
-    assert f"{file}{BROKEN[name][1]}" in answer.err
-    assert f"{file}: not fit for main" in answer.err
+    assert f"{file}{INVALID[name][1]}" in answer.err
+    assert f"{file}: invalid for track main: " in answer.err
 
 
-def test_run_tells_every_broken_file_and_scores_the_others(challenge: Path, terminal: Terminal) -> None:
-    """All at once: in the terminal, on the board, and on the page of each team; and the next run remembers them."""
-    for name, (content, _) in BROKEN.items():
+def test_run_reports_every_invalid_file_and_scores_the_others(challenge: Path, terminal: Terminal) -> None:
+    """In the terminal, on the board, and on the page of each team. The next run does not reject them again."""
+    for name, (content, _) in INVALID.items():
         (submissions(challenge) / f"{name}.txt").write_bytes(content)
 
     answer = terminal.run("run", challenge)
     again = terminal.run("run", challenge)
 
-    assert (answer.code, again.code) == (1, 1)
-    assert f"main: 2 scored, 0 known, {len(BROKEN)} rejected" in answer.err
-    assert f"main: 0 scored, {len(BROKEN) + 2} known, {len(BROKEN)} rejected" in again.err
+    assert (answer.code, again.code) == (1, 0)
+    assert f"main: 2 scored, 0 known, {len(INVALID)} rejected" in answer.err
+    assert f"main: 0 scored, {len(INVALID) + 2} known, {len(INVALID)} rejected" in again.err
     rows = board(challenge)
-    assert rows.keys() == {"first-team", "most-popular", *BROKEN}
+    assert rows.keys() == {"first-team", "most-popular", *INVALID}
     assert [team for team, row in rows.items() if row["nDCG@5"] is not None] == ["first-team", "most-popular"]
-    for name, (_, told) in BROKEN.items():
-        assert f"main/{name}.txt{told}" in answer.err
+    for name, (_, message) in INVALID.items():
+        assert f"main/{name}.txt{message}" in answer.err
         page = Page(challenge / "site" / "teams" / f"{name}.html")
         assert "rejected" in page.text
-        assert re.sub(r"^:(\d+):", r"line \1", told).removeprefix(": ") in page.text
+        assert re.sub(r"^:(\d+):", r"line \1", message).removeprefix(": ") in page.text
         assert not any(tag == "script" and "src" not in given for tag, given in page.elements)
 
 
-def test_an_item_that_stands_a_million_times_counts_once(challenge: Path, terminal: Terminal) -> None:
-    """The file is scored as if the item stood at its first place alone, and its author is told."""
+def test_an_item_listed_a_million_times_counts_once(challenge: Path, terminal: Terminal) -> None:
+    """It counts at its first rank only, and a note says so."""
     once, often = challenge.parent / "once.txt", challenge.parent / "often.txt"
     once.write_text("q1:plum\n", encoding="utf-8")
     often.write_text(f"q1:{'plum,' * REPEATED}\n", encoding="utf-8")
@@ -200,8 +195,8 @@ NOTES_ON_IDS = [
 ]
 
 
-def test_ids_with_quotes_commas_and_markup_are_only_text(challenge: Path, terminal: Terminal) -> None:
-    """They are read, matched, told and shown as they are written."""
+def test_ids_with_quotes_commas_and_markup_are_text(challenge: Path, terminal: Terminal) -> None:
+    """They are read, matched, reported and shown as they are written."""
     file = submissions(challenge) / "20260131T120000Z-curious.csv"
     file.write_text(HOSTILE_IDS, encoding="utf-8")
 
@@ -239,7 +234,7 @@ main()
 
 @pytest.fixture(scope="module")
 def long_line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A list with more items than anyone reads."""
+    """A file with one list of 200 MB."""
     file = tmp_path_factory.mktemp("long") / "long.txt"
     part = b"apple," * 1_000_000
     with file.open("wb") as stream:
@@ -250,16 +245,16 @@ def long_line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     file.unlink()
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc, to see how much memory a process took")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc, to measure the memory of a process")
 @pytest.mark.parametrize("name", ["evaluate", "check", "run"])
 def test_a_line_of_200_megabytes_is_refused_in_little_memory(name: str, long_line: Path, challenge: Path) -> None:
-    """By every command, without reading the line to its end into memory."""
+    """No command reads the whole line into memory."""
     assert long_line.stat().st_size >= LONG
-    sent = submissions(challenge) / "long.txt"
-    sent.symlink_to(long_line)
+    file = submissions(challenge) / "long.txt"
+    file.symlink_to(long_line)
     arguments: dict[str, list[str | Path]] = {
-        "evaluate": ["evaluate", challenge / "solutions" / "main.txt", sent, "-m", "AP"],
-        "check": ["check", sent, "--track", "main", "--challenge", challenge],
+        "evaluate": ["evaluate", challenge / "solutions" / "main.txt", file, "-m", "AP"],
+        "check": ["check", file, "--track", "main", "--challenge", challenge],
         "run": ["run", challenge],
     }
 
@@ -273,36 +268,34 @@ def test_a_line_of_200_megabytes_is_refused_in_little_memory(name: str, long_lin
     assert int(done.stderr.split("MEMORY")[1]) < MOST_MEMORY
 
 
-# What is no file, or cannot be read
+# Folders, missing files and unreadable files
 
 
-def test_evaluate_and_check_tell_what_is_no_file(challenge: Path, terminal: Terminal) -> None:
-    """A folder, nothing at all, a link to nothing, a name that no file can have."""
+def test_evaluate_and_check_report_paths_without_a_file(challenge: Path, terminal: Terminal) -> None:
+    """A folder, a missing file, a broken link, a name that no file can have."""
     link = challenge.parent / "link.txt"
     link.symlink_to("nowhere")
     good = next(submissions(challenge).iterdir())
-    faults = {
+    messages = {
         challenge: "a folder; a file was expected",
         challenge / "none.txt": "no such file",
         link: "no such file",
         challenge / ("x" * 300): "File name too long",
     }
 
-    answer = terminal.run("evaluate", challenge / "solutions" / "main.txt", *faults, good, "-m", "AP")
+    answer = terminal.run("evaluate", challenge / "solutions" / "main.txt", *messages, good, "-m", "AP")
 
     assert answer.code == 1
     assert str(good) in answer.out
-    for path, told in faults.items():
-        assert f"{path}: {told}" in answer.err
+    for path, message in messages.items():
+        assert f"{path}: {message}" in answer.err
         checked = terminal.run("check", path, "--track", "main", "--challenge", challenge)
         assert (checked.code, checked.out) == (1, "")
-        assert f"{path}: {told}" in checked.err
+        assert f"{path}: {message}" in checked.err
 
 
-def test_run_leaves_out_what_is_no_file(challenge: Path) -> None:
-    """A pipe, which would keep it waiting, a socket, links to nothing and to themselves, a folder too deep: all are
-    told, and the others scored. A hidden file is nobody's.
-    """
+def test_run_skips_what_is_not_a_file(challenge: Path) -> None:
+    """It reports pipes (which would block it), sockets, broken links and folders of folders, and scores the files."""
     folder = submissions(challenge)
     os.mkfifo(folder / "pipe.txt")
     (folder / "broken.txt").symlink_to("nowhere")
@@ -320,19 +313,20 @@ def test_run_leaves_out_what_is_no_file(challenge: Path) -> None:
 
     assert answer.code == 1
     assert answer.err.splitlines() == [
-        "main/broken.txt: a link to a file that is not there; left out",
-        "main/loop.txt: a link to a file that is not there; left out",
-        "main/pipe.txt: not a regular file; left out",
-        "main/socket.txt: not a regular file; left out",
-        "main/team/deep: a folder; expected a team's files right in the team's folder; left out",
+        "main/.hidden.txt: upload in progress (the name begins with a dot); it is read once it is renamed",
+        "main/broken.txt: a link to a file that does not exist; skipped",
+        "main/loop.txt: a link to a file that does not exist; skipped",
+        "main/pipe.txt: not a regular file; skipped",
+        "main/socket.txt: not a regular file; skipped",
+        "main/team/deep: a folder in the folder of a team; move its files up into the folder of the team; skipped",
         "main: 2 scored, 0 known, 0 rejected",
     ]
     assert board(challenge).keys() == {"first-team", "most-popular"}
 
 
-@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that opens and cannot be read")
-def test_a_file_that_fails_while_it_is_read_is_told(challenge: Path, terminal: Terminal) -> None:
-    """As a disk with a bad block would."""
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that can be opened and not read")
+def test_a_file_that_fails_while_it_is_read_is_reported(challenge: Path, terminal: Terminal) -> None:
+    """A disk with a bad block does this."""
     failing = submissions(challenge) / "failing.txt"
     failing.symlink_to("/proc/self/mem")
 
@@ -340,24 +334,24 @@ def test_a_file_that_fails_while_it_is_read_is_told(challenge: Path, terminal: T
     evaluate = terminal.run("evaluate", challenge / "solutions" / "main.txt", failing, "-m", "AP")
 
     assert (run.code, evaluate.code) == (1, 1)
-    assert "main/failing.txt: cannot be read: Input/output error; left out" in run.err
+    assert "main/failing.txt: cannot be read: Input/output error; skipped" in run.err
     assert "2 scored" in run.err
     assert f"{failing}: Input/output error" in evaluate.err
 
 
 def bound_by_permissions(*arguments: str | Path) -> Answer:
-    """``scorer`` in a process that permissions hold for, also where the tests are run by root."""
+    """Run ``scorer`` in a process that is subject to permissions, also if root runs the tests."""
     prefix: list[str] = []
     if os.geteuid() == 0:
         if shutil.which("setpriv") is None:
-            pytest.skip("root may read and write everything, and setpriv is not there to take that away")
+            pytest.skip("root can read and write everything, and there is no setpriv to change that")
         prefix = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
     done = subprocess.run([*prefix, *command(*arguments)], capture_output=True, text=True, check=False, timeout=120)
     return Answer(done.returncode, done.stdout, done.stderr)
 
 
-def test_files_without_permission_are_told_and_the_others_scored(two_tracks: Path) -> None:
-    """Submissions, a team's whole folder, and the solution of one track."""
+def test_files_without_permission_are_reported_and_the_others_scored(two_tracks: Path) -> None:
+    """A submission, the folder of a team, and the solution of one track."""
     (two_tracks / "solutions" / "side.txt").chmod(0)
     locked, locked_folder = submissions(two_tracks) / "locked.txt", submissions(two_tracks) / "shut"
     locked.write_text(GOOD, encoding="utf-8")
@@ -370,8 +364,8 @@ def test_files_without_permission_are_told_and_the_others_scored(two_tracks: Pat
     locked_folder.chmod(0o700)
 
     assert (run.code, evaluate.code) == (1, 1)
-    assert "main/locked.txt: cannot be read: Permission denied; left out" in run.err
-    assert "main/shut: cannot be read: Permission denied; left out" in run.err
+    assert "main/locked.txt: cannot be read: Permission denied; skipped" in run.err
+    assert "main/shut: cannot be read: Permission denied; skipped" in run.err
     assert "main: 2 scored" in run.err
     assert "side.txt: cannot be read: Permission denied" in run.err
     assert f"{locked}: no permission to read it" in evaluate.err
@@ -405,7 +399,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse
 
 @pytest.fixture
 def hostile(challenge: Path, terminal: Terminal) -> tuple[Path, Answer]:
-    """A challenge with a team of each hostile name, every one with a good file and a broken one, once it was run."""
+    """A challenge with a team of each hostile name, each with a valid and an invalid file, after a run."""
     for name in (*HOSTILE, HIDDEN):
         folder = submissions(challenge) / os.fsdecode(name)
         folder.mkdir()
@@ -415,8 +409,8 @@ def hostile(challenge: Path, terminal: Terminal) -> tuple[Path, Answer]:
 
 
 @linux
-def test_hostile_names_are_teams_like_others(hostile: tuple[Path, Answer]) -> None:
-    """Each has its row, its score and its refused file; one that starts with a dot is hidden, as everywhere."""
+def test_hostile_names_are_names_of_teams(hostile: tuple[Path, Answer]) -> None:
+    """Each has its row, its score and its rejected file. A folder that begins with a dot is an upload in progress."""
     challenge, answer = hostile
 
     assert answer.code == 1
@@ -428,18 +422,28 @@ def test_hostile_names_are_teams_like_others(hostile: tuple[Path, Answer]) -> No
 
 
 @linux
-def test_hostile_names_lead_nowhere(hostile: tuple[Path, Answer], tmp_path: Path) -> None:
-    """A run writes the database, and pages under plain names; every link leads to one of these."""
+def test_hostile_names_are_not_part_of_paths(hostile: tuple[Path, Answer], tmp_path: Path) -> None:
+    """A run writes the database and pages with plain names; every link is to one of these pages."""
     challenge, _ = hostile
     site = challenge / "site"
     pages = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
 
     assert {path.name for path in tmp_path.iterdir()} == {"challenge"}
     assert {path.name for path in challenge.iterdir()} == {
-        *("README.md", "challenge.toml", "queries", "scores.db", "site", "solutions", "submissions"),
+        *(
+            "README.md",
+            "challenge.toml",
+            "queries",
+            "scores.db",
+            "scores.db.solutions",
+            "site",
+            "solutions",
+            "submissions",
+        ),
     }
     assert all(
-        re.fullmatch(r"\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|json)", page) for page in pages
+        re.fullmatch(r"\.lock|\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|json)", page)
+        for page in pages
     )
     assert len([page for page in pages if page.startswith("teams/")]) == len(HOSTILE) + 2
     for page in pages:
@@ -454,7 +458,7 @@ def test_hostile_names_lead_nowhere(hostile: tuple[Path, Answer], tmp_path: Path
 
 @linux
 def test_hostile_names_stay_text_in_every_page(hostile: tuple[Path, Answer]) -> None:
-    """Each heads its own page, and stands on the board; none becomes an element, an attribute or code."""
+    """Each is on its own page and on the board; none becomes an element, an attribute or code."""
     challenge, _ = hostile
     pages = {path: Page(path) for path in (challenge / "site").rglob("*.html")}
     on_the_board = pages[challenge / "site" / "main" / "index.html"].text
@@ -472,7 +476,7 @@ def test_hostile_names_stay_text_in_every_page(hostile: tuple[Path, Answer]) -> 
 
 @linux
 def test_hostile_names_stay_text_in_every_export(hostile: tuple[Path, Answer], terminal: Terminal) -> None:
-    """A spreadsheet takes none for a formula, Markdown none for markup, and the terminal none for a command."""
+    """None is a formula for a spreadsheet, markup for Markdown, or a command for the terminal."""
     challenge, run = hostile
     written = (challenge / "site" / "main" / "leaderboard.csv").read_text(encoding="utf-8")
     markdown = terminal.run("leaderboard", challenge, "--format", "markdown").out
@@ -494,33 +498,33 @@ def test_hostile_names_stay_text_in_every_export(hostile: tuple[Path, Answer], t
 @linux
 @pytest.mark.parametrize("name", HOSTILE, ids=lambda name: ascii(name)[2:22])
 def test_hostile_names_stay_text_in_evaluate_and_check(name: bytes, challenge: Path, terminal: Terminal) -> None:
-    """JSON gives the path as it was given, byte for byte; what is for people to read prints on one line."""
-    folder = challenge.parent / "sent"
+    """JSON has the path as it was given, byte for byte; messages and tables have it on one line."""
+    folder = challenge.parent / "valid"
     folder.mkdir()
-    good, broken = folder / os.fsdecode(name), challenge / os.fsdecode(name)
+    good, invalid = folder / os.fsdecode(name), challenge / os.fsdecode(name)
     good.write_text(GOOD, encoding="utf-8")
-    broken.write_text("q1;x\n", encoding="utf-8")
-    call = ("evaluate", challenge / "solutions" / "main.txt", broken, good, "-m", "AP")
+    invalid.write_text("q1;x\n", encoding="utf-8")
+    call = ("evaluate", challenge / "solutions" / "main.txt", invalid, good, "-m", "AP")
 
     written = terminal.run(*call, "--format", "json")
     table = terminal.run(*call)
-    fit = terminal.run("check", good, "--track", "main", "--challenge", challenge)
-    unfit = terminal.run("check", broken, "--track", "main", "--challenge", challenge)
+    accepted = terminal.run("check", good, "--track", "main", "--challenge", challenge)
+    refused = terminal.run("check", invalid, "--track", "main", "--challenge", challenge)
 
-    assert (written.code, table.code, fit.code, unfit.code) == (1, 1, 0, 1)
+    assert (written.code, table.code, accepted.code, refused.code) == (1, 1, 0, 1)
     given = json.loads(written.out)["submissions"][0]["submission"]
     assert os.fsencode(given) == os.fsencode(good)
     assert f"{challenge}/{HOSTILE[name]}:1: the format cannot be detected" in written.err
     assert f"{folder}/{HOSTILE[name]}  " in table.out
-    assert f"{folder}/{HOSTILE[name]}: fit for main" in fit.out
-    assert f"{challenge}/{HOSTILE[name]}: not fit for main" in unfit.err
-    for answer in (table, fit, unfit):
+    assert f"{folder}/{HOSTILE[name]}: valid for track main" in accepted.out
+    assert f"{challenge}/{HOSTILE[name]}: invalid for track main" in refused.err
+    for answer in (table, accepted, refused):
         assert all(char.isprintable() or char == "\n" for char in answer.out + answer.err)
 
 
 @linux
-def test_a_path_that_the_terminal_cannot_say_is_no_error(challenge: Path) -> None:
-    """It is printed with escapes, also where Python is told to be strict."""
+def test_a_path_outside_the_encoding_of_the_terminal_is_not_an_error(challenge: Path) -> None:
+    """It is printed with escapes, also if PYTHONIOENCODING is strict."""
     folder = challenge.parent / os.fsdecode(b"caf\xe9")
     shutil.copytree(challenge, folder)
 
@@ -530,9 +534,9 @@ def test_a_path_that_the_terminal_cannot_say_is_no_error(challenge: Path) -> Non
     assert "Traceback" not in answer.err
 
 
-@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="needs a file system that keeps any time")
-def test_a_time_that_no_calendar_has_is_the_last_it_has(challenge: Path, terminal: Terminal) -> None:
-    """The file is scored all the same, and its page has a time."""
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="needs a file system that stores any time")
+def test_a_time_after_the_year_9999_is_shown_as_the_last_second(challenge: Path, terminal: Terminal) -> None:
+    """The file is scored, and its page has a time."""
     with TemporaryDirectory(dir="/dev/shm") as memory:
         folder = Path(memory) / "challenge"
         shutil.copytree(challenge, folder)
@@ -546,9 +550,9 @@ def test_a_time_that_no_calendar_has_is_the_last_it_has(challenge: Path, termina
         assert board(folder)["late"]["last entry"] == "9999-12-31T23:59:59Z"
 
 
-# Broken solutions
+# Invalid solutions
 
-BROKEN_SOLUTIONS: dict[str, tuple[bytes | None, str]] = {
+INVALID_SOLUTIONS: dict[str, tuple[bytes | None, str]] = {
     "no such file": (None, "no such file"),
     "empty": (b"", "the file is empty"),
     "binary": (bytes(range(256)), "a NUL byte"),
@@ -562,13 +566,15 @@ BROKEN_SOLUTIONS: dict[str, tuple[bytes | None, str]] = {
     "nothing relevant": (b"q1 0 apple 0\nq2 0 pear 0\n", "no query has a relevant item, so nothing can be scored"),
     "a submission": (GOOD.encode(), 'found "q1:apple,pear"; expected "query:flag:item|score,item|score,..."'),
 }
-"""A solution's content, None for no file, and what is told."""
+"""The content of a solution, None for no file, and the message."""
 
 
-@pytest.mark.parametrize("name", BROKEN_SOLUTIONS)
-def test_a_broken_solution_is_told_and_the_other_track_scored(name: str, two_tracks: Path, terminal: Terminal) -> None:
-    """By `evaluate`, which then prints nothing, and by `run`, which renders all boards, scored or not."""
-    content, told = BROKEN_SOLUTIONS[name]
+@pytest.mark.parametrize("name", INVALID_SOLUTIONS)
+def test_an_invalid_solution_is_reported_and_the_other_track_scored(
+    name: str, two_tracks: Path, terminal: Terminal
+) -> None:
+    """By `evaluate`, which then prints no result, and by `run`, which renders all boards."""
+    content, message = INVALID_SOLUTIONS[name]
     solution = two_tracks / "solutions" / "main.txt"
     solution.unlink()
     if content is not None:
@@ -579,19 +585,19 @@ def test_a_broken_solution_is_told_and_the_other_track_scored(name: str, two_tra
 
     assert (evaluate.code, evaluate.out, run.code) == (1, "", 1)
     assert f"{solution}:" in evaluate.err
-    assert told in evaluate.err
+    assert message in evaluate.err
     assert f"{solution}:" in run.err
-    assert told in run.err
-    assert "main: not scored; its board stays as it was" in run.err
+    assert message in run.err
+    assert "main: not scored; its board is unchanged" in run.err
     assert "side: 2 scored, 0 known, 0 rejected" in run.err
     assert board(two_tracks, "side").keys() == {"first-team", "most-popular"}
     assert board(two_tracks, "main") == {}
-    assert "Nothing has been scored yet" in Page(two_tracks / "site" / "main" / "index.html").text
+    assert "No entry has been scored yet" in Page(two_tracks / "site" / "main" / "index.html").text
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-def test_a_solution_that_is_no_file_is_told(make: Callable[[Path], None], two_tracks: Path) -> None:
-    """A pipe would keep the run waiting for ever."""
+def test_a_solution_that_is_not_a_regular_file_is_reported(make: Callable[[Path], None], two_tracks: Path) -> None:
+    """A pipe would block the run."""
     solution = two_tracks / "solutions" / "main.txt"
     solution.unlink()
     make(solution)
@@ -603,8 +609,8 @@ def test_a_solution_that_is_no_file_is_told(make: Callable[[Path], None], two_tr
     assert "side: 2 scored" in answer.err
 
 
-def test_a_folder_of_submissions_that_is_a_file_stops_no_other_track(two_tracks: Path, terminal: Terminal) -> None:
-    """What was scored of its track stays on its board."""
+def test_a_file_instead_of_the_folder_of_submissions_stops_no_other_track(two_tracks: Path, terminal: Terminal) -> None:
+    """The board of the track is unchanged."""
     terminal.run("run", two_tracks)
     before = tree(two_tracks / "site")
     shutil.rmtree(submissions(two_tracks))
@@ -615,7 +621,7 @@ def test_a_folder_of_submissions_that_is_a_file_stops_no_other_track(two_tracks:
 
     assert answer.code == 1
     assert f"{submissions(two_tracks)}: cannot be read: Not a directory; expected the folder" in answer.err
-    assert "main: not scored; its board stays as it was" in answer.err
+    assert "main: not scored; its board is unchanged" in answer.err
     assert "side: 1 scored, 2 known" in answer.err
     assert "late" in board(two_tracks, "side")
     assert tree(two_tracks / "site" / "main") == {
@@ -623,7 +629,7 @@ def test_a_folder_of_submissions_that_is_a_file_stops_no_other_track(two_tracks:
     }
 
 
-# Broken surroundings
+# Failing systems
 
 DAMAGE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "another file": (lambda content: b"x" * len(content), "is not a database"),
@@ -636,32 +642,31 @@ DAMAGE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "no JSON": (lambda content: content.replace(b'{"shown"', b'!"shown"'), "is damaged"),
     "other tables": (lambda content: content.replace(b"solution_digest", b"solution-digest"), "is damaged"),
 }
-"""What becomes of the database's bytes, and what is told of it."""
+"""What happens to the bytes of the database, and the message."""
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_a_damaged_database_is_told_and_left_alone(name: str, challenge: Path, terminal: Terminal) -> None:
-    """And so is the site. Once it is moved away, as the message says, all is scored anew."""
+def test_a_damaged_database_is_reported_and_unchanged(name: str, challenge: Path, terminal: Terminal) -> None:
+    """The site is unchanged too. Without the database, as the message advises, a run scores everything again."""
     terminal.run("run", challenge)
     database, site = challenge / "scores.db", tree(challenge / "site")
-    damage, told = DAMAGE[name]
+    damage, message = DAMAGE[name]
     damaged = damage(database.read_bytes())
     database.write_bytes(damaged)
 
     for name_of_command in ("run", "score", "render", "leaderboard"):
         answer = terminal.run(name_of_command, challenge)
         assert (answer.code, answer.out) == (1, "")
-        assert f"{database}: {told}" in answer.err
+        assert f"{database}: {message}" in answer.err
     assert database.read_bytes() == damaged
     assert tree(challenge / "site") == site
-    for file in challenge.glob("scores.db*"):
-        file.unlink()
+    removed(database)
     assert terminal.run("run", challenge).code == 0
     assert tree(challenge / "site") == site
 
 
-def test_a_database_that_is_a_folder_is_told(challenge: Path, terminal: Terminal) -> None:
-    """Before anything is scored or rendered."""
+def test_a_database_that_is_a_folder_is_reported(challenge: Path, terminal: Terminal) -> None:
+    """Nothing is scored or rendered."""
     (challenge / "scores.db").mkdir()
 
     answer = terminal.run("run", challenge)
@@ -671,8 +676,8 @@ def test_a_database_that_is_a_folder_is_told(challenge: Path, terminal: Terminal
     assert not (challenge / "site").exists()
 
 
-def test_a_read_only_folder_of_the_database_is_told(challenge: Path, terminal: Terminal) -> None:
-    """What was kept is not touched, and the next run goes on from there once the folder can be written to."""
+def test_a_read_only_database_is_reported(challenge: Path, terminal: Terminal) -> None:
+    """The stored results are unchanged, and a run continues from them once the folder is writable."""
     terminal.run("run", challenge)
     before = (challenge / "scores.db").read_bytes()
     (submissions(challenge) / "20260131T120000Z-late.txt").write_text(GOOD, encoding="utf-8")
@@ -691,8 +696,8 @@ def test_a_read_only_folder_of_the_database_is_told(challenge: Path, terminal: T
     assert "1 scored, 2 known" in terminal.run("run", challenge).err
 
 
-def test_a_site_that_is_a_file_is_told(challenge: Path, terminal: Terminal) -> None:
-    """It is left as it is; the scores are kept, and the next run renders them."""
+def test_a_site_that_is_a_file_is_reported(challenge: Path, terminal: Terminal) -> None:
+    """It is unchanged. The scores are stored, and the next run renders them."""
     (challenge / "site").write_text("mine", encoding="utf-8")
 
     answer = terminal.run("run", challenge)

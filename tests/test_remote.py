@@ -19,7 +19,7 @@ import pytest
 
 from scorer.challenge.loading import read_challenge
 from scorer.errors import ChallengeError, SolutionError, SubmissionError
-from scorer.organising.submission_files import SkippedFile, SubmissionFile, submission_files
+from scorer.organising.submission_files import SkippedFile, SubmissionFile, UploadInProgress, submission_files
 from scorer.paths import Remote, digest, is_url, located, shown
 from scorer.scoring.evaluation import evaluate
 from tests.commands import Answer, Terminal, process
@@ -104,7 +104,7 @@ def test_a_run_makes_the_site_of_the_same_challenge_here(memory: Any, tmp_path: 
     """Byte for byte; the second run knows everything, and a file that is gone is withdrawn."""
 
     def site(folder: Path) -> dict[str, bytes]:
-        return {str(page.relative_to(folder)): page.read_bytes() for page in folder.rglob("*") if page.is_file()}
+        return {str(page.relative_to(folder)): page.read_bytes() for page in folder.rglob("[!.]*") if page.is_file()}
 
     def run(folder: Path) -> Answer:
         answer = terminal.run("run", folder)
@@ -154,20 +154,23 @@ def track(folder: Path, submissions: str) -> Any:
 
 
 def test_submissions_are_listed_with_teams_and_times(memory: Any, tmp_path: Path) -> None:
-    """As here: by name, a folder for a team, a hidden file left out; the time is the name's, else the store's."""
+    """As on this machine, in order of names. The time is that of the name, or else of the last change."""
     for name in ("tea-kettle/20110418T100000Z-a.txt", "tea-kettle/deep/x.txt", "paper-boats.txt", ".hidden"):
         memory.pipe(f"/all/{name}", SUBMISSION)
     before = datetime.now(UTC).replace(microsecond=0)
 
-    boats, kettle, deep = submission_files(track(tmp_path, "memory://all/"))
+    upload, boats, kettle, deep = submission_files(track(tmp_path, "memory://all/"))
 
+    assert upload == UploadInProgress("main/.hidden")
     assert isinstance(boats, SubmissionFile)
     assert (boats.team, boats.file) == ("paper-boats", "main/paper-boats.txt")
     assert abs((boats.received - before).total_seconds()) < 60
     assert isinstance(kettle, SubmissionFile)
     assert (kettle.team, kettle.file) == ("tea-kettle", "main/tea-kettle/20110418T100000Z-a.txt")
     assert kettle.received == datetime(2011, 4, 18, 10, tzinfo=UTC)
-    assert deep == SkippedFile("main/tea-kettle/deep", "a folder; expected a team's files right in the team's folder")
+    assert deep == SkippedFile(
+        "main/tea-kettle/deep", "a folder in the folder of a team; move its files up into the folder of the team"
+    )
 
 
 def test_names_in_a_store_are_never_addresses(memory: Any, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from scorer.reports.table import TABLES
 from scorer.reports.trec import TREC_NAMES, trec_name
 from scorer.scoring.evaluation import Evaluation, evaluate, measures_named
 from scorer.statistics.significance import holm, randomisation_test
-from scorer.wording import latex, markdown, spreadsheet
+from scorer.wording import escape_latex, escape_markdown, guard_formula
 from tests.commands import Terminal, command
 
 QUERIES = 12
@@ -164,7 +164,7 @@ def test_text_is_escaped_as_each_notation_needs_it(
     text: str, in_latex: str, in_markdown: str, in_a_spreadsheet: str
 ) -> None:
     """And left alone where it needs nothing."""
-    assert (latex(text), markdown(text), spreadsheet(text)) == (in_latex, in_markdown, in_a_spreadsheet)
+    assert (escape_latex(text), escape_markdown(text), guard_formula(text)) == (in_latex, in_markdown, in_a_spreadsheet)
 
 
 def test_trec_has_three_columns() -> None:

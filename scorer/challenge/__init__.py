@@ -1,1 +1,1 @@
-"""What challenge.toml declares: settings, how they are read, and a new challenge to start from."""
+"""The challenge: the settings in challenge.toml, reading them, and a new challenge to start from."""

@@ -1,24 +1,63 @@
-"""Reading challenge.toml: its faults, each with its place, what was found and what is allowed."""
+"""Reading challenge.toml, with all errors reported together: the key, what was found, what is allowed."""
 
 from __future__ import annotations
 
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from scorer.challenge.settings import FILE, Challenge, SettingsTable, Track, located_in, nearest
+from scorer.challenge.settings import FILE, Challenge, SettingsTable, Track, located_in, suggestion
 from scorer.errors import ChallengeError, MeasureError
-from scorer.paths import Location
 from scorer.wording import quoted
 
-PLACED = frozenset({"name", "root"})
-"""Fields of a track that come from where its table stands, not from a key in it."""
+Model = TypeVar("Model", bound=SettingsTable)
+
+Key = tuple[int | str, ...]
+"""The path to a value: the names of tables and keys, and positions in lists from 0."""
+
+
+def read_challenge(path: str | Path, *, solutions: bool = True) -> Challenge:
+    """Read the challenge in a folder, or in a file such as challenge.toml.
+
+    Parameters
+    ----------
+    path
+        The folder that contains challenge.toml, or a file with the same content under any name.
+    solutions
+        Whether the solution files must exist. A participant who checks a submission does not have them.
+
+    Returns
+    -------
+    Challenge
+        The settings, validated. Relative paths in them start at the folder of the file.
+
+    Raises
+    ------
+    ChallengeError
+        The file cannot be read, or settings are invalid. The message has one line for each error.
+    """
+    file = _file(Path(path))
+    document, root = _document(file), file.parent.absolute()
+    tables = document.get("tracks")
+    tracks: list[Track] = []
+    track_errors: list[str] = []
+    for name, table in tables.items() if isinstance(tables, dict) else ():
+        track, errors = _read_table(Track, table, ("tracks", name), name=name, root=root)
+        tracks += [track] if track else []
+        track_errors += [*errors, *_missing_files(table, ("tracks", name), root, solutions=solutions)]
+    if isinstance(tables, dict) and tables:
+        document["tracks"] = tuple(tracks)
+    challenge, errors = _read_table(Challenge, document, (), root=root)
+    errors += track_errors
+    if challenge is None or errors:
+        raise ChallengeError("\n".join(f"{file}: {error}" for error in errors))
+    return challenge
 
 
 def _file(path: Path) -> Path:
@@ -34,12 +73,12 @@ def _file(path: Path) -> Path:
 
 def _document(file: Path) -> dict[str, Any]:
     try:
-        # Some editors write a byte order mark, which TOML does not know.
+        # Some editors write a byte order mark, which TOML does not allow.
         text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         found = f"byte 0x{error.object[error.start]:02x} in line {line}"
-        raise ChallengeError(f"{file}: not UTF-8 ({found}); save it in that encoding") from error
+        raise ChallengeError(f"{file}: not UTF-8 ({found}); save it as UTF-8") from error
     except OSError as error:
         raise ChallengeError(f"{file}: cannot be read: {error.strerror}") from error
     if not text.strip():
@@ -50,121 +89,72 @@ def _document(file: Path) -> dict[str, Any]:
         raise ChallengeError(f"{file}: not TOML: {error}") from error
 
 
-def _tables(document: Mapping[str, Any]) -> dict[str, Any]:
-    tables = document.get("tracks")
-    return tables if isinstance(tables, dict) else {}
+def _read_table(model: type[Model], table: object, where: Key, **not_keys: object) -> tuple[Model | None, list[str]]:
+    """Validate a table of the file; return the model, or None if a value is invalid, and a line for each error.
 
-
-def _with_places(document: Mapping[str, Any], root: Path) -> dict[str, Any]:
-    """The document as Challenge takes it: the tracks in a row, each with its name and the folder."""
-    placed = {**document, "root": root}
-    if isinstance(document.get("tracks"), dict):
-        placed["tracks"] = tuple(
-            {**table, "name": name, "root": root} if isinstance(table, dict) else table
-            for name, table in _tables(document).items()
-        )
-    return placed
-
-
-def _misplaced(document: Mapping[str, Any]) -> Iterator[str]:
-    """Keys that are no keys though a model has a field of that name."""
-    if "root" in document:
-        yield _unknown(("root",), Challenge)
-    for name, table in _tables(document).items():
-        for key in sorted(PLACED.intersection(table) if isinstance(table, dict) else ()):
-            yield _unknown(("tracks", name, key), Track)
-
-
-def _absent(document: Mapping[str, Any], root: Path, solutions: bool) -> Iterator[str]:
-    """Files that are named and are not there."""
-    for name, table in _tables(document).items():
-        for key in ("solution", "queries") if solutions else ("queries",):
-            path = table.get(key) if isinstance(table, dict) else None
-            if isinstance(path, str) and path.strip() and "\0" not in path:
-                yield from _absence(_key_text(("tracks", name, key)), located_in(root, path))
-
-
-def _absence(place: str, file: Location) -> Iterator[str]:
+    `not_keys` are the fields that do not come from keys of the table.
+    """
+    if not isinstance(table, dict):
+        return None, [f"{_key_text(where)}: found {_value_text(table)}; allowed: a table, as in [tracks.cold-start]"]
+    keys = model.keys()
+    unknown = [
+        f"{_key_text((*where, key))}: unknown key{suggestion(key, keys)}; known: {', '.join(keys)}"
+        for key in table
+        if key not in keys
+    ]
     try:
-        if not file.is_file():
-            found = "it is not a file" if file.exists() else "there is no such file"
-            yield f"{place}: names {file}, but {found}; put it there or correct the path"
-    except OSError as error:
-        yield f"{place}: names {quoted(str(file))}, which cannot be read: {error.strerror}"
+        known = {key: value for key, value in table.items() if key in keys}
+        return model.model_validate({**known, **not_keys}), unknown
+    except ValidationError as error:
+        return None, [*(_error_text(model, where, each) for each in error.errors()), *unknown]
 
 
-def _fault_message(fault: ErrorDetails, names: Sequence[str]) -> str:
-    """One of pydantic's findings in our words."""
-    where: tuple[int | str, ...] = fault["loc"]
-    model: type[SettingsTable] = Challenge
-    if where[0] == "tracks" and len(where) > 1:
-        where = ("tracks", names[int(where[1])], *where[2:])
-        model = Track
-    if fault["type"] == "extra_forbidden":
-        return _unknown(where, model)
-    if len(where) == 2:
-        return f"{_key_text(where)}: found {_value_text(fault['input'])}; allowed: a table, as in [tracks.cold-start]"
-    key = where[2] if model is Track else where[0]
-    allowed = model.model_fields[str(key)].description
-    place = _key_text(where[:2] if model is Track and key == "name" else where)
-    if fault["type"] == "missing":
-        return f"{place}: is missing; needed: {allowed}"
-    reason = fault.get("ctx", {}).get("error")
+def _error_text(model: type[SettingsTable], where: Key, error: ErrorDetails) -> str:
+    """One of pydantic's errors in the words of the file."""
+    field = str(error["loc"][0])
+    key = _key_text(where if field in model.not_keys else (*where, *error["loc"]))
+    allowed = model.model_fields[field].description
+    if error["type"] == "missing":
+        return f"{key}: is missing; expected {allowed}"
+    found = f"{key}: found {_value_text(error['input'])}"
+    reason = error.get("ctx", {}).get("error")
     if isinstance(reason, MeasureError):
-        return f"{place}: found {_value_text(fault['input'])}: {reason}"
-    return f"{place}: found {_value_text(fault['input'])}{f', which {reason}' if reason else ''}; allowed: {allowed}"
+        return f"{found}: {reason}"
+    return f"{found}{f', which {reason}' if reason else ''}; allowed: {allowed}"
 
 
-def _unknown(where: Sequence[int | str], model: type[SettingsTable]) -> str:
-    hidden = PLACED if model is Track else {"root"}
-    known = [key for key in model.model_fields if key not in hidden]
-    return f"{_key_text(where)}: unknown key{nearest(str(where[-1]), known)}; known: {', '.join(known)}"
+def _missing_files(table: object, where: Key, root: Path, *, solutions: bool) -> Iterator[str]:
+    """The errors for files that the table of a track names and that do not exist."""
+    for key in ("solution", "queries", "items") if solutions else ("queries", "items"):
+        path = table.get(key) if isinstance(table, dict) else None
+        if not isinstance(path, str) or not path.strip() or "\0" in path:
+            continue  # an invalid value, which is reported already
+        file = located_in(root, path)
+        try:
+            if not file.is_file():
+                found = "it is not a file" if file.exists() else "there is no such file"
+                yield f"{_key_text((*where, key))}: names {file}, but {found}; create it or correct the path"
+        except OSError as error:
+            yield f"{_key_text((*where, key))}: names {quoted(str(file))}, which cannot be read: {error.strerror}"
 
 
-def _key_text(where: Sequence[int | str]) -> str:
-    """A key as TOML writes it, `tracks.cold-start.cutoffs[2]`; places in a list count from 0."""
-    told = ""
-    for part in where:
+def _key_text(key: Key) -> str:
+    """A key in the notation of TOML, `tracks.cold-start.cutoffs[2]`; positions in a list count from 0."""
+    text = ""
+    for part in key:
         if isinstance(part, int):
-            told += f"[{part}]"
+            text += f"[{part}]"
         else:
-            told += f".{part}" if re.fullmatch(r"[\w-]+", part, re.ASCII) else f".{quoted(part)}"
-    return told.removeprefix(".")
+            text += f".{part}" if re.fullmatch(r"[\w-]+", part, re.ASCII) else f".{quoted(part)}"
+    return text.removeprefix(".")
 
 
 def _value_text(value: object) -> str:
-    """A value much as the file writes it, on one line, and cut."""
+    """A value in about the notation of the file, on one line and shortened."""
     if isinstance(value, str):
         return quoted(value)
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
     except (ValueError, RecursionError):  # a number of thousands of digits, a table of thousands of levels
-        return "something too large to show"
+        return "a value that is too large to show"
     return quoted(text)[1:-1].replace('\\"', '"')
-
-
-def read_challenge(path: str | Path, *, solutions: bool = True) -> Challenge:
-    """The challenge in a folder, or in a file such as challenge.toml.
-
-    Parameters
-    ----------
-    path
-        The folder that holds challenge.toml, or the file itself, which may have another name.
-    solutions
-        Must the solution files be there? A participant who checks a file does not have them.
-
-    Raises
-    ------
-    ChallengeError
-        Naming every fault: the file, the key, what was found, what is allowed.
-    """
-    file = _file(Path(path))
-    document, root = _document(file), file.parent.absolute()
-    faults = [*_misplaced(document), *_absent(document, root, solutions)]
-    try:
-        challenge = Challenge.model_validate(_with_places(document, root))
-    except ValidationError as error:
-        faults = [*(_fault_message(fault, list(_tables(document))) for fault in error.errors()), *faults]
-    if faults:
-        raise ChallengeError("\n".join(f"{file}: {fault}" for fault in faults))
-    return challenge

@@ -1,4 +1,4 @@
-"""Challenge and Track: what challenge.toml declares, read and checked."""
+"""Challenge and Track: the settings in challenge.toml, as validated models."""
 
 from __future__ import annotations
 
@@ -8,15 +8,30 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from scorer.errors import ChallengeError
 from scorer.measures import Measure, parse
-from scorer.options import FORMAT_NAMES, FORMATS_ALLOWED
+from scorer.options import (
+    COUNTING_ENTRY,
+    EQUAL_RANKS,
+    FINAL_SPLIT,
+    FORMAT_NAMES,
+    FORMATS_ALLOWED,
+    STAGE,
+    TIES,
+    TRACK_MISSING,
+    CountingEntry,
+    EqualRanks,
+    FinalSplit,
+    Stage,
+    Ties,
+    TrackMissing,
+)
 from scorer.paths import Location, Remote, is_url
-from scorer.wording import quoted
+from scorer.wording import counted, quoted
 
 FILE = "challenge.toml"
 """The name of the file that makes a folder a challenge."""
@@ -24,7 +39,10 @@ FILE = "challenge.toml"
 RESERVED = frozenset(
     {"teams", "con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))}
 )
-"""No name for a track: `teams` is a folder of the site, the others are devices on Windows."""
+"""Names that a track cannot have: `teams` is a folder of the site, the others are devices on Windows."""
+
+TEXT = "a text"
+PARAGRAPHS = "a text; a blank line begins a new paragraph"
 
 
 def _stated(text: str) -> str:
@@ -35,35 +53,38 @@ def _stated(text: str) -> str:
 
 def _path_text(text: str) -> str:
     if not text.strip() or "\0" in text:
-        raise ValueError("is no path")
+        raise ValueError("is not a path")
     return text
 
 
-def _parsed(name: str, known: ValidationInfo) -> tuple[Measure, ...]:
-    """The measures that a name stands for; faulty cut-offs, told by themselves, do not make a name faulty too."""
-    return parse(name, known.data.get("cutoffs", (1,)))
+def _parsed(name: str, validated: ValidationInfo) -> tuple[Measure, ...]:
+    """The measures that a name means with the track's cut-offs.
+
+    Invalid cut-offs are an error of their own, so the measures that would use them count as valid.
+    """
+    return parse(name, validated.data.get("cutoffs", (1,)))
 
 
-def _measure_name(name: str, known: ValidationInfo) -> str:
-    _parsed(name, known)
+def _measure_name(name: str, validated: ValidationInfo) -> str:
+    _parsed(name, validated)
     return name
 
 
-def _one_measure_name(name: str, known: ValidationInfo) -> str:
-    found = _parsed(name, known)
-    if len(found) > 1:
-        raise ValueError(f"stands for {' and '.join(map(str, found))}")
+def _one_measure_name(name: str, validated: ValidationInfo) -> str:
+    measures = _parsed(name, validated)
+    if len(measures) > 1:
+        raise ValueError(f"means {' and '.join(map(str, measures))}")
     return name
 
 
 def _format_name(name: str) -> str:
     if name.partition(":")[0] not in FORMAT_NAMES:
-        raise ValueError("is no format")
+        raise ValueError("is not a format")
     return name
 
 
 FormatText = Annotated[str, AfterValidator(_format_name)]
-"""A format's name, with its options if it has any, as in ``letor:feature=21``."""
+"""The name of a format, with its options if it has any, as in ``letor:feature=21``."""
 
 Stated = Annotated[str, AfterValidator(_stated)]
 PathText = Annotated[str, AfterValidator(_path_text)]
@@ -76,21 +97,32 @@ class SettingsTable(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
+    not_keys: ClassVar[frozenset[str]] = frozenset({"root"})
+    """Fields that do not come from a key of the table."""
+
+    @classmethod
+    def keys(cls) -> list[str]:
+        """The keys that the table can have, in the order of the documentation."""
+        return [name for name in cls.model_fields if name not in cls.not_keys]
+
 
 class Track(SettingsTable):
-    """One track of a challenge: what its submissions are measured with, and how its board is made.
+    """One track of a challenge: its files, its measures, and the rules of its board.
 
-    Paths are kept as they were written; `solution_path` and its like are absolute.
+    `solution` and the other paths are as they were written; `solution_path` and the like are absolute.
     """
 
+    not_keys: ClassVar[frozenset[str]] = frozenset({"root", "name"})
+
     name: str = Field(
-        description="a-z, 0-9 and -, at most 60, no - first, and no name that a system or the site reserves"
+        description="a-z, 0-9 and -, at most 60 characters, not beginning with -, and not a reserved name such as teams"
     )
     root: Path = Path()
-    title: Stated = Field(description="a text")
-    description: str = Field("", description="a text; a blank line begins a new paragraph")
+    title: Stated = Field(description=TEXT)
+    description: str = Field("", description=PARAGRAPHS)
     solution: PathText = Field(description="the path or URL of a file")
     queries: PathText | None = Field(None, description="the path or URL of a file with one query id a line")
+    items: PathText | None = Field(None, description="the path or URL of a file with one item id a line")
     submissions: PathText | None = Field(None, description="the path or URL of a folder")
     list_length: int = Field(ge=1, description="a whole number from 1")
     cutoffs: tuple[Annotated[int, Field(ge=1)], ...] = Field(
@@ -99,14 +131,12 @@ class Track(SettingsTable):
     primary: OneMeasureName = Field(description='the name of one measure, as in "MARp" or "nDCG@10"')
     measures: tuple[MeasureName, ...] = Field((), strict=False, description='names of measures, as in ["AP", "P@10"]')
     decimals: int = Field(4, ge=0, le=12, description="a whole number from 0 to 12")
-    missing: Literal["zero", "reject"] = Field("zero", description='"zero" or "reject"')
-    ties: Literal["trec", "order", "expected", "best", "worst"] = Field(
-        "trec", description='"trec", "order", "expected", "best" or "worst"'
-    )
-    equal_ranks: Literal["shared", "earlier"] = Field("shared", description='"shared" or "earlier"')
-    entry: Literal["best", "last"] = Field("best", description='"best" or "last"')
-    stage: Literal["final", "preliminary"] = Field("final", description='"final" or "preliminary"')
-    final: Literal["all", "rest"] = Field("all", description='"all" or "rest"')
+    missing: TrackMissing = Field("zero", description=TRACK_MISSING.allowed)
+    ties: Ties = Field("trec", description=TIES.allowed)
+    equal_ranks: EqualRanks = Field("shared", description=EQUAL_RANKS.allowed)
+    entry: CountingEntry = Field("best", description=COUNTING_ENTRY.allowed)
+    stage: Stage | None = Field(None, description=STAGE.allowed)
+    final: FinalSplit = Field("all", description=FINAL_SPLIT.allowed)
     baselines: tuple[Stated, ...] = Field((), strict=False, description="names of teams, each once")
     solution_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
     submission_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
@@ -115,25 +145,25 @@ class Track(SettingsTable):
     @classmethod
     def _usable_in_paths(cls, name: str) -> str:
         if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,59}", name) or name in RESERVED:
-            raise ValueError("cannot be a folder of the site")
+            raise ValueError("cannot be the name of a folder of the site")
         return name
 
     @field_validator("cutoffs")
     @classmethod
-    def _ascending(cls, cutoffs: tuple[int, ...], known: ValidationInfo) -> tuple[int, ...]:
+    def _ascending(cls, cutoffs: tuple[int, ...], validated: ValidationInfo) -> tuple[int, ...]:
         if list(cutoffs) != sorted(set(cutoffs)):
-            raise ValueError("does not ascend")
-        if cutoffs and cutoffs[-1] > known.data.get("list_length", cutoffs[-1]):
-            raise ValueError(f"goes beyond the list_length of {known.data['list_length']}")
+            raise ValueError("is not ascending")
+        if cutoffs and cutoffs[-1] > validated.data.get("list_length", cutoffs[-1]):
+            raise ValueError(f"exceeds the list_length of {validated.data['list_length']}")
         return cutoffs
 
     @field_validator("ties")
     @classmethod
-    def _known_for_all_measures(cls, ties: str, known: ValidationInfo) -> str:
-        """The mean over the orders of tied items is not known for every measure."""
-        names = (known.data.get("primary"), *known.data.get("measures", ()))
+    def _possible_for_all_measures(cls, ties: Ties, validated: ValidationInfo) -> Ties:
+        """Not every measure has a formula for the mean over the orders of tied items."""
+        names = (validated.data.get("primary"), *validated.data.get("measures", ()))
         for name in names if ties == "expected" else ():
-            for measure in _parsed(name, known) if name else ():
+            for measure in _parsed(name, validated) if name else ():
                 measure.need_closed_form(cut=True)
         return ties
 
@@ -146,14 +176,19 @@ class Track(SettingsTable):
 
     @cached_property
     def primary_measure(self) -> Measure:
-        """What the board ranks by."""
+        """The measure that the board ranks by."""
         return parse(self.primary, self.cutoffs)[0]
 
     @cached_property
     def all_measures(self) -> tuple[Measure, ...]:
-        """The primary measure, then the others in the order they are named in, none twice."""
-        further = (measure for name in self.measures for measure in parse(name, self.cutoffs))
-        return tuple(dict.fromkeys((self.primary_measure, *further)))
+        """The primary measure, then the others in the order of the file, each once."""
+        others = (measure for name in self.measures for measure in parse(name, self.cutoffs))
+        return tuple(dict.fromkeys((self.primary_measure, *others)))
+
+    @property
+    def shows_final(self) -> bool:
+        """Whether the board shows final scores and ranks by them."""
+        return self.stage != "preliminary"
 
     @property
     def solution_path(self) -> Location:
@@ -164,44 +199,41 @@ class Track(SettingsTable):
         return None if self.queries is None else located_in(self.root, self.queries)
 
     @property
+    def items_path(self) -> Location | None:
+        return None if self.items is None else located_in(self.root, self.items)
+
+    @property
     def submissions_path(self) -> Location:
         return located_in(self.root, self.submissions or f"submissions/{self.name}")
 
 
 class Challenge(SettingsTable):
-    """A challenge: its name, its tracks in the order of the file, and where its database and its site are."""
+    """A challenge: its name, its tracks in the order of the file, its database and its site."""
 
     root: Path = Path()
-    name: Stated = Field(description="a text")
-    description: str = Field("", description="a text; a blank line begins a new paragraph")
+    name: Stated = Field(description=TEXT)
+    description: str = Field("", description=PARAGRAPHS)
     tracks: tuple[Track, ...] = Field(description="a table for each track, as in [tracks.cold-start]")
     database: PathText = Field("scores.db", description="the path of a file, or the URL of a database")
-    site: PathText = Field("site", validate_default=True, description="the path of a folder that holds nothing else")
-
-    @field_validator("tracks")
-    @classmethod
-    def _any(cls, tracks: tuple[Track, ...]) -> tuple[Track, ...]:
-        if not tracks:
-            raise ValueError("is empty")
-        return tracks
+    site: PathText = Field("site", validate_default=True, description="the path of a folder for the site only")
 
     @field_validator("site")
     @classmethod
-    def _apart(cls, site: str, known: ValidationInfo) -> str:
-        """What all may see holds no solution and no results, and pages are not taken for submissions."""
+    def _separate(cls, site: str, validated: ValidationInfo) -> str:
+        """The public folder contains no solution and no results, and no page is read as a submission."""
         if is_url(site):
-            raise ValueError("is a URL, where pages are written to a folder of this machine")
-        root: Path = known.data["root"]
+            raise ValueError("is a URL; the site is written to a folder on this machine")
+        root: Path = validated.data["root"]
         folder = _absolute(root, site)
         if root.absolute().is_relative_to(folder):
-            raise ValueError("holds the challenge itself")
-        database = _address(root, known.data.get("database", ""))
+            raise ValueError("contains the challenge itself")
+        database = _address(root, validated.data.get("database", ""))
         if isinstance(database, Path) and database.is_relative_to(folder):
-            raise ValueError("holds the database")
-        for track in known.data.get("tracks", ()):
+            raise ValueError("contains the database")
+        for track in validated.data.get("tracks", ()):
             solution, submissions = track.solution_path, track.submissions_path
             if isinstance(solution, Path) and solution.is_relative_to(folder):
-                raise ValueError(f"holds the solution of {track.name}")
+                raise ValueError(f"contains the solution of {track.name}")
             if isinstance(submissions, Path) and (
                 folder.is_relative_to(submissions) or submissions.is_relative_to(folder)
             ):
@@ -209,12 +241,14 @@ class Challenge(SettingsTable):
         return site
 
     def track(self, name: str) -> Track:
-        """The track of that name, or a ChallengeError that says which there are."""
-        for track in self.tracks:
-            if track.name == name:
-                return track
-        names = [track.name for track in self.tracks]
-        raise ChallengeError(f"no track is called {quoted(name)}{nearest(name, names)}; there are: {', '.join(names)}")
+        """The track called `name`. Raises ChallengeError, with the names of the tracks, if there is no such track."""
+        tracks = {track.name: track for track in self.tracks}
+        if name not in tracks:
+            raise ChallengeError(
+                f"no track is called {quoted(name)}{suggestion(name, list(tracks))}; "
+                f"the tracks are: {', '.join(tracks)}"
+            )
+        return tracks[name]
 
     @property
     def site_path(self) -> Path:
@@ -222,12 +256,40 @@ class Challenge(SettingsTable):
 
     @property
     def database_address(self) -> str | Path:
-        """A SQLAlchemy URL as it was written, or the absolute path of a file."""
+        """The URL for SQLAlchemy, as it was written, or the absolute path of the database file."""
         return _address(self.root, self.database)
 
 
+def check_stage(track: Track, flagged: int) -> None:
+    """Check that the track's `stage` agrees with its solution.
+
+    Parameters
+    ----------
+    track
+        The track.
+    flagged
+        How many queries of its solution are flagged for the preliminary scores.
+
+    Raises
+    ------
+    ChallengeError
+        The solution flags queries and `stage` is missing, or `stage` is "preliminary" and the solution flags none.
+    """
+    key = f"tracks.{track.name}.stage"
+    if flagged and track.stage is None:
+        raise ChallengeError(
+            f"{key}: is missing, and the solution flags {counted(flagged, 'query', 'queries')} for preliminary scores; "
+            'set stage = "preliminary" while final scores are hidden, stage = "final" to show them'
+        )
+    if not flagged and track.stage == "preliminary":
+        raise ChallengeError(
+            f'{key}: found "preliminary", but the solution flags no query, so there are no preliminary scores to show; '
+            'flag queries in the solution, or set stage = "final"'
+        )
+
+
 def located_in(root: Path, path: str) -> Location:
-    """The file that `path` names: a URL, or a path relative to `root`."""
+    """The location that `path` names: a URL, or a path relative to `root`."""
     return Remote(path) if is_url(path) else _absolute(root, path)
 
 
@@ -239,7 +301,7 @@ def _address(root: Path, database: str) -> str | Path:
     return database if re.match(r"[A-Za-z][\w+]*://", database) else _absolute(root, database)
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
-    """A suggestion for messages: the known name that is most like `name`, if any is."""
-    near = get_close_matches(name.lower(), known, n=1)
-    return f" (did you mean {near[0]}?)" if near else ""
+def suggestion(name: str, names: Sequence[str]) -> str:
+    """`` (did you mean ...?)`` with the most similar of `names`, for messages; empty if none is similar."""
+    similar = get_close_matches(name.lower(), names, n=1)
+    return f" (did you mean {similar[0]}?)" if similar else ""

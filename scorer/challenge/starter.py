@@ -9,33 +9,41 @@ from scorer.errors import ChallengeError
 from scorer.wording import quoted
 
 CHALLENGE = """\
-# A challenge to start from. Replace what is here with your own, then `scorer run` in this folder.
+# A challenge to start from. Replace the texts and files with your own, then run `scorer run` in this folder.
 
 name = "My challenge"
-description = "What it is about, in plain text."
+description = "What the challenge is about, in plain text."
 
 [tracks.main]
 title = "Main track"
-solution = "solutions/main.txt"      # never publish this one
-queries = "queries/main.txt"         # for participants: the query ids, one a line
-list_length = 5                      # what stands beyond this many items is not read
-cutoffs = [1, 3, 5]                  # for measures that need cut-offs and name none
-primary = "nDCG@5"                   # ranks the board; `scorer measures` lists all there are
+solution = "solutions/main.txt"      # secret: do not publish it
+queries = "queries/main.txt"         # public: the query ids, one a line
+# items = "items/main.txt"           # public: the ids of all items that a list may contain, one a line
+list_length = 5                      # items after this rank do not count
+cutoffs = [1, 3, 5]                  # for measures without a cut-off in their name
+primary = "nDCG@5"                   # the board ranks by it; `scorer measures` lists all measures
 measures = ["AP", "RR", "P"]
-baselines = ["most-popular"]         # shown without a rank
+baselines = ["most-popular"]         # teams that are shown without a rank
+
+# "preliminary": the board shows only scores over the flagged queries of the solution (here q1). Keep this while
+# the challenge is open. "final": it shows final scores too, and ranks by them. Change it when the challenge is over.
+stage = "preliminary"
 """
 
 README = """\
 # My challenge
 
-    scorer check FILE --track main   is a submission well formed?
-    scorer run                       score what is new, render site/index.html
+    scorer check FILE --track main   check a submission, without the solution
+    scorer run                       score new submissions, then render site/index.html
 
-- `solutions/main.txt`: for each query `query:flag:item|grade,item|grade,...`, the best item first. A query with
-  flag 1 counts for the preliminary scores.
-- `submissions/main/<team>.txt`, or `submissions/main/<team>/<file>` for several of a team: `query:item,item,...`, the
-  best item first. A name that begins with a UTC time, as `20260131T120000Z-first.txt`, says when the file was received.
-- Tables (CSV, TSV), TREC files, JSON, JSON Lines, Parquet and LETOR files are read as well, also compressed.
+- `solutions/main.txt`: one query a line, `query:flag:item|grade,item|grade,...`, the best item first. Queries with
+  flag 1 count for the preliminary scores.
+- `queries/main.txt`: the query ids, for participants.
+- `submissions/main/<team>.txt`, or `submissions/main/<team>/<file>` for several files of a team: one query a line,
+  `query:item,item,...`, the best item first. A name that begins with a UTC time, as in
+  `20260131T120000Z-first.txt`, states when the file was received. A name that begins with a dot is an upload in
+  progress: rename the file when it is complete.
+- Other formats are read too, also compressed: tables (CSV, TSV), TREC, JSON, JSON Lines, Parquet and LETOR.
 """
 
 SOLUTION = """\
@@ -72,26 +80,26 @@ FILES: Mapping[str, str] = {
 
 
 def write_new(folder: str | Path) -> list[Path]:
-    """Write a small challenge into a new or empty folder; gives the paths of its files.
+    """Write a small challenge into a new or empty folder, and return the paths of its files.
 
     Raises
     ------
     ChallengeError
-        The folder is not empty, is no folder, or cannot be written to. A folder that is not empty is left as it is.
+        The folder is not empty, is a file, or cannot be written to. A folder that is not empty stays unchanged.
     """
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
-            raise ChallengeError(f"{folder}: is not empty; name a new folder, or an empty one")
-        return [_written(folder / path, text) for path, text in FILES.items()]
+            raise ChallengeError(f"{folder}: is not empty; name a new or empty folder")
+        return [_write(folder / path, text) for path, text in FILES.items()]
     except FileExistsError as error:
-        raise ChallengeError(f"{folder}: is a file; name a new folder, or an empty one") from error
+        raise ChallengeError(f"{folder}: is a file; name a new or empty folder") from error
     except (OSError, ValueError) as error:
-        raise ChallengeError(f"{quoted(str(folder))}: cannot make a challenge here: {error}") from error
+        raise ChallengeError(f"{quoted(str(folder))}: cannot write a challenge here: {error}") from error
 
 
-def _written(file: Path, text: str) -> Path:
+def _write(file: Path, text: str) -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8", newline="\n")
     return file

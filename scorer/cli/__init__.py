@@ -1,4 +1,4 @@
-"""The commands; the only place that prints or exits. One file for those that belong together."""
+"""The command line, one file for each command: the only place that prints or exits."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import sys
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Sequence
 
-from scorer.cli import check, convert, evaluate, init, leaderboard, measures, render, run, score
+from scorer.cli import check, convert, doctor, evaluate, init, leaderboard, measures, render, run, score, status
 from scorer.cli.arguments import Command, Parser, WrongCallError, add_folder
-from scorer.cli.console import complain, say
+from scorer.cli.console import print_message, print_result
 from scorer.errors import ScorerError
 
 COMMANDS = {
@@ -22,39 +22,41 @@ COMMANDS = {
     "evaluate": Command(evaluate.evaluate, evaluate.add_evaluation),
     "convert": Command(convert.convert, convert.add_conversion),
     "leaderboard": Command(leaderboard.leaderboard, leaderboard.add_board),
+    "status": Command(status.status, add_folder),
+    "doctor": Command(doctor.doctor, add_folder),
     "measures": Command(measures.measures, measures.add_measure),
     "init": Command(init.init, init.add_new_folder),
 }
 
 
 def main() -> None:
-    """Run the command line; a fault of the user's is told in words, without a traceback."""
-    # What is imported stays, and looking through it for garbage time and again makes starting a tenth slower.
+    """Run the command line. An error that the user can correct is printed as a message, without a traceback."""
+    # Imported modules stay; fewer searches for garbage among them start a command about 10 % faster.
     gc.set_threshold(100_000)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A file's name may hold what the terminal's encoding cannot say.
+        # The name of a file may have characters that the terminal's encoding has not.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        code = _called(sys.argv[1:])
+        code = _run(sys.argv[1:])
     except ScorerError as error:
-        complain(str(error))
+        print_message(str(error))
         code = 1
     except KeyboardInterrupt:
-        complain("stopped")
+        print_message("stopped")
         code = 130
     except BrokenPipeError:
-        # The reader has seen enough; Python's own flush at exit must not fail on it again.
+        # The reader closed the pipe. Python flushes standard output at exit, which must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
-    gc.freeze()  # neither need it be looked through when Python ends
+    gc.freeze()  # Python searches for garbage at exit, too
     sys.exit(code)
 
 
-def _called(words: Sequence[str]) -> int:
-    """Do what these words ask for; the exit code."""
-    if not words or words[0] not in COMMANDS:
-        return _not_called(words)
-    name, *rest = words
+def _run(arguments: Sequence[str]) -> int:
+    """Run the command with these arguments and return the exit code."""
+    if not arguments or arguments[0] not in COMMANDS:
+        return _run_without_command(arguments)
+    name, *rest = arguments
     command = COMMANDS[name]
     parser = Parser(
         prog=f"scorer {name}",
@@ -62,32 +64,32 @@ def _called(words: Sequence[str]) -> int:
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    command.arguments(parser)
-    # Options may stand among the files: the parser of one command can do that, a parser of all commands cannot.
-    asked = parser.parse_intermixed_args(rest)
+    command.add_arguments(parser)
+    # Allows options between files, which argparse's subcommands do not support.
+    values = parser.parse_intermixed_args(rest)
     try:
-        return command.run(**vars(asked))
+        return command.run(**vars(values))
     except WrongCallError as error:
         parser.error(str(error))
 
 
-def _not_called(words: Sequence[str]) -> int:
-    """The help, the version, or what is wrong."""
+def _run_without_command(arguments: Sequence[str]) -> int:
+    """Print the help, the version, or the error in the arguments."""
     parser = Parser(
         prog="scorer",
-        description="Score ranked lists against graded solutions, keep the results, show the board.",
+        description="Score ranked lists against graded solutions, store the results, and render a leaderboard.",
         epilog=_overview(),
         usage="scorer COMMAND ...",
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="store_true", help="show the version and exit")
-    parser.add_argument("command", nargs="?", metavar="COMMAND", help="one of those below", choices=[*COMMANDS])
-    asked = parser.parse_args(words)
-    if asked.version:
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    parser.add_argument("command", nargs="?", metavar="COMMAND", help="one of the commands below", choices=[*COMMANDS])
+    values = parser.parse_args(arguments)
+    if values.version:
         from importlib.metadata import version
 
-        say(f"scorer {version('challenge-scorer')}")
+        print_result(f"scorer {version('challenge-scorer')}")
         return 0
     parser.print_help(sys.stderr)
     return 2
@@ -100,7 +102,7 @@ def _overview() -> str:
             "commands:",
             *(f"  {name:{width}}  {command.summary}" for name, command in COMMANDS.items()),
             "",
-            "`scorer COMMAND --help` tells more of each.",
-            "Exit codes: 0 all is fine, 1 a file or a setting is at fault, 2 the command was called wrongly.",
+            "`scorer COMMAND --help` explains a command and its options.",
+            "Exit codes: 0 success, 1 a file or a setting is invalid, 2 the arguments are wrong.",
         ]
     )

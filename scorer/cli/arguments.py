@@ -1,4 +1,4 @@
-"""How the commands are called: what they share in their options, and what a wrong call is."""
+"""Arguments that several commands share, and errors in them."""
 
 from __future__ import annotations
 
@@ -13,68 +13,67 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from scorer.errors import ChallengeError
+from scorer.options import FORMATS_ALLOWED
 from scorer.wording import printable, quoted
 
 if TYPE_CHECKING:
     from scorer.challenge.settings import Challenge, Track
 
-FORMAT_HELP = (
-    "if it cannot be told: vlnet, trec, delimited, jsonl, json, parquet or letor; with options, as in letor:feature=21"
-)
+FORMAT_HELP = f"needed only where it cannot be detected: {FORMATS_ALLOWED}"
 
 
 class WrongCallError(Exception):
-    """The command was called wrongly: the text says how, for the person who typed it."""
+    """The arguments of a command are wrong; the text is a message for the person who typed them."""
 
 
 class Parser(ArgumentParser):
-    """Tells a wrong call in a line, without the usage of many."""
+    """A parser that reports wrong arguments in two lines, without the usage."""
 
     def error(self, message: str) -> NoReturn:
-        """Say it, and exit."""
+        """Print the message and exit with 2."""
         self.exit(2, f"{self.prog}: {printable(message)}\ntry: {self.prog} --help\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: what it takes, and what it does with it."""
+    """A command: its function, whose docstring is its help, and its arguments."""
 
     run: Callable[..., int]
-    """Takes the arguments by their names, and gives the exit code."""
-    arguments: Callable[[ArgumentParser], None]
-    """Adds them to a parser."""
+    """Takes the arguments by name and returns the exit code."""
+    add_arguments: Callable[[ArgumentParser], None]
+    """Adds the arguments to a parser."""
 
     @property
     def description(self) -> str:
-        """What is said of it in its help: paragraphs, with an empty line between them."""
-        told = (inspect.getdoc(self.run) or "").split("\n\n")
+        """The docstring for the command's own help, in paragraphs."""
+        paragraphs = (inspect.getdoc(self.run) or "").split("\n\n")
         width = min(shutil.get_terminal_size().columns, 100) - 2
-        return "\n\n".join(textwrap.fill(paragraph, width) for paragraph in told)
+        return "\n\n".join(textwrap.fill(paragraph, width) for paragraph in paragraphs)
 
     @property
     def summary(self) -> str:
-        """The same in one line, for the list of all commands."""
+        """The first line of the docstring, for the list of commands."""
         return (self.run.__doc__ or "").partition("\n")[0]
 
 
 def add_folder(parser: ArgumentParser) -> None:
-    """The challenge."""
+    """Add the folder of the challenge."""
     parser.add_argument(
         "folder",
         nargs="?",
         type=Path,
         default=Path(),
-        help="the challenge: a folder with challenge.toml, or that file; default: this folder",
+        help="the challenge: a folder with challenge.toml, or that file; default: the current folder",
     )
 
 
 def add_track(parser: ArgumentParser) -> None:
-    """One of its tracks."""
-    parser.add_argument("-t", "--track", metavar="NAME", help="one track alone; without it all of them")
+    """Add the option for one track."""
+    parser.add_argument("-t", "--track", metavar="NAME", help="only this track; default: all tracks")
 
 
 def number(least: float = -math.inf, most: float = math.inf) -> Callable[[str], float]:
-    """Reads a finite number that an option takes, within these bounds."""
+    """Return a function that reads a finite number from `least` to `most`, for an option."""
     bounds = f"from {least:g} to {most:g}" if math.isfinite(most) else f"of {least:g} or more"
     expected = f"a number {bounds}" if math.isfinite(least) else "a finite number"
 
@@ -91,7 +90,7 @@ def number(least: float = -math.inf, most: float = math.inf) -> Callable[[str], 
 
 
 def format_name(name: str, option: str) -> str:
-    """A format's name, with its options, as it was given; one that is none is a wrong call."""
+    """Return the name of a format, with its options. Raises WrongCallError if there is no such format."""
     from scorer.formats.detection import format_named
     from scorer.formats.reading.bytes import UnreadableError
 
@@ -102,16 +101,16 @@ def format_name(name: str, option: str) -> str:
     return name
 
 
-def opened(folder: Path, track: str | None) -> tuple[Challenge, Sequence[Track]]:
-    """A challenge, and those of its tracks that were asked for; its solutions need not be there."""
+def open_challenge(folder: Path, track: str | None) -> tuple[Challenge, Sequence[Track]]:
+    """Read a challenge, whose solutions may be missing; return it with the requested track, or all of its tracks."""
     from scorer.challenge.loading import read_challenge
 
     challenge = read_challenge(folder, solutions=False)
-    return challenge, challenge.tracks if track is None else [chosen(challenge, track)]
+    return challenge, challenge.tracks if track is None else [requested_track(challenge, track)]
 
 
-def chosen(challenge: Challenge, name: str) -> Track:
-    """The track that was asked for; a name that is none is a wrong call, not a fault of a file."""
+def requested_track(challenge: Challenge, name: str) -> Track:
+    """Return the track called `name`. Raises WrongCallError if no track has this name."""
     try:
         return challenge.track(name)
     except ChallengeError as error:

@@ -1,4 +1,4 @@
-"""``scorer check``: a participant's look at a file before it is sent in, with the organiser's own code."""
+"""``scorer check``: validation of a submission by its participant, with the code that scores it later."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import FORMAT_HELP, chosen, format_name
-from scorer.cli.console import complain, say
+from scorer.cli.arguments import FORMAT_HELP, format_name, requested_track
+from scorer.cli.console import print_message, print_result
 from scorer.paths import shown
 from scorer.wording import counted, printable
 
@@ -18,60 +18,74 @@ if TYPE_CHECKING:
 
 
 def add_file(parser: ArgumentParser) -> None:
-    """What it takes."""
+    """Add the arguments of ``check``."""
     parser.add_argument("file", help="the submission: a path or a URL")
-    parser.add_argument("-t", "--track", required=True, metavar="NAME", help="the track that it is for")
+    parser.add_argument("-t", "--track", required=True, metavar="NAME", help="the track that the file is for")
     parser.add_argument(
         "--challenge",
         type=Path,
         default=Path(),
         metavar="FOLDER",
-        help="the folder with challenge.toml; default: this folder",
+        help="the folder with challenge.toml; default: the current folder",
     )
-    parser.add_argument("--submission-format", metavar="FORMAT", help=f"the file's format, {FORMAT_HELP}")
+    parser.add_argument("--submission-format", metavar="FORMAT", help=f"the format of the file, {FORMAT_HELP}")
 
 
 def check(file: str, track: str, challenge: Path, submission_format: str | None) -> int:
-    """Check a submission before sending it in: format, queries, lengths, duplicates.
+    """Check a submission before you submit it: format, queries, items, lengths, duplicates.
 
-    No solution is needed, and nothing that only the solution knows is shown.
+    The check needs no solution, and shows nothing that only the solution knows. It reports unknown queries and items if
+    the challenge has public lists of them.
     """
     from scorer.challenge.loading import read_challenge
     from scorer.paths import digest, is_regular
     from scorer.scoring.outcomes import Rejected
     from scorer.scoring.rules import Rules
-    from scorer.scoring.submission import check as look_over
+    from scorer.scoring.submission import check as check_submission
 
-    asked = chosen(read_challenge(challenge, solutions=False), track)
-    rules = Rules.of(asked)
+    requested = requested_track(read_challenge(challenge, solutions=False), track)
+    rules = Rules.of(requested)
     if submission_format is not None:
         rules = replace(rules, submission_format=format_name(submission_format, "--submission-format"))
-    queries = _queries(asked)
-    outcome = look_over(queries, file, rules)
-    told = printable(shown(file))
+    queries = _queries(requested)
+    outcome = check_submission(queries, file, rules)
+    path = printable(shown(file))
     if isinstance(outcome, Rejected):
-        complain("\n".join(outcome.problems.lines(shown(file))))
-        complain(f"{told}: not fit for {asked.name}: {counted(outcome.problems.count, 'problem')}")
+        print_message("\n".join(outcome.problems.lines(shown(file))))
+        print_message(f"{path}: invalid for track {requested.name}: {counted(outcome.problems.count, 'error')}")
         return 1
     for line in outcome.notes.lines(shown(file)):
-        complain(line)
+        print_message(line)
     if queries is None:
-        complain(f"{asked.name}: its queries are not known here, so they were not compared with the file's")
+        print_message(f"{requested.name}: the queries of the track are not available, so they were not compared")
+    if queries is None or requested.items_path is None:
+        print_message(f"{requested.name}: no list of candidate items is available, so items were not compared")
     counts = outcome.counts
-    say(f"{told}: fit for {asked.name}: {counted(counts.answered, 'list')}, {counted(counts.items, 'item')}")
+    lists, items = counted(counts.answered, "list"), counted(counts.items, "item")
+    print_result(f"{path}: valid for track {requested.name}: {lists}, {items}")
     if is_regular(file):
-        say(f"sha256 {digest(file)}")
+        print_result(f"sha256 {digest(file)}")
     return 0
 
 
 def _queries(track: Track) -> Solution | None:
-    """The queries that the track asks for: from its public list, else from its solution, if either is here."""
+    """The queries of the track, from its public list or else from its solution, with its candidate items if listed.
+
+    None if neither file is available.
+    """
     from scorer.errors import SolutionError
     from scorer.matching.solution import Solution
 
     if track.queries_path is not None:
-        return Solution.read_queries(track.queries_path)
-    try:
-        return Solution.of_queries(Solution.read(track.solution_path, track.solution_format).queries.to_pylist())
-    except SolutionError:
-        return None
+        queries = Solution.read_queries(track.queries_path)
+    else:
+        try:
+            solution = Solution.read(track.solution_path, track.solution_format)
+        except SolutionError:
+            return None
+        queries = Solution.of_queries(solution.queries.to_pylist())
+    if track.items_path is None:
+        return queries
+    from scorer.matching.solution import read_ids
+
+    return queries.with_candidates(read_ids(track.items_path))

@@ -1,4 +1,4 @@
-"""What the commands have in common when they speak: errors, notes, progress."""
+"""Output of the commands: results, messages, progress."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import TypeVar
 
 from scorer.wording import printable
 
-Thing = TypeVar("Thing")
+Item = TypeVar("Item")
 
 
-def say(text: str = "") -> None:
-    """A line of a command's result, to standard output."""
+def print_result(text: str) -> None:
+    """Print a command's result to standard output."""
     print(text, flush=True)
 
 
-def complain(text: str) -> None:
-    """Lines about what is wrong or worth knowing, to standard error; what they quote cannot steer the terminal."""
+def print_message(text: str) -> None:
+    """Print errors, notes or counts to standard error, with control characters escaped."""
     print("\n".join(map(printable, text.split("\n"))), file=sys.stderr, flush=True)
 
 
-def followed(things: Iterable[Thing], count: int, what: str) -> Iterator[Thing]:
-    """The things as they come, with a progress bar where a person is watching."""
+def with_progress(items: Iterable[Item], count: int, description: str) -> Iterator[Item]:
+    """Yield the items, with a progress bar if standard error is a terminal."""
     if count < 2 or not sys.stderr.isatty():
-        yield from things
+        yield from items
         return
     from rich.console import Console
     from rich.progress import track
 
-    yield from track(things, total=count, description=what, console=Console(stderr=True), transient=True)
+    yield from track(items, total=count, description=description, console=Console(stderr=True), transient=True)

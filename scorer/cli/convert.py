@@ -9,31 +9,36 @@ from typing import TYPE_CHECKING, Literal
 
 from scorer.cli.arguments import FORMAT_HELP, WrongCallError, format_name
 from scorer.errors import ScorerError
+from scorer.options import TIE_RULE
 from scorer.wording import printable
 
 if TYPE_CHECKING:
     from scorer.formats.detection import DetectedFormat
+    from scorer.options import TieRule
 
 STANDARD_OUTPUT = "-"
 
 
 def add_conversion(parser: ArgumentParser) -> None:
-    """What it takes."""
-    parser.add_argument("source", metavar="IN", help="a solution or a submission: a path, a URL, or - ")
+    """Add the arguments of ``convert``."""
+    parser.add_argument(
+        "source", metavar="IN", help="a solution or a submission: a path, a URL, or - for standard input"
+    )
     parser.add_argument(
         "target",
         metavar="OUT",
-        help="the file to write, or - ; its name says the format, and .gz, .zst or .xz to compress it",
+        help="the file to write, or - for standard output; its name determines the format, and .gz, .zst or .xz "
+        "the compression",
     )
     parser.add_argument(
-        "--to", dest="target_format", metavar="FORMAT", help="the format to write, where the name does not say"
+        "--to", dest="target_format", metavar="FORMAT", help="the format to write, if the name does not determine it"
     )
     parser.add_argument("--from", dest="source_format", metavar="FORMAT", help=f"the format to read, {FORMAT_HELP}")
-    parser.add_argument("--kind", choices=("solution", "submission"), help="what it is, where it could be either")
+    parser.add_argument("--kind", choices=("solution", "submission"), help="what IN is, if it could be either")
     parser.add_argument(
         "--ties",
-        choices=("trec", "order"),
-        help="equal run scores, for a format without scores: by item id, descending, or as listed",
+        choices=tuple(TIE_RULE.values),
+        help=f"the order of {TIE_RULE.about}, needed for a format without run scores. {TIE_RULE.meanings}",
     )
 
 
@@ -43,21 +48,21 @@ def convert(
     target_format: str | None,
     source_format: str | None,
     kind: Literal["solution", "submission"] | None,
-    ties: Literal["trec", "order"] | None,
+    ties: TieRule | None,
 ) -> int:
     """Write a solution or a submission in another format.
 
-    Columns of other names are pointed at by options of the format, as in --from delimited:query=session,item=track.
-    What the format cannot hold is an error, and nothing is written.
+    Options of a format name columns with other names, as in --from delimited:query=session,item=track. Content that
+    the format cannot represent is an error, and nothing is written.
     """
     from scorer.formats.conversion import AmbiguousError, compressed, converted
     from scorer.formats.writing import UnwritableError
 
-    written_as = _target(target, target_format)
+    written_format = _target_format(target, target_format)
     try:
         content = converted(
             source,
-            written_as,
+            written_format,
             kind=kind,
             source_format=source_format and format_name(source_format, "--from"),
             ties=ties,
@@ -70,19 +75,19 @@ def convert(
     return 0
 
 
-def _target(path: str, name: str | None) -> DetectedFormat:
-    """The format to write."""
+def _target_format(path: str, name: str | None) -> DetectedFormat:
+    """The format that is requested, or that the name of the file determines."""
     from scorer.formats.conversion import NAMES, format_of
     from scorer.formats.detection import format_named
 
     if name is not None:
         return format_named(format_name(name, "--to"))
-    told = format_of(path)
-    if told is None:
+    detected = format_of(path)
+    if detected is None:
         raise WrongCallError(
-            f"the name {printable(path)} does not say which format to write ({', '.join(NAMES)} would); add --to FORMAT"
+            f"the name {printable(path)} does not determine the format ({', '.join(NAMES)} would); add --to FORMAT"
         )
-    return told
+    return detected
 
 
 def _write(content: bytes, path: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scorer.cli.arguments import FORMAT_HELP, WrongCallError, format_name, number
-from scorer.cli.console import complain, followed, say
+from scorer.cli.console import print_message, print_result, with_progress
 from scorer.errors import MeasureError, SubmissionError
 from scorer.paths import shown
 from scorer.wording import counted
@@ -144,7 +144,7 @@ def evaluate(
     right = Solution.read(solution, solution_format and format_name(solution_format, "--solution-format"))
     file_format = submission_format and format_name(submission_format, "--submission-format")
     results: list[tuple[str, Evaluation]] = []
-    for path in followed(submissions, len(submissions), "scoring"):
+    for path in with_progress(submissions, len(submissions), "scoring"):
         try:
             result = evaluated(
                 right,
@@ -161,14 +161,14 @@ def evaluate(
                 submission_format=file_format,
             )
         except SubmissionError as error:
-            complain(str(error))
+            print_message(str(error))
             continue
         for line in result.notes.lines(shown(path)):
-            complain(line)
+            print_message(line)
         results.append((shown(path), result))
     _tell_undefined(results)
     if results or form == "json":  # a program reads an empty list, a person no head of an empty table
-        say(written(form, ScoreReport(results, measures, per_query, side_by_side, significance, rel)))
+        print_result(written(form, ScoreReport(results, measures, per_query, side_by_side, significance, rel)))
     return 1 if len(results) < len(submissions) else 0
 
 
@@ -195,7 +195,7 @@ def _tell_undefined(results: Sequence[tuple[str, Evaluation]]) -> None:
     """How many queries the means leave out, aloud, and once: it lies in the solution."""
     for _, result in results[:1]:
         if not result.queries:
-            complain("the solution flags no query for this split, so there is nothing to take a mean over")
+            print_message("the solution flags no query for this split, so there is nothing to take a mean over")
             continue
         by_count: dict[int, list[str]] = {}
         for measure, count in result.left_out().items():
@@ -204,7 +204,9 @@ def _tell_undefined(results: Sequence[tuple[str, Evaluation]]) -> None:
             if count:
                 of = "all measures" if len(by_count) == 1 else ", ".join(measures)
                 left_out = counted(count, "query", "queries")
-                complain(f"{left_out} of {result.queries:,} left out of the means of {of}: undefined{_reason(result)}")
+                print_message(
+                    f"{left_out} of {result.queries:,} left out of the means of {of}: undefined{_reason(result)}"
+                )
 
 
 def _reason(result: Evaluation) -> str:

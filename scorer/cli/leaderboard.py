@@ -6,18 +6,17 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import add_folder, add_track, opened
-from scorer.cli.console import say
+from scorer.cli.arguments import add_folder, add_track, open_challenge
+from scorer.cli.console import print_result
 
 if TYPE_CHECKING:
     from scorer.board.board import Board
-
 
 FORMS = ("table", "json", "csv", "markdown")
 
 
 def add_board(parser: ArgumentParser) -> None:
-    """What ``leaderboard`` takes."""
+    """Add the arguments of ``leaderboard``."""
     add_folder(parser)
     add_track(parser)
     parser.add_argument(
@@ -25,20 +24,20 @@ def add_board(parser: ArgumentParser) -> None:
         dest="form",
         choices=FORMS,
         default="table",
-        help="how to print the board: %(choices)s; default: %(default)s",
+        help="the format of the output: %(choices)s; default: %(default)s",
         metavar="FORM",
     )
 
 
 def leaderboard(folder: Path, track: str | None, form: str) -> int:
-    """Print the board of each track, from what is kept."""
-    from scorer.organising.run import boards
+    """Print the board of each track from the stored results, without scoring."""
+    from scorer.organising.render import boards
     from scorer.store.store import Store
 
-    challenge, tracks = opened(folder, track)
+    challenge, tracks = open_challenge(folder, track)
     with Store.open(challenge.database_address, create=False) as store:
-        shown = boards(store, tracks)
-    say(_printed(shown, form))
+        shown = store.read(lambda view: boards(view, tracks))
+    print_result(_printed(shown, form))
     return 0
 
 
@@ -46,7 +45,7 @@ def _printed(boards: list[Board], form: str) -> str:
     from scorer.reports.boards import to_csv, to_json, to_markdown
 
     if form == "json":
-        # One board is an object, as in the site; several are a list of such objects.
+        # One board is an object, as on the site; several boards are a list of such objects.
         texts = [to_json(each).rstrip("\n") for each in boards]
         return texts[0] if len(texts) == 1 else "[" + ",\n".join(texts) + "]"
     if form == "csv":

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from scorer.cli.arguments import WrongCallError
-from scorer.cli.console import say
+from scorer.cli.console import print_result
 from scorer.errors import MeasureError
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ def measures(name: str | None) -> int:
     from scorer.reports.table import aligned
 
     if name is None:
-        say(aligned([[kind.usage, kind.title, kind.summary] for kind in KINDS], left=3))
+        print_result(aligned([[kind.usage, kind.title, kind.summary] for kind in KINDS], left=3))
         return 0
     try:
         kinds = _meant(name)
     except MeasureError as error:
         raise WrongCallError(str(error)) from error
-    say("\n\n".join(map(_explained, kinds)))
+    print_result("\n\n".join(map(_explained, kinds)))
     return 0
 
 

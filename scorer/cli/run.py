@@ -1,26 +1,29 @@
-"""``scorer run``: score what is new, and render the site."""
+"""``scorer run``: score new submissions, and render the site."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from scorer.cli.arguments import opened
-from scorer.cli.console import say
-from scorer.cli.score import chosen_executor, score_tracks
+from scorer.cli.arguments import open_challenge
+from scorer.cli.render import print_rendered
+from scorer.cli.score import requested_executor, score_tracks
 
 
-def run(folder: Path, track: str | None, executor: str | None, time_limit: float) -> int:
-    """Score what is new, keep it, and render the site: the main job.
+def run(folder: Path, track: str | None, executor: str | None, time_limit: float, strict: bool) -> int:
+    """Score new submissions, store the results, and render the site: the main job.
 
-    The last line printed is the path of the site. Exits with 1 where a file is at fault; all others are scored, and the
-    site is rendered, all the same.
+    The last line of the output is the path of the site.
+
+    Exit code 1 means that this run rejected a submission, or could not read or score one, or could not score a track.
+    All other submissions are scored, and the site is rendered, in that case too. With --strict, exit code 1 also means
+    that a submission that an earlier run rejected is still there.
     """
-    from scorer.organising.run import render as render_site
+    from scorer.organising.render import render as render_site
     from scorer.store.store import Store
 
-    challenge, tracks = opened(folder, track)
-    executor_ = chosen_executor(executor)
+    challenge, tracks = open_challenge(folder, track)
+    scoring = requested_executor(executor)
     with Store.open(challenge.database_address) as store:
-        fine = score_tracks(store, tracks, executor_, time_limit)
-        say(str(render_site(challenge, store, pending=True)))
-    return 0 if fine else 1
+        succeeded = score_tracks(store, tracks, scoring, time_limit, strict=strict)
+        print_rendered(render_site(challenge, store, pending=True))
+    return 0 if succeeded else 1

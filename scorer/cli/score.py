@@ -1,4 +1,4 @@
-"""``scorer score``: score what is new."""
+"""``scorer score``: score new submissions."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import WrongCallError, add_folder, add_track, number, opened
-from scorer.cli.console import complain, followed
+from scorer.cli.arguments import WrongCallError, add_folder, add_track, number, open_challenge
+from scorer.cli.console import print_message, with_progress
 from scorer.errors import ChallengeError, ExecutorError, FileError
+from scorer.options import TIME_LIMIT
 
 if TYPE_CHECKING:
     from scorer.challenge.settings import Track
@@ -18,35 +19,43 @@ if TYPE_CHECKING:
 
 
 def add_scoring(parser: ArgumentParser) -> None:
-    """What ``run`` and ``score`` take."""
+    """Add the arguments of ``run`` and ``score``."""
     add_folder(parser)
     add_track(parser)
     parser.add_argument(
         "--executor",
         metavar="NAME",
-        help="where to score: serial, processes[:N], dask:ADDRESS; without it, as the work asks",
+        help="where to score: serial, processes, processes:N or dask:ADDRESS; default: chosen by the amount of work",
     )
     parser.add_argument(
         "--time-limit",
         type=number(least=0.1),
-        default=600.0,
+        default=TIME_LIMIT,
         metavar="SECONDS",
-        help="what one submission may take; default: %(default)g",
+        help="how long scoring one submission may take; default: %(default)g",
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 1 if any submission is rejected, also by an earlier run"
     )
 
 
-def score(folder: Path, track: str | None, executor: str | None, time_limit: float) -> int:
-    """Score what is new and keep it; the site stays as it is."""
+def score(folder: Path, track: str | None, executor: str | None, time_limit: float, strict: bool) -> int:
+    """Score new submissions and store the results; do not render the site.
+
+    Exit code 1 means that this run rejected a submission, or could not read or score one, or could not score a track.
+    All other submissions are scored in that case too. With --strict, exit code 1 also means that a submission that an
+    earlier run rejected is still there.
+    """
     from scorer.store.store import Store
 
-    challenge, tracks = opened(folder, track)
-    executor_ = chosen_executor(executor)
+    challenge, tracks = open_challenge(folder, track)
+    scoring = requested_executor(executor)
     with Store.open(challenge.database_address) as store:
-        return 0 if score_tracks(store, tracks, executor_, time_limit) else 1
+        return 0 if score_tracks(store, tracks, scoring, time_limit, strict=strict) else 1
 
 
-def chosen_executor(name: str | None) -> Executor | None:
-    """The executor of that name; a name that is none is a wrong call."""
+def requested_executor(name: str | None) -> Executor | None:
+    """Return the executor called `name`. Raises WrongCallError if the name is unknown."""
     from scorer.executors.names import executor_named
 
     try:
@@ -55,43 +64,50 @@ def chosen_executor(name: str | None) -> Executor | None:
         raise WrongCallError(f"--executor: {error}") from error
 
 
-def score_tracks(store: Store, tracks: Sequence[Track], executor: Executor | None, time_limit: float) -> bool:
-    """Score the tracks one after the other; one at fault does not stop the others. Was everything fine?"""
-    fine = True
+def score_tracks(
+    store: Store, tracks: Sequence[Track], executor: Executor | None, time_limit: float, *, strict: bool
+) -> bool:
+    """Score each track, and report errors in it; return whether there were none.
+
+    With `strict`, a submission that an earlier run rejected is an error as well.
+    """
+    succeeded = True
     for track in tracks:
         try:
-            fine &= _score_track(store, track, executor, time_limit)
+            succeeded &= _score_track(store, track, executor, time_limit, strict=strict)
         except (ChallengeError, FileError) as error:
-            complain(str(error))
-            complain(f"{track.name}: not scored; its board stays as it was")
-            fine = False
-    return fine
+            print_message(str(error))
+            print_message(f"{track.name}: not scored; its board is unchanged")
+            succeeded = False
+    return succeeded
 
 
-def _score_track(store: Store, track: Track, executor: Executor | None, time_limit: float) -> bool:
+def _score_track(store: Store, track: Track, executor: Executor | None, time_limit: float, *, strict: bool) -> bool:
     from scorer.executors.base import Failed
     from scorer.organising.run import carry_out, plan, rejected
+    from scorer.organising.submission_files import UploadInProgress
     from scorer.scoring.outcomes import Rejected
 
     work = plan(store, track)
     for skipped in work.skipped:
-        complain(f"{skipped.file}: {skipped.reason}; left out")
-    scored, failed, told = 0, 0, set()
+        print_message(str(skipped))
+    scored, failed, rejected_now = 0, 0, set()
     results = carry_out(store, work, executor, time_limit)
-    for submission, result in followed(results, len(work.pending), track.name):
+    for submission, result in with_progress(results, len(work.pending), track.name):
         match result:
             case Failed(reason):
                 failed += 1
-                complain(f"{submission.file}: not scored: {reason}; the next run tries it again")
+                print_message(f"{submission.file}: not scored: {reason}; the next run tries it again")
             case Rejected(problems):
-                told.add(submission.file)
-                complain("\n".join(problems.lines(submission.file)))
+                rejected_now.add(submission.file)
+                print_message("\n".join(problems.lines(submission.file)))
             case _:
                 scored += 1
-    faulty = rejected(store, work)
-    for file in faulty:
-        if file not in told:
-            complain(f"{file}: rejected before; its team's page says why")
-    counts = [f"{scored:,} scored", f"{work.known:,} known", f"{len(faulty):,} rejected"]
-    complain(f"{track.name}: {', '.join([*counts, *([f'{failed:,} failed'] if failed else [])])}")
-    return not faulty and not work.skipped and not failed
+    rejected_ever = rejected(store, work)
+    for file in rejected_ever:
+        if file not in rejected_now:
+            print_message(f"{file}: rejected by an earlier run; the page of its team has the errors")
+    counts = [f"{scored:,} scored", f"{work.known:,} known", f"{len(rejected_ever):,} rejected"]
+    print_message(f"{track.name}: {', '.join([*counts, *([f'{failed:,} failed'] if failed else [])])}")
+    unreadable = any(not isinstance(skipped, UploadInProgress) for skipped in work.skipped)
+    return not (failed or unreadable or (rejected_ever if strict else rejected_now))

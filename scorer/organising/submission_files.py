@@ -1,4 +1,4 @@
-"""What the teams sent in: the files under a track's folder, whose they are, and when they were received."""
+"""The submission files in the folder of a track: the team of each, and when it was received."""
 
 from __future__ import annotations
 
@@ -15,40 +15,66 @@ from scorer.paths import Location, Remote
 from scorer.wording import printable
 
 RECEIVED = re.compile(r"(\d{8}T\d{6}Z)[-_. ]*")
-"""How a file's name may begin: the UTC time of its receipt."""
+"""The beginning of a file's name that states when it was received, in UTC."""
 
 COMPRESSED = re.compile(r"\.(gz|xz|zst)$")
 
 FIRST_SECOND = int(datetime(1, 1, 1, tzinfo=UTC).timestamp())
 LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
-"""All that a date can tell; some file systems keep times far beyond."""
+"""The range of datetime; the times of some file systems exceed it."""
+
+LITTER = re.compile(
+    r"\.(DS_Store|localized|directory|gitkeep|gitignore|gitattributes|git|keep|nfs[0-9a-f]+|Trash(es|-\d+)?|_.*)"
+)
+"""Hidden files and folders that systems and tools create; no upload has such a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubmissionFile:
-    """A file that a team sent in."""
+    """A file of a team."""
 
     path: Location
     file: str
-    """Its path under the challenge's folder of submissions, as printable text."""
+    """The name of the track and the path in the track's folder, as printable text."""
     team: str
-    """As printable text; from the name of the team's folder, or of the file where it lies in the track's."""
+    """As printable text: the name of the team's folder, or part of the file's name if it is in the track's folder."""
     received: datetime
-    """UTC: the time that the name begins with, else the time of the last change."""
+    """UTC: the time at the beginning of the file's name, or else the time of its last change."""
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedFile:
-    """Something among the submissions that cannot be one."""
+    """A file or folder that cannot be read as a submission."""
 
     file: str
     reason: str
 
+    def __str__(self) -> str:
+        return f"{self.file}: {self.reason}; skipped"
 
-def submission_files(track: Track) -> list[SubmissionFile | SkippedFile]:
-    """All files of a track's teams, by name: ``<team>.txt``, or ``<team>/<file>``; hidden ones are left out.
 
-    Raises ChallengeError where the track's folder cannot be read.
+@dataclass(frozen=True, slots=True)
+class UploadInProgress:
+    """A file or folder whose name begins with a dot: it is read once it is renamed."""
+
+    file: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: upload in progress (the name begins with a dot); it is read once it is renamed"
+
+
+Found = SubmissionFile | SkippedFile | UploadInProgress
+
+
+def submission_files(track: Track) -> list[Found]:
+    """List the files of a track's teams, ``<team>.txt`` or ``<team>/<file>``, in order of their names.
+
+    Hidden files of systems and tools, such as ``.DS_Store``, are ignored.
+
+    Raises
+    ------
+    ChallengeError
+        The folder cannot be read. A missing folder is empty.
     """
     folder = track.submissions_path
     try:
@@ -61,33 +87,40 @@ def submission_files(track: Track) -> list[SubmissionFile | SkippedFile]:
         ) from error
 
 
-def _within(folder: Location, shown: str, team: str | None) -> Iterator[SubmissionFile | SkippedFile]:
+def _within(folder: Location, shown: str, team: str | None) -> Iterator[Found]:
     inside: list[Location] = [*folder.iterdir()]
     for path in sorted(inside, key=lambda path: path.name):
-        if path.name.startswith("."):
+        if LITTER.fullmatch(path.name):
             continue
         file = f"{shown}/{printable(path.name)}"
+        if path.name.startswith("."):
+            yield UploadInProgress(file)
+            continue
         try:
             if path.is_dir() and team is None:
                 yield from _within(path, file, printable(path.name))
             elif path.is_dir():
-                yield SkippedFile(file, "a folder; expected a team's files right in the team's folder")
+                yield SkippedFile(
+                    file, "a folder in the folder of a team; move its files up into the folder of the team"
+                )
             elif path.is_file():
                 yield SubmissionFile(path, file, team or _team(path.name), _received(path))
             else:
-                yield SkippedFile(file, "not a regular file" if path.exists() else "a link to a file that is not there")
+                yield SkippedFile(
+                    file, "not a regular file" if path.exists() else "a link to a file that does not exist"
+                )
         except OSError as error:
             yield SkippedFile(file, f"cannot be read: {error.strerror}")
 
 
 def _team(file_name: str) -> str:
-    """The team whose name a file carries: without the time in front, and the ending."""
+    """The team in a file's name: the name without the time and the extension."""
     stem = PurePath(COMPRESSED.sub("", file_name)).stem
     return printable(stem[_time(stem)[1] :].strip() or stem.strip() or file_name)
 
 
 def _time(name: str) -> tuple[datetime | None, int]:
-    """The time that a name begins with, and how long that beginning is; (None, 0) where there is none."""
+    """The time at the beginning of a name and the length of that beginning; (None, 0) if the name has no time."""
     match = RECEIVED.match(name)
     if match:
         try:
@@ -105,6 +138,6 @@ def _received(path: Location) -> datetime:
     if changed is None:
         raise OSError(
             errno.ENODATA,
-            "the store does not know when it was changed; begin its name with the time, as in 20110418T100000Z-x.txt",
+            "the time of its last change is unknown; begin its name with the time, as in 20110418T100000Z-x.txt",
         )
     return datetime.fromtimestamp(min(max(int(changed), FIRST_SECOND), LAST_SECOND), UTC)

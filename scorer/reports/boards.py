@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from scorer import wording
 from scorer.board.board import Board
 from scorer.board.rule_sheet import rules
-from scorer.entries.entry import Entry, Scores
+from scorer.entries.entry import ColumnScores, Entry
 
 # Exports
 
@@ -57,10 +57,10 @@ def to_csv(board: Board) -> str:
     """RFC 4180, numbers at the track's decimals, blanks empty; text that a spreadsheet takes for a formula gets a '."""
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow(map(wording.spreadsheet, export_columns(board)))
+    writer.writerow(map(wording.guard_formula, export_columns(board)))
     for row in export_rows(board):
         writer.writerow(
-            wording.spreadsheet(cell) if isinstance(cell, str) else printed(cell, board.track.decimals)
+            wording.guard_formula(cell) if isinstance(cell, str) else printed(cell, board.track.decimals)
             for cell in row.values()
         )
     return out.getvalue()
@@ -74,7 +74,7 @@ def to_json(board: Board) -> str:
         "track": {
             "name": track.name,
             "title": track.title,
-            "stage": track.stage,
+            "stage": "final" if track.shows_final else "preliminary",
             "primary": board.columns[0],
             "decimals": track.decimals,
             "queries": board.queries,
@@ -93,15 +93,16 @@ def to_markdown(board: Board) -> str:
     columns = export_columns(board)
     alignment = [":---" if name in ("team", "baseline", "last entry") else "---:" for name in columns]
     rows = [
-        [wording.markdown(printed(cell, board.track.decimals)) for cell in row.values()] for row in export_rows(board)
+        [wording.escape_markdown(printed(cell, board.track.decimals)) for cell in row.values()]
+        for row in export_rows(board)
     ]
-    lines = [map(wording.markdown, columns), alignment, *rows]
+    lines = [map(wording.escape_markdown, columns), alignment, *rows]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
 def _named_scores(board: Board, entry: Entry | None) -> dict[str, CellValue]:
     """The scores that an export shows, by column; blanks without an entry."""
-    blank: Scores = (None,) * len(board.columns)
+    blank: ColumnScores = (None,) * len(board.columns)
     final, preliminary = (entry.final, entry.preliminary) if entry else (blank, blank)
     names = [f"preliminary {name}" for name in board.columns]
     if board.track.stage == "preliminary":

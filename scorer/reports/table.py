@@ -82,9 +82,9 @@ def _csv(table: ScoreTable) -> str:
     """All digits, blanks where undefined; text that a spreadsheet takes for a formula gets a ' before it."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(map(wording.spreadsheet, [*table.texts, *table.scores]))
+    rows.writerow(map(wording.guard_formula, [*table.texts, *table.scores]))
     for texts, cells in table.rows:
-        rows.writerow([*map(wording.spreadsheet, texts), *(defined(cell.value) for cell in cells)])
+        rows.writerow([*map(wording.guard_formula, texts), *(defined(cell.value) for cell in cells)])
     return text.getvalue().rstrip("\n")
 
 
@@ -103,7 +103,7 @@ def _markdown(table: ScoreTable) -> str:
 
 
 def _markdown_text(text: str) -> str:
-    return wording.markdown(printable(text))
+    return wording.escape_markdown(printable(text))
 
 
 def _latex(table: ScoreTable) -> str:
@@ -132,7 +132,7 @@ def _latex(table: ScoreTable) -> str:
 
 
 def _latex_text(text: str) -> str:
-    return wording.latex(printable(text))
+    return wording.escape_latex(printable(text))
 
 
 def defined(score: float) -> float | None:

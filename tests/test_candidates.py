@@ -1,0 +1,85 @@
+"""`scorer check` with a public list of candidate items."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Answer, Terminal
+
+ITEMS = "apple\npear\nplum\nfig\ngrape\nlemon\ncherry\n"
+
+
+@pytest.fixture
+def with_items(challenge: Path) -> Path:
+    """A new challenge with a list of candidate items, and without its solution, as a participant has it."""
+    (challenge / "solutions" / "main.txt").unlink()
+    (challenge / "items").mkdir(exist_ok=True)
+    (challenge / "items" / "main.txt").write_text(ITEMS, encoding="utf-8")
+    settings = challenge / "challenge.toml"
+    text = settings.read_text(encoding="utf-8")
+    if "\nitems = " not in text:
+        settings.write_text(text.replace("\nqueries = ", '\nitems = "items/main.txt"\nqueries = '), encoding="utf-8")
+    return challenge
+
+
+def check(terminal: Terminal, challenge: Path, content: str) -> Answer:
+    """Check a submission with this content."""
+    file = challenge / "mine.txt"
+    file.write_text(content, encoding="utf-8")
+    return terminal.run("check", file, "--track", "main", "--challenge", challenge)
+
+
+def test_check_reports_items_that_are_not_candidates(with_items: Path, terminal: Terminal) -> None:
+    """The file stays valid; a note has the number of unknown items and examples with their lines."""
+    answer = check(terminal, with_items, "q1:apple,banana,pear\nq2:fig,9\nq3:lemon\nq4:cherry\n")
+
+    assert answer.code == 0
+    assert "2 of its 7 items are not candidate items" in answer.err
+    assert "mine.txt:1: " in answer.err
+    assert '"banana"' in answer.err
+    assert "mine.txt:2: " in answer.err
+    assert '"9"' in answer.err
+    assert "valid for track main: 4 lists, 7 items" in answer.out
+
+
+def test_check_accepts_candidates_that_the_solution_does_not_have(with_items: Path, terminal: Terminal) -> None:
+    """Only the public list decides."""
+    answer = check(terminal, with_items, "q1:cherry,apple\nq2:fig\nq3:lemon\nq4:plum\n")
+
+    assert answer.code == 0
+    assert " candidate" not in answer.err
+
+
+def test_check_refuses_an_empty_list_of_items(with_items: Path, terminal: Terminal) -> None:
+    """The error names the list, which is the organiser's."""
+    (with_items / "items" / "main.txt").write_text("", encoding="utf-8")
+
+    answer = check(terminal, with_items, "q1:apple\n")
+
+    assert answer.code == 1
+    assert f"{with_items / 'items' / 'main.txt'}: the file is empty" in answer.err
+
+
+def test_a_list_of_items_must_exist(with_items: Path, terminal: Terminal) -> None:
+    """As for the other files that challenge.toml names."""
+    (with_items / "items" / "main.txt").unlink()
+
+    answer = check(terminal, with_items, "q1:apple\n")
+
+    assert answer.code == 1
+    assert "tracks.main.items: names " in answer.err
+    assert "there is no such file" in answer.err
+
+
+def test_check_without_a_list_says_that_items_were_not_compared(with_items: Path, terminal: Terminal) -> None:
+    """A valid file may have no item of the solution."""
+    settings = with_items / "challenge.toml"
+    lines = settings.read_text(encoding="utf-8").splitlines(keepends=True)
+    settings.write_text("".join(line for line in lines if not line.startswith("items = ")), encoding="utf-8")
+
+    answer = check(terminal, with_items, "q1:banana\nq2:fig\nq3:lemon\nq4:plum\n")
+
+    assert answer.code == 0
+    assert "main: no list of candidate items is available, so items were not compared" in answer.err
