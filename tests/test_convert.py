@@ -1,4 +1,4 @@
-"""Conversion: what is read and written back is the same, in every pair of formats; what cannot be held is told."""
+"""Conversion between all pairs of formats, and the messages for content that a format cannot hold."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ Whole = SolutionContent | SubmissionContent
 
 
 def read(content: bytes, path: Path, kind: Kind, name: str | None) -> Whole:
-    """The content as the format reads it; Unreadable with the first finding where it finds fault."""
+    """Return the content as the format reads it. Raises UnreadableError with all findings."""
     path.write_bytes(content)
     findings = Findings()
-    with opened(path, name, "submission_format") as (told, head, blocks):
+    with opened(path, name, "submission_format") as (detected, head, blocks):
         if kind == "solution":
-            read_graded = told.graded(head)
+            read_graded = detected.graded(head)
             whole: Whole = SolutionContent.of([read_graded(block, findings) for block in blocks], findings)
         else:
-            read_ranked = told.ranked(head)
+            read_ranked = detected.ranked(head)
             whole = SubmissionContent.of([read_ranked(block, findings) for block in blocks], None, findings)
     if findings:
         raise UnreadableError("; ".join(findings.lines()))
@@ -42,8 +42,8 @@ def read(content: bytes, path: Path, kind: Kind, name: str | None) -> Whole:
 
 
 def written(whole: Whole, name: str) -> bytes:
-    """The whole in a format."""
-    form, options = format_named(name).form, format_named(name).options
+    """Return the content in a format."""
+    form, options = format_named(name).format, format_named(name).options
     if isinstance(whole, SolutionContent):
         return form.write_solution(whole, options)
     return form.write_submission(whole, options)
@@ -51,11 +51,13 @@ def written(whole: Whole, name: str) -> bytes:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file to write to, again and again."""
+    """A file to write to."""
     return tmp_path_factory.mktemp("convert") / "file"
 
 
-PLAIN_IDS = st.sampled_from(["q1", "007", "NA", "1677128#0", "a|b", "é", "nan", "-1", "true", "1e5"])
+PLAIN_IDS = st.sampled_from(
+    ["q1", "007", "NA", "1677128#0", "a|b", "é", "nan", "-1", "true", "1e5", "a;b", "[a", "(a)", "a(b)", "a\u00a0b"]
+)
 IDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | PLAIN_IDS
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -63,7 +65,7 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False)
 def solutions(
     ids: st.SearchStrategy[str], grades: st.SearchStrategy[float], least: int
 ) -> st.SearchStrategy[SolutionContent]:
-    """Some queries with at least so many items; any of them flagged."""
+    """Queries with at least `least` items; any of them flagged."""
     items = st.dictionaries(ids, grades, min_size=least, max_size=4)
     lists = st.dictionaries(ids, items, min_size=1, max_size=4)
     flags = st.booleans().flatmap(lambda any_: st.frozensets(ids) if any_ else st.just(frozenset[str]()))
@@ -71,7 +73,7 @@ def solutions(
 
 
 def submissions(ids: st.SearchStrategy[str], least: int) -> st.SearchStrategy[SubmissionContent]:
-    """Some lists of at least so many items, of which some may stand twice; with falling scores or without any."""
+    """Lists of at least `least` items, with repeated items; with descending scores or without scores."""
     items = st.lists(ids, min_size=least, max_size=4)
     lists = st.dictionaries(ids, items, min_size=1, max_size=4)
     return lists.flatmap(lambda lists: st.just(SubmissionContent(lists, None)) | _scored(lists))
@@ -90,7 +92,7 @@ def _scored(lists: Mapping[str, list[str]]) -> st.SearchStrategy[SubmissionConte
 
 
 def order(whole: Whole) -> object:
-    """All that a format must keep of it: scores too, where both sides have them."""
+    """Return the content that every format keeps."""
     if isinstance(whole, SolutionContent):
         return [(query, list(items.items()), query in whole.flagged) for query, items in whole.grades.items()]
     return [(query, list(items)) for query, items in whole.items.items()]
@@ -99,7 +101,7 @@ def order(whole: Whole) -> object:
 @settings(deadline=None)
 @given(st.data(), st.sampled_from(["solution", "submission"]))
 def test_what_is_written_is_read_back_or_refused(place: Path, data: st.DataObject, kind: Kind) -> None:
-    """Whatever the ids are, from any format to any: the same, or words on what cannot be held."""
+    """Content with any ids is read back the same in every format, or cannot be written."""
     whole: Whole = data.draw(solutions(IDS, FINITE, 0)) if kind == "solution" else data.draw(submissions(IDS, 0))
     for name in FORMATS:
         try:
@@ -119,8 +121,8 @@ def test_what_is_written_is_read_back_or_refused(place: Path, data: st.DataObjec
 
 @settings(deadline=None)
 @given(st.data(), st.sampled_from(["solution", "submission"]))
-def test_a_guess_is_right_or_refused(place: Path, data: st.DataObject, kind: Kind) -> None:
-    """A file whose format is not named is never read as something else without a word."""
+def test_a_detected_format_is_correct_or_refused(place: Path, data: st.DataObject, kind: Kind) -> None:
+    """A file whose format is not named is never read with another meaning."""
     whole: Whole = data.draw(solutions(IDS, FINITE, 1)) if kind == "solution" else data.draw(submissions(IDS, 1))
     for name in FORMATS:
         try:
@@ -141,7 +143,7 @@ SUBMISSION_FORMATS = tuple(name for name in FORMATS if name != "letor")
 
 @pytest.mark.parametrize("pair", [*product(SOLUTION_FORMATS, repeat=2)], ids="-".join)
 def test_a_solution_goes_from_every_format_to_every_format(pair: tuple[str, str], place: Path) -> None:
-    """Grades and the order of queries and items are kept; the same content gives the same bytes."""
+    """Grades and the order of queries and items stay; the same content gives the same bytes."""
     source, target = pair
     place.write_bytes(written(SOLUTION, source))
 
@@ -156,7 +158,7 @@ def test_a_solution_goes_from_every_format_to_every_format(pair: tuple[str, str]
 def test_a_submission_goes_from_every_format_to_every_format(
     pair: tuple[str, str], whole: SubmissionContent, place: Path
 ) -> None:
-    """The ranking is kept, and the scores where both formats have them."""
+    """The ranking stays, and so do the scores where both formats have them."""
     source, target = pair
     place.write_bytes(written(whole, source))
 
@@ -170,7 +172,7 @@ def test_a_submission_goes_from_every_format_to_every_format(
 
 
 def test_a_list_without_scores_gets_descending_ones_in_a_run() -> None:
-    """So that whatever reads the run ranks the items as they were listed."""
+    """Readers of the run rank the items as they are listed."""
     assert written(LISTED, "trec").decode().splitlines() == [
         "q1 Q0 007 1 2 scorer",
         "q1 Q0 x 2 1 scorer",
@@ -179,12 +181,12 @@ def test_a_list_without_scores_gets_descending_ones_in_a_run() -> None:
 
 
 def test_tables_have_ranks_for_lists_without_scores() -> None:
-    """A table can say that there are no scores."""
+    """A table has a column for the rank in place of the score."""
     assert written(LISTED, "delimited") == b"query,item,rank\nq1,007,1\nq1,x,2\nq2,NA,1\n"
 
 
 def test_ranks_become_the_order(place: Path) -> None:
-    """Whatever the order of the lines, and wherever the ranks begin."""
+    """The ranks order the list, in any order of the lines and from any first rank."""
     place.write_text("query,item,rank\nq,b,3\nq,a,0\n", encoding="utf-8")
 
     assert converted(place, format_named("vlnet"), kind="submission") == b"q:a,b\n"
@@ -196,61 +198,64 @@ HELD_NOWHERE = {
         "trec",
         'query "q" is flagged as preliminary',
     ),
-    "flags in JSON": (SolutionContent({"q": {"a": 1.0}}, frozenset("q")), "json", "json has no place for flags"),
-    "flags in LETOR": (SolutionContent({"q": {"a": 1.0}}, frozenset("q")), "letor", "letor has no place for flags"),
-    "nothing right": (SolutionContent({"q": {}}, frozenset()), "trec", 'query "q" has no items'),
+    "flags in JSON": (SolutionContent({"q": {"a": 1.0}}, frozenset("q")), "json", "json has no flags"),
+    "flags in LETOR": (SolutionContent({"q": {"a": 1.0}}, frozenset("q")), "letor", "letor has no flags"),
+    "no items": (SolutionContent({"q": {}}, frozenset()), "trec", 'query "q" has no items'),
     "an empty list": (SubmissionContent({"q": []}, None), "delimited", 'the list of query "q" is empty'),
     "a space": (SubmissionContent({"q": ["a b"]}, None), "trec", 'the id "a b" of an item holds " "'),
     "a colon": (SubmissionContent({"q:1": ["a"]}, None), "vlnet", 'the id "q:1" of a query holds ":"'),
+    "a bar": (SubmissionContent({"q": ["a|b"]}, None), "vlnet", 'the id "a|b" of an item holds "|"; vlnet cannot hold'),
+    "brackets": (SolutionContent({"q": {"[a]": 1.0}}, frozenset()), "vlnet", 'the id "[a]" of an item holds "["'),
+    "a no-break space": (SubmissionContent({"q\u00a0": ["a"]}, None), "vlnet", 'of a query holds "\\xa0"'),
     "a comment": (SubmissionContent({"#q": ["a"]}, None), "trec", 'the id "#q" of a query holds "#"'),
     "a line end": (SubmissionContent({"q": ["a\nb"]}, None), "delimited", "holds"),
     "no id": (SubmissionContent({"q": [""]}, None), "parquet", "holds nothing"),
     "an item twice": (
         SubmissionContent({"q": ["a", "b", "a"]}, {"q": [3.0, 2.0, 1.0]}),
         "json",
-        'item "a" stands twice',
+        'item "a" is listed twice',
     ),
     "ties": (
         SubmissionContent({"q": ["a", "b"]}, {"q": [1.0, 1.0]}),
         "vlnet",
-        "have the same score; vlnet holds an order alone",
+        "have the same score; vlnet holds no scores",
     ),
     "a ranking in LETOR": (LISTED, "letor", "letor holds labels with features, not rankings"),
 }
 
 
-@pytest.mark.parametrize(("whole", "name", "told"), HELD_NOWHERE.values(), ids=HELD_NOWHERE.keys())
-def test_what_a_format_cannot_hold_is_told(whole: Whole, name: str, told: str) -> None:
-    """With the query or the id at fault, and the format's name."""
+@pytest.mark.parametrize(("whole", "name", "message"), HELD_NOWHERE.values(), ids=HELD_NOWHERE.keys())
+def test_content_that_a_format_cannot_hold_is_reported(whole: Whole, name: str, message: str) -> None:
+    """The message names the query or the id, and the format."""
     with pytest.raises(UnwritableError) as caught:
         written(whole, name)
 
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(("ties", "expected"), [("trec", b"q:c,b,a\n"), ("order", b"q:c,a,b\n")])
 def test_a_rule_orders_equal_scores(ties: str, expected: bytes, place: Path) -> None:
-    """As judging would: by item id, descending, or as listed."""
+    """Equal scores are ordered as in matching: by item id, descending, or as listed."""
     place.write_text("q Q0 a 1 1 t\nq Q0 b 2 1 t\nq Q0 c 3 2 t\n", encoding="utf-8")
     rule: TieRule = "trec" if ties == "trec" else "order"
 
     assert converted(place, format_named("vlnet"), ties=rule) == expected
 
 
-def test_an_item_that_is_right_only_because_it_is_listed_stays_so(place: Path) -> None:
-    """In VL.NET's format a grade of 0 is a right item, elsewhere it is not; so neither becomes the other."""
+def test_conversion_does_not_change_what_is_relevant(place: Path) -> None:
+    """An item with the grade 0 is relevant in VL.NET's format only."""
     place.write_text("q:0:a|0\n", encoding="utf-8")
     with pytest.raises(
         UnwritableError, match='item "a" of query "q" has the grade 0, which would make it not relevant in trec'
     ):
         converted(place, format_named("trec"), kind="solution")
     place.write_text("q 0 a 0\n", encoding="utf-8")
-    with pytest.raises(UnwritableError, match="which would make it right in vlnet"):
+    with pytest.raises(UnwritableError, match="which would make it relevant in vlnet"):
         converted(place, format_named("vlnet"), kind="solution")
 
 
 def test_options_name_the_columns_on_both_sides(place: Path) -> None:
-    """Read from columns of any name, and written to columns of any name, with any delimiter."""
+    """Columns of any name are read, and columns of any name are written, with any delimiter."""
     place.write_text("session;track;weight;grade\ns1;t1;2.5;9\n", encoding="utf-8")
     target = format_named("delimited:query=user,item=song,delimiter=tab")
 
@@ -262,8 +267,8 @@ def test_options_name_the_columns_on_both_sides(place: Path) -> None:
 
 
 @pytest.mark.parametrize("end", ["", ".gz", ".xz", ".zst"])
-def test_the_name_says_how_to_compress(end: str, place: Path) -> None:
-    """The same bytes each time; and each is read as the plain file is."""
+def test_the_suffix_decides_the_compression(end: str, place: Path) -> None:
+    """The bytes are the same each time, and are read like the plain file."""
     content = written(SCORED, "trec")
     packed = compressed(content, f"run{end}")
 
@@ -272,15 +277,15 @@ def test_the_name_says_how_to_compress(end: str, place: Path) -> None:
     assert read(packed, place, "submission", None) == SCORED
 
 
-def test_the_name_says_the_format() -> None:
-    """Whatever it is compressed with; a name that says nothing gives nothing."""
-    told = {
-        path: form and form.form.NAME
+def test_the_suffix_decides_the_format() -> None:
+    """The suffix of the compression is ignored; an unknown suffix gives None."""
+    found = {
+        path: form and form.format.NAME
         for path in ("a/b.jsonl.zst", "B.CSV", "x.tsv", "y.txt", "-", "json")
         if [form := format_of(path)]
     }
 
-    assert told == {
+    assert found == {
         "a/b.jsonl.zst": "jsonl", "B.CSV": "delimited", "x.tsv": "delimited", "y.txt": None, "-": None, "json": None
     }  # fmt: skip
 
@@ -296,7 +301,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_convert_writes_a_file(here: Path, terminal: Terminal) -> None:
-    """The format by the name of what is written; nothing is printed."""
+    """The suffix of the target decides its format, and nothing is printed."""
     (here / "run").write_text("q Q0 b 1 2 t\nq Q0 a 2 1 t\n", encoding="utf-8")
 
     answer = terminal.run("convert", "run", "run.jsonl.gz")
@@ -307,7 +312,7 @@ def test_convert_writes_a_file(here: Path, terminal: Terminal) -> None:
 
 
 def test_convert_goes_from_standard_input_to_standard_output() -> None:
-    """In a pipe, compressed or not."""
+    """The command works in a pipe, with compressed and plain input."""
     for content in (b"q,q\n", b"query,item,score\nq,a,1\n", lzma.compress(b"query,item,score\nq,a,1\n")):
         done = subprocess.run(
             command("convert", "-", "-", "--to", "json", "--kind", "submission"),
@@ -315,7 +320,7 @@ def test_convert_goes_from_standard_input_to_standard_output() -> None:
         )  # fmt: skip
         if content == b"q,q\n":
             assert (done.returncode, done.stdout) == (1, b"")
-            assert b'-:1: the format cannot be told from "q,q"' in done.stderr
+            assert b'-:1: the format cannot be detected from "q,q"' in done.stderr
         else:
             assert (done.returncode, done.stdout) == (0, b'{\n"q": {"a": 1}\n}\n')
 
@@ -332,15 +337,15 @@ WRONG_CALLS = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "code", "told"), WRONG_CALLS.values(), ids=WRONG_CALLS.keys())
-def test_convert_tells_what_is_wrong_and_writes_nothing(
-    arguments: tuple[str, ...], code: int, told: str, here: Path, terminal: Terminal
+@pytest.mark.parametrize(("arguments", "code", "message"), WRONG_CALLS.values(), ids=WRONG_CALLS.keys())
+def test_convert_reports_errors_and_writes_nothing(
+    arguments: tuple[str, ...], code: int, message: str, here: Path, terminal: Terminal
 ) -> None:
-    """A wrong call exits with 2, a fault of the file with 1."""
+    """A wrong call exits with 2, an invalid file with 1."""
     files = {
         "run": "q Q0 b 1 2 t\n",
         "tied": "q Q0 b 1 2 t\nq Q0 a 2 2 t\n",
-        "lists": "q:0:a|1\n",
+        "lists": "query,item,score\nq,a,1\n",
         "bad": "q Q0 b 1 2 t\nq Q0 b 2 x t\n",
     }
     for name, text in files.items():
@@ -349,5 +354,5 @@ def test_convert_tells_what_is_wrong_and_writes_nothing(
     answer = terminal.run("convert", *arguments)
 
     assert answer.code == code
-    assert told in " ".join(answer.err.split())
+    assert message in " ".join(answer.err.split())
     assert {path.name for path in here.iterdir()} == set(files)

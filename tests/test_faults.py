@@ -94,8 +94,8 @@ INVALID: dict[str, tuple[bytes, str]] = {
     "cut-gzip": (gzip.compress(GOOD.encode() * 999)[:40], ":1: the compressed file is cut short"),
     "damaged-gzip": (gzip.compress(GOOD.encode())[:-8] + b"8 bytes!", ":1: the compressed file is damaged"),
     "nan": (b"q1 Q0 apple 1 2 t\nq1 Q0 pear 2 nan t\n", ':2: found "nan" as the score; expected a finite number'),
-    "inf": (b"query,item,score\nq1,apple,inf\n", ':2: found "inf" in the column score; expected a finite number'),
-    "1e999": (b"query\titem\tscore\nq1\tapple\t-1e999\n", ':2: found "-1e999" in the column score; expected a finite'),
+    "inf": (b"query,item,score\nq1,apple,inf\n", ':2: found "inf" as the score; expected a finite number'),
+    "1e999": (b"query\titem\tscore\nq1\tapple\t-1e999\n", ':2: found "-1e999" as the score; expected a finite'),
     "open-quote": (b'query,item,score\nq1,"apple,1\n', ':2: found "q1,\\"apple,1"; expected every quote closed'),
     "bare-comma": (b"query,item,score\nq1,app,le,1\n", ':2: found "q1,app,le,1"; expected 3 columns'),
     "markup": (GOOD.encode() + b"q4;<script>alert(1)</script>\n", ':4: found "q4;<script>alert(1)</script>"; expected'),
@@ -514,7 +514,7 @@ def test_hostile_names_stay_text_in_evaluate_and_check(name: bytes, challenge: P
     assert (written.code, table.code, accepted.code, refused.code) == (1, 1, 0, 1)
     given = json.loads(written.out)["submissions"][0]["submission"]
     assert os.fsencode(given) == os.fsencode(good)
-    assert f"{challenge}/{HOSTILE[name]}:1: the format cannot be told" in written.err
+    assert f"{challenge}/{HOSTILE[name]}:1: the format cannot be detected" in written.err
     assert f"{folder}/{HOSTILE[name]}  " in table.out
     assert f"{folder}/{HOSTILE[name]}: valid for track main" in accepted.out
     assert f"{challenge}/{HOSTILE[name]}: invalid for track main" in refused.err

@@ -61,7 +61,7 @@ INVALID = {
         '3: query "q" is flagged in one line and not in another',
     ),
     "no rows": ("query,item,grade\n", "the file has no rows"),
-    "no grade": ("query,item\nq,a\n", "1: the header names no column for the grade"),
+    "no grade": ("query,item\nq,a\n", "1: no column for the grade; expected one of grade"),
 }
 
 

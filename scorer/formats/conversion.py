@@ -1,4 +1,4 @@
-"""From any format to any: a file's bytes in another format, or the reason why that cannot hold them."""
+"""Conversion of a file from any format to any other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from scorer.errors import FileError, Findings, SolutionError, SubmissionError
 from scorer.formats.detection import DetectedFormat, format_named, opened
-from scorer.formats.reading.batches import Graded, Ranked
 from scorer.formats.reading.blocks import Block
 from scorer.formats.reading.bytes import UnreadableError
 from scorer.formats.writing import SolutionContent, SubmissionContent, UnwritableError
@@ -32,11 +31,11 @@ NAMES: Mapping[str, str] = {
     ".qrels": "trec",
     ".run": "trec",
 }
-"""The formats that the ends of names stand for."""
+"""The formats by the suffixes of file names."""
 
 
 class AmbiguousError(Exception):
-    """Whether the file is a solution or a submission cannot be told."""
+    """The file can be read both as a solution and as a submission."""
 
 
 def converted(
@@ -47,88 +46,85 @@ def converted(
     source_format: str | None = None,
     ties: TieRule | None = None,
 ) -> bytes:
-    """The file's content in the target's format; the same content gives the same bytes.
+    """Return the file's content in the target's format; the same content gives the same bytes.
 
     Parameters
     ----------
     kind
-        What the file is; None where it can be read as one of the two only.
+        What the file is; None to find out, where it can be read as one of the two only.
     ties
-        How to order equal run scores for a format that has no scores.
+        The order of equal run scores in a format that has no scores.
 
     Raises
     ------
     FileError
-        The file cannot be read, with all that is wrong in it.
-    Unwritable
-        The target cannot hold what the file has.
+        The file cannot be read; all its errors are reported together.
+    UnwritableError
+        The target cannot hold the content.
     AmbiguousError
-        It could be a solution as well as a submission.
+        The kind is not given, and the file can be either.
     """
     findings = Findings()
     try:
-        with opened(source, source_format, "from") as (told, head, rest):
+        with opened(source, source_format, "from") as (detected, head, rest):
             blocks = list(rest)
     except UnreadableError as error:
         findings.add(error.line, str(error))
         raise FileError(shown(source), findings) from error
-    tried = {each: _read(told, head, blocks, each) for each in ((kind,) if kind else ("solution", "submission"))}
-    fit = [each for each, (_, _, found) in tried.items() if not found]
-    if len(fit) > 1:
+    kinds: tuple[Kind, ...] = (kind,) if kind else ("solution", "submission")
+    read = {each: _read(detected, head, blocks, each, ties) for each in kinds}
+    valid = [content for content, findings in read.values() if content is not None and not findings]
+    if len(valid) > 1:
         raise AmbiguousError(f"{shown(source)} can be read as a solution and as a submission; say which it is")
-    if not fit:
-        # What it was meant for is told by what fits more of it.
-        likely = min(tried, key=lambda each: tried[each][2].count)
-        fault = SolutionError if likely == "solution" else SubmissionError
-        raise fault(shown(source), tried[likely][2])
-    graded, ranked, _ = tried[fit[0]]
-    return _solution(graded, told, target) if fit[0] == "solution" else _submission(ranked, target, ties)
+    if not valid:
+        # The kind with fewer findings is more likely what the file is meant to be.
+        likely = min(read, key=lambda each: read[each][1].count)
+        raise (SolutionError if likely == "solution" else SubmissionError)(shown(source), read[likely][1])
+    content = valid[0]
+    if isinstance(content, SubmissionContent):
+        return target.format.write_submission(content, target.options)
+    _check_relevance(content, detected, target)
+    return target.format.write_solution(content, target.options)
 
 
 def _read(
-    told: DetectedFormat, head: Block, blocks: Sequence[Block], kind: Kind
-) -> tuple[list[Graded], list[Ranked], Findings]:
-    """The blocks as a solution or as a submission, and what is wrong with them as such."""
+    detected: DetectedFormat, head: Block, blocks: Sequence[Block], kind: Kind, ties: TieRule | None
+) -> tuple[SolutionContent | SubmissionContent | None, Findings]:
+    """Read the blocks as a solution or as a submission; return the content and what is wrong with it."""
     findings = Findings()
-    graded: list[Graded] = []
-    ranked: list[Ranked] = []
+    content: SolutionContent | SubmissionContent | None = None
     try:
         if kind == "solution":
-            read_graded = told.graded(head)
-            graded = [read_graded(block, findings) for block in blocks]
-            SolutionContent.of(graded, findings)
+            graded = detected.graded(head)
+            content = SolutionContent.of([graded(block, findings) for block in blocks], findings)
+            empty = not content.grades
         else:
-            read_ranked = told.ranked(head)
-            ranked = [read_ranked(block, findings) for block in blocks]
-            SubmissionContent.of(ranked, None, findings)
+            ranked = detected.ranked(head)
+            content = SubmissionContent.of([ranked(block, findings) for block in blocks], ties, findings)
+            empty = not content.items
+        if empty and not findings:
+            findings.add(0, "the file has no rows")
     except UnreadableError as error:
         findings.add(error.line, str(error))
-    rows = sum(len(batch.query) for batch in graded) + sum(len(batch.query) for batch in ranked)
-    if not findings and not rows:
-        findings.add(0, "the file has no rows")
-    return graded, ranked, findings
+    return content, findings
 
 
-def _solution(batches: Sequence[Graded], source: DetectedFormat, target: DetectedFormat) -> bytes:
-    solution = SolutionContent.of(batches, Findings())
-    if source.LISTED_IS_RELEVANT != target.LISTED_IS_RELEVANT:
-        for query, items in solution.grades.items():
-            for item, grade in items.items():
-                if grade <= 0:
-                    means = "right" if target.LISTED_IS_RELEVANT else "not relevant"
-                    raise UnwritableError(
-                        f"item {quoted(item)} of query {quoted(query)} has the grade {grade:g}, which would make it "
-                        f"{means} in {target.form.NAME}; leave such items out, or write another format"
-                    )
-    return target.form.write_solution(solution, target.options)
-
-
-def _submission(batches: Sequence[Ranked], target: DetectedFormat, ties: TieRule | None) -> bytes:
-    return target.form.write_submission(SubmissionContent.of(batches, ties, Findings()), target.options)
+def _check_relevance(solution: SolutionContent, source: DetectedFormat, target: DetectedFormat) -> None:
+    """Raise UnwritableError where an item is relevant in one of the formats only."""
+    if source.format.LISTED_IS_RELEVANT == target.format.LISTED_IS_RELEVANT:
+        return
+    for query, items in solution.grades.items():
+        for item, grade in items.items():
+            if grade <= 0:
+                means = "relevant" if target.format.LISTED_IS_RELEVANT else "not relevant"
+                raise UnwritableError(
+                    f"item {quoted(item)} of query {quoted(query)} has the grade {grade:g}, which would make it "
+                    f"{means} in {target.format.NAME}; leave such items out, or write another format"
+                )
 
 
 def format_of(path: str) -> DetectedFormat | None:
-    """The format that a file's name stands for, whatever it is compressed with; None where it stands for none."""
+    """Return the format by the suffix of a file's name before that of its compression; None for an unknown suffix."""
     suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
     if suffixes and suffixes[-1] in COMPRESSIONS:
         suffixes.pop()
@@ -136,7 +132,7 @@ def format_of(path: str) -> DetectedFormat | None:
 
 
 def _gzip(content: bytes) -> bytes:
-    # Without the time, which would make other bytes of the same content.
+    # A time in the header would change the bytes of the same content.
     return gzip.compress(content, mtime=0)
 
 
@@ -151,10 +147,10 @@ def _zstd(content: bytes) -> bytes:
 
 
 COMPRESSIONS: Mapping[str, Callable[[bytes], bytes]] = {".gz": _gzip, ".xz": _xz, ".zst": _zstd}
-"""By the end of a file's name."""
+"""By suffix."""
 
 
 def compressed(content: bytes, path: str) -> bytes:
-    """The content as the file's name asks for it."""
+    """Return the content compressed as the suffix of the path says."""
     suffix = PurePath(path).suffix.lower()
     return COMPRESSIONS[suffix](content) if suffix in COMPRESSIONS else content

@@ -1,4 +1,4 @@
-"""The formats there are, and which of them a file is in."""
+"""All formats, and the detection of a file's format."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scorer.wording import quoted
 FORMATS: dict[str, Format] = {
     module.NAME: module for module in (parquet, json_document, jsonl, delimited, letor, trec, vlnet)
 }
-"""By name, in the order in which they are tried: the ones that nothing else can look like first."""
+"""The formats by name, in the order of detection: the most distinctive first."""
 
 Setting = Literal["solution_format", "submission_format", "from"]
 
@@ -30,40 +30,32 @@ SAMPLE_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class DetectedFormat:
-    """A file's format, with the options that it is read with."""
+    """A file's format and its options."""
 
-    form: Format
+    format: Format
     options: Mapping[str, str]
-    guess: str = ""
-    """Where the format was told from the content: how to name another."""
-
-    @property
-    def QUERY_ONCE(self) -> bool:  # noqa: N802 (as a Format has it)
-        return self.form.QUERY_ONCE
-
-    @property
-    def LISTED_IS_RELEVANT(self) -> bool:  # noqa: N802
-        return self.form.LISTED_IS_RELEVANT
+    hint: str = ""
+    """How to name another format; empty where the user named this one."""
 
     def graded(self, head: Block) -> Reader[Graded]:
-        """How to read a solution that begins with the block `head`."""
-        return self._doubted(head, self.form.graded(head, self.options))
+        """Return the reader of a solution that begins with the block `head`."""
+        return self._doubted(head, self.format.graded(head, self.options))
 
     def ranked(self, head: Block) -> Reader[Ranked]:
-        """How to read a submission, likewise."""
-        return self._doubted(head, self.form.ranked(head, self.options))
+        """Return the reader of a submission that begins with the block `head`."""
+        return self._doubted(head, self.format.ranked(head, self.options))
 
     def _doubted(self, head: Block, read: Reader[Batch]) -> Reader[Batch]:
-        """As `read`; a guess that turns out to fit no line of the first block is told for one."""
-        if not self.guess:
+        """Like `read`; where the format was detected and no line of the first block can be read, report that."""
+        if not self.hint:
             return read
 
         def doubted(block: Block, findings: Findings) -> Batch:
             before = findings.count
             batch = read(block, findings)
             if block is head and findings.count > before and not len(batch.query):
-                told = f"no line can be read as {self.form.NAME}, which the first ones look like"
-                findings.add(min(problem.line for problem in findings), f"{told}; {self.guess}")
+                found = f"the file looks like {self.format.NAME}, but none of its first lines can be read as such"
+                findings.add(min(problem.line for problem in findings), f"{found}; {self.hint}")
             return batch
 
         return doubted
@@ -73,75 +65,90 @@ class DetectedFormat:
 def opened(
     path: str | os.PathLike[str], name: str | None, setting: Setting, digest: Digest | None = None
 ) -> Iterator[tuple[DetectedFormat, Block, Iterator[Block]]]:
-    """The file's format, its first block that is not blank, and all blocks from that one on.
+    """Open a file, detect its format, and split it into blocks.
 
-    `name` is the format's, with its options, or None to tell it from the content; `setting` is what it is named by, for
-    the message where it cannot be told. All bytes of the file go into `digest`. Raises Unreadable.
+    Parameters
+    ----------
+    name
+        The format with its options; None to detect it from the content.
+    setting
+        The setting that names the format, for messages.
+    digest
+        Is updated with all bytes of the file.
+
+    Yields
+    ------
+    tuple
+        The format, the first block that is not blank, and all blocks from that one on.
+
+    Raises
+    ------
+    UnreadableError
+        The file cannot be read, or its format cannot be detected.
     """
     with open_bytes(path, digest) as stream:
-        told = format_named(name) if name else None
+        detected = format_named(name) if name else None
         start = read_chunk(stream)
-        if told is None:
-            told = _recognised(_sample(start.removeprefix(BYTE_ORDER_MARK)), setting, whole=True)
-        if told is not None and told.form.WHOLE:
+        if detected is None:
+            detected = _recognised(_sample(start.removeprefix(BYTE_ORDER_MARK)), setting, one_block=True)
+        if detected is not None and detected.format.ONE_BLOCK:
             head = Block((start + read_chunk(stream, whole=True)).removeprefix(BYTE_ORDER_MARK), 1)
             if not head.content.strip():
                 raise UnreadableError("the file is empty")
-            yield told, head, iter([head])
+            yield detected, head, iter([head])
             return
         rest = blocks(stream, start)
         first = next((block for block in rest if block.content.strip()), None)
         if first is None:
             raise UnreadableError("the file is empty")
-        yield told or _detected(first, setting), first, chain([first], rest)
+        yield detected or _detected(first, setting), first, chain([first], rest)
 
 
 def format_named(text: str) -> DetectedFormat:
-    """The format that goes by a name, with its options, as in ``letor:feature=21``. Raises Unreadable."""
-    name, _, settled = text.partition(":")
+    """Return the format of this name, with its options, as in ``letor:feature=21``. Raises UnreadableError."""
+    name, _, chosen = text.partition(":")
     if name not in FORMATS:
         raise UnreadableError(f"no format is called {quoted(name)}; there are {', '.join(reversed(FORMATS))}")
-    form = FORMATS[name]
     options: dict[str, str] = {}
-    for each in settled.split(",") if settled else ():
+    for each in chosen.split(",") if chosen else ():
         option, _, value = each.partition("=")
-        if option not in form.OPTIONS or not value:
-            known = "; ".join(f"{option}={meaning}" for option, meaning in form.OPTIONS.items())
+        if option not in FORMATS[name].OPTIONS or not value:
+            known = "; ".join(f"{option}={meaning}" for option, meaning in FORMATS[name].OPTIONS.items())
             raise UnreadableError(f"found {quoted(each)} as an option of {name}; it takes {known or 'none'}")
         options[option] = value
-    return DetectedFormat(form, options)
+    return DetectedFormat(FORMATS[name], options)
 
 
 def _detected(first: Block, setting: Setting) -> DetectedFormat:
-    """The format that recognises the file's first lines."""
+    """Return the format that recognises the file's first lines. Raises UnreadableError."""
     lines = _sample(first.content)
-    told = _recognised(lines, setting)
-    if told is not None:
-        return told
+    detected = _recognised(lines, setting)
+    if detected is not None:
+        return detected
     example = "SOLUTION" if setting == "solution_format" else "SUBMISSION"
-    looks = ", ".join(f"{getattr(known, example)} ({name})" for name, known in reversed(FORMATS.items()))
+    examples = ", ".join(f"{getattr(known, example)} ({name})" for name, known in reversed(FORMATS.items()))
     raise UnreadableError(
-        f"the format cannot be told from {quoted(lines[0])}; expected lines like {looks}; {_naming(setting)}",
+        f"the format cannot be detected from {quoted(lines[0])}; expected lines like {examples}; {_hint(setting)}",
         first.first_line,
     )
 
 
-def _recognised(lines: list[str], setting: Setting, *, whole: bool = False) -> DetectedFormat | None:
-    """The format that such lines are in, if any; `whole`: of those alone that are read as a whole."""
-    for form in FORMATS.values():
-        if whole <= form.WHOLE and lines and form.recognises(lines):
-            return DetectedFormat(form, {}, _naming(setting))
+def _recognised(lines: list[str], setting: Setting, *, one_block: bool = False) -> DetectedFormat | None:
+    """Return the first format that recognises the lines; with `one_block`, only of those read as one block."""
+    for format_ in FORMATS.values():
+        if one_block <= format_.ONE_BLOCK and lines and format_.recognises(lines):
+            return DetectedFormat(format_, {}, _hint(setting))
     return None
 
 
 def _sample(content: bytes) -> list[str]:
-    """The first lines that are not blank."""
+    """Return the first lines that are not blank."""
     lines = content[:SAMPLE_BYTES].decode("utf-8", errors="ignore").split("\n")
     return [line.strip("\r\n") for line in lines if line.strip()][:SAMPLE_LINES]
 
 
-def _naming(setting: Setting) -> str:
-    """How to say which format it is."""
+def _hint(setting: Setting) -> str:
+    """How to name a format."""
     if setting == "from":
-        return "to name it: --from NAME"
-    return f"to name it: --{setting.replace('_', '-')} NAME, or {setting} in challenge.toml"
+        return "name it with --from NAME"
+    return f"name it with --{setting.replace('_', '-')} NAME, or {setting} in challenge.toml"

@@ -13,38 +13,38 @@ if TYPE_CHECKING:
 
 
 class Format(Protocol):
-    """A way to write solutions and submissions down. A module of this package is one; FORMATS lists them."""
+    """A notation for solutions and submissions. FORMATS lists the modules that implement it."""
 
     NAME: str
     SOLUTION: str
-    """A solution's line, as an example."""
+    """An example of a solution's line."""
     SUBMISSION: str
-    """A submission's line, as an example."""
+    """An example of a submission's line."""
     OPTIONS: Mapping[str, str]
-    """What may be settled after the name, as in ``letor:feature=21``, and what it means."""
-    WHOLE: bool
-    """Is a file one block, whatever its bytes, since no line stands for itself?"""
+    """The options after the name, as in ``letor:feature=21``, and their meanings."""
+    ONE_BLOCK: bool
+    """Whether a file is read as one block, because its lines cannot be read one by one."""
     QUERY_ONCE: bool
-    """Does a query have one row only?"""
+    """Whether each query has one row only."""
     LISTED_IS_RELEVANT: bool
-    """Is every item that a solution lists right, whatever its grade?"""
+    """Whether every item that a solution lists is relevant, whatever its grade."""
 
     def recognises(self, lines: list[str]) -> bool:
-        """Are these, the first lines of a file that are not blank, in this format?"""
+        """Whether a file with these first lines that are not blank is in this format."""
         ...
 
     def graded(self, head: Block, options: Mapping[str, str], /) -> Reader[Graded]:
-        """How to read a solution that begins with the block `head`. Raises Unreadable."""
+        """Return the reader of a solution that begins with the block `head`. Raises UnreadableError."""
         ...
 
     def ranked(self, head: Block, options: Mapping[str, str], /) -> Reader[Ranked]:
-        """How to read a submission, likewise."""
+        """Return the reader of a submission that begins with the block `head`. Raises UnreadableError."""
         ...
 
     def write_solution(self, solution: SolutionContent, options: Mapping[str, str], /) -> bytes:
-        """A file with the solution. Raises Unwritable for what the format cannot hold."""
+        """Return a file with the solution. Raises UnwritableError for what the format cannot hold."""
         ...
 
     def write_submission(self, submission: SubmissionContent, options: Mapping[str, str], /) -> bytes:
-        """A file with the submission, likewise."""
+        """Return a file with the submission. Raises UnwritableError for what the format cannot hold."""
         ...

@@ -1,29 +1,25 @@
-"""JSON: one object from queries to their items, as pytrec_eval and ranx take it; items with numbers, or in order."""
+"""JSON: an object from queries to their items, as in pytrec_eval and ranx; or an array of rows as in JSON Lines."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
-
-import numpy as np
 
 from scorer.errors import Findings
 from scorer.formats import jsonl
-from scorer.formats.reading.arrow import texts
+from scorer.formats.reading import columns, json_rows
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block, checked
 from scorer.formats.reading.bytes import UnreadableError
+from scorer.formats.reading.json_rows import Members, Row
 from scorer.formats.reading.json_values import (
     DECODER,
     MALFORMED,
-    Pairs,
     dumped,
-    identities,
-    numbered,
-    shown,
-    told,
+    explained,
     whole,
 )
 from scorer.formats.writing import SolutionContent, SubmissionContent, UnwritableError
@@ -32,34 +28,34 @@ from scorer.wording import quoted
 NAME = "json"
 SOLUTION = '{"query": {"item": grade}}'
 SUBMISSION = '{"query": {"item": score}} or {"query": ["item"]}'
-OPTIONS: Mapping[str, str] = {}
-WHOLE = True
-QUERY_ONCE = True
+OPTIONS = json_rows.OPTIONS
+ONE_BLOCK = True
+QUERY_ONCE = False
 LISTED_IS_RELEVANT = False
 
-BEGINNING = re.compile(r'\{\s*(\}|$|"([^"\\]|\\.)*("\s*(:\s*([\[{]|$)|$)|$))')
-"""How an object begins, as far as the sample goes, whose first value is a list or an object."""
+BEGINNING = re.compile(r'(\[\s*([{\]]|$)|\{\s*(\}|$|"([^"\\]|\\.)*("\s*(:\s*([\[{]|$)|$)|$)))')
+"""The beginning of an array of objects, or of an object whose first value is a list or an object; or of its sample."""
 
 WHITE = re.compile(r"[ \t\r\n]*")
 
 
 def recognises(lines: list[str]) -> bool:
-    """An object, whose first value is a list or an object; a first line that is a row by itself makes it JSON Lines."""
+    """Whether the file begins as an array of objects, or as an object of lists or objects that is not JSON Lines."""
     return BEGINNING.match("\n".join(lines).strip()) is not None and not jsonl.recognises(lines)
 
 
-def graded(_head: Block, _options: Mapping[str, str]) -> Reader[Graded]:
-    """Query -> item -> grade; a query without items is one without a right item."""
-    return _graded
+def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
+    """Read query -> item -> grade, where a query may have no items; or an array of rows."""
+    return partial(_graded, Members(columns.SOLUTION, options))
 
 
-def ranked(_head: Block, _options: Mapping[str, str]) -> Reader[Ranked]:
-    """Query -> item -> run score, or query -> items in order; not both in one file."""
-    return _ranked
+def ranked(_head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
+    """Read query -> item -> run score, or query -> items by rank, but not both in one file; or an array of rows."""
+    return partial(_ranked, Members(columns.SUBMISSION, options))
 
 
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:
-    """A query on each line."""
+    """Write a query on each line."""
     solution.without_flags(NAME)
     return _written(
         {query: {item: whole(grade) for item, grade in items.items()} for query, items in solution.grades.items()}
@@ -67,109 +63,93 @@ def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> by
 
 
 def write_submission(submission: SubmissionContent, _options: Mapping[str, str]) -> bytes:
-    """Scores where the lists have any, else the items in their order."""
+    """Write scores where the lists have them, else the items by rank."""
     if submission.scores is None:
         return _written({query: list(items) for query, items in submission.items.items()})
     lists: dict[str, dict[str, float]] = {}
     for query, items in submission.items.items():
         lists[query] = {item: whole(score) for item, score in zip(items, submission.scores[query], strict=True)}
         if len(lists[query]) < len(items):
-            again = next(item for place, item in enumerate(items) if item in items[:place])
+            again = next(item for at, item in enumerate(items) if item in items[:at])
             raise UnwritableError(
-                f"item {quoted(again)} stands twice for query {quoted(query)}; {NAME} has each item once"
+                f"item {quoted(again)} is listed twice for query {quoted(query)}; {NAME} holds each item once"
             )
     return _written(lists)
 
 
 def _written(lists: Mapping[str, Any]) -> bytes:
     if "" in lists or any("" in items for items in lists.values()):
-        raise UnwritableError(f"an id is empty; {NAME} could write that, and nothing reads it")
+        raise UnwritableError(f"an id is empty; {NAME} cannot hold it")
     lines = ",\n".join(f"{dumped(query)}: {dumped(items)}" for query, items in lists.items())
     return f"{{\n{lines}\n}}\n".encode()
 
 
-def _graded(block: Block, findings: Findings) -> Graded:
-    rows: list[tuple[int, str, list[str], list[float]]] = []
-    for line, query, value in _entries(block):
-        if isinstance(value, Pairs):
-            rows.append((line, query, *numbered(value, "grade", line, findings)))
-        else:
-            found = f"found {shown(value)} for query {quoted(query)}"
-            findings.add(line, f"{found}; expected an object from items to grades")
-    return Graded(
-        query=texts(query for _, query, _, _ in rows),
-        line=np.array([line for line, _, _, _ in rows], dtype=np.int64),
-        flag=None,
-        lengths=np.array([len(items) for _, _, items, _ in rows], dtype=np.int64),
-        item=texts(item for _, _, items, _ in rows for item in items),
-        grade=np.array([grade for _, _, _, grades in rows for grade in grades], dtype=np.float64),
-    )
+def _graded(members: Members, block: Block, findings: Findings) -> Graded:
+    return json_rows.graded(_rows(members, block, findings), findings)
 
 
-def _ranked(block: Block, findings: Findings) -> Ranked:
-    rows: list[tuple[int, str, list[str]]] = []
-    scores: list[float] = []
-    scored: bool | None = None
-    for line, query, value in _entries(block):
-        if not isinstance(value, list):
-            found = f"found {shown(value)} for query {quoted(query)}"
-            findings.add(line, f"{found}; expected an object from items to scores, or a list of items")
+def _ranked(members: Members, block: Block, findings: Findings) -> Ranked:
+    rows = _rows(members, block, findings)
+    return json_rows.ranked(rows, json_rows.ordered_by(rows), findings)
+
+
+def _rows(members: Members, block: Block, findings: Findings) -> list[Row]:
+    """Return the rows of an array, or a row for each query of an object; a query that is listed again is reported."""
+    if block.content.lstrip().startswith(b"["):
+        return list(members.rows(((line, value) for line, _, value in _parts(block)), findings))
+    rows: list[Row] = []
+    first: dict[str, int] = {}
+    for line, query, value in _parts(block):
+        if not query:
+            raise UnreadableError('found "" as a query; expected an id', line)
+        if query in first:
+            findings.add(line, f"query {quoted(query)} is listed again (first in line {first[query]}); list it once")
             continue
-        has_scores = isinstance(value, Pairs)
-        # An empty list is as good as an empty object: neither says what the others are.
-        if value and scored is None:
-            scored = has_scores
-        if value and has_scores != scored:
-            expected = "an object, from items to scores" if scored else "a list"
-            findings.add(line, f"found {shown(value)} for query {quoted(query)}; expected {expected}, as above")
-        elif isinstance(value, Pairs):
-            items, numbers = numbered(value, "score", line, findings)
-            rows.append((line, query, items))
-            scores += numbers
-        else:
-            rows.append((line, query, identities(value, line, findings)))
-    return Ranked(
-        query=texts(query for _, query, _ in rows),
-        line=np.array([line for line, _, _ in rows], dtype=np.int64),
-        lengths=np.array([len(items) for _, _, items in rows], dtype=np.int64),
-        item=texts(item for _, _, items in rows for item in items),
-        run_score=np.array(scores, dtype=np.float64) if scored else None,
-    )
+        first[query] = line
+        row = members.row_of_items(query, value, line, findings)
+        if row is not None:
+            rows.append(row)
+    return rows
 
 
-def _entries(block: Block) -> Iterator[tuple[int, str, Any]]:
-    """Each query with its line and what stands for it. Raises Unreadable where the text is no JSON object."""
+def _parts(block: Block) -> Iterator[tuple[int, str, Any]]:
+    """Yield the members of an object, or the elements of an array: line, key ("" in an array) and value.
+
+    Raises UnreadableError where the text is neither.
+    """
     text = checked(block.content, block.first_line).decode()
     line, counted = block.first_line, 0
     try:
-        for at, query, value in _members(text):
+        for at, key, value in _decoded(text):
             line += text.count("\n", counted, at)
             counted = at
-            if not query:
-                raise UnreadableError('found "" as a query; expected an id', line)
-            yield line, query, value
+            yield line, key, value
     except MALFORMED as error:
         at = error.lineno if isinstance(error, json.JSONDecodeError) else line
         several = "; a file with an object on each line is of the format jsonl" if "Extra" in str(error) else ""
-        raise UnreadableError(f"no JSON: {told(error)}; expected {SUBMISSION}{several}", at) from error
+        raise UnreadableError(f"no JSON: {explained(error)}; expected {SUBMISSION}{several}", at) from error
 
 
-def _members(text: str) -> Iterator[tuple[int, str, Any]]:
-    """The members of the object that the text is: where each begins, its key and its value."""
-    at = _after(text, _skip(text, 0), "{")
-    more = text[at : at + 1] != "}"
+def _decoded(text: str) -> Iterator[tuple[int, str, Any]]:
+    """Yield the members or elements with the position at which each begins."""
+    at = _skip(text, 0)
+    opening, closing = "[]" if text[at : at + 1] == "[" else "{}"
+    at = _after(text, at, opening)
+    more = text[at : at + 1] != closing
     while more:
-        begins = at
-        if text[at : at + 1] != '"':
-            raise json.JSONDecodeError("Expecting a key in double quotes", text, at)
-        key, at = DECODER.raw_decode(text, at)
-        value, at = DECODER.raw_decode(text, _after(text, _skip(text, at), ":"))
+        begins, key = at, ""
+        if opening == "{":
+            if text[at : at + 1] != '"':
+                raise json.JSONDecodeError("Expecting a key in double quotes", text, at)
+            key, at = DECODER.raw_decode(text, at)
+            at = _after(text, _skip(text, at), ":")
+        value, at = DECODER.raw_decode(text, at)
         yield begins, key, value
         at = _skip(text, at)
         more = text[at : at + 1] == ","
         if more:
             at = _after(text, at, ",")
-    at = _after(text, at, "}")
+    at = _after(text, at, closing)
     if at < len(text):
         raise json.JSONDecodeError("Extra data", text, at)
 
@@ -180,7 +160,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _after(text: str, at: int, mark: str) -> int:
-    """The place after the mark, and the white space that follows it."""
+    """Return the position after the mark and the white space that follows it."""
     if text[at : at + 1] != mark:
         raise json.JSONDecodeError(f"Expecting '{mark}'", text, at)
     return _skip(text, at + 1)

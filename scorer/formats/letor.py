@@ -1,4 +1,4 @@
-"""LETOR and SVMlight: labelled feature vectors; the label or any feature is the grade, any feature the run score."""
+"""LETOR and SVMlight: labelled feature vectors. Grades are labels or a feature; run scores are a feature."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from scorer.wording import quoted
 NAME = "letor"
 SOLUTION = "label qid:query 1:value 2:value ... # item"
 SUBMISSION = "label qid:query 1:value 2:value ... # item, with the feature to rank by named: letor:feature=N"
-OPTIONS: Mapping[str, str] = {"feature": "the number of the feature, from 1, that is read in place of the label"}
-WHOLE = False
+OPTIONS: Mapping[str, str] = {"feature": "the number of the feature, from 1, to read instead of the label"}
+ONE_BLOCK = False
 QUERY_ONCE = False
 LISTED_IS_RELEVANT = False
 
 TABLE = "query<tab>item<tab>value value ...<tab>label"
-"""The other form, of LETOR's first collections."""
+"""The form of LETOR's first collections."""
 
 VECTOR = re.compile(r"\S+\s+qid:\S+(\s|$)", re.ASCII)
 ITEM = r"^(?:docid ?= ?)?(?P<item>\S+)"
-"""What a comment begins with; LETOR 4.0 has more after it."""
+"""The item at the beginning of a comment; in LETOR 4.0, more follows."""
 
 UNFIT_QUERY = re.compile(r"^$|[# \t\n\v\f\r\0]")
 UNFIT_ITEM = re.compile(r"^$|^docid=|[ \t\n\v\f\r\0]")
 
 
 def recognises(lines: list[str]) -> bool:
-    """Half of the lines have a query after the label, or four columns of which the third is a vector."""
+    """Whether half of the lines have a query after the label, or four columns of which the third is a vector."""
     rows = [line for line in lines if not line.startswith("#")]
     return bool(rows) and 2 * sum(bool(VECTOR.match(row.lstrip())) or _is_table_row(row) for row in rows) >= len(rows)
 
@@ -52,22 +52,22 @@ def _is_table_row(line: str) -> bool:
 
 
 def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
-    """A line for each item, graded by its label, or by the feature that is asked for."""
-    return partial(_graded, _parts(head), _feature(options))
+    """Read a line for each item, graded by its label or by the feature in the options."""
+    return partial(_graded, _is_table(head), _feature(options))
 
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
-    """A line for each item, scored by the feature that is asked for. Raises Unreadable where none is."""
+    """Read a line for each item, scored by the feature in the options. Raises UnreadableError without one."""
     feature = _feature(options)
     if feature is None:
         raise UnreadableError(
-            "features are no ranking by themselves; name the one to rank by, as in --submission-format letor:feature=1"
+            "feature vectors have no order; name the feature to rank by, as in --submission-format letor:feature=1"
         )
-    return partial(_ranked, _parts(head), feature)
+    return partial(_ranked, _is_table(head), feature)
 
 
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:
-    """Labels without features, the item in the comment."""
+    """Write labels without features, and items in comments."""
     solution.without_flags(NAME)
     rows = solution.rows(NAME)
     fitting((query for query, _, _ in rows), UNFIT_QUERY, "a query", NAME)
@@ -76,10 +76,8 @@ def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> by
 
 
 def write_submission(_submission: SubmissionContent, _options: Mapping[str, str]) -> bytes:
-    """Nothing: there would be no labels to write. Raises Unwritable."""
-    raise UnwritableError(
-        f"{NAME} holds labels with features, not rankings; a solution can be written so, or another format"
-    )
+    """Raise UnwritableError, because a submission has no labels."""
+    raise UnwritableError(f"{NAME} holds labels with features, not rankings; write another format")
 
 
 def _feature(options: Mapping[str, str]) -> int | None:
@@ -92,7 +90,7 @@ def _feature(options: Mapping[str, str]) -> int | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Vectors:
-    """The lines of a block in parts."""
+    """The parts of the lines of a block."""
 
     lines: Lines
     query: pa.StringArray
@@ -101,10 +99,10 @@ class _Vectors:
     values: pa.ListArray
     """[line]: its features."""
     numbered: bool
-    """Does each feature say which it is, as in 3:0.5, so that those that are 0 may be left out?"""
+    """Whether features have numbers, as in 3:0.5; then those that are 0 may be left out."""
 
     def feature(self, wanted: int | None, findings: Findings) -> tuple[Floats, Bools]:
-        """The label, or the feature wanted, and where it is a number; where not, it is reported."""
+        """Return the label or the feature, and a mask of the lines where it is a number; other lines are reported."""
         text = self.label if wanted is None else self._numbered(wanted) if self.numbered else self._listed(wanted)
         value = numbers(text)
         what = "the label" if wanted is None else f"feature {wanted}"
@@ -120,11 +118,11 @@ class _Vectors:
         prefix = f"{wanted}:"
         here = np.flatnonzero(booleans(pc.starts_with(words, prefix)))
         row = rows_of(list_lengths(self.values), len(self.lines))[here]
-        told = pc.utf8_slice_codeunits(take(words, here), len(prefix))
-        # A feature that is left out is 0: place 0 of what follows.
-        place = np.zeros(len(self.lines), dtype=np.int64)
-        place[row] = np.arange(1, row.size + 1)
-        return take(joined([texts(["0"]), told]), place)
+        value = pc.utf8_slice_codeunits(take(words, here), len(prefix))
+        # A feature that is left out is 0, the first of the values below.
+        at = np.zeros(len(self.lines), dtype=np.int64)
+        at[row] = np.arange(1, row.size + 1)
+        return take(joined([texts(["0"]), value]), at)
 
     def _listed(self, wanted: int) -> pa.StringArray:
         lengths = list_lengths(self.values)
@@ -133,8 +131,8 @@ class _Vectors:
         return take(words, np.where(lengths >= wanted, start + wanted - 1, len(words) - 1))
 
 
-def _parts(head: Block) -> bool:
-    """Has the file, which begins so, the form of a table?"""
+def _is_table(head: Block) -> bool:
+    """Whether a file that begins with `head` has the form of LETOR's first collections."""
     lines = Lines.of(head, comments=True)
     return bool(len(lines)) and not VECTOR.match(lines.text[0].as_py())
 
@@ -152,7 +150,7 @@ def _ranked(is_table: bool, feature: int, block: Block, findings: Findings) -> R
 
 
 def _table(block: Block, findings: Findings) -> _Vectors:
-    """Lines of four columns."""
+    """Read lines of four columns."""
     lines = Lines.of(block)
     split = pc.split_pattern(lines.text, "\t")
     lengths = list_lengths(split)
@@ -160,7 +158,7 @@ def _table(block: Block, findings: Findings) -> _Vectors:
     start = (np.cumsum(lengths) - lengths)[~wrong]
     lines = lines.sound(wrong, findings, f'four columns, "{TABLE}"')
     words = pc.list_flatten(split)
-    query, item, vector, label = (pc.ascii_trim_whitespace(take(words, start + place)) for place in range(4))
+    query, item, vector, label = (pc.ascii_trim_whitespace(take(words, start + at)) for at in range(4))
     empty = (text_lengths(query) == 0) | (text_lengths(item) == 0)
     lines = lines.sound(empty, findings, "a query and an item")
     query, item, vector, label = (keep(column, ~empty) for column in (query, item, vector, label))
@@ -168,10 +166,10 @@ def _table(block: Block, findings: Findings) -> _Vectors:
 
 
 def _vectors(block: Block, findings: Findings) -> _Vectors:
-    """Lines of a label, a query and numbered features, with the item in the comment; without one, the line's number."""
+    """Read lines of a label, a query and numbered features; an item is in the comment, or is the line's number."""
     lines = Lines.of(block, comments=True)
-    told, comment = _halves(lines)
-    split = pc.ascii_split_whitespace(told)
+    vector, comment = _halves(lines)
+    split = pc.ascii_split_whitespace(vector)
     lengths = list_lengths(split)
     words = pc.list_flatten(split)
     start = np.cumsum(lengths) - lengths
@@ -192,7 +190,7 @@ def _vectors(block: Block, findings: Findings) -> _Vectors:
 
 
 def _halves(lines: Lines) -> tuple[pa.StringArray, pa.StringArray]:
-    """Of each line, what stands before its first # and what after it."""
+    """Return the texts before and after the first # of each line."""
     split = pc.split_pattern(lines.text, "#", max_splits=1)
     lengths: Ints = list_lengths(split)
     words = joined([pc.list_flatten(split), texts([""])])

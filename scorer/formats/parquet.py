@@ -1,4 +1,4 @@
-"""Parquet: a table with the columns that delimited ones have; a row for each item."""
+"""Parquet: a table with the same columns as in the delimited format; a row for each item."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ NAME = "parquet"
 SOLUTION = "columns query, item, grade"
 SUBMISSION = "columns query, item, score"
 OPTIONS: Mapping[str, str] = columns.OPTIONS
-WHOLE = True
+ONE_BLOCK = True
 QUERY_ONCE = False
 LISTED_IS_RELEVANT = False
 
 MAGIC = "PAR1"
-"""How a file begins, and ends."""
+"""The first and the last bytes of a file."""
 
 ROWS = 1 << 13
-"""Read at a time."""
+"""The number of rows read at a time."""
 
 LEAST_LIMIT = 1 << 26
-"""Bytes in memory that a file may take however small it is."""
+"""The bytes of memory that any file may take."""
 
 EMPTY = re.compile("^$")
 
 
 def recognises(lines: list[str]) -> bool:
-    """The first bytes are Parquet's."""
+    """Whether the file begins as Parquet."""
     return bool(lines) and lines[0].startswith(MAGIC)
 
 
 def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
-    """A solution's rows; a finding's line is the number of its row."""
+    """Read a solution; the line of a finding is the number of the row."""
     return partial(_graded, options)
 
 
 def ranked(_head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
-    """A submission's rows, likewise."""
+    """Read a submission; the line of a finding is the number of the row."""
     return partial(_ranked, options)
 
 
 def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> bytes:
-    """With a column for the flag, a truth value, where a query is flagged."""
+    """Write a row for each item, with a boolean column for the flag if any query is flagged."""
     rows = solution.rows(NAME)
     held: dict[str, Any] = {"grade": pa.array([grade for _, _, grade in rows], pa.float64())}
     if solution.flagged:
@@ -63,7 +63,7 @@ def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> byt
 
 
 def write_submission(submission: SubmissionContent, options: Mapping[str, str]) -> bytes:
-    """With scores; with ranks where lists have no scores."""
+    """Write a row for each item, with its score, or with its rank where lists have no scores."""
     rows = submission.rows(NAME)
     if submission.scores is None:
         held = {"rank": pa.array([rank for _, _, _, rank in rows], pa.int64())}
@@ -81,7 +81,7 @@ def _ranked(options: Mapping[str, str], block: Block, findings: Findings) -> Ran
 
 
 def _table(block: Block, wanted: tuple[str, ...], options: Mapping[str, str]) -> pa.Table:
-    """The columns that are wanted and there."""
+    """Return the wanted columns that the file has."""
     from pyarrow import parquet  # noqa: PLC0415 (few files need it)
 
     try:
@@ -92,7 +92,7 @@ def _table(block: Block, wanted: tuple[str, ...], options: Mapping[str, str]) ->
         limit = max(LEAST_LIMIT, EXPANSION * len(block.content))
         return pa.Table.from_batches(_bounded(file.iter_batches(ROWS, columns=chosen), limit), _schema(file, chosen))
     except (pa.ArrowException, OSError) as error:
-        raise UnreadableError(f"no whole Parquet file ({error}); write it anew") from error
+        raise UnreadableError(f"no whole Parquet file ({error}); write it again") from error
 
 
 def _schema(file: Any, names: list[str]) -> pa.Schema:
@@ -100,7 +100,7 @@ def _schema(file: Any, names: list[str]) -> pa.Schema:
 
 
 def _bounded(batches: Iterable[Any], limit: int) -> Iterator[Any]:
-    """The batches, as long as they stay within so many bytes."""
+    """Yield the batches. Raises UnreadableError where they take more than `limit` bytes."""
     size = 0
     for batch in batches:
         size += batch.nbytes

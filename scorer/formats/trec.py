@@ -1,4 +1,4 @@
-"""TREC's formats: qrels for solutions, runs for submissions; a row for each item, columns divided by white space."""
+"""TREC's formats: qrels for solutions, runs for submissions; a line for each item, columns between white space."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAME = "trec"
 SOLUTION = "query iteration item grade"
 SUBMISSION = "query Q0 item rank score tag"
 OPTIONS: Mapping[str, str] = {}
-WHOLE = False
+ONE_BLOCK = False
 QUERY_ONCE = False
 LISTED_IS_RELEVANT = False
 
@@ -31,14 +31,14 @@ QRELS_COLUMNS = 4
 RUN_COLUMNS = 6
 
 TAG = "scorer"
-"""What a run that is written here says it comes from."""
+"""The tag of written runs."""
 
 UNFIT_QUERY = re.compile(r"^$|^#|^\ufeff|[ \t\n\v\f\r\0]")
 UNFIT_ITEM = re.compile(r"^$|[ \t\n\v\f\r\0]")
 
 
 def recognises(lines: list[str]) -> bool:
-    """Half of the lines have four columns, the last a number, or six, the fifth a number; # begins a comment."""
+    """Whether half of the lines have four columns, the last a number, or at least six, the fifth a number."""
     rows = [line.split() for line in lines if not line.startswith("#")]
     return bool(rows) and 2 * sum(map(_is_row, rows)) >= len(rows)
 
@@ -52,7 +52,7 @@ def _is_row(columns: list[str]) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    """As loosely as Python has it: that ``nan`` is no score is better told by its line than by its format."""
+    """Whether Python reads a number, including ``nan``, which the reader reports with its line."""
     try:
         float(text)
     except ValueError:
@@ -61,32 +61,32 @@ def _is_number(text: str) -> bool:
 
 
 def graded(_head: Block, _options: Mapping[str, str]) -> Reader[Graded]:
-    """The rows of a file of relevance judgements (qrels); the iteration is not read."""
+    """Read relevance judgements (qrels); the iteration is ignored."""
     return _graded
 
 
 def ranked(_head: Block, _options: Mapping[str, str]) -> Reader[Ranked]:
-    """The rows of a run; the rank and what follows the score are not read."""
+    """Read a run; the rank and everything after the score are ignored."""
     return _ranked
 
 
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:
-    """Qrels, with the iteration 0."""
+    """Write qrels with the iteration 0."""
     solution.without_flags(NAME)
     rows = solution.rows(NAME)
-    _fit(row[:2] for row in rows)
+    _check(row[:2] for row in rows)
     return "".join(f"{query} 0 {item} {shortest(grade)}\n" for query, item, grade in rows).encode()
 
 
 def write_submission(submission: SubmissionContent, _options: Mapping[str, str]) -> bytes:
-    """A run; lists without scores get descending ones."""
+    """Write a run; lists without scores get descending ones."""
     rows = submission.rows(NAME)
-    _fit(row[:2] for row in rows)
+    _check(row[:2] for row in rows)
     lines = (f"{query} Q0 {item} {rank} {shortest(score)} {TAG}\n" for query, item, score, rank in rows)
     return "".join(lines).encode()
 
 
-def _fit(pairs: Iterable[tuple[str, str]]) -> None:
+def _check(pairs: Iterable[tuple[str, str]]) -> None:
     for query, item in pairs:
         fitting([query], UNFIT_QUERY, "a query", NAME)
         fitting([item], UNFIT_ITEM, "an item", NAME)
@@ -104,7 +104,7 @@ def _ranked(block: Block, findings: Findings) -> Ranked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """What qrels and runs have in common."""
+    """The rows of qrels or of a run."""
 
     query: pa.StringArray
     line: Ints
@@ -115,7 +115,7 @@ class _Rows:
 def _rows(
     block: Block, findings: Findings, count: int, places: tuple[int, int, int], value: str, expected: str, *, tail: bool
 ) -> _Rows:
-    """The rows of `count` columns, of which those at `places` are read; with `tail`, more columns are passed over."""
+    """Read the columns at `places` of lines with `count` columns; with `tail`, further columns are ignored."""
     fast = _regular(block, count, dict(zip(("query", "item", "value"), places, strict=True)))
     if fast is not None:
         return fast
@@ -130,9 +130,11 @@ def _rows(
 
 
 def _regular(block: Block, count: int, places: dict[str, int]) -> _Rows | None:
-    """The rows of a block whose columns one character divides, without comments."""
+    """Return the rows of a block without comments, with one character between columns; None for any other block."""
     tabs, spaces = block.holds(b"\t"), block.holds(b" ")
     if tabs == spaces or block.holds(b"\v", b"\f") or (block.holds(b"#") and b"\n#" in b"\n" + block.content):
+        return None
+    if regular.has_empty_column(block):
         return None
     read = regular.columns(block, "\t" if tabs else " ", count, places, "value")
     if read is None:
@@ -142,22 +144,22 @@ def _regular(block: Block, count: int, places: dict[str, int]) -> _Rows | None:
 
 
 def _columns(lines: Lines) -> tuple[Ints, pa.StringArray]:
-    """How many columns each line has, and all of them one after the other."""
+    """Return the number of columns of each line, and all columns in one array."""
     split = pc.ascii_split_whitespace(lines.text)
     return list_lengths(split), pc.list_flatten(split)
 
 
 def _picked(words: pa.StringArray, lengths: Ints, kept: Bools, columns: tuple[int, ...]) -> list[pa.StringArray]:
-    """Those columns of the kept lines."""
+    """Return the columns at these positions, of the kept lines."""
     starts = (np.cumsum(lengths) - lengths)[kept]
     return [take(words, starts + column) for column in columns]
 
 
 def _sound(lines: Lines, text: pa.StringArray, value: Floats, findings: Findings, what: str) -> Bools:
-    """Report the lines whose number is none or not finite; give a mask of the others."""
+    """Report the lines without a finite number; return a mask of the others."""
     wrong = np.flatnonzero(np.isnan(value))
     findings.add_each(
         lines.number[wrong],
-        lambda place: f"found {quoted(text[wrong[place]].as_py())} as the {what}; expected a finite number",
+        lambda at: f"found {quoted(text[wrong[at]].as_py())} as the {what}; expected a finite number",
     )
     return ~np.isnan(value)

@@ -1,4 +1,4 @@
-"""A solution or a submission as a whole, in plain values: what a format writes down."""
+"""The whole content of a solution or of a submission in plain values, for the formats to write."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from scorer.wording import quoted
 
 
 class UnwritableError(Exception):
-    """The format cannot hold it; the text says what."""
+    """The format cannot hold the content; the message says what it cannot hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class SolutionContent:
-    """Queries in their order, each with its graded items in theirs."""
+    """Queries and their graded items, in the order of the file."""
 
     grades: Mapping[str, Mapping[str, float]]
     flagged: frozenset[str]
-    """The queries that count for the preliminary board."""
+    """The queries of the preliminary board."""
 
     @classmethod
     def of(cls, batches: Iterable[Graded], findings: Findings) -> SolutionContent:
-        """What the batches hold; items that stand twice become findings."""
+        """Return the content of the batches; items that are listed twice become findings."""
         grades: dict[str, dict[str, float]] = {}
         flagged: dict[str, bool] = {}
         for batch in batches:
@@ -41,40 +41,40 @@ class SolutionContent:
                 batch.row_of_item.tolist(), batch.item.to_pylist(), batch.grade.tolist(), strict=True
             ):
                 if item in grades[queries[row]]:
-                    found = f"item {quoted(item)} stands again for query {quoted(queries[row])}"
-                    findings.add(lines[row], f"{found}; each item may stand once")
+                    found = f"item {quoted(item)} is listed twice for query {quoted(queries[row])}"
+                    findings.add(lines[row], f"{found}; list each item once")
                 grades[queries[row]][item] = grade
         return cls(grades, frozenset(query for query, flag in flagged.items() if flag))
 
     def rows(self, form: str) -> list[tuple[str, str, float]]:
-        """A row for each item. Raises Unwritable where a query has none, and so would be lost."""
+        """Return a row for each item. Raises UnwritableError where a query has no items, and would be lost."""
         for query, items in self.grades.items():
             if not items:
                 raise UnwritableError(
-                    f"query {quoted(query)} has no items; {form} has a row for each item, and none without"
+                    f"query {quoted(query)} has no items; {form} cannot hold it, because it has a row for each item"
                 )
         return [(query, item, grade) for query, items in self.grades.items() for item, grade in items.items()]
 
     def without_flags(self, form: str) -> None:
-        """Raise Unwritable where a query is flagged, which the format does not know."""
+        """Raise UnwritableError where a query is flagged, for a format without flags."""
         for query in self.grades:
             if query in self.flagged:
-                raise UnwritableError(f"query {quoted(query)} is flagged as preliminary; {form} has no place for flags")
+                raise UnwritableError(f"query {quoted(query)} is flagged as preliminary; {form} has no flags")
 
 
 @dataclass(frozen=True, slots=True)
 class SubmissionContent:
-    """Ranked lists, the best item first; queries in their order."""
+    """Ranked lists, the best item first; queries in the order of the file."""
 
     items: Mapping[str, Sequence[str]]
     scores: Mapping[str, Sequence[float]] | None
-    """Of the items, falling; None: the lists have an order alone."""
+    """The run scores of the items, descending; None where the lists have none."""
     ties: TieRule | None = None
-    """None: equal scores are not to be put in order."""
+    """The order of items with equal scores; None where there is no rule."""
 
     @classmethod
     def of(cls, batches: Iterable[Ranked], ties: TieRule | None, findings: Findings) -> SubmissionContent:
-        """What the batches hold; equal ranks in a list become findings."""
+        """Return the content of the batches; equal ranks in a list become findings."""
         lists: dict[str, list[tuple[float, str, int]]] = {}
         scored = ranked = False
         for batch in batches:
@@ -88,7 +88,7 @@ class SubmissionContent:
             for row, item, value in zip(batch.row_of_item.tolist(), batch.item.to_pylist(), numbers, strict=True):
                 lists[queries[row]].append((-value, item, lines[row]))
         for listed in lists.values():
-            # A stable sort: equal scores stay as they stood.
+            # A stable sort keeps the order of equal scores.
             listed.sort(key=lambda entry: entry[0])
         if ranked:
             _report_equal_ranks(lists, findings)
@@ -97,7 +97,7 @@ class SubmissionContent:
         return cls(items, scores if scored else None, ties)
 
     def listed(self, form: str) -> Mapping[str, Sequence[str]]:
-        """The lists by their order alone. Raises Unwritable where scores are equal and no rule orders them."""
+        """Return the lists without scores. Raises UnwritableError where scores are equal and no rule orders them."""
         if self.scores is None:
             return self.items
         return {query: self._ordered(query, form) for query in self.items}
@@ -107,27 +107,29 @@ class SubmissionContent:
         if self.ties == "order":
             return items
         if self.ties == "trec":
-            # Ids descend by their bytes, as judging has them.
-            by_name = sorted(range(len(items)), key=lambda place: items[place].encode(), reverse=True)
-            return [items[place] for place in sorted(by_name, key=lambda place: -scores[place])]
-        for place in range(1, len(items)):
-            if scores[place] == scores[place - 1]:
-                found = f"items {quoted(items[place - 1])} and {quoted(items[place])} of query {quoted(query)}"
+            # By the bytes of the ids, descending, as in matching.
+            by_id = sorted(range(len(items)), key=lambda at: items[at].encode(), reverse=True)
+            return [items[at] for at in sorted(by_id, key=lambda at: -scores[at])]
+        for at in range(1, len(items)):
+            if scores[at] == scores[at - 1]:
+                found = f"items {quoted(items[at - 1])} and {quoted(items[at])} of query {quoted(query)}"
                 raise UnwritableError(
-                    f"{found} have the same score; {form} holds an order alone: "
+                    f"{found} have the same score; {form} holds no scores: "
                     "add --ties trec (by item id, descending) or --ties order (as listed)"
                 )
         return items
 
     def rows(self, form: str) -> list[tuple[str, str, float, int]]:
-        """Query, item, score and rank of each item; a list without scores gets its length, ..., 2, 1.
+        """Return query, item, score and rank of each item; a list without scores gets its length, ..., 2, 1.
 
-        Raises Unwritable where a list is empty, and so would be lost.
+        Raises UnwritableError where a list is empty, and would be lost.
         """
         found = []
         for query, items in self.items.items():
             if not items:
-                raise UnwritableError(f"the list of query {quoted(query)} is empty; {form} has a row for each item")
+                raise UnwritableError(
+                    f"the list of query {quoted(query)} is empty; {form} cannot hold it, with its row for each item"
+                )
             scores = range(len(items), 0, -1) if self.scores is None else self.scores[query]
             found += [
                 (query, item, float(score), rank)
@@ -140,19 +142,19 @@ def _report_equal_ranks(lists: Mapping[str, Sequence[tuple[float, str, int]]], f
     for query, listed in lists.items():
         for (before, _, _), (rank, _, line) in pairwise(listed):
             if rank == before:
-                findings.add(line, f"rank {rank:.0f} stands again for query {quoted(query)}; each rank may stand once")
+                findings.add(
+                    line, f"rank {rank:.0f} occurs twice for query {quoted(query)}; give each item its own rank"
+                )
 
 
 def fitting(ids: Iterable[str], unfit: re.Pattern[str], what: str, form: str) -> None:
-    """Raise Unwritable at the first id in which `unfit` is found."""
+    """Raise UnwritableError at the first id in which `unfit` is found."""
     for each in ids:
         if found := unfit.search(each):
             held = quoted(found[0]) if found[0] else "nothing"
-            raise UnwritableError(
-                f"the id {quoted(each)} of {what} holds {held}; {form} cannot write that so that it is read again"
-            )
+            raise UnwritableError(f"the id {quoted(each)} of {what} holds {held}; {form} cannot hold that")
 
 
 def shortest(value: float) -> str:
-    """The shortest text that is read as the same float64."""
+    """Return the shortest text that is read as the same float64."""
     return repr(value).removesuffix(".0")

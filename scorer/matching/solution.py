@@ -82,7 +82,8 @@ class Solution:
             with opened(path, format_name, "solution_format", read_bytes) as (detected, head, content):
                 read = detected.graded(head)
                 batches = [read(block, findings) for block in content]
-                rules = {"query_once": detected.QUERY_ONCE, "listed_is_relevant": detected.LISTED_IS_RELEVANT}
+                form = detected.format
+                rules = {"query_once": form.QUERY_ONCE, "listed_is_relevant": form.LISTED_IS_RELEVANT}
                 solution = cls.of(batches, findings, **rules)
         except UnreadableError as error:
             findings.add(error.line, str(error))

@@ -99,7 +99,7 @@ def _score_file(
     try:
         with opened(path, rules.submission_format, "submission_format", read) as (detected, head, blocks):
             batches = _read(detected.ranked(head), blocks, problems, pool)
-            outcome = score_parts(solution, parted(batches), rules, problems, notes, detected.QUERY_ONCE, pool)
+            outcome = score_parts(solution, parted(batches), rules, problems, notes, detected.format.QUERY_ONCE, pool)
     except UnreadableError as error:
         problems.add(error.line, str(error))
     except OSError as error:

@@ -1,7 +1,7 @@
-"""Between numpy's arrays and Arrow's, without a copy where there need be none.
+"""Conversion between arrays of numpy and of Arrow, without a copy where possible.
 
-pyarrow imports pandas, which takes a good part of a second, as soon as one of its functions is given a value that is
-not Arrow's own, or one of Arrow's is turned into numpy's. So both are done here, through the buffers.
+pyarrow imports pandas, which takes a good part of a second, when it converts a value of Python to Arrow, or an array of
+Arrow to numpy. These functions convert through the buffers instead.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 
 def texts(values: Iterable[str]) -> pa.StringArray:
-    """Python's texts as Arrow's; lone surrogates, which no UTF-8 has, are replaced."""
+    """Return strings as an Arrow array; lone surrogates, which UTF-8 cannot hold, are replaced."""
     listed = list(values)
     whole = "".join(listed)
     if whole.isascii():  # a character is a byte then
@@ -34,31 +34,31 @@ def _offsets(lengths: Iterable[int], count: int) -> Ints:
 
 
 def strings(offsets: Ints, content: bytes) -> pa.StringArray:
-    """The texts that stand in UTF-8 between the offsets, one more than there are texts."""
+    """Return the texts between the offsets, which are one more than the texts, in UTF-8."""
     return pa.StringArray.from_buffers(offsets.size - 1, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(content))
 
 
 def joined(parts: Iterable[pa.StringArray]) -> pa.StringArray:
-    """The parts as one; no copy where there is but one."""
+    """Return the parts as one array; a single part is not copied."""
     whole = list(parts)
     return whole[0] if len(whole) == 1 else pa.chunked_array(whole, pa.string()).combine_chunks()
 
 
 def run_starts(values: pa.StringArray) -> Ints:
-    """The places at which a text stands that differs from the one before."""
+    """Return the positions of the texts that differ from the one before."""
     if len(values) < 2:
         return np.arange(len(values))
     return np.append(0, np.flatnonzero(booleans(pc.not_equal(values[1:], values[:-1]))) + 1)
 
 
 def take(values: pa.StringArray, places: Ints) -> pa.StringArray:
-    """The values at the places."""
+    """Return the values at the positions."""
     wide = np.ascontiguousarray(places, dtype=np.int64)
     return values.take(pa.Int64Array.from_buffers(pa.int64(), wide.size, [None, pa.py_buffer(wide)]))
 
 
 def keep(values: pa.Array, kept: Bools) -> pa.Array:
-    """The values for which `kept` is true."""
+    """Return the values for which `kept` is true."""
     if kept.all():
         return values
     bits = np.packbits(kept, bitorder="little")
@@ -66,23 +66,23 @@ def keep(values: pa.Array, kept: Bools) -> pa.Array:
 
 
 def text_lengths(values: pa.StringArray) -> Ints:
-    """The length of each text, in bytes."""
+    """Return the length of each text in bytes."""
     return integers(pc.binary_length(values))
 
 
 def list_lengths(values: pa.ListArray) -> Ints:
-    """The length of each list; 0 for a null."""
+    """Return the length of each list; 0 for a null."""
     return np.diff(integers(values.offsets))
 
 
 def integers(values: pa.Array, null: int = 0) -> Ints:
-    """Arrow's integers for numpy, `null` where there is none."""
+    """Return integers of Arrow for numpy, with `null` in place of nulls."""
     content = np.where(_valid(values), _content(values), null) if values.null_count else _content(values)
     return content.astype(np.int64)
 
 
 def booleans(values: pa.BooleanArray) -> Bools:
-    """Arrow's truth values, of which none is null, for numpy."""
+    """Return booleans of Arrow, without nulls, for numpy."""
     if not len(values):
         return np.zeros(0, dtype=bool)
     bits = np.frombuffer(values.buffers()[1], dtype=np.uint8)
@@ -90,7 +90,7 @@ def booleans(values: pa.BooleanArray) -> Bools:
 
 
 def _content(values: pa.Array) -> NDArray[Any]:
-    """The buffer of an array of numbers."""
+    """Return the buffer of an array of numbers."""
     kind = np.dtype(str(values.type))
     if not len(values):
         return np.zeros(0, dtype=kind)
@@ -102,12 +102,12 @@ def _valid(values: pa.Array) -> Bools:
 
 
 def equal(values: pa.StringArray, text: str) -> Bools:
-    """Which of the values are that text?"""
+    """Return a mask of the values that equal the text."""
     return booleans(pc.equal(values, texts([text])[0]))
 
 
 def numbers(values: pa.StringArray) -> Floats:
-    """Decimal numbers read to the nearest float64; NaN for what is none, or is not finite."""
+    """Return decimal numbers as the nearest float64; NaN for a text that is no finite number."""
     try:
         parsed = pc.cast(values, pa.float64())
     except pa.ArrowInvalid:
@@ -118,23 +118,23 @@ def numbers(values: pa.StringArray) -> Floats:
 
 
 def floats(values: pa.DoubleArray) -> Floats:
-    """Arrow's numbers for numpy; NaN for a null."""
+    """Return float64 numbers of Arrow for numpy; NaN for a null."""
     return np.where(_valid(values), _content(values), np.nan) if values.null_count else _content(values)
 
 
 ODD = np.uint64(0x9E3779B97F4A7C15)
-"""2^64 divided by the golden ratio: multiplication by it spreads the bits of what it multiplies."""
+"""2^64 divided by the golden ratio: multiplication by it spreads the bits of a word."""
 
 
 def fingerprints(values: pa.StringArray) -> NDArray[np.uint64]:
-    """64 bits for each text: equal for equal texts, and for different ones almost never.
+    """Return 64 bits for each text: equal for equal texts, and almost never for different ones.
 
-    The bytes of all texts are taken eight at a time, so that the work is one pass for each eight bytes of the longest.
+    Each pass takes eight bytes of every text; the longest text decides the number of passes.
     """
     if not len(values):
         return np.zeros(0, dtype=np.uint64)
     offsets, content = text_buffers(values)
-    # Eight bytes can be taken from anywhere in it: the view has one number for each byte, overlapping.
+    # The view overlaps: it has a word of eight bytes at each byte.
     padded = np.concatenate([content, np.zeros(8, dtype=np.uint8)])
     words = np.ndarray(content.size + 1, dtype="<u8", buffer=padded, strides=(1,))
     start, left = offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64)
@@ -149,7 +149,7 @@ def fingerprints(values: pa.StringArray) -> NDArray[np.uint64]:
 
 
 def text_buffers(values: pa.StringArray) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-    """Where each text begins and ends, and the bytes that they stand in."""
+    """Return the offsets of the texts and their bytes."""
     _, offsets, content = values.buffers()
     ends = np.frombuffer(offsets, dtype=np.int32)[values.offset : values.offset + len(values) + 1]
     held = np.zeros(0, dtype=np.uint8) if content is None else np.frombuffer(content, dtype=np.uint8)
@@ -157,7 +157,7 @@ def text_buffers(values: pa.StringArray) -> tuple[NDArray[np.int32], NDArray[np.
 
 
 def _low_bytes(count: Ints) -> NDArray[np.uint64]:
-    """A mask for the first `count` bytes of a word, and for all eight where there are more."""
+    """Return a mask of the first `count` bytes of a word, at most eight."""
     masks = np.array([(1 << 8 * size) - 1 for size in range(9)], dtype=np.uint64)
     return masks[np.minimum(count, 8)]
 

@@ -1,4 +1,4 @@
-"""What a format hands on: Graded rows of a solution, Ranked rows of a submission, a batch for each block."""
+"""Batches of rows, one for each block: Graded for a solution, Ranked for a submission."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from scorer.measures.arrays import Bools, Floats, Ints
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Graded:
-    """Part of a solution: rows, each with a query and the graded items that stand in it."""
+    """Part of a solution: rows, each with a query and its graded items."""
 
     query: pa.StringArray
     line: Ints
     """[row]: the number of its line."""
     flag: Bools | None
-    """[row]: does the query count for the preliminary board? None where the format does not say."""
+    """[row]: whether the query is on the preliminary board; None where the format has no flags."""
     lengths: Ints | None
-    """[row]: how many items stand in it; None: one in each."""
+    """[row]: the number of its items; None: one in each."""
     item: pa.StringArray
     grade: Floats
 
@@ -36,25 +36,25 @@ class Graded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """Part of a submission: rows, each with a query and the items that stand in it, in the file's order."""
+    """Part of a submission: rows, each with a query and its items, in the order of the file."""
 
     query: pa.StringArray
     line: Ints
     """[row]: the number of its line."""
     lengths: Ints | None
-    """[row]: how many items stand in it; None: one in each."""
+    """[row]: the number of its items; None: one in each."""
     item: pa.StringArray
     run_score: Floats | None
-    """[item]: what the list is ordered by, highest first; None: as listed."""
+    """[item]: the run score, which orders lists, highest first; None: lists are in the order of the file."""
     rank: Ints | None = None
-    """[item]: the place that the file itself states, where it states no run score."""
+    """[item]: the rank in the file, where the file has ranks and no run scores."""
 
     @property
     def row_of_item(self) -> Ints:
         return rows_of(self.lengths, len(self.query))
 
     def part(self, start: int, stop: int) -> Ranked:
-        """Its rows from `start` up to, but without, `stop`."""
+        """Return the rows from `start` up to, but without, `stop`."""
         if self.lengths is None:
             items = slice(start, stop)
         else:
@@ -70,7 +70,7 @@ class Ranked:
         )
 
     def where(self, kept: Bools) -> Ranked:
-        """Its rows for which `kept` is true."""
+        """Return the rows for which `kept` is true."""
         items = kept[self.row_of_item]
         return Ranked(
             query=keep(self.query, kept),
@@ -83,7 +83,7 @@ class Ranked:
 
 
 def rows_of(lengths: Ints | None, rows: int) -> Ints:
-    """[item]: the row that it stands in."""
+    """Return the row of each item."""
     every = np.arange(rows, dtype=np.int64)
     return every if lengths is None else np.repeat(every, lengths)
 
@@ -91,4 +91,4 @@ def rows_of(lengths: Ints | None, rows: int) -> Ints:
 Batch = TypeVar("Batch", Graded, Ranked)
 
 Reader = Callable[[Block, Findings], Batch]
-"""Reads a block; what is wrong with a line becomes a finding, and the line is left out. Raises Unreadable."""
+"""Reads a block. An invalid line becomes a finding and is left out. Raises UnreadableError."""

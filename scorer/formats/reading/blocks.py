@@ -1,4 +1,4 @@
-"""From bytes to blocks of whole lines: encoding and line ends, and nothing of what the lines mean."""
+"""Blocks of whole lines from bytes: encoding and line ends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scorer.measures.arrays import Bools, Ints
 from scorer.wording import quoted
 
 LONGEST_LINE = 1 << 24
-"""Bytes; what is longer is no ranked list."""
+"""In bytes; a longer line is no ranked list."""
 
 LINE_END = ord("\n")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -37,29 +37,29 @@ class Block:
 
     @property
     def lines(self) -> pa.StringArray:
-        """Its lines, line ends included, without a copy."""
+        """The lines with their line ends, without a copy."""
         ends = np.flatnonzero(np.frombuffer(self.content, dtype=np.uint8) == LINE_END) + 1
         if not ends.size or ends[-1] != len(self.content):
             ends = np.append(ends, len(self.content))
         return strings(np.concatenate([[0], ends]), self.content)
 
     def holds(self, *characters: bytes) -> bool:
-        """Is any of these in it?"""
+        """Whether the block holds any of these."""
         return any(character in self.content for character in characters)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lines:
-    """Lines with the numbers that they have in their file."""
+    """Lines and their numbers in the file."""
 
     text: pa.StringArray
     number: Ints
 
     @classmethod
     def of(cls, block: Block, *, trim: str | None = None, comments: bool = False) -> Lines:
-        """The lines of a block that are not blank, trimmed of white space (or of the characters `trim` alone).
+        """Return the lines of a block that are not blank, without white space (or `trim`) around them.
 
-        With `comments`, a line that starts with ``#`` in its first column is left out.
+        With `comments`, lines that start with ``#`` are left out.
         """
         raw = block.lines
         number = block.first_line + np.arange(len(raw), dtype=np.int64)
@@ -72,20 +72,18 @@ class Lines:
         return lines.where(kept)
 
     def where(self, kept: Bools) -> Lines:
-        """Those lines for which `kept` is true."""
+        """Return the lines for which `kept` is true."""
         if kept.all():
             return self
         return Lines(keep(self.text, kept), self.number[kept])
 
     def sound(self, bad: Bools, findings: Findings, expected: str) -> Lines:
-        """The lines that are not `bad`; the bad ones become findings, with what was expected instead."""
+        """Return the lines that are not `bad`; the bad ones become findings."""
         if not bad.any():
             return self
         wrong = np.flatnonzero(bad)
         found = take(self.text, wrong)
-        findings.add_each(
-            self.number[wrong], lambda place: f"found {quoted(found[place].as_py())}; expected {expected}"
-        )
+        findings.add_each(self.number[wrong], lambda at: f"found {quoted(found[at].as_py())}; expected {expected}")
         return self.where(~bad)
 
     def __len__(self) -> int:
@@ -93,14 +91,14 @@ class Lines:
 
 
 def trimmed(texts: pa.StringArray, block: Block) -> pa.StringArray:
-    """The texts without white space around them; free where the block holds none."""
-    return pc.ascii_trim_whitespace(texts) if block.holds(b" ", b"\t") else texts
+    """Return the texts without the white space around them."""
+    return pc.ascii_trim_whitespace(texts) if block.holds(b" ", b"\t", b"\v", b"\f") else texts
 
 
 def blocks(stream: BinaryIO, start: bytes | None = None) -> Iterator[Block]:
-    """The stream in blocks of whole lines, after `start`, which has been read from it.
+    """Yield the stream in blocks of whole lines; `start` has been read from it already.
 
-    Raises Unreadable where the bytes are no UTF-8 text.
+    Raises UnreadableError where the bytes are not text in UTF-8.
     """
     line = 1
     rest = b""
@@ -129,7 +127,7 @@ def blocks(stream: BinaryIO, start: bytes | None = None) -> Iterator[Block]:
 
 
 def checked(content: bytes, first_line: int) -> bytes:
-    """The content; Unreadable at the first byte that is not text in UTF-8."""
+    """Return the content. Raises UnreadableError at the first byte that is not text in UTF-8."""
     nul = content.find(b"\0")
     if nul >= 0:
         line = first_line + content.count(b"\n", 0, nul)

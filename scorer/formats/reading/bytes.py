@@ -17,14 +17,14 @@ from scorer.paths import Remote, is_standard_input, located, regular_size
 BLOCK = 1 << 23
 """Bytes read at a time."""
 GZIP, XZ, ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
-"""How compressed files begin."""
+"""The first bytes of compressed files."""
 
 EXPANSION = 300
 """How many times its own size a compressed file may grow to; ranked lists grow three to twenty times."""
 
 
 class UnreadableError(Exception):
-    """The file cannot be read on; what was found until then stays found."""
+    """The file cannot be read further; earlier findings stay."""
 
     def __init__(self, text: str, line: int = 0) -> None:
         super().__init__(text)
@@ -33,10 +33,9 @@ class UnreadableError(Exception):
 
 @contextmanager
 def open_bytes(path: str | os.PathLike[str], digest: Digest | None = None) -> Iterator[BinaryIO]:
-    """The file's content, decompressed where its first bytes say that it is compressed; "-" is standard input.
+    """Open a file, and decompress it if its first bytes say that it is compressed; "-" is standard input.
 
-    All bytes of the file go into `digest`, if there is one, also those that nobody reads. Raises Unreadable with the
-    reason in words.
+    `digest` is updated with all bytes of the file, including those that are not read. Raises UnreadableError.
     """
     try:
         read = _Counted(_opened(path), digest)
@@ -65,12 +64,12 @@ def _opened(path: str | os.PathLike[str]) -> io.RawIOBase:
 
 
 def is_large(path: str | os.PathLike[str]) -> bool:
-    """Has it more than one block, compressed or not?"""
+    """Whether the file has more than one block, compressed or not."""
     return (regular_size(path) or 0) > BLOCK // 4
 
 
 def read_chunk(stream: BinaryIO, line: int = 1, *, whole: bool = False) -> bytes:
-    """The next bytes of a file, or all that are left; `line` is where they begin. Raises Unreadable."""
+    """Return the next bytes of a file, or all that are left; they begin at `line`. Raises UnreadableError."""
     try:
         return stream.read(-1 if whole else BLOCK)
     except (OSError, EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -86,9 +85,9 @@ def _reason(error: BaseException) -> str:
         case PermissionError():
             return "no permission to read it"
         case EOFError():
-            return "the compressed file is cut short; send it again whole"
+            return "the compressed file is cut short; send the whole file"
         case gzip.BadGzipFile() | zlib.error():
-            return f"the compressed file is damaged ({error}); compress it anew"
+            return f"the compressed file is damaged ({error}); compress it again"
         case OSError():
             return error.strerror or str(error)
         case _:
@@ -96,13 +95,13 @@ def _reason(error: BaseException) -> str:
 
 
 class Digest(Protocol):
-    """What `hashlib` makes."""
+    """A hash object of `hashlib`."""
 
     def update(self, data: bytes | memoryview, /) -> None: ...
 
 
 class _Counted(io.RawIOBase):
-    """A file whose bytes are counted and digested as they are read, so that the digest is of what was read."""
+    """A file that counts and digests its bytes as they are read."""
 
     def __init__(self, raw: io.RawIOBase, digest: Digest | None) -> None:
         self._raw = raw
@@ -125,13 +124,13 @@ class _Counted(io.RawIOBase):
 
 
 class _Readable(Protocol):
-    """What decompresses."""
+    """A decompressed stream."""
 
     def readinto(self, buffer: bytearray | memoryview, /) -> int: ...
 
 
 def _expanding(raw: io.BufferedReader[Any]) -> _Readable | None:
-    """The file's content decompressed, if its first bytes say that it is compressed."""
+    """Return a decompressed stream if the first bytes say that the file is compressed; else None."""
     start = raw.peek(len(XZ))
     if start.startswith(GZIP):
         return gzip.GzipFile(fileobj=raw, mode="rb")
@@ -145,7 +144,7 @@ def _expanding(raw: io.BufferedReader[Any]) -> _Readable | None:
 
 
 class _Expanded(io.RawIOBase):
-    """Decompression that stops at a file made to burst the reader."""
+    """A decompressed stream that refuses a file that grows out of proportion."""
 
     def __init__(self, inner: _Readable, packed: _Counted) -> None:
         self._inner = inner
@@ -168,7 +167,7 @@ class _Expanded(io.RawIOBase):
         except (EOFError, zlib.error, gzip.BadGzipFile):
             raise
         except Exception as error:
-            # lzma has an exception of its own, and Arrow's have no number.
+            # lzma raises its own exception, and those of Arrow have no number.
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             if "runcated" in str(error):

@@ -1,4 +1,4 @@
-"""The columns of tables, whatever they stand in: what each is for, what it is called, the values that it takes."""
+"""The columns of tables: their names and the values that they take, for all formats."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from scorer.errors import Findings
 from scorer.formats.reading.bytes import UnreadableError
 from scorer.measures.arrays import Bools, Floats
 from scorer.wording import quoted
@@ -19,70 +18,86 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "grade": ("grade", "relevance", "rel", "label", "judgment", "judgement", "score"),
     "flag": ("flag", "preliminary"),
 }
-"""What a column is for, and the names that it goes by, whatever their case."""
+"""The usual names of each column, in lower case, by precedence."""
 
 OPTIONS: Mapping[str, str] = {name: f"the name of the column with the {name}" for name in COLUMNS}
-"""How a column of another name is pointed at: ``delimited:query=session``."""
+"""The options that choose a column by its name, as in ``delimited:query=session``."""
 
 SOLUTION = ("query", "item", "grade", "flag")
 SUBMISSION = ("query", "item", "score", "rank")
 
 FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
-"""What a flag may be, whatever its case."""
+"""The values of a flag, in lower case."""
 
 A_FLAG = "1 (preliminary) or 0"
 A_RANK = "a whole number, 0 or more"
 
 
 def are_ranks(values: Floats) -> Bools:
-    """Which of the numbers can be ranks? Beyond 2^53 a float64 cannot tell one from the next."""
+    """Return a mask of the numbers that can be ranks. Beyond 2^53, float64 does not hold every whole number."""
     whole: Bools = values == np.floor(values)
     return whole & (values >= 0) & (values <= 2.0**53)
 
 
-def ranks(values: Floats, stated: Bools, findings: Findings) -> Bools:
-    """Which of the `stated` values, one in each row, can be ranks; the others of them are reported."""
-    fit = stated & are_ranks(values)
-    wrong = np.flatnonzero(stated & ~fit)
-    findings.add_each(wrong + 1, lambda at: f"found {values[wrong[at]]:g} as the rank; expected {A_RANK}")
-    return fit
+def places(names: Sequence[str], wanted: str, options: Mapping[str, str]) -> list[int]:
+    """Return the positions in `names`, which are in lower case, of all columns for what is wanted.
 
-
-def flags(values: Sequence[object], findings: Findings) -> Bools:
-    """Truth values, 0 and 1, and the words for them, one in each row; anything else is reported, and false."""
-    words = [str(value).strip().lower() for value in values]
-    wrong = [row for row, word in enumerate(words) if word not in FLAGS]
-    findings.add_each(
-        [row + 1 for row in wrong],
-        lambda at: f"found {quoted(words[wrong[at]])} as the flag; expected {A_FLAG}",
-    )
-    return np.array([FLAGS.get(word, False) for word in words], dtype=bool)
+    Only those of the name that an option gives, if it does. A score is a grade only where no other column is.
+    """
+    if wanted in options:
+        return [at for at, name in enumerate(names) if name == options[wanted].strip().lower()]
+    found = [at for at, name in enumerate(names) if name in COLUMNS[wanted]]
+    graded = [at for at in found if names[at] != "score"]
+    return graded if wanted == "grade" and graded else found
 
 
 def place(names: Sequence[str], wanted: str, options: Mapping[str, str]) -> int | None:
-    """Where the column stands among `names`, which are in lower case; None where there is none.
+    """Return the position in `names`, which are in lower case, of the column for what is wanted; None without one.
 
-    An option names it, else the first of its usual names that is there. Raises Unreadable where the option is wrong.
+    An option names it; otherwise it is the one that has the first of the usual names.
+
+    Raises
+    ------
+    UnreadableError
+        No column has the name that the option gives, or several have the same name.
     """
-    if wanted not in options:
-        return next((names.index(name) for name in COLUMNS[wanted] if name in names), None)
-    if (named := options[wanted].strip().lower()) not in names:
-        raise UnreadableError(
-            f"no column is called {quoted(options[wanted])}; there are {', '.join(map(quoted, names))}"
-        )
-    return names.index(named)
+    if wanted in options:
+        name = options[wanted].strip().lower()
+        if name not in names:
+            raise UnreadableError(
+                f"no column is called {quoted(options[wanted])}; there are {', '.join(map(quoted, names))}"
+            )
+    else:
+        usual = next((name for name in COLUMNS[wanted] if name in names), None)
+        if usual is None:
+            return None
+        name = usual
+    if names.count(name) > 1:
+        raise UnreadableError(f"several columns are called {quoted(name)}; give each column its own name")
+    return names.index(name)
 
 
-def needed(names: Sequence[str], wanted: str, options: Mapping[str, str]) -> int:
-    """As `place`, for a column that there must be."""
-    found = place(names, wanted, options)
-    if found is None:
-        raise UnreadableError(f"no column for the {wanted}; expected one of {', '.join(COLUMNS[wanted])}")
-    return found
+def needed_places(names: Sequence[str], wanted: tuple[str, ...], options: Mapping[str, str]) -> dict[str, int]:
+    """Return the positions in `names`, which are in lower case, of the columns to read: SOLUTION's or SUBMISSION's.
+
+    A submission is read by its score or by its rank. Raises UnreadableError where a column is missing.
+    """
+    numbers = ("score", "rank") if "rank" in wanted else ("grade",)
+    number = order_by(names, options) if "rank" in wanted else "grade"
+    found = {}
+    for column in ("query", "item", number):
+        at = place(names, column, options)
+        if at is None:
+            several = numbers if column == number else (column,)
+            usual = ", ".join(name for each in several for name in COLUMNS[each])
+            raise UnreadableError(f"no column for the {' or '.join(several)}; expected one of {usual}")
+        found[column] = at
+    flag = place(names, "flag", options) if "flag" in wanted else None
+    return found if flag is None else {**found, "flag": flag}
 
 
 def order_by(names: Sequence[str], options: Mapping[str, str]) -> str:
-    """Does a submission order by its score or its rank? By what an option names, else by the score, if it has one."""
+    """Return the column that orders a submission: the one that an option names, or else the score if there is one."""
     if "rank" in options and "score" not in options:
         return "rank"
     return "rank" if place(names, "score", options) is None and place(names, "rank", options) is not None else "score"

@@ -1,4 +1,4 @@
-"""What JSON's values mean as ids and numbers, for the formats that are made of them."""
+"""The values of JSON: ids and numbers."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from scorer.wording import printable, quoted
 
 
 class Pairs(list[tuple[str, Any]]):
-    """A JSON object as its pairs, so that a key that stands twice is seen twice."""
+    """A JSON object as its pairs, which keep a key that occurs twice."""
 
 
 DECODER = json.JSONDecoder(object_pairs_hook=Pairs)
 
 MALFORMED = (ValueError, RecursionError)
-"""What the decoder raises: for text that is no JSON, for numbers of thousands of digits, for nests of thousands."""
+"""What the decoder raises: for text that is not JSON, numbers of thousands of digits, and values nested too deeply."""
 
 
-def told(error: BaseException) -> str:
-    """What the decoder found, in words."""
+def explained(error: BaseException) -> str:
+    """Return the error of the decoder in words."""
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def shown(value: object) -> str:
-    """A value as a message may show it."""
+    """Return a value as messages show it."""
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, Pairs):
@@ -38,14 +38,14 @@ def shown(value: object) -> str:
 
 
 def identity(value: object) -> str | None:
-    """An id: a text, or a whole number as it is written; None for anything else, since its text is not certain."""
+    """Return an id: text, or the digits of a whole number; None for anything else, which has no one text."""
     if isinstance(value, str):
         return value or None
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def finite(value: object) -> float | None:
-    """A finite number; None for anything else, a number in quotes too."""
+    """Return a finite number as a float; None for anything else, including a number in quotes."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -56,7 +56,7 @@ def finite(value: object) -> float | None:
 
 
 def numbered(pairs: Pairs, what: str, line: int, findings: Findings) -> tuple[list[str], list[float]]:
-    """The items of an object and their numbers; what is neither becomes a finding and is left out."""
+    """Return the items of an object and their numbers; a pair that is no item and number becomes a finding."""
     items, numbers = [], []
     for item, value in pairs:
         number = finite(value)
@@ -71,22 +71,22 @@ def numbered(pairs: Pairs, what: str, line: int, findings: Findings) -> tuple[li
 
 
 def identities(values: Iterable[object], line: int, findings: Findings) -> list[str]:
-    """The ids in a list; what is none becomes a finding and is left out."""
+    """Return the ids in a list; a value that is no id becomes a finding."""
     items = []
-    for place, value in enumerate(values, 1):
+    for rank, value in enumerate(values, 1):
         item = identity(value)
         if item is None:
-            findings.add(line, f"found {shown(value)} as item {place} of the list; expected text or a whole number")
+            findings.add(line, f"found {shown(value)} as item {rank} of the list; expected text or a whole number")
         else:
             items.append(item)
     return items
 
 
 def dumped(value: str | list[str] | Mapping[str, Any]) -> str:
-    """A value as JSON, on one line; what Python writes for it is the shortest that is read as the same."""
+    """Return a value as JSON on one line; numbers are the shortest that are read as the same float64."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def whole(value: float) -> float | int:
-    """A number as it is written: 2, not 2.0. Beyond 2^53, and for -0, there is no whole number to stand for it."""
+    """Return 2 for 2.0. -0.0, and numbers from 2^53 on, stay floats, because no whole number is read as the same."""
     return int(value) if value.is_integer() and abs(value) < 2**53 and (value or math.copysign(1, value) > 0) else value

@@ -1,25 +1,25 @@
-"""Solutions and submissions that are in memory already, as Graded and Ranked rows.
+"""Solutions and submissions in memory, as Graded and Ranked batches.
 
-DataFrames of pandas, tables of whatever speaks Arrow (polars, pyarrow, DuckDB, ...), dicts by query, and rows of a
-query, an item and a number: tuples, or named tuples as ir_measures and ir_datasets have them.
+DataFrames of pandas, tables of any library that exports Arrow (polars, pyarrow, DuckDB, ...), dicts by query, and rows
+of a query, an item and a number: tuples, dicts, or objects with attributes, as in ir_measures and ir_datasets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, Union, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.formats.reading import tables
+from scorer.formats.reading import columns, tables
 from scorer.formats.reading.arrow import texts
 from scorer.formats.reading.batches import Graded, Ranked
 from scorer.formats.reading.bytes import UnreadableError
-from scorer.formats.reading.columns import COLUMNS, flags, place, ranks
-from scorer.measures.arrays import Floats, Ints
+from scorer.measures.arrays import Floats
 from scorer.wording import quoted
 
 if TYPE_CHECKING:
@@ -28,136 +28,55 @@ if TYPE_CHECKING:
 EXPECTED = "expected a path, a DataFrame, an Arrow table, a dict, or rows of query, item and number"
 
 ListsByQuery = Mapping[str, Any]
-"""Query -> item -> grade (a solution); query -> item -> run score, or query -> items in order (a submission)."""
+"""Query -> item -> grade (a solution); query -> item -> run score, or query -> items by rank (a submission)."""
 
 
 @runtime_checkable
 class ArrowTable(Protocol):
-    """What hands its columns on as Arrow's."""
+    """An object that exports its columns to Arrow."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
-Source = Union[ListsByQuery, "pd.DataFrame", ArrowTable, Iterable[Sequence[Any]]]
-"""All that can be a solution or a submission in memory."""
+Source = Union[ListsByQuery, "pd.DataFrame", ArrowTable, Iterable[Any]]
+"""Everything in memory that can be a solution or a submission."""
 
 
 def graded(source: Source, findings: Findings) -> Graded:
-    """A solution in memory. Raises Unreadable where it has not the form of one."""
-    if _is_frame(source):
-        flag = _column(source, "flag")
-        return Graded(
-            query=_ids(_needed(source, "query"), "query"),
-            line=_line_numbers(len(source)),
-            flag=None if flag is None else flags(source[flag].tolist(), findings),
-            lengths=None,
-            item=_ids(_needed(source, "item"), "item"),
-            grade=_finite(_needed(source, "grade"), "grade", findings),
-        )
-    if isinstance(source, ArrowTable):
-        return tables.graded(_arrow(source), {}, findings)
+    """Return a solution in memory as a batch. Raises UnreadableError where it is no solution."""
     if not isinstance(source, Mapping):
-        query, item, grade = _tuples(source, "grade")
-        return Graded(
-            _ids(query, "query"),
-            _line_numbers(len(query)),
-            None,
-            None,
-            _ids(item, "item"),
-            _finite(grade, "grade", findings),
-        )
+        return tables.graded(_table(source, columns.SOLUTION), {}, findings)
     lists = _lists(source)
     if not all(isinstance(listed, Mapping) for listed in lists):
         raise UnreadableError("expected a dict of dicts: query -> item -> grade")
     return Graded(
         query=_ids(source, "query"),
-        line=_line_numbers(len(lists)),
+        line=np.arange(1, len(lists) + 1, dtype=np.int64),
         flag=None,
         lengths=np.array([len(listed) for listed in lists], dtype=np.int64),
         item=_ids(chain.from_iterable(lists), "item"),
-        grade=_finite(list(chain.from_iterable(listed.values() for listed in lists)), "grade", findings),
+        grade=_finite(chain.from_iterable(listed.values() for listed in lists), "grade", findings),
     )
 
 
 def ranked(source: Source, findings: Findings) -> Ranked:
-    """A submission in memory. Raises Unreadable where it has not the form of one."""
-    if _is_frame(source):
-        by = "rank" if _column(source, "score") is None and _column(source, "rank") is not None else "score"
-        value = _finite(_needed(source, by), by, findings)
-        fit = ranks(value, np.isfinite(value), findings) if by == "rank" else None
-        return Ranked(
-            query=_ids(_needed(source, "query"), "query"),
-            line=_line_numbers(len(source)),
-            lengths=None,
-            item=_ids(_needed(source, "item"), "item"),
-            run_score=value if by == "score" else None,
-            rank=None if fit is None else np.where(fit, value, 0).astype(np.int64),
-        )
-    if isinstance(source, ArrowTable):
-        return tables.ranked(_arrow(source), {}, findings)
+    """Return a submission in memory as a batch. Raises UnreadableError where it is no submission."""
     if not isinstance(source, Mapping):
-        query, item, score = _tuples(source, "score")
-        return Ranked(
-            _ids(query, "query"), _line_numbers(len(query)), None, _ids(item, "item"), _finite(score, "score", findings)
-        )
+        return tables.ranked(_table(source, columns.SUBMISSION), {}, findings)
     lists = _lists(source)
     scored = [isinstance(listed, Mapping) for listed in lists]
     if any(scored) and not all(scored):
         raise UnreadableError(
             "expected run scores (query -> item -> score) or lists (query -> items), for all queries alike"
         )
-    values = list(chain.from_iterable(listed.values() for listed in lists)) if lists and all(scored) else None
+    values = chain.from_iterable(listed.values() for listed in lists) if any(scored) else None
     return Ranked(
         query=_ids(source, "query"),
-        line=_line_numbers(len(lists)),
+        line=np.arange(1, len(lists) + 1, dtype=np.int64),
         lengths=np.array([len(listed) for listed in lists], dtype=np.int64),
         item=_ids(chain.from_iterable(lists), "item"),
         run_score=None if values is None else _finite(values, "score", findings),
     )
-
-
-def _is_frame(source: object) -> TypeGuard[pd.DataFrame]:
-    """Is it a DataFrame of pandas? Its columns may hold anything, so they are not read by way of Arrow."""
-    return hasattr(source, "iloc") and hasattr(source, "columns")
-
-
-def _arrow(source: ArrowTable) -> pa.ListsByQuery:
-    try:
-        return pa.RecordBatchReader.from_stream(source).read_all()
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        raise UnreadableError(f"a {type(source).__name__} that is no table ({error})") from error
-
-
-def _tuples(rows: Iterable[Sequence[Any]], number: str) -> tuple[list[Any], list[Any], list[Any]]:
-    """The queries, the items and the numbers of rows: by the fields' names where they have any, else as they stand."""
-    if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
-        raise UnreadableError(f"found a {type(rows).__name__}; {EXPECTED}")
-    columns: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
-    known: dict[type, list[int]] = {}
-    for line, row in enumerate(rows, 1):
-        if type(row) not in known:
-            known[type(row)] = _fields(row, number, line)
-        places = known[type(row)]
-        if type(row) in (tuple, list) and len(row) != 3:
-            raise UnreadableError(f"found a row of {len(row)}; expected a query, an item and a {number}", line)
-        for column, at in zip(columns, places, strict=True):
-            column.append(row[at])
-    return columns
-
-
-def _fields(row: object, number: str, line: int) -> list[int]:
-    """Where a row of this type has the query, the item and the number."""
-    if not isinstance(row, tuple | list):
-        raise UnreadableError(f"found a row that is a {type(row).__name__}; {EXPECTED}", line)
-    names = [str(name).lower() for name in getattr(row, "_fields", ())]
-    if not names:
-        return [0, 1, 2]
-    places = [place(names, wanted, {}) for wanted in ("query", "item", number)]
-    if any(at is None for at in places):
-        raise UnreadableError(
-            f"found a row with the fields {', '.join(names)}; expected query_id, doc_id and {number}", line
-        )
-    return [at for at in places if at is not None]
 
 
 def _lists(source: ListsByQuery) -> list[Any]:
@@ -167,26 +86,92 @@ def _lists(source: ListsByQuery) -> list[Any]:
     return lists
 
 
-def _line_numbers(count: int) -> Ints:
-    """Rows counted from 1, in place of a file's lines."""
-    return np.arange(1, count + 1, dtype=np.int64)
+def _table(source: Any, wanted: tuple[str, ...]) -> pa.Table:
+    """Return an Arrow table with the columns wanted."""
+    if _is_frame(source):
+        # The columns of a frame may hold anything, so Arrow does not convert them.
+        return _converted(_frame_columns(source, wanted))
+    if isinstance(source, ArrowTable):
+        try:
+            return pa.RecordBatchReader.from_stream(source).read_all()
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise UnreadableError(f"a {type(source).__name__} that is no table ({error})") from error
+    if isinstance(source, str | bytes) or not isinstance(source, Iterable):
+        raise UnreadableError(f"found a {type(source).__name__}; {EXPECTED}")
+    return _converted(_row_columns(source, wanted))
 
 
-def _column(frame: pd.DataFrame, wanted: str) -> Any:
-    """The column that goes by one of the names, whatever their case; None where there is none."""
-    lower = {str(name).lower(): name for name in frame.columns}
-    return next((lower[name] for name in COLUMNS[wanted] if name in lower), None)
+def _is_frame(source: object) -> TypeGuard[pd.DataFrame]:
+    return hasattr(source, "iloc") and hasattr(source, "columns")
 
 
-def _needed(frame: pd.DataFrame, wanted: str) -> Any:
-    name = _column(frame, wanted)
-    if name is None:
-        raise UnreadableError(f"no column for the {wanted}; expected one of {', '.join(COLUMNS[wanted])}")
-    return frame[name]
+def _frame_columns(frame: pd.DataFrame, wanted: tuple[str, ...]) -> dict[str, Any]:
+    return {column: frame.iloc[:, at] for column, at in _places(map(str, frame.columns), wanted).items()}
+
+
+def _places(names: Iterable[str], wanted: tuple[str, ...]) -> dict[str, int]:
+    return columns.needed_places([name.lower() for name in names], wanted, {})
+
+
+def _row_columns(rows: Iterable[Any], wanted: tuple[str, ...]) -> dict[str, Sequence[Any]]:
+    """Return rows as columns; the first row decides which there are."""
+    known: dict[object, tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]] = {}
+    first: tuple[str, ...] = ()
+    read: list[tuple[Any, ...]] = []
+    for line, row in enumerate(rows, 1):
+        kind = (type(row), *row) if isinstance(row, Mapping) else type(row)
+        if kind not in known:
+            try:
+                known[kind] = _getter(row, wanted)
+            except UnreadableError as error:
+                raise UnreadableError(str(error), line) from None
+        names, get = known[kind]
+        first = first or names
+        if names != first:
+            raise UnreadableError(f"found a row of {', '.join(names)}; expected {', '.join(first)}, as above", line)
+        if kind in (tuple, list) and len(row) != 3:
+            raise UnreadableError(f"found a row of {len(row)}; expected a query, an item and a {wanted[2]}", line)
+        read.append(get(row))
+    return dict(zip(first or wanted[:3], zip(*read, strict=True) if read else ((), (), ()), strict=True))
+
+
+def _getter(row: Any, wanted: tuple[str, ...]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    """Return the columns of a row, and the function that reads them from all rows of its kind."""
+    fields = getattr(row, "_fields", ())
+    if isinstance(row, tuple | list) and not fields:
+        return wanted[:3], itemgetter(0, 1, 2) if len(row) == 3 else tuple
+    if isinstance(row, Mapping):
+        names = list(row)
+    else:
+        every = dict.fromkeys(chain.from_iterable(columns.COLUMNS[column] for column in wanted))
+        names = list(fields) or [name for name in every if hasattr(row, name)]
+    if not names:
+        raise UnreadableError(f"found a row that is a {type(row).__name__}; {EXPECTED}")
+    try:
+        places = _places(map(str, names), wanted)
+    except UnreadableError as error:
+        held = ", ".join(quoted(str(name)) for name in names)
+        raise UnreadableError(f"found a row that is a {type(row).__name__} with {held}; {error}") from None
+    chosen = [names[at] for at in places.values()]
+    return tuple(places), itemgetter(*chosen) if isinstance(row, Mapping) else attrgetter(*chosen)
+
+
+def _converted(held: Mapping[str, Any]) -> pa.Table:
+    """Return columns of Python's and numpy's values as an Arrow table."""
+    arrays: list[pa.Array] = []
+    for name, values in held.items():
+        if name in ("query", "item"):
+            arrays.append(_ids(values, name))
+        elif name == "flag":
+            arrays.append(texts(map(str, values)))
+        else:
+            number = np.ascontiguousarray(_numbers(values, name))
+            arrays.append(pa.DoubleArray.from_buffers(pa.float64(), number.size, [None, pa.py_buffer(number)]))
+    return pa.Table.from_arrays(arrays, names=list(held))
 
 
 def _ids(values: Iterable[Any], what: str) -> pa.StringArray:
-    """Ids as text; whole numbers are written as such, and anything else is refused, since its text is not certain."""
+    """Return ids as text; whole numbers by their digits. Anything else is refused, because it has no one text."""
     listed = values.tolist() if hasattr(values, "tolist") else list(values)
     kinds = set(map(type, listed))
     odd = {kind for kind in kinds if not issubclass(kind, str | int | np.integer) or kind is bool}
@@ -196,12 +181,16 @@ def _ids(values: Iterable[Any], what: str) -> pa.StringArray:
     return texts(listed if kinds == {str} else map(str, listed))
 
 
-def _finite(values: Any, what: str, findings: Findings) -> Floats:
-    """The values as float64; what is not a finite number becomes a finding."""
+def _numbers(values: Any, what: str) -> Floats:
     try:
-        numbers = np.asarray(values, dtype=np.float64)
+        return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise UnreadableError(f"not every {what} is a number ({error})") from error
+
+
+def _finite(values: Iterable[Any], what: str, findings: Findings) -> Floats:
+    """Return numbers as float64; those that are not finite become findings."""
+    numbers = _numbers(list(values), what)
     wrong = np.flatnonzero(~np.isfinite(numbers))
     findings.add_each(wrong + 1, lambda at: f"found {numbers[wrong[at]]} as the {what}; expected a finite number")
     return numbers

@@ -1,4 +1,4 @@
-"""The fast way through a block whose lines are all alike: of columns that one character divides, or of JSON objects."""
+"""The fast readers of blocks whose lines are all alike: columns between single characters, or JSON objects."""
 
 from __future__ import annotations
 
@@ -9,21 +9,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scorer.formats.reading.arrow import booleans, floats
-from scorer.formats.reading.blocks import Block
+from scorer.formats.reading.blocks import BYTE_ORDER_MARK, Block
 from scorer.measures.arrays import Floats
+
+PIECE = 1 << 17
 
 
 def columns(
     block: Block, delimiter: str, count: int, places: Mapping[str, int], number: str, *, skip: int = 0
 ) -> tuple[dict[str, pa.Array], Floats] | None:
-    """The columns at these places, of `count`, and the one of numbers apart; None where a line is not like the others.
+    """Read the columns at these positions, of `count`, all but the one called `number` as text.
 
-    None does not say what is wrong, or whether anything is: it sends the block the slow way, which sees each line.
-    `skip` lines at the start are left out.
+    Returns
+    -------
+    tuple or None
+        The columns by name, and the numbers. None where a line is not like the others: then the block must be read line
+        by line, which also finds what is wrong with it, if anything is.
     """
     from pyarrow import csv  # noqa: PLC0415 (many files need no more than the lines)
 
-    names = [str(place) for place in range(count)]
+    if block.content.startswith(BYTE_ORDER_MARK):  # Arrow would remove it
+        return None
+    names = [str(at) for at in range(count)]
     types = {"query": pa.string(), "item": pa.string(), number: pa.float64()}
     try:
         table = csv.read_csv(
@@ -34,25 +41,38 @@ def columns(
             parse_options=csv.ParseOptions(delimiter=delimiter, quote_char=False, ignore_empty_lines=False),
             convert_options=csv.ConvertOptions(
                 check_utf8=False,
-                include_columns=[names[place] for place in places.values()],
-                column_types={names[place]: types[name] for name, place in places.items()},
+                include_columns=[names[at] for at in places.values()],
+                column_types={names[at]: types[name] for name, at in places.items()},
                 null_values=[],
             ),
         )
     except pa.ArrowInvalid:
         return None
-    read = {name: _whole(table.column(names[place])) for name, place in places.items()}
+    read = {name: _whole(table.column(names[at])) for name, at in places.items()}
     value = floats(read.pop(number))
     return (read, value) if np.isfinite(value).all() else None
 
 
-def members(block: Block, types: Mapping[str, pa.DataType]) -> dict[str, pa.Array] | None:
-    """The members of the block's objects, one on each line, of these names and types; None as from `columns`.
+def has_empty_column(block: Block) -> bool:
+    """Whether white space follows white space, or begins or ends the block: a column or a line is empty."""
+    content = block.content.replace(b"\r\n", b"\n") if block.holds(b"\r") else block.content
+    codes = np.frombuffer(content, dtype=np.uint8)
+    # In pieces that stay in the processor's cache.
+    for start in range(0, codes.size, PIECE):
+        blank = codes[start : start + PIECE + 1] <= ord(" ")
+        if (blank[1:] & blank[:-1]).any():
+            return True
+    return bool(codes[0] <= ord(" ")) or content.endswith((b" ", b"\t"))
 
-    Other members are passed over.
+
+def members(block: Block, types: Mapping[str, pa.DataType]) -> dict[str, pa.Array] | None:
+    """Return the members of the block's objects by name, one object on each line.
+
+    Those in `types` have that type and no nulls. None as from `columns`.
     """
     from pyarrow import json  # noqa: PLC0415 (few files need it)
 
+    # A line within an object would begin a nested value, and those are not read here.
     lines = block.lines
     if not booleans(pc.starts_with(lines, "{")).all():
         return None
@@ -61,15 +81,25 @@ def members(block: Block, types: Mapping[str, pa.DataType]) -> dict[str, pa.Arra
             pa.BufferReader(block.content),
             read_options=json.ReadOptions(use_threads=False, block_size=len(block.content) + 1),
             parse_options=json.ParseOptions(
-                explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="ignore"
+                explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="infer"
             ),
         )
     except pa.ArrowInvalid:
         return None
-    read = {name: _whole(table.column(name)) for name in types}
-    if table.num_rows != len(lines) or any(column.null_count for column in read.values()):
+    read = {name: _whole(table.column(name)) for name in table.column_names}
+    if table.num_rows != len(lines) or any(read[name].null_count for name in types):
         return None
-    return read
+    return read if all(_is_read_alike(read[name]) for name in read.keys() - types.keys()) else None
+
+
+def _is_read_alike(column: pa.Array) -> bool:
+    """Whether JSON's readers agree on what a member that is not used holds.
+
+    They differ on NaN, on numbers beyond float64, and on how deep values nest.
+    """
+    if pa.types.is_floating(column.type):
+        return bool((np.isfinite(floats(column)) | ~booleans(column.is_valid())).all())
+    return not pa.types.is_nested(column.type)
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:

@@ -1,4 +1,4 @@
-"""Arrow tables, from files or from memory, as Graded and Ranked rows; a row for each item, its line its number."""
+"""Tables with a row for each item, as Graded and Ranked batches: Arrow tables, and columns of text."""
 
 from __future__ import annotations
 
@@ -11,42 +11,58 @@ import pyarrow.compute as pc
 
 from scorer.errors import Findings
 from scorer.formats.reading import columns
-from scorer.formats.reading.arrow import booleans, floats, keep, text_lengths
+from scorer.formats.reading.arrow import booleans, floats, keep, numbers, text_lengths, texts
 from scorer.formats.reading.batches import Graded, Ranked
 from scorer.formats.reading.bytes import UnreadableError
-from scorer.measures.arrays import Bools, Floats
+from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.wording import quoted
+
+Columns = Mapping[str, pa.Array]
+"""Columns by what they are for, as `columns.COLUMNS` names it; numbers and flags may be text."""
 
 
 def graded(table: pa.Table, options: Mapping[str, str], findings: Findings) -> Graded:
-    """A solution's rows. Raises Unreadable where a column is missing, or is of a type that cannot be one."""
-    names = _names(table)
-    query, item = (_ids(table, columns.needed(names, name, options), name, findings) for name in ("query", "item"))
-    grade = _numbers(table, columns.needed(names, "grade", options), "grade", findings)
-    flags = columns.place(names, "flag", options)
+    """Return the rows of a solution. Raises UnreadableError where a column is missing or has the wrong type."""
+    return graded_rows(_columns(table, columns.SOLUTION, options), _row_numbers(table), findings)
+
+
+def ranked(table: pa.Table, options: Mapping[str, str], findings: Findings) -> Ranked:
+    """Return the rows of a submission. Raises UnreadableError where a column is missing or has the wrong type."""
+    return ranked_rows(_columns(table, columns.SUBMISSION, options), _row_numbers(table), findings)
+
+
+def graded_rows(held: Columns, line: Ints, findings: Findings) -> Graded:
+    """Return the rows of a solution, each with its line; invalid rows are reported and left out."""
+    query, item = (_ids(held[name], name, line, findings) for name in ("query", "item"))
+    grade = _numbers(held["grade"], "grade", line, findings)
+    flag = _flags(held["flag"], line, findings) if "flag" in held else None
     sound = _filled(query) & _filled(item) & ~np.isnan(grade)
     return Graded(
         query=keep(query, sound),
-        line=_line_numbers(table)[sound],
-        flag=None if flags is None else _flags(table, flags, findings)[sound],
+        line=line[sound],
+        flag=None if flag is None else flag[sound],
         lengths=None,
         item=keep(item, sound),
         grade=grade[sound],
     )
 
 
-def ranked(table: pa.Table, options: Mapping[str, str], findings: Findings) -> Ranked:
-    """A submission's rows, likewise."""
-    names = _names(table)
-    query, item = (_ids(table, columns.needed(names, name, options), name, findings) for name in ("query", "item"))
-    by = columns.order_by(names, options)
-    value = _numbers(table, columns.needed(names, by, options), by, findings)
-    sound = _filled(query) & _filled(item) & ~np.isnan(value)
+def ranked_rows(held: Columns, line: Ints, findings: Findings) -> Ranked:
+    """Return the rows of a submission, each with its line, by score or by rank; invalid rows are reported and left out.
+
+    If `held` has both, the score is used.
+    """
+    query, item = (_ids(held[name], name, line, findings) for name in ("query", "item"))
+    by = "score" if "score" in held else "rank"
+    value = _numbers(held[by], by, line, findings)
     if by == "rank":
-        sound = columns.ranks(value, sound, findings)
+        wrong = ~np.isnan(value) & ~columns.are_ranks(value)
+        _report(held[by], wrong, line, findings, f"the rank; expected {columns.A_RANK}")
+        value[wrong] = np.nan
+    sound = _filled(query) & _filled(item) & ~np.isnan(value)
     return Ranked(
         query=keep(query, sound),
-        line=_line_numbers(table)[sound],
+        line=line[sound],
         lengths=None,
         item=keep(item, sound),
         run_score=value[sound] if by == "score" else None,
@@ -54,18 +70,29 @@ def ranked(table: pa.Table, options: Mapping[str, str], findings: Findings) -> R
     )
 
 
-def _names(table: pa.Table) -> list[str]:
-    return [name.strip().lower() for name in table.column_names]
-
-
-def _line_numbers(table: pa.Table) -> Any:
+def _row_numbers(table: pa.Table) -> Ints:
     return np.arange(1, table.num_rows + 1, dtype=np.int64)
 
 
-def _column(table: pa.Table, place: int) -> pa.Array:
-    """A column in one piece, its dictionaries resolved."""
-    column = table.column(place)
-    # Empty pieces of a table from elsewhere may lack the buffers that joining them looks into.
+def _columns(table: pa.Table, wanted: tuple[str, ...], options: Mapping[str, str]) -> Columns:
+    """Return the columns to read, in one piece each. Raises UnreadableError."""
+    names = [name.strip().lower() for name in table.column_names]
+    places = columns.needed_places(names, wanted, options)
+    held = {name: _column(table, at) for name, at in places.items()}
+    for name, column in held.items():
+        found = f"the column {quoted(table.column_names[places[name]])} is of type {column.type}"
+        if name in ("query", "item"):
+            if not (_is_text(column.type) or pa.types.is_integer(column.type)):
+                raise UnreadableError(f"{found}; expected text or whole numbers as ids")
+        elif name != "flag" and not _is_number(column.type):
+            raise UnreadableError(f"{found}; expected numbers as the {name}")
+    return held
+
+
+def _column(table: pa.Table, at: int) -> pa.Array:
+    """Return a column in one piece and without dictionaries."""
+    column = table.column(at)
+    # Empty pieces may lack the buffers that `concat_arrays` reads.
     pieces = [_resolved(piece) for piece in column.chunks if len(piece)]
     if not pieces:
         return pa.array([], pa.string() if pa.types.is_dictionary(column.type) else column.type)
@@ -73,25 +100,12 @@ def _column(table: pa.Table, place: int) -> pa.Array:
 
 
 def _resolved(piece: pa.Array) -> pa.Array:
-    """A piece whose values stand in it."""
+    """Return a piece without a dictionary."""
     if not pa.types.is_dictionary(piece.type):
         return piece
     values = piece.dictionary
-    # Of all texts, Arrow can take plain ones alone by their places.
+    # Arrow takes values by their positions from plain strings only.
     return (values.cast(pa.string()) if _is_text(values.type) else values).take(piece.indices)
-
-
-def _ids(table: pa.Table, place: int, what: str, findings: Findings) -> pa.StringArray:
-    """Ids as text; an empty text where there is none, which is reported."""
-    column = _column(table, place)
-    if not (_is_text(column.type) or pa.types.is_integer(column.type)):
-        name = quoted(table.column_names[place])
-        raise UnreadableError(f"the column {name} is of type {column.type}; expected text or whole numbers as ids")
-    ids = pc.coalesce(column.cast(pa.string()), pa.scalar("", pa.string()))
-    findings.add_each(
-        np.flatnonzero(~_filled(ids)) + 1, lambda _: f"no id in the column {what}; expected one in each row"
-    )
-    return ids
 
 
 def _is_text(type_: pa.DataType) -> bool:
@@ -99,27 +113,49 @@ def _is_text(type_: pa.DataType) -> bool:
     return pa.types.is_string(type_) or pa.types.is_large_string(type_) or view(type_)
 
 
+def _is_number(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_))
+
+
+def _ids(column: pa.Array, what: str, line: Ints, findings: Findings) -> pa.StringArray:
+    """Return ids as text; a missing id is reported, and empty."""
+    ids = pc.coalesce(column.cast(pa.string()), pa.scalar("", pa.string()))
+    findings.add_each(line[~_filled(ids)], lambda _: f"no id in the column {what}; expected one in each row")
+    return ids
+
+
 def _filled(ids: pa.StringArray) -> Bools:
     return text_lengths(ids) > 0
 
 
-def _numbers(table: pa.Table, place: int, what: str, findings: Findings) -> Floats:
-    """A column as float64; NaN for what is no finite number, which is reported."""
-    column = _column(table, place)
-    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)):
-        name = quoted(table.column_names[place])
-        raise UnreadableError(f"the column {name} is of type {column.type}; expected numbers as the {what}")
-    value = floats(pc.cast(column, pa.float64(), safe=False))
-    wrong = np.flatnonzero(~np.isfinite(value))
-    findings.add_each(
-        wrong + 1, lambda at: f"found {column[wrong[at]].as_py()} as the {what}; expected a finite number"
-    )
-    return np.where(np.isfinite(value), value, np.nan)
+def _numbers(column: pa.Array, what: str, line: Ints, findings: Findings) -> Floats:
+    """Return a column as float64; a value that is no finite number is reported, and NaN."""
+    value = numbers(column) if _is_text(column.type) else floats(pc.cast(column, pa.float64(), safe=False))
+    wrong = ~np.isfinite(value)
+    _report(column, wrong, line, findings, f"the {what}; expected a finite number")
+    return np.where(wrong, np.nan, value)
 
 
-def _flags(table: pa.Table, place: int, findings: Findings) -> Bools:
-    """Truth values, 0 and 1, and the words for them; anything else is reported."""
-    column = _column(table, place)
+def _flags(column: pa.Array, line: Ints, findings: Findings) -> Bools:
+    """Return flags: booleans, 0 and 1, and the words for them; anything else is reported."""
     if pa.types.is_boolean(column.type) and not column.null_count:
         return booleans(column)
-    return columns.flags(column.to_pylist(), findings)
+    words = column if _is_text(column.type) else texts(map(str, column.to_pylist()))
+    words = pc.ascii_lower(pc.ascii_trim_whitespace(pc.coalesce(words.cast(pa.string()), pa.scalar("", pa.string()))))
+    flag, plain = (
+        booleans(pc.is_in(words, value_set=texts(word for word, flag in columns.FLAGS.items() if flag == wanted)))
+        for wanted in (True, False)
+    )
+    _report(words, ~(flag | plain), line, findings, f"the flag; expected {columns.A_FLAG}")
+    return flag
+
+
+def _report(column: pa.Array, wrong: Bools, line: Ints, findings: Findings, role: str) -> None:
+    """Report the wrong values of a column."""
+    at = np.flatnonzero(wrong)
+
+    def found(number: int) -> str:
+        value: Any = column[at[number]].as_py()
+        return f"found {quoted(value) if isinstance(value, str) else value} as {role}"
+
+    findings.add_each(line[at], found)

@@ -1,0 +1,196 @@
+"""Rows as JSON objects, for JSON Lines and for arrays: one item with its number, or one query with all of its items."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from scorer.errors import Findings
+from scorer.formats.reading import columns
+from scorer.formats.reading.arrow import texts
+from scorer.formats.reading.batches import Graded, Ranked
+from scorer.formats.reading.json_values import Pairs, finite, identities, identity, numbered, shown
+from scorer.wording import quoted
+
+SOLUTION = '{"query": "q", "item": "a", "grade": 2}'
+SUBMISSION = '{"query": "q", "items": ["a", "b"]} or {"query": "q", "item": "a", "score": 1.5}'
+
+ITEMS = "items"
+OPTIONS: Mapping[str, str] = {**columns.OPTIONS, ITEMS: "the name of the member with the list of items"}
+
+LISTED = "list"
+"""What rows order items by, other than score and rank: the order of the list."""
+
+
+@dataclass(slots=True)
+class Row:
+    """A query and the items of one object."""
+
+    line: int
+    query: str
+    items: list[str]
+    numbers: list[float]
+    """Of the items; empty where a list orders them."""
+    by: str
+    flag: bool | None = None
+    """None where the object has no flag."""
+
+
+@dataclass(slots=True)
+class Members:
+    """The meaning of members by their names, found once for all objects with the same names."""
+
+    wanted: tuple[str, ...]
+    """`columns.SOLUTION` or `columns.SUBMISSION`."""
+    options: Mapping[str, str]
+    known: dict[tuple[str, ...], dict[str, str] | str] = field(default_factory=dict)
+
+    @property
+    def example(self) -> str:
+        return SOLUTION if "grade" in self.wanted else SUBMISSION
+
+    def meaning(self, names: tuple[str, ...]) -> dict[str, str] | str:
+        """Return the name of the member for each column that is read; or a message, where two members mean the same.
+
+        If the names of all objects together have one meaning, each object that has all of the members that it names
+        has the same one.
+        """
+        if names not in self.known:
+            self.known[names] = self._meaning(names)
+        return self.known[names]
+
+    def _meaning(self, names: tuple[str, ...]) -> dict[str, str] | str:
+        if len(set(names)) < len(names):
+            again = Counter(names).most_common(1)[0][0]
+            return f"found the member {quoted(again)} twice in an object; expected it once"
+        lower = [name.lower() for name in names]
+        # An object need not have what an option names: a query without items has no score.
+        held = {column: name.lower() for column, name in self.options.items() if name.lower() in lower}
+        found = {column: [names[at] for at in columns.places(lower, column, held)] for column in self.wanted}
+        found[ITEMS] = [name for name in names if name.lower() == held.get(ITEMS, ITEMS)]
+        found = {column: members for column, members in found.items() if members}
+        if "score" in found and "rank" in found:
+            found.pop("score" if "rank" in held and "score" not in held else "rank")
+        for column, members in found.items():
+            if len(members) > 1:
+                both = " and ".join(map(quoted, members[:2]))
+                choose = f"keep one, or choose it by the option {column}=NAME"
+                return f"found the members {both}, which both name the {column}; {choose}"
+        if ITEMS in found and "item" in found:
+            both = f"{quoted(found[ITEMS][0])} and {quoted(found['item'][0])}"
+            return f"found the members {both}, which both name items; keep one"
+        return {column: members[0] for column, members in found.items()}
+
+    def rows(self, objects: Iterable[tuple[int, object]], findings: Findings) -> Iterator[Row]:
+        """Read objects with their lines; what is wrong with one becomes a finding, and it is left out."""
+        for line, value in objects:
+            if not isinstance(value, Pairs):
+                findings.add(line, f"found {shown(value)}; expected an object, as in {self.example}")
+                continue
+            members = dict(value)
+            names = tuple(members) if len(members) == len(value) else tuple(name for name, _ in value)
+            meaning = self.meaning(names)
+            if isinstance(meaning, str):
+                findings.add(line, meaning)
+                continue
+            row = self._row({column: members[name] for column, name in meaning.items()}, line, findings)
+            if row is not None:
+                yield row
+
+    def _row(self, values: Mapping[str, Any], line: int, findings: Findings) -> Row | None:
+        query = identity(values.get("query"))
+        if query is None:
+            found = f"found {shown(values['query'])} as the query" if "query" in values else "no query"
+            findings.add(line, f"{found}; expected an object, as in {self.example}")
+            return None
+        flag = _flag(values.get("flag"), line, findings)
+        if ITEMS in values:
+            return self.row_of_items(query, values[ITEMS], line, findings, flag)
+        by = "grade" if "grade" in values else "score" if "score" in values else "rank" if "rank" in values else None
+        item = identity(values.get("item"))
+        if item is None or by is None:
+            wanted = "grade" if "grade" in self.wanted else "score or rank"
+            found = f"no {'item' if item is None else wanted}"
+            if "item" in values and item is None:
+                found = f"found {shown(values['item'])} as the item"
+            findings.add(line, f"{found}; expected an object, as in {self.example}")
+            return None
+        number = finite(values[by])
+        if number is None or (by == "rank" and not columns.are_ranks(np.array([number]))[0]):
+            expected = columns.A_RANK if by == "rank" else "a finite number"
+            findings.add(line, f"found {shown(values[by])} as the {by}; expected {expected}")
+            return None
+        return Row(line, query, [item], [number], by, flag)
+
+    def row_of_items(
+        self, query: str, items: object, line: int, findings: Findings, flag: bool | None = None
+    ) -> Row | None:
+        """Return all items of a query as a row; a value that is neither a list nor an object is reported."""
+        if isinstance(items, Pairs):
+            by = "grade" if "grade" in self.wanted else "score"
+            return Row(line, query, *numbered(items, by, line, findings), by, flag)
+        if isinstance(items, list):
+            return Row(line, query, identities(items, line, findings), [], LISTED, flag)
+        both = "an object from items to grades"
+        if "grade" not in self.wanted:
+            both = "a list of items, or an object from items to scores"
+        findings.add(line, f"found {shown(items)} as the items of query {quoted(query)}; expected {both}")
+        return None
+
+
+def _flag(value: object, line: int, findings: Findings) -> bool | None:
+    """Return the flag of a query; None where there is none."""
+    if value is None:
+        return None
+    word = json.dumps(value) if not isinstance(value, str) else value.strip().lower()
+    if word not in columns.FLAGS:
+        findings.add(line, f"found {shown(value)} as the flag; expected {columns.A_FLAG}")
+    return columns.FLAGS.get(word)
+
+
+def graded(rows: Iterable[Row], findings: Findings) -> Graded:
+    """Return the rows of a solution as a batch; lists without grades are reported and left out."""
+    sound = []
+    for row in rows:
+        if row.by == LISTED and row.items:
+            findings.add(row.line, f"found a list of items for query {quoted(row.query)}; expected each with its grade")
+        else:
+            sound.append(row)
+    flagged = any(row.flag is not None for row in sound)
+    return Graded(
+        query=texts(row.query for row in sound),
+        line=np.array([row.line for row in sound], dtype=np.int64),
+        flag=np.array([bool(row.flag) for row in sound], dtype=bool) if flagged else None,
+        lengths=np.array([len(row.items) for row in sound], dtype=np.int64),
+        item=texts(item for row in sound for item in row.items),
+        grade=np.array([number for row in sound for number in row.numbers], dtype=np.float64),
+    )
+
+
+def ordered_by(rows: Iterable[Row]) -> str:
+    """What the first row that has items orders them by."""
+    return next((row.by for row in rows if row.items), LISTED)
+
+
+def ranked(rows: Iterable[Row], by: str, findings: Findings) -> Ranked:
+    """Return the rows of a submission as a batch; rows that order items by anything but `by` are reported."""
+    sound = []
+    for row in rows:
+        if row.items and row.by != by:
+            findings.add(row.line, f"found items by their {row.by}; expected them by their {by}, as in the lines above")
+        else:
+            sound.append(row)
+    numbers = np.array([number for row in sound for number in row.numbers], dtype=np.float64)
+    return Ranked(
+        query=texts(row.query for row in sound),
+        line=np.array([row.line for row in sound], dtype=np.int64),
+        lengths=np.array([len(row.items) for row in sound], dtype=np.int64),
+        item=texts(item for row in sound for item in row.items),
+        run_score=numbers if by == "score" else None,
+        rank=numbers.astype(np.int64) if by == "rank" else None,
+    )
