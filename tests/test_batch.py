@@ -44,7 +44,7 @@ class Interrupted:
 @pytest.fixture(autouse=True)
 def keep_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every result is kept before the next is taken."""
-    monkeypatch.setattr("scorer.organising.run.KEEP_EVERY", -1.0)
+    monkeypatch.setattr("scorer.organising.run.STORE_EVERY", -1.0)
 
 
 def batch(folder: Path) -> Challenge:

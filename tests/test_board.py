@@ -20,16 +20,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorer.board.board import Board
-from scorer.board.build import board
+from scorer.board.build import board as build_board
 from scorer.board.rule_sheet import rules
 from scorer.board.slugs import slug
 from scorer.challenge.settings import Track
 from scorer.entries.entry import Entry, rounded
 from scorer.errors import Findings, Problem
 from scorer.matching.match import Counts
+from scorer.measures import parse
 from scorer.reports.boards import export_columns, export_rows, to_csv, to_json, to_markdown
 from scorer.scoring.outcomes import Rejected, Scored
 from scorer.store.records import Basis, Submission
+from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from tests.databases import KINDS, NewPlace, new_places
 from tests.strategies import matched
@@ -62,7 +64,9 @@ def outcome(preliminary: float, rest: float | None = None, flagged: np.ndarray =
     """A file that scores so on the flagged query, and so on each of the other four (default: the same)."""
     primary = np.where(FLAGGED, preliminary, preliminary if rest is None else rest)
     counts, notes = Counts(5, 5, 0, 150, 1, 0), Findings([Problem(2, "noted")], 1)
-    return Scored(("MARp@5,10", "RR"), np.stack([primary, np.full(5, 0.25)]), flagged, NOTHING, counts, notes)
+    return Scored(
+        (*parse("MARp@5,10"), *parse("RR")), np.stack([primary, np.full(5, 0.25)]), flagged, NOTHING, counts, notes
+    )
 
 
 def rejected() -> Rejected:
@@ -76,27 +80,37 @@ class Sent:
     def __init__(self, store: Store, flagged: np.ndarray = FLAGGED) -> None:
         self.store = store
         self.flagged = flagged
-        store.keep_solution(BASIS.solution, [f"q{number}" for number in range(5)], flagged, NOTHING.ideal)
-        store.set_basis("cold-start", BASIS)
+        store.store_solution(BASIS.solution, [f"q{number}" for number in range(5)], flagged, NOTHING.ideal)
+        store.record_basis("cold-start", BASIS)
 
     def __call__(self, team: str, result: float | Scored | Rejected | None, hours: float = 0, file: str = "") -> None:
         """One file of a team; a number is a score on all queries, None a file that was not scored yet."""
         name = f"cold-start/{team}/{file or hours}.txt"
         sent = Submission("cold-start", team, name, sha256(name.encode()).hexdigest(), START + timedelta(hours=hours))
-        if result is None:
-            kept = [each.submission for each in self.store.entries("cold-start", BASIS)]
-            self.store.keep_submissions("cold-start", [*kept, sent])
-        else:
+        self.store.import_submissions("cold-start", [*self._present(), sent])
+        if result is not None:
             scored = outcome(result, flagged=self.flagged) if isinstance(result, float) else result
-            kept_outcome = scored.summary() if isinstance(scored, Scored) else scored
-            self.store.record([(sent, kept_outcome)], BASIS)
+            self.store.store_results([(sent.digest, scored.summary() if isinstance(scored, Scored) else scored)], BASIS)
 
     def withdraw(self, team: str, hours: float) -> None:
         """Take away the file that the team sent at that hour."""
-        kept = [each.submission for each in self.store.entries("cold-start", BASIS) if each.present]
         gone = START + timedelta(hours=hours)
-        there = [each for each in kept if (each.team, each.received) != (team, gone)]
-        self.store.keep_submissions("cold-start", there)
+        there = [each for each in self._present() if (each.team, each.received) != (team, gone)]
+        self.store.import_submissions("cold-start", there)
+
+    def _present(self) -> list[Submission]:
+        states = self.store.read(lambda view: view.submissions("cold-start"))
+        return [state.submission for state in states if state.present]
+
+
+def board(store: Store, track: Track) -> Board:
+    """The board of a track by its recorded basis."""
+
+    def built(view: Snapshot) -> Board:
+        recorded = view.recorded_basis(track.name)
+        return build_board(view, track, recorded.basis if recorded else None)
+
+    return store.read(built)
 
 
 @pytest.fixture(params=KINDS)
@@ -293,7 +307,7 @@ def test_a_withdrawn_entry_never_counts(sent: Sent, store: Store) -> None:
 def test_a_changed_setting_makes_all_entries_pending(sent: Sent, store: Store) -> None:
     """Results of an earlier solution or setting never stand on the board of a later one."""
     sent("team", 0.9)
-    store.set_basis("cold-start", Basis(BASIS.solution, "other"))
+    store.record_basis("cold-start", Basis(BASIS.solution, "other"))
 
     (row,) = board(store, track()).rows
 
@@ -364,13 +378,13 @@ def test_an_entry_tells_its_file_and_findings(sent: Sent, store: Store) -> None:
     assert (good.counts, good.findings) == (Counts(5, 5, 0, 150, 1, 0), (Problem(2, "noted"),))
 
 
-def test_a_measure_that_was_not_scored_is_blank(sent: Sent, store: Store) -> None:
-    """A measure that was added to the settings since has no scores, and is no reason to fail."""
+def test_a_new_measure_is_computed_from_the_stored_judged_items(sent: Sent, store: Store) -> None:
+    """No file is read for it. The submission of this test has no judged items."""
     sent("team", 0.5)
 
-    found = board(store, track(measures=["RR", "AP"]))
+    found = board(store, track(measures=["RR", "NumRet"]))
 
-    assert found.rows[0].entries[0].final == (0.5, 0.25, None)
+    assert found.rows[0].entries[0].final == (0.5, 0.25, 0.0)
 
 
 def test_a_track_that_was_never_scored_has_an_empty_board(store: Store) -> None:

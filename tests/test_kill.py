@@ -130,7 +130,7 @@ class Undisturbed:
     """Seconds from then until the last line, which is the path of the site."""
 
 
-STORING_EACH = "from scorer.organising import run; run.KEEP_EVERY = 0; from scorer.cli import main; main()"
+STORING_EACH = "from scorer.organising import run; run.STORE_EVERY = 0; from scorer.cli import main; main()"
 """``scorer``, which stores each result separately, as it does when scoring is slow."""
 
 

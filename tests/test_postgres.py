@@ -25,7 +25,7 @@ from tests.commands import Terminal, process
 from tests.databases import changed, content, rows, schema
 from tests.test_batch import Interrupted
 from tests.test_executors import write_challenge
-from tests.test_store import BASIS, digest, fill, keep, opened, scored, submission
+from tests.test_store import BASIS, digest, entries, fill, keep, known_digests, opened, scored, submission
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_a_locked_database_is_reported(place: str) -> None:
     neighbour = create_engine(place)
     with neighbour.begin() as connection, Store.open(place, wait=0.1) as store:
         connection.execute(text("SELECT version FROM scorer_schema FOR UPDATE"))
-        assert store.known_digests(BASIS) == frozenset()
+        assert known_digests(store, BASIS) == frozenset()
         with pytest.raises(StoreError, match=r"is in use: another process did not finish writing within 0\.1 seconds"):
             keep(store, submission("first"), BASIS, scored())
     neighbour.dispose()
@@ -119,8 +119,8 @@ def test_long_random_names_are_stored(place: str) -> None:
     with opened(place) as store:
         sent = submission(names[0], team=names[1])
         keep(store, sent, BASIS, scored())
-        store.keep_submissions("cold-start", [sent])
-        (kept,) = store.entries("cold-start", BASIS)
+        store.import_submissions("cold-start", [sent])
+        (kept,) = entries(store, "cold-start", BASIS)
     assert kept.present
     assert kept.submission.digest == digest(names[0])
 
@@ -196,7 +196,7 @@ def batch(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ch
     """A challenge on that server; each result is stored immediately."""
     write_challenge(tmp_path)
     use_database(server.place, tmp_path)
-    monkeypatch.setattr("scorer.organising.run.KEEP_EVERY", -1.0)
+    monkeypatch.setattr("scorer.organising.run.STORE_EVERY", -1.0)
     return read_challenge(tmp_path)
 
 

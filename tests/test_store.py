@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from hashlib import sha256
@@ -21,9 +21,9 @@ from sqlalchemy.exc import IntegrityError
 
 from scorer.errors import Findings, Problem, StoreError
 from scorer.matching.match import Counts
-from scorer.measures import parse
+from scorer.measures import Measure, parse
 from scorer.scoring.outcomes import Rejected, Scored
-from scorer.store.records import Basis, Submission
+from scorer.store.records import Basis, StoredSubmission, Submission
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.store import Store
 from tests.databases import KINDS, NewPlace, changed, content, new_places, rows
@@ -55,14 +55,46 @@ def scored(seed: int = 0) -> Scored:
     submission = {query: [f"i{item}" for item in random.permutation(12)[:8]] for query in QUERIES[:19]}
     seen = matched(SOLUTION, submission)
     notes = Findings([Problem(3, 'item "a" stands twice')], 21)
-    names = tuple(map(str, MEASURES))
     scores = np.stack([measure(seen) for measure in MEASURES])
-    return Scored(names, scores, FLAGGED, seen, Counts(20, 19, 0, 152, 1, 0), notes)
+    return Scored(MEASURES, scores, FLAGGED, seen, Counts(20, 19, 0, 152, 1, 0), notes)
+
+
+def add(store: Store, submission: Submission) -> None:
+    """Import a submission beside those that are present."""
+    states = store.read(lambda view: view.submissions(submission.track))
+    store.import_submissions(submission.track, [*(each.submission for each in states if each.present), submission])
 
 
 def keep(store: Store, submission: Submission, basis: Basis, outcome: Scored | Rejected) -> None:
-    """Record one submission."""
-    store.record([(submission, outcome.summary() if isinstance(outcome, Scored) else outcome)], basis)
+    """Import a submission, and store its result."""
+    add(store, submission)
+    store.store_results([(submission.digest, outcome.summary() if isinstance(outcome, Scored) else outcome)], basis)
+
+
+def entries(store: Store, track: str, basis: Basis | None) -> tuple[StoredSubmission, ...]:
+    """The submissions of a track with their results."""
+    return store.read(lambda view: view.entries(track, basis, MEASURES))
+
+
+def per_query(
+    store: Store, submission_digest: str, basis: Basis, measures: Sequence[Measure]
+) -> dict[str, np.ndarray] | None:
+    """The scores of one submission for each query, by the name of the measure; None if it has no scored result."""
+    found = dict(store.read(lambda view: list(view.scores([submission_digest], basis, measures))))
+    if submission_digest not in found:
+        return None
+    return dict(zip(map(str, measures), found[submission_digest], strict=True))
+
+
+def known_digests(store: Store, basis: Basis) -> frozenset[str]:
+    """The digests of the submissions that have a result."""
+    return store.read(lambda view: view.known_digests(basis))
+
+
+def basis_of(store: Store, track: str) -> Basis | None:
+    """The last basis that was recorded."""
+    recorded = store.read(lambda view: view.recorded_basis(track))
+    return None if recorded is None else recorded.basis
 
 
 def rejected() -> Rejected:
@@ -73,7 +105,7 @@ def rejected() -> Rejected:
 def opened(place: str | Path) -> Store:
     """A store that holds the solution."""
     store = Store.open(place)
-    store.keep_solution(BASIS.solution, QUERIES, FLAGGED, IDEAL)
+    store.store_solution(BASIS.solution, QUERIES, FLAGGED, IDEAL)
     return store
 
 
@@ -106,8 +138,8 @@ def test_a_result_comes_back_as_it_was_recorded(place: str) -> None:
         keep(store, submission("first"), BASIS, outcome)
 
     with Store.open(place, create=False) as store:
-        (kept,) = store.entries("cold-start", BASIS)
-        per_query = store.per_query(digest("first"), BASIS, [*MEASURES, *parse("AP")])
+        (kept,) = entries(store, "cold-start", BASIS)
+        scores = per_query(store, digest("first"), BASIS, [*MEASURES, *parse("AP")])
 
     assert kept.submission == submission("first")
     assert kept.present
@@ -126,11 +158,11 @@ def test_a_result_comes_back_as_it_was_recorded(place: str) -> None:
         assert means[split] == pytest.approx(values.tolist(), abs=1e-15)
     undefined = {split: by_name["nDCG@10"].undefined for split, by_name in kept.result.means.items()}
     assert undefined == {"all": 4, "preliminary": 1, "rest": 3}
-    assert per_query is not None
-    assert list(per_query) == ["MARp@5,10", "nDCG@10", "AP"]
-    assert per_query["AP"].tobytes() == parse("AP")[0](outcome.matched).tobytes()
-    for name, row in zip(outcome.measures, outcome.scores, strict=True):
-        assert per_query[name].tobytes() == row.tobytes()
+    assert scores is not None
+    assert list(scores) == ["MARp@5,10", "nDCG@10", "AP"]
+    assert scores["AP"].tobytes() == parse("AP")[0](outcome.matched).tobytes()
+    for measure, row in zip(outcome.measures, outcome.scores, strict=True):
+        assert scores[str(measure)].tobytes() == row.tobytes()
 
 
 def test_an_undefined_mean_is_none(place: str) -> None:
@@ -139,7 +171,7 @@ def test_an_undefined_mean_is_none(place: str) -> None:
     outcome.scores[1, FLAGGED] = np.nan
     with opened(place) as store:
         keep(store, submission("first"), BASIS, outcome)
-        (kept,) = store.entries("cold-start", BASIS)
+        (kept,) = entries(store, "cold-start", BASIS)
 
     assert kept.result is not None
     assert kept.result.means["preliminary"]["nDCG@10"] == (None, 4)
@@ -149,10 +181,10 @@ def test_a_rejected_file_keeps_its_problems_and_has_no_means(place: str) -> None
     """Its findings are kept, the shown ones and the count; there is no mean and no score."""
     with opened(place) as store:
         keep(store, submission("broken"), BASIS, rejected())
-        (kept,) = store.entries("cold-start", BASIS)
+        (kept,) = entries(store, "cold-start", BASIS)
 
-        assert store.known_digests(BASIS) == {digest("broken")}
-        assert store.per_query(digest("broken"), BASIS, MEASURES) is None
+        assert known_digests(store, BASIS) == {digest("broken")}
+        assert per_query(store, digest("broken"), BASIS, MEASURES) is None
     assert kept.result is not None
     assert kept.result.status == "rejected"
     assert kept.result.counts is None
@@ -165,9 +197,9 @@ def test_a_solution_comes_back_in_its_order(place: str) -> None:
     ids, flags = ("7", "007", "NA", "#0", 'a"b,c', "é\ud800", ""), np.array([1, 0, 0, 1, 1, 0, 1], dtype=bool)
     ideal = matched({query: {"a": 2.5, "b": -1.0} for query in ids}, {}).ideal
     with Store.open(place) as store:
-        store.keep_solution("d" * 64, ids, flags, ideal)
-        store.keep_solution("d" * 64, ids[::-1], flags, ideal)
-        kept = store.solution("d" * 64)
+        store.store_solution("d" * 64, ids, flags, ideal)
+        store.store_solution("d" * 64, ids[::-1], flags, ideal)
+        kept = store.read(lambda view: view.solution("d" * 64))
 
     assert kept.query_ids == ids
     assert kept.flagged.tolist() == flags.tolist()
@@ -177,27 +209,27 @@ def test_a_solution_comes_back_in_its_order(place: str) -> None:
 def test_an_unknown_solution_is_told(place: str) -> None:
     """Asking for a solution that is not there says so."""
     with Store.open(place) as store, pytest.raises(StoreError, match="no solution"):
-        store.solution("d" * 64)
+        store.read(lambda view: view.solution("d" * 64))
 
 
 def test_what_a_track_was_last_scored_with_is_remembered(place: str) -> None:
     """The basis of a board is None at first, then the last one that was set."""
     with opened(place) as store:
-        assert store.basis("cold-start") is None
-        store.set_basis("cold-start", BASIS)
-        store.set_basis("cold-start", OTHER_SETTINGS)
+        assert basis_of(store, "cold-start") is None
+        store.record_basis("cold-start", BASIS)
+        store.record_basis("cold-start", OTHER_SETTINGS)
 
     with Store.open(place) as store:
-        assert store.basis("cold-start") == OTHER_SETTINGS
-        assert store.basis("pooled-sequences") is None
+        assert basis_of(store, "cold-start") == OTHER_SETTINGS
+        assert basis_of(store, "pooled-sequences") is None
 
 
 def test_times_come_back_in_utc(place: str) -> None:
     """A time of another zone is the same moment in UTC, to the microsecond; one without a zone is refused."""
     moment = datetime(2011, 4, 18, 12, 0, 0, 123456, tzinfo=timezone(timedelta(hours=2)))
     with opened(place) as store:
-        store.keep_submissions("cold-start", [Submission("cold-start", "t", "t.txt", "d" * 64, moment)])
-        (kept,) = store.entries("cold-start", None)
+        store.import_submissions("cold-start", [Submission("cold-start", "t", "t.txt", "d" * 64, moment)])
+        (kept,) = entries(store, "cold-start", None)
     with pytest.raises(ValueError, match="without a zone"):
         Submission("cold-start", "t", "t.txt", "e" * 64, moment.replace(tzinfo=None))
 
@@ -216,8 +248,8 @@ def test_recording_again_changes_nothing(place: str) -> None:
 
     with Store.open(place) as store:
         keep(store, submission("first", hours=5), BASIS, scored(1))
-        store.keep_submissions("cold-start", [submission("first", hours=9)])
-        store.keep_solution(BASIS.solution, QUERIES, FLAGGED, IDEAL)
+        store.import_submissions("cold-start", [submission("first", hours=9)])
+        store.store_solution(BASIS.solution, QUERIES, FLAGGED, IDEAL)
 
     assert content(place) == before
 
@@ -226,11 +258,11 @@ def test_a_changed_setting_makes_a_new_result_beside_the_old(place: str) -> None
     """A result belongs to its solution and settings; results of others stay and are not mixed in."""
     with opened(place) as store:
         keep(store, submission("first"), BASIS, scored(0))
-        assert store.known_digests(OTHER_SETTINGS) == frozenset()
-        (pending,) = store.entries("cold-start", OTHER_SETTINGS)
+        assert known_digests(store, OTHER_SETTINGS) == frozenset()
+        (pending,) = entries(store, "cold-start", OTHER_SETTINGS)
         keep(store, submission("first"), OTHER_SETTINGS, scored(1))
 
-        (old,), (new,) = store.entries("cold-start", BASIS), store.entries("cold-start", OTHER_SETTINGS)
+        (old,), (new,) = entries(store, "cold-start", BASIS), entries(store, "cold-start", OTHER_SETTINGS)
 
     assert pending.result is None
     assert old.result is not None
@@ -244,9 +276,9 @@ def test_two_teams_may_send_the_same_bytes(place: str) -> None:
     theirs = Submission("cold-start", "paper-boats", "cold-start/paper-boats/x.txt", ours.digest, START)
     with opened(place) as store:
         keep(store, ours, BASIS, scored())
-        store.keep_submissions("cold-start", [ours, theirs])
-        assert store.known_digests(BASIS) == {ours.digest}
-        first, second = store.entries("cold-start", BASIS)
+        store.import_submissions("cold-start", [ours, theirs])
+        assert known_digests(store, BASIS) == {ours.digest}
+        first, second = entries(store, "cold-start", BASIS)
 
     assert {first.submission.team, second.submission.team} == {"tea-kettle", "paper-boats"}
     assert first.result == second.result
@@ -259,7 +291,7 @@ def test_tracks_do_not_see_each_other(place: str) -> None:
         keep(store, submission("a"), BASIS, scored())
         keep(store, submission("b", track="pooled-sequences"), BASIS, scored())
 
-        assert [kept.submission for kept in store.entries("cold-start", BASIS)] == [submission("a")]
+        assert [kept.submission for kept in entries(store, "cold-start", BASIS)] == [submission("a")]
 
 
 def test_a_file_that_is_gone_is_withdrawn_and_may_come_back(place: str) -> None:
@@ -267,19 +299,19 @@ def test_a_file_that_is_gone_is_withdrawn_and_may_come_back(place: str) -> None:
     first, second = submission("first"), submission("second", hours=1)
 
     def present(store: Store) -> list[bool]:
-        return [kept.present for kept in store.entries("cold-start", BASIS)]
+        return [kept.present for kept in entries(store, "cold-start", BASIS)]
 
     with opened(place) as store:
         keep(store, first, BASIS, scored(0))
         keep(store, second, BASIS, scored(1))
         keep(store, submission("other", track="pooled-sequences"), BASIS, scored(2))
-        store.keep_submissions("cold-start", [second])
+        store.import_submissions("cold-start", [second])
         assert present(store) == [False, True]
-        store.keep_submissions("cold-start", [first, replace(second, digest="f" * 64)])
+        store.import_submissions("cold-start", [first, replace(second, digest="f" * 64)])
         assert present(store) == [True, False, True]
-        store.keep_submissions("cold-start", [second])
+        store.import_submissions("cold-start", [second])
         assert present(store) == [False, True, False]
-        (untouched,) = store.entries("pooled-sequences", BASIS)
+        (untouched,) = entries(store, "pooled-sequences", BASIS)
 
     assert untouched.present
 
@@ -287,9 +319,9 @@ def test_a_file_that_is_gone_is_withdrawn_and_may_come_back(place: str) -> None:
 def test_a_submission_is_pending_until_it_is_recorded(place: str) -> None:
     """What was sent in is known before it is scored."""
     with opened(place) as store:
-        store.keep_submissions("cold-start", [submission("first"), submission("second", hours=1)])
+        store.import_submissions("cold-start", [submission("first"), submission("second", hours=1)])
         keep(store, submission("first"), BASIS, scored())
-        first, second = store.entries("cold-start", BASIS)
+        first, second = entries(store, "cold-start", BASIS)
 
     assert first.result is not None
     assert second.result is None
@@ -300,8 +332,8 @@ def test_names_that_cannot_be_stored_are_escaped(place: str) -> None:
     hostile = Submission("cold-start", "a\udcffb\0", "cold-start/a\udcffb\0.txt", "d" * 64, START)
     with opened(place) as store:
         keep(store, hostile, BASIS, scored())
-        store.keep_submissions("cold-start", [hostile])
-        (kept,) = store.entries("cold-start", BASIS)
+        store.import_submissions("cold-start", [hostile])
+        (kept,) = entries(store, "cold-start", BASIS)
 
     assert kept.submission.team == "a\\udcffb\\x00"
     assert kept.present
@@ -313,21 +345,22 @@ def test_hostile_names_are_only_text(place: str) -> None:
     with opened(place) as store:
         for name in names:
             keep(store, submission(name, team=name), BASIS, scored())
-        kept = store.entries("cold-start", BASIS)
+        kept = entries(store, "cold-start", BASIS)
 
     assert sorted(each.submission.team for each in kept) == sorted(names)
 
 
-def test_order_of_recording_does_not_show(new_place: NewPlace) -> None:
-    """Entries come by receipt, team and file, and two databases filled in different order hold the same."""
+def test_one_import_records_by_time_of_receipt(new_place: NewPlace) -> None:
+    """The order in which the scan lists the files does not matter; entries come by time of receipt, team and file."""
     sent = [submission(name, hours=hours) for name, hours in (("c", 1), ("a", 2), ("b", 1))]
     seen = []
     one, two = new_place(), new_place()
     for place, order in ((one, sent), (two, sent[::-1])):
         with opened(place) as store:
+            store.import_submissions("cold-start", order)
             for each in order:
-                keep(store, each, BASIS, scored(len(each.digest)))
-            seen.append([kept.submission for kept in store.entries("cold-start", BASIS)])
+                store.store_results([(each.digest, scored(len(each.digest)).summary())], BASIS)
+            seen.append([kept.submission for kept in entries(store, "cold-start", BASIS)])
 
     assert seen[0] == seen[1] == [sent[2], sent[0], sent[1]]
     assert content(one) == content(two)
@@ -340,7 +373,7 @@ def test_damaged_scores_are_told(place: str) -> None:
     changed(place, "UPDATE result SET hits = substr(hits, 1, 12)")
 
     with Store.open(place) as store, pytest.raises(StoreError, match="damaged"):
-        store.per_query(digest("first"), BASIS, MEASURES)
+        per_query(store, digest("first"), BASIS, MEASURES)
 
 
 # Opening
@@ -352,7 +385,7 @@ def test_a_url_opens_the_same_database_as_its_path(file: Path) -> None:
         keep(store, submission("first"), BASIS, scored())
 
     with Store.open(f"sqlite:///{file}") as store:
-        assert store.known_digests(BASIS) == {digest("first")}
+        assert known_digests(store, BASIS) == {digest("first")}
 
 
 def test_sqlite_is_set_up_to_survive(file: Path) -> None:
@@ -374,9 +407,9 @@ def test_an_empty_file_is_a_new_database(file: Path, create: bool) -> None:
 
     if create:
         with opened(file) as store:
-            assert store.solution(BASIS.solution).query_ids == QUERIES
+            assert store.read(lambda view: view.solution(BASIS.solution)).query_ids == QUERIES
     else:
-        with pytest.raises(StoreError, match=r"holds nothing yet; `scorer run`"):
+        with pytest.raises(StoreError, match=r"is empty; `scorer run`"):
             Store.open(file, create=False)
 
 
@@ -387,14 +420,23 @@ def test_reading_makes_no_database(file: Path) -> None:
     assert not file.exists()
 
 
-@pytest.mark.parametrize("version", [0, SCHEMA_VERSION + 1])
-def test_another_schema_version_is_refused(place: str, version: int) -> None:
-    """The message names the version found, the version expected and what to do; the file stays as it is."""
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        (0, r": schema version 0 is unknown; expected 1 to 2"),
+        (
+            SCHEMA_VERSION + 1,
+            r": scorer 99\.1 wrote it \(schema version 3\), .* install scorer 99\.1 or",
+        ),
+    ],
+)
+def test_another_schema_version_is_refused(place: str, version: int, message: str) -> None:
+    """The message names the version found and the scorer that is needed; the database stays as it is."""
     opened(place).close()
-    changed(place, f"UPDATE scorer_schema SET version = {version}")
+    changed(place, f"UPDATE scorer_schema SET version = {version}, scorer = '99.1'")
     before = content(place)
 
-    with pytest.raises(StoreError, match=rf": schema version {version}, .*version {SCHEMA_VERSION}; use"):
+    with pytest.raises(StoreError, match=message):
         Store.open(place)
     assert content(place) == before
 
@@ -429,8 +471,8 @@ def test_a_damaged_database_is_told(file: Path) -> None:
         pages.seek(page)
         pages.write(b"\xff" * (file.stat().st_size - page))
 
-    with pytest.raises(StoreError, match=r"is damaged; move it away"), Store.open(file) as store:
-        store.entries("cold-start", BASIS)
+    with pytest.raises(StoreError, match=r"is damaged; restore a backup, or move it away"), Store.open(file) as store:
+        entries(store, "cold-start", BASIS)
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
@@ -483,7 +525,7 @@ def test_a_locked_database_is_told(file: Path) -> None:
     neighbour.execute("BEGIN IMMEDIATE")
 
     with Store.open(file, wait=0.05) as store:
-        assert store.solution(BASIS.solution).query_ids == QUERIES
+        assert store.read(lambda view: view.solution(BASIS.solution)).query_ids == QUERIES
         with pytest.raises(StoreError, match=r"is in use: another process did not finish writing within 0\.05 seconds"):
             keep(store, submission("first"), BASIS, scored())
         neighbour.execute("ROLLBACK")
@@ -501,9 +543,9 @@ def test_making_a_database_waits_for_who_makes_it_too(file: Path, monkeypatch: p
         waited.append(seconds)
         neighbour.execute("ROLLBACK")
 
-    monkeypatch.setattr("scorer.store.store.time.sleep", release)
+    monkeypatch.setattr("scorer.store.database.time.sleep", release)
     with opened(file) as store:
-        assert store.solution(BASIS.solution).query_ids == QUERIES
+        assert store.read(lambda view: view.solution(BASIS.solution)).query_ids == QUERIES
     neighbour.close()
     assert len(waited) == 1
 
@@ -526,7 +568,8 @@ def test_a_read_only_folder_is_told(tmp_path: Path) -> None:
 
 def test_a_full_disk_is_told(file: Path) -> None:
     """A write that does not fit is told and leaves nothing behind."""
-    opened(file).close()
+    with opened(file) as store:
+        add(store, submission("first"))
     before = content(str(file))
 
     def small(connection: sqlite3.Connection, _record: object) -> None:
@@ -535,10 +578,10 @@ def test_a_full_disk_is_told(file: Path) -> None:
 
     event.listen(Engine, "connect", small)
     try:
-        scores, names = np.zeros((200, 20)), tuple(f"P@{place}" for place in range(1, 201))
-        large = Scored(names, scores, FLAGGED, matched(SOLUTION, {}), Counts(20, 20, 0, 200, 0, 0), Findings())
+        scores, measures = np.zeros((200, 20)), parse(f"P@{','.join(map(str, range(1, 201)))}")
+        large = Scored(measures, scores, FLAGGED, matched(SOLUTION, {}), Counts(20, 20, 0, 200, 0, 0), Findings())
         with Store.open(file) as store, pytest.raises(StoreError, match="disk is full"):
-            keep(store, submission("first"), BASIS, large)
+            store.store_results([(digest("first"), large.summary())], BASIS)
     finally:
         event.remove(Engine, "connect", small)
 
@@ -570,7 +613,7 @@ def fill(place: str, team: str = "tea-kettle") -> None:
         for number in range(12):
             outcome = rejected() if number % 4 == 3 else scored(number)
             keep(store, submission(f"{team}-{number}", team=team, hours=number), BASIS, outcome)
-        store.set_basis("cold-start", BASIS)
+        store.record_basis("cold-start", BASIS)
 
 
 def filling(place: str, *, team: str = "tea-kettle", last: str = "", times: int = 1) -> subprocess.Popen[str]:
@@ -586,7 +629,7 @@ def filling(place: str, *, team: str = "tea-kettle", last: str = "", times: int 
     [
         ("PRAGMA journal_mode", 1),
         ("CREATE TABLE mean", 1),
-        ("INSERT INTO submission", 2),
+        ("INSERT INTO event", 2),
         ("INSERT INTO result", 3),
         ("INSERT INTO mean", 5),
     ],
@@ -610,8 +653,6 @@ def test_a_killed_writer_leaves_a_valid_database_that_the_next_completes(
     if content(place):
         half = "SELECT digest FROM result WHERE status = 'scored' AND digest NOT IN (SELECT result_digest FROM mean)"
         assert rows(place, half) == []
-        unscored = "SELECT digest FROM submission WHERE digest NOT IN (SELECT submission_digest FROM result)"
-        assert rows(place, unscored) == []
 
     fill(other)
     undisturbed = content(other)
@@ -626,6 +667,6 @@ def test_two_processes_may_make_and_fill_a_database_at_once(place: str) -> None:
         assert (one.communicate()[1], two.communicate()[1]) == ("", "")
 
     with Store.open(place) as store:
-        kept = store.entries("cold-start", BASIS)
+        kept = entries(store, "cold-start", BASIS)
     assert len(kept) == 24
     assert all(each.result is not None for each in kept)

@@ -12,19 +12,18 @@ from scorer.challenge.settings import Track
 from scorer.entries.entry import Entry, counting_entry, entry_of
 from scorer.options import Split
 from scorer.store.records import Basis, StoredResult
-from scorer.store.store import Store
+from scorer.store.snapshot import Snapshot
 from scorer.wording import printable
 
 
-def board(store: Store, track: Track, basis: Basis | None = None) -> Board:
-    """The track's board as the store has it, by this solution and these settings, or those it was last scored with.
+def board(view: Snapshot, track: Track, basis: Basis | None) -> Board:
+    """The board of a track by the results that `basis` has; without a basis, all entries wait.
 
-    Raises `StoreError` where the database fails.
+    Raises `StoreError` if the database fails.
     """
-    basis = basis or store.basis(track.name)
-    kept = store.entries(track.name, basis)
+    kept = view.entries(track.name, basis, track.all_measures)
     columns = tuple(map(str, track.all_measures))
-    flagged = store.solution(basis.solution).flagged if basis else ()
+    flagged = view.flags(basis.solution) if basis else ()
     results = [each.result for each in kept if each.result is not None and each.result.status == "scored"]
     scored_queries = _defined(results, "all", columns[0], len(flagged))
     preliminary_queries = _defined(results, "preliminary", columns[0], int(sum(flagged)))

@@ -9,7 +9,7 @@ import sys
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Sequence
 
-from scorer.cli import check, convert, evaluate, init, leaderboard, measures, render, run, score
+from scorer.cli import check, convert, doctor, evaluate, init, leaderboard, measures, render, run, score, status
 from scorer.cli.arguments import Command, Parser, WrongCallError, add_folder
 from scorer.cli.console import complain, say
 from scorer.errors import ScorerError
@@ -22,6 +22,8 @@ COMMANDS = {
     "evaluate": Command(evaluate.evaluate, evaluate.add_evaluation),
     "convert": Command(convert.convert, convert.add_conversion),
     "leaderboard": Command(leaderboard.leaderboard, leaderboard.add_board),
+    "status": Command(status.status, add_folder),
+    "doctor": Command(doctor.doctor, add_folder),
     "measures": Command(measures.measures, measures.add_measure),
     "init": Command(init.init, init.add_new_folder),
 }

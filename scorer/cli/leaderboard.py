@@ -32,12 +32,12 @@ def add_board(parser: ArgumentParser) -> None:
 
 def leaderboard(folder: Path, track: str | None, form: str) -> int:
     """Print the board of each track, from what is kept."""
-    from scorer.organising.run import boards
+    from scorer.organising.render import boards
     from scorer.store.store import Store
 
     challenge, tracks = opened(folder, track)
     with Store.open(challenge.database_address, create=False) as store:
-        shown = boards(store, tracks)
+        shown = store.read(lambda view: boards(view, tracks))
     say(_printed(shown, form))
     return 0
 

@@ -11,7 +11,8 @@ from scorer.challenge.settings import Track
 from scorer.errors import Problem
 from scorer.matching.match import Counts
 from scorer.options import Split
-from scorer.store.records import Mean, StoredSubmission
+from scorer.scoring.means import Mean
+from scorer.store.records import StoredSubmission
 from scorer.wording import printable
 
 Scores = tuple[float | None, ...]

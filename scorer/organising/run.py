@@ -1,18 +1,16 @@
-"""The main job: score what a challenge's teams sent in, keep it, and render the site from what is kept."""
+"""The main job: import what arrived, score what has no result yet, and render the site."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
 
-from scorer.board.board import Board
-from scorer.board.build import board
-from scorer.challenge.settings import Challenge, Track
-from scorer.errors import ChallengeError, Findings, SolutionError, StoreError
+from scorer.challenge.settings import Track
+from scorer.errors import ChallengeError, Findings, SolutionError
 from scorer.executors.base import Executor, Failed, FileOutcome, FileToScore
 from scorer.executors.processes import Processes
 from scorer.executors.serial import Serial
@@ -21,152 +19,204 @@ from scorer.options import TIME_LIMIT
 from scorer.organising.submission_files import SkippedFile, SubmissionFile, submission_files
 from scorer.paths import digest, is_regular
 from scorer.scoring.rules import Rules
-from scorer.site.folder import write
-from scorer.site.pages import pages
 from scorer.store.records import Basis, Submission
-from scorer.store.store import Store
+from scorer.store.schema import storable
+from scorer.store.store import GENERATIONS, SecondLook, Store
 from scorer.wording import counted, quoted
 
-KEEP_EVERY = 0.5
-"""Seconds between two transactions."""
+STORE_EVERY = 0.5
+"""Seconds between two transactions that store results."""
 
-MUCH = 24 << 20
-"""Bytes from which several processes pay."""
+LARGE_BATCH = 24 << 20
+"""Bytes of submissions for which several processes are started."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Work:
-    """What is to be done for a track."""
+    """What has to be done for a track."""
 
     track: Track
     rules: Rules
     basis: Basis
     solution: Solution | None
-    """None where nothing is pending, so that nothing needs it."""
+    """None if nothing needs it, because every submission has a result."""
     pending: tuple[tuple[SubmissionFile, Submission], ...]
-    """Not scored yet under the basis."""
+    """Submissions without a result by the basis."""
     known: int
-    """How many were scored before."""
+    """The number of submissions with a result."""
     skipped: tuple[SkippedFile, ...]
+
+    @cached_property
+    def settings(self) -> Mapping[str, object]:
+        """All settings of the track, as they are recorded."""
+        return self.track.model_dump(mode="json", exclude={"root", "name"})
 
 
 def plan(store: Store, track: Track) -> Work:
-    """Look through a track's submissions for what is not scored yet, and keep what was sent in or withdrawn.
+    """Record which submissions of a track arrived or were withdrawn, and find those without a result.
 
-    Raises SolutionError, ChallengeError, StoreError.
+    Raises
+    ------
+    SolutionError
+        The solution cannot be used.
+    ChallengeError
+        The folder of submissions cannot be read, or a setting contradicts the solution.
+    StoreError
+        The database cannot be used.
     """
     rules = Rules.of(track)
-    basis = Basis(_digest_of_solution(track), rules.digest)
-    present: list[tuple[SubmissionFile, Submission]] = []
-    skipped: list[SkippedFile] = []
-    for sent in submission_files(track):
-        if isinstance(sent, SkippedFile):
-            skipped.append(sent)
-            continue
-        try:
-            present.append((sent, Submission(track.name, sent.team, sent.file, digest(sent.path), sent.received)))
-        except OSError as error:
-            skipped.append(SkippedFile(sent.file, f"cannot be read: {error.strerror}"))
-    if (
-        not present
-        and not track.submissions_path.exists()
-        and any(kept.present for kept in store.entries(track.name, None))
-    ):
-        raise ChallengeError(
-            f"{track.submissions_path}: no such folder, though submissions were there before; put it back, or make it "
-            "anew to withdraw them all"
-        )
-    known = store.known_digests(basis)
-    pending = tuple(each for each in present if each[1].digest not in known)
+    basis = Basis(_digest_of_solution(track), rules.matching_digest, rules.version_1_digest)
+    found, skipped = _scan(track)
+    _check_folder(store, track, found)
+    known = store.read(lambda view: view.known_digests(basis))
+    pending = tuple(each for each in found if each[1].digest not in known)
+    recorded = store.read(lambda view: view.recorded_basis(track.name))
     solution = None
-    if pending or store.basis(track.name) != basis:
+    if pending or recorded is None or recorded.basis != basis:
         solution = Solution.read(track.solution_path, track.solution_format, digest=basis.solution)
         _compare_queries(track, solution)
-    store.keep_submissions(track.name, [submission for _, submission in present])
-    return Work(track, rules, basis, solution, pending, len(present) - len(pending), tuple(skipped))
+        store.archive(track.root).add(track.solution_path, basis.solution)
+    store.import_submissions(track.name, [submission for _, submission in found], _second_look(track))
+    return Work(track, rules, basis, solution, pending, len(found) - len(pending), tuple(skipped))
 
 
 def carry_out(
     store: Store, work: Work, executor: Executor | None = None, time_limit: float = TIME_LIMIT
 ) -> Iterator[tuple[Submission, FileOutcome]]:
-    """Score what is pending, and keep it; then the board stands on it.
+    """Score the submissions that have no result, and store the results; the board is based on them afterwards.
 
-    Without an executor the work decides: a little is done here, a lot in as many processes as there are cores. What
-    has been kept comes out, after each short while in one transaction, so that a kill costs no more than that while.
+    Parameters
+    ----------
+    store
+        The database.
+    work
+        As `plan` returns it.
+    executor
+        Where to score; None: in this process, or in several if there is much to score.
+    time_limit
+        Seconds that one submission may take.
+
+    Yields
+    ------
+    Each submission with its outcome, once it is stored. Results are stored every `STORE_EVERY` seconds, so that a run
+    that is killed loses no more than that.
     """
     if work.solution is not None:
-        store.keep_solution(
+        store.store_solution(
             work.basis.solution, work.solution.queries.to_pylist(), work.solution.flagged, work.solution.ideal
         )
-        files = [FileToScore(sent.path, submission.digest) for sent, submission in work.pending]
-        chosen = executor or _chosen(work)
+        files = [FileToScore(file.path, submission.digest) for file, submission in work.pending]
+        chosen = executor or _suitable_executor(work)
         done: list[tuple[Submission, FileOutcome]] = []
-        kept_at = time.monotonic()
-        # Closed, so that nothing works on where the database fails or the reader goes.
-        with closing(chosen.results(work.solution, work.rules, files, time_limit)) as results:
-            for place, result in results:
-                done.append((work.pending[place][1], result))
-                if time.monotonic() - kept_at > KEEP_EVERY:
-                    yield from _kept(store, work, done)
-                    done, kept_at = [], time.monotonic()
-        yield from _kept(store, work, done)
-        store.set_basis(work.track.name, work.basis)
-
-
-def _kept(store: Store, work: Work, done: list[tuple[Submission, FileOutcome]]) -> list[tuple[Submission, FileOutcome]]:
-    """What is done, once it is in the database; what failed is not kept, so that it is tried again."""
-    store.record([(each, result) for each, result in done if not isinstance(result, Failed)], work.basis)
-    return done
-
-
-def _chosen(work: Work) -> Executor:
-    """Starting processes takes about as long as scoring some megabytes."""
-    size = sum(sent.path.stat().st_size for sent, _ in work.pending if sent.path.exists())
-    return Processes(os.cpu_count() or 1) if len(work.pending) > 1 and size > MUCH else Serial()
+        stored_at = time.monotonic()
+        # Closing it ends the work if the database fails or the caller stops.
+        with closing(chosen.results(work.solution, work.rules, files, time_limit)) as outcomes:
+            for position, outcome in outcomes:
+                done.append((work.pending[position][1], outcome))
+                if time.monotonic() - stored_at > STORE_EVERY:
+                    yield from _stored(store, work, done)
+                    done, stored_at = [], time.monotonic()
+        yield from _stored(store, work, done)
+    _record_basis(store, work)
+    store.note_run(work.track.name)
 
 
 def rejected(store: Store, work: Work) -> list[str]:
-    """The files that are there and were rejected, now or before."""
-    kept = store.entries(work.track.name, work.basis)
-    return [each.submission.file for each in kept if each.present and each.result and each.result.status == "rejected"]
+    """The files that are present and rejected, by this run or by an earlier one."""
+    entries = store.read(lambda view: view.entries(work.track.name, work.basis))
+    return [
+        each.submission.file for each in entries if each.present and each.result and each.result.status == "rejected"
+    ]
 
 
-def render(challenge: Challenge, store: Store, *, pending: bool = False) -> Path:
-    """Write the site from what is kept; give the path of its first page. `pending` is as in `boards`."""
-    # One render at a time: two at once would write the same files.
-    with store.alone():
-        write(pages(challenge, boards(store, challenge.tracks, pending=pending)), challenge.site_path)
-    return challenge.site_path / "index.html"
+def _stored(
+    store: Store, work: Work, done: list[tuple[Submission, FileOutcome]]
+) -> list[tuple[Submission, FileOutcome]]:
+    """What is done, once it is stored. What failed is not stored, so that the next run tries it again."""
+    store.store_results(
+        [(each.digest, outcome) for each, outcome in done if not isinstance(outcome, Failed)], work.basis
+    )
+    return done
 
 
-def boards(store: Store, tracks: Sequence[Track], *, pending: bool = False) -> list[Board]:
-    """The tracks' boards.
+def _record_basis(store: Store, work: Work) -> None:
+    """Base the board on the results of this work; compute the means of new measures first."""
+    name = work.track.name
+    recorded = store.read(lambda view: view.recorded_basis(name))
+    if recorded and (recorded.basis, recorded.settings, recorded.generations) == (
+        work.basis,
+        work.settings,
+        GENERATIONS,
+    ):
+        return
+    store.complete_means(name, work.basis, work.rules.measures)
+    store.record_basis(name, work.basis, work.settings)
 
-    One that was scored by other settings than its track has now shows no score; with `pending` its entries wait, else
-    a StoreError says what to do.
-    """
-    found = []
-    for track in tracks:
-        basis, settings = store.basis(track.name), Rules.of(track).digest
-        if basis is not None and basis.settings != settings and not pending:
-            raise StoreError(
-                f"{track.name}: its settings have changed since it was scored, and there are no scores by the new ones "
-                "yet; `scorer run` makes them"
-            )
-        found.append(board(store, track, None if basis is None else Basis(basis.solution, settings)))
-    return found
+
+def _suitable_executor(work: Work) -> Executor:
+    """Starting processes takes as long as scoring some megabytes."""
+    size = sum(file.path.stat().st_size for file, _ in work.pending if file.path.exists())
+    return Processes(os.cpu_count() or 1) if len(work.pending) > 1 and size > LARGE_BATCH else Serial()
+
+
+def _scan(track: Track) -> tuple[list[tuple[SubmissionFile, Submission]], list[SkippedFile]]:
+    """The submissions in the folder of a track, and what cannot be one."""
+    found: list[tuple[SubmissionFile, Submission]] = []
+    skipped: list[SkippedFile] = []
+    for each in submission_files(track):
+        if isinstance(each, SkippedFile):
+            skipped.append(each)
+            continue
+        try:
+            found.append((each, Submission(track.name, each.team, each.file, digest(each.path), each.received)))
+        except OSError as error:
+            skipped.append(SkippedFile(each.file, f"cannot be read: {error.strerror}"))
+    return found, skipped
+
+
+def _second_look(track: Track) -> SecondLook:
+    """Looks again at files that the scan and the record differ on; see `Store.import_submissions`."""
+
+    def look(files: set[str]) -> dict[str, str | None]:
+        listed = {storable(each.file): each for each in submission_files(track)}
+        found: dict[str, str | None] = {}
+        for file in files:
+            each = listed.get(file)
+            if each is None:
+                found[file] = None
+            elif isinstance(each, SubmissionFile):
+                try:
+                    found[file] = digest(each.path)
+                except FileNotFoundError:
+                    found[file] = None
+                except OSError:
+                    continue  # what cannot be read is not withdrawn
+        return found
+
+    return look
+
+
+def _check_folder(store: Store, track: Track, found: Sequence[object]) -> None:
+    """Refuse a missing folder if it has held submissions: it may be a disk that is not mounted."""
+    if found or track.submissions_path.exists():
+        return
+    if any(state.present for state in store.read(lambda view: view.submissions(track.name))):
+        raise ChallengeError(
+            f"{track.submissions_path}: no such folder, but it has held submissions; restore it, or create an empty "
+            "folder to withdraw them all"
+        )
 
 
 def _compare_queries(track: Track, solution: Solution) -> None:
-    """A participant who checks a file by the public list must not learn later that queries are missing in it."""
+    """Refuse a public list that lacks queries: a file that passes the participant's check could lack them too."""
     if track.queries_path is None:
         return
     public = set(Solution.read_queries(track.queries_path).queries.to_pylist())
     lacking = [query for query in solution.queries.to_pylist() if query not in public]
     if lacking:
         raise ChallengeError(
-            f"{track.queries_path}: {counted(len(lacking), 'query', 'queries')} of the solution not in it, such as "
-            f"{quoted(lacking[0])}; participants check their files by it, so it must have them all"
+            f"{track.queries_path}: lacks {counted(len(lacking), 'query', 'queries')} of the solution, such as "
+            f"{quoted(lacking[0])}; add them, because participants check their files by this list"
         )
 
 

@@ -60,7 +60,7 @@ class Evaluation(Mapping[str, float]):
         per_query: bool = False,
         policies: Mapping[str, str] | None = None,
     ) -> None:
-        self._rows = {name: scored.measures.index(str(measure)) for name, measure in names.items()}
+        self._rows = {name: scored.measures.index(measure) for name, measure in names.items()}
         self._means, self._bounds = scored.means(split), scored.bounds(split)
         self._inside = scored.inside(split)
         self._scores = scored.scores

@@ -1,4 +1,4 @@
-"""Rules: all settings that decide a submission's scores."""
+"""Rules: all settings that decide the scores of a submission."""
 
 from __future__ import annotations
 
@@ -8,47 +8,46 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scorer.measures import Measure
-from scorer.options import (
-    Missing,
-    NothingRelevant,
-    Ties,
-    Unjudged,
-)
+from scorer.options import Missing, NothingRelevant, Ties, Unjudged
 
 if TYPE_CHECKING:
     from scorer.challenge.settings import Track
 
+MATCHING_GENERATION = 1
+"""Increase when the same file, solution and matching rules give another match; stored results are then made again."""
 
-GENERATION = 1
-"""Counts up when the same file, solution and rules begin to give another result; stored results are then made anew."""
+MEASURE_GENERATION = 1
+"""Increase when a measure gives another score for the same match; stored means are then computed again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """All that decides on a submission's scores, besides the submission and the solution."""
+    """All settings that decide the scores of a submission."""
 
     measures: tuple[Measure, ...]
     list_length: int | None = None
-    """Places of each list that count; None: all."""
+    """How many items of each list count; None: all."""
     missing: Missing = "zero"
     ties: Ties = "trec"
     solution_format: str | None = None
     submission_format: str | None = None
-    """The names of formats; None: told from the file."""
+    """The names of formats; None: detected from the file."""
     nothing_relevant: NothingRelevant = "skip"
     unjudged: Unjudged = "nonrelevant"
     tie_bounds: bool = False
-    """Are the scores under the rules worst and best for ties wanted too?"""
+    """Whether to compute the scores with ties in their worst and in their best order, too."""
+    candidates: str | None = None
+    """SHA-256 of the public list of candidate items; None without such a list."""
 
     def __post_init__(self) -> None:
-        """Raise MeasureError for a measure that the rule for ties does not go with."""
+        """Raise MeasureError for a measure that the rule for ties does not support."""
         if self.ties == "expected":
             for measure in self.measures:
                 measure.need_closed_form(cut=self.list_length is not None)
 
     @classmethod
-    def of(cls, track: Track) -> Rules:
-        """What a track's settings say on scoring."""
+    def of(cls, track: Track, candidates: str | None = None) -> Rules:
+        """The rules that the settings of a track make."""
         return cls(
             measures=track.all_measures,
             list_length=track.list_length,
@@ -56,20 +55,47 @@ class Rules:
             ties=track.ties,
             solution_format=track.solution_format,
             submission_format=track.submission_format,
+            candidates=candidates,
         )
 
     @property
-    def digest(self) -> str:
-        """SHA-256, in hexadecimal: equal for rules that give the same result."""
-        told = [
-            GENERATION,
-            [measure.full for measure in self.measures],
-            self.list_length,
-            self.missing,
-            self.ties,
-            self.solution_format,
-            self.submission_format,
-            self.nothing_relevant,
-            self.unjudged,
-        ]
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+    def matching_digest(self) -> str:
+        """SHA-256, in hexadecimal: equal for rules that match a submission with a solution alike.
+
+        The measures are not part of it: they are computed from the stored match.
+        """
+        return _digest(
+            {
+                "generation": MATCHING_GENERATION,
+                "list_length": self.list_length,
+                "missing": self.missing,
+                "ties": self.ties,
+                "solution_format": self.solution_format,
+                "submission_format": self.submission_format,
+                "unjudged": self.unjudged,
+                "candidates": self.candidates,
+            }
+        )
+
+    @property
+    def version_1_digest(self) -> str:
+        """The digest that databases of schema 1 store for these rules, measures included; empty if they have none."""
+        if self.candidates is not None:
+            return ""
+        return _digest(
+            [
+                1,
+                [measure.full for measure in self.measures],
+                self.list_length,
+                self.missing,
+                self.ties,
+                self.solution_format,
+                self.submission_format,
+                self.nothing_relevant,
+                self.unjudged,
+            ]
+        )
+
+
+def _digest(settings: object) -> str:
+    return hashlib.sha256(json.dumps(settings).encode()).hexdigest()

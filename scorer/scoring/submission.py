@@ -144,9 +144,8 @@ def score_parts(
         matched = matched.condensed()
     extremes = matched.extremes
     return Scored(
-        measures=tuple(map(str, rules.measures)),
+        measures=rules.measures,
         scores=_scores(matched, rules),
-        aggregations=tuple(measure.kind.aggregation for measure in rules.measures),
         extremes=None if extremes is None else (_scores(extremes[0], rules), _scores(extremes[1], rules)),
         flagged=solution.flagged,
         matched=matched,

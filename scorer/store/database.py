@@ -1,44 +1,177 @@
-"""Addresses, connections, and the errors of databases in words."""
+"""Connections to a database: its address, its transactions, and its errors in words."""
 
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import (
-    URL,
-    Connection,
-    Engine,
-    create_engine,
-    event,
-    make_url,
-)
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, select, update
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, OperationalError
 
 from scorer.errors import StoreError
+from scorer.store.schema import schema_table
 from scorer.wording import printable
+
+CONNECT_TIMEOUT = 10
+"""Seconds that a PostgreSQL server may take to answer, unless the URL sets another limit."""
+
+RETRY_EVERY = 0.2
+"""Seconds between two attempts to reach a server."""
+
+_BEGIN = "scorer_begin"
+"""The execution option with the statement that begins a transaction on SQLite; empty: no transaction."""
+
+_TO_READ, _TO_WRITE = "BEGIN", "BEGIN IMMEDIATE"
+
+_Answer = TypeVar("_Answer")
 
 
 class LostError(StoreError):
-    """The database's server does not answer, or not any more."""
+    """The server of the database does not answer."""
 
 
-# Addresses and engines
+class Database:
+    """A database with the tables of `schema`, as transactions.
 
-BEGIN = "scorer_begin"
-"""The execution option with the words that SQLite begins a transaction with; empty: none is begun."""
+    Every method raises StoreError if the database cannot be reached, is in use for too long, read-only, full or
+    damaged.
+    """
 
-TO_WRITE = "BEGIN IMMEDIATE"
+    def __init__(self, place: str | Path, *, create: bool, wait: float) -> None:
+        """Prepare to connect to `place`: a path (SQLite) or an SQLAlchemy URL."""
+        url, self.where = _address(place)
+        """`where`: the name of the database in messages, never with a password."""
+        self.wait = wait
+        self.file: Path | None = None
+        """The file of an SQLite database; None for a server and for a database in memory."""
+        if url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:"):
+            self.file = Path(str(url.database))
+            _check_file(self.file, create)
+        self._engine = _engine(url, self.where, wait)
+        self.kind = self._engine.dialect.name
 
-_CONNECT_TIMEOUT = 10
-"""Seconds that a PostgreSQL server may take to answer, unless the URL says otherwise."""
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    def retried(self, work: Callable[[], _Answer]) -> _Answer:
+        """The result of `work`, which is repeated while the server does not answer, for `wait` seconds at most."""
+        deadline = time.monotonic() + self.wait
+        while True:
+            try:
+                return work()
+            except LostError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(RETRY_EVERY)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one state of the database, and locks nothing."""
+        with self._damage_in_words(), self._transaction(_TO_READ) as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that no other writer works beside; it counts up the revision."""
+        # A transaction that reads and then writes is refused if another one wrote in between. One that locks at its
+        # beginning waits for its turn.
+        with self._transaction(_TO_WRITE) as connection:
+            connection.execute(select(schema_table.c.version).with_for_update())
+            yield connection
+            connection.execute(update(schema_table).values(revision=schema_table.c.revision + 1))
+
+    @contextmanager
+    def migrating(self) -> Iterator[Connection]:
+        """A transaction that no other process makes or migrates tables beside, whatever tables there are."""
+        with self._damage_in_words(), self._transaction(_TO_WRITE) as connection:
+            if self.kind == "postgresql":
+                connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtext('scorer'))")
+            yield connection
+
+    def set_wal(self) -> None:
+        """Let a writer and readers of an SQLite file work side by side. The file stores the setting."""
+        if self.kind != "sqlite":
+            return
+        deadline = time.monotonic() + self.wait
+        while True:
+            try:
+                with self._transaction(begin="") as connection:
+                    connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+            except StoreError as error:
+                # This is the one statement that does not wait while another process creates the same database.
+                if "locked" not in str(error.__cause__) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
+
+    def damaged(self) -> StoreError:
+        """The error for content that cannot be read."""
+        return StoreError(f"{self.where}: {_WORDS['malformed']}")
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Connection]:
+        with self._errors_in_words(), self._engine.execution_options(**{_BEGIN: begin}).connect() as connection:
+            if self.kind == "postgresql":
+                level = "REPEATABLE READ" if begin == _TO_READ else "READ COMMITTED"
+                connection.execution_options(isolation_level=level)
+            with connection.begin():
+                if begin == _TO_WRITE and self.kind == "postgresql":
+                    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, round(1000 * self.wait))}")
+                yield connection
+
+    @contextmanager
+    def _errors_in_words(self) -> Iterator[None]:
+        """Turn the errors of the driver into StoreError."""
+        try:
+            yield
+        except IntegrityError:
+            raise  # a mistake of this package, never of the user
+        except DBAPIError as error:
+            found = printable(" ".join(str(error.orig).split()))
+            if _is_lost(error):
+                raise LostError(f"{self.where}: cannot be reached: {found}") from error
+            messages = (words.format(wait=self.wait) for sign, words in _WORDS.items() if sign in found)
+            raise StoreError(f"{self.where}: {next(messages, f'cannot be used: {found}')}") from error
+
+    @contextmanager
+    def _damage_in_words(self) -> Iterator[None]:
+        """Turn the errors of reading bytes that are no text, no JSON or no date into StoreError."""
+        try:
+            yield
+        except (ValueError, LookupError) as error:
+            raise self.damaged() from error
 
 
-def address_of(place: str | Path) -> tuple[URL, str]:
-    """The URL, and how messages call it (never with a password)."""
+_IN_USE = "is in use: another process did not finish writing within {wait:g} seconds; try again when it has"
+_WORDS = {
+    "locked": _IN_USE,
+    "lock timeout": _IN_USE,
+    "not a database": "is not a database; move it away, or name another file as `database` in challenge.toml",
+    "malformed": "is damaged; restore a backup, or move it away and run `scorer run` to score all submissions again",
+    "readonly": "cannot be written to: the file or its folder is read-only; make both writable",
+    "unable to open": "cannot be opened; make its folder readable and writable",
+    "is full": "cannot be written to: the disk is full",
+    "No space left": "cannot be written to: the disk of its server is full",
+    "disk I/O": "cannot be read or written: the disk is full or failing",
+}
+"""Parts of the messages of SQLite and PostgreSQL, and the words for them."""
+
+
+def _is_lost(error: DBAPIError) -> bool:
+    """Whether the server is gone or not up yet. PostgreSQL reports it by SQLSTATE, or has none if nothing answers."""
+    state = getattr(error.orig, "sqlstate", "")
+    gone = state is None or state.startswith(("08", "57P"))
+    return error.connection_invalidated or (isinstance(error, OperationalError) and gone)
+
+
+def _address(place: str | Path) -> tuple[URL, str]:
+    """The URL of the database, and its name in messages."""
     if isinstance(place, Path) or "://" not in place:
         return URL.create("sqlite", database=str(place)), str(place)
     try:
@@ -53,15 +186,15 @@ def address_of(place: str | Path) -> tuple[URL, str]:
     return url, shown.render_as_string(hide_password=True)
 
 
-def check_file(path: Path, create: bool) -> None:
-    """Refuse what SQLite would explain badly, wait for, or make although it should not."""
+def _check_file(path: Path, create: bool) -> None:
+    """Refuse a path that SQLite would explain badly, wait for, or create without need."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
         if not create:
-            raise StoreError(f"{path}: no such database; `scorer run` makes it") from None
+            raise StoreError(f"{path}: no such database; `scorer run` creates it") from None
         if not path.parent.is_dir():
-            raise StoreError(f"{path}: there is no folder {path.parent}; make it, or give another path") from None
+            raise StoreError(f"{path}: there is no folder {path.parent}; create it, or give another path") from None
     except (OSError, ValueError) as error:
         raise StoreError(f"{printable(str(path))}: cannot be used as a path ({error})") from error
     else:
@@ -71,12 +204,11 @@ def check_file(path: Path, create: bool) -> None:
             raise StoreError(f"{path}: is not a file; give the path of a database file")
 
 
-def engine_of(url: URL, where: str, wait: float) -> Engine:
-    """An engine for the database at `url`. Raises StoreError where its driver is missing."""
+def _engine(url: URL, where: str, wait: float) -> Engine:
     try:
         if url.get_backend_name() != "sqlite":
             if url.get_backend_name() == "postgresql":
-                url = url.update_query_dict({"connect_timeout": str(_CONNECT_TIMEOUT), **url.query})
+                url = url.update_query_dict({"connect_timeout": str(CONNECT_TIMEOUT), **url.query})
             return create_engine(url, pool_pre_ping=True)
         engine = create_engine(url, connect_args={"timeout": wait})
     except ImportError as error:
@@ -87,60 +219,14 @@ def engine_of(url: URL, where: str, wait: float) -> Engine:
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:
-    connection.isolation_level = None  # `_begin_sqlite` says BEGIN, not the driver
+    connection.isolation_level = None  # `_begin_sqlite` begins transactions, not the driver
     cursor = connection.cursor()
     cursor.execute("PRAGMA foreign_keys = ON")
-    # With WAL this is safe against a killed process; a power cut can only cost the last results, not the database.
-    cursor.execute("PRAGMA synchronous = NORMAL")
+    # A recorded row must survive a power cut. SQLite refuses to change this within a transaction.
+    cursor.execute("PRAGMA synchronous = FULL")
     cursor.close()
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    if begin := connection.get_execution_options().get(BEGIN, "BEGIN"):
+    if begin := connection.get_execution_options().get(_BEGIN, _TO_READ):
         connection.exec_driver_sql(begin)
-
-
-_IN_USE = "is in use: another process did not finish writing within {wait:g} seconds; try again when it has"
-WORDS = {
-    "locked": _IN_USE,
-    "lock timeout": _IN_USE,
-    "not a database": "is not a database; move it away, or name another file as `database` in challenge.toml",
-    "malformed": "is damaged; move it away and run `scorer run` to score everything anew",
-    "readonly": "cannot be written to: the file or its folder is read-only; make both writable",
-    "unable to open": "cannot be opened; its folder must be there, readable and writable",
-    "is full": "cannot be written to: the disk is full",
-    "No space left": "cannot be written to: the disk of its server is full",
-    "disk I/O": "cannot be read or written: the disk is full or failing",
-}
-"""What SQLite or PostgreSQL says, and how it is told."""
-
-
-def _is_lost(error: DBAPIError) -> bool:
-    """Has the server gone, or is it not up yet? PostgreSQL says so by SQLSTATE; where nobody answers there is none."""
-    state = getattr(error.orig, "sqlstate", "")
-    gone = state is None or state.startswith(("08", "57P"))
-    return error.connection_invalidated or (isinstance(error, OperationalError) and gone)
-
-
-@contextmanager
-def in_words(where: str, wait: float) -> Iterator[None]:
-    """Turn the errors of the database into StoreError, in words."""
-    try:
-        yield
-    except IntegrityError:
-        raise  # never the user's doing
-    except DBAPIError as error:
-        found = printable(" ".join(str(error.orig).split()))
-        if _is_lost(error):
-            raise LostError(f"{where}: cannot be reached: {found}") from error
-        told = (words.format(wait=wait) for sign, words in WORDS.items() if sign in found)
-        raise StoreError(f"{where}: {next(told, f'cannot be used: {found}')}") from error
-
-
-@contextmanager
-def sound(where: str) -> Iterator[None]:
-    """Around reading: what the driver makes of bytes that are no text, no JSON, no date is told as damage."""
-    try:
-        yield
-    except (ValueError, LookupError) as error:
-        raise StoreError(f"{where}: {WORDS['malformed']}") from error

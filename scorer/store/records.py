@@ -1,31 +1,32 @@
-"""What the store gives and takes, as plain values."""
+"""What the store takes and returns, as plain values."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from scorer.errors import Findings
 from scorer.matching.match import Counts
 from scorer.measures.arrays import Bools
 from scorer.measures.matched import JudgedItems
 from scorer.options import Split
+from scorer.scoring.means import Mean
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A file that a team sent in for a track; known by track, file and digest."""
+    """A file of a team in a track, identified by track, file and digest."""
 
     track: str
     team: str
     file: str
-    """Its path under submissions/."""
+    """Its path below submissions/."""
     digest: str
     """SHA-256 of its content, in hexadecimal."""
     received: datetime
-    """With a time zone, or it is a ValueError."""
+    """With a time zone; a time without one raises ValueError."""
 
     def __post_init__(self) -> None:
         if self.received.tzinfo is None:
@@ -34,19 +35,17 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What results are results of, besides the submission: the digests of a solution and of a track's settings."""
+    """What results depend on besides the submission: a solution and matching rules, by their digests."""
 
     solution: str
-    settings: str
+    matching: str
+    """Of the matching rules; empty in a basis that schema 1 recorded."""
+    version_1: str = field(default="", compare=False)
+    """The digest that schema 1 has for the same settings: results from before the migration are found by it."""
 
-
-class Mean(NamedTuple):
-    """A measure's mean over a split."""
-
-    value: float | None
-    """None where no query of the split defines the measure."""
-    undefined: int
-    """How many of the split's queries the mean leaves out."""
+    def has_rules_of(self, other: Basis) -> bool:
+        """Whether both have the same matching rules, by the digest of either schema."""
+        return self.matching == other.matching if self.matching else self.version_1 == other.version_1
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,30 +54,42 @@ class StoredResult:
 
     status: Literal["scored", "rejected"]
     counts: Counts | None
-    """None where rejected."""
+    """None for a rejected submission."""
     findings: Findings
-    """Why it was rejected, or what to know though it was scored."""
+    """The reasons for the rejection, or the notes on a scored submission."""
     means: Mapping[Split, Mapping[str, Mean]]
-    """By split and canonical name of the measure; empty where rejected."""
+    """By split and canonical name of the measure; empty for a rejected submission."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSubmission:
-    """A submission as the store knows it."""
+    """A submission with its state and its result."""
 
     submission: Submission
     present: bool
-    """Still among the submissions; False for one that was withdrawn."""
+    """Whether it is among the submissions; False once it is withdrawn."""
     result: StoredResult | None
-    """None where it has not been scored by the basis that was asked for."""
+    """None if it has no result by the requested basis."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredSolution:
-    """A solution's queries, in the order of the per-query scores."""
+    """The queries of a solution, in the order of the per-query scores, and its grades."""
 
     query_ids: tuple[str, ...]
     flagged: Bools
-    """[query]: counts for the preliminary board."""
+    """[query]: whether it counts for the preliminary board."""
     ideal: JudgedItems
     """The graded items, the best of each query first."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedBasis:
+    """The basis of a track's board, as recorded."""
+
+    basis: Basis
+    settings: Mapping[str, object] | None
+    """All settings of the track; None if schema 1 recorded it."""
+    generations: Mapping[str, int]
+    at: datetime | None
+    """When it was recorded, in UTC; None if schema 1 recorded it."""

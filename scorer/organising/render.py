@@ -1,0 +1,103 @@
+"""Rendering: the boards of a challenge from one snapshot of the database, and the site from the boards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scorer.board.board import Board
+from scorer.board.build import board
+from scorer.challenge.settings import Challenge, Track
+from scorer.errors import StoreError
+from scorer.paths import digest
+from scorer.scoring.rules import Rules
+from scorer.site.folder import write
+from scorer.site.pages import pages
+from scorer.store.records import Basis, RecordedBasis
+from scorer.store.snapshot import Snapshot
+from scorer.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A site that was rendered."""
+
+    index: Path
+    """Its first page."""
+    notes: tuple[str, ...]
+    """What the organiser should know about it."""
+
+
+def render(challenge: Challenge, store: Store, *, pending: bool = False) -> Rendered:
+    """Write the site of a challenge, from one snapshot and without a lock on the database.
+
+    Parameters
+    ----------
+    challenge
+        The challenge.
+    store
+        Its database.
+    pending
+        As for `boards`.
+
+    Raises
+    ------
+    StoreError
+        The database fails, or has no results by the current settings.
+    ScorerError
+        A template is invalid, or the folder of the site cannot be written.
+    """
+    revision, shown, notes = store.read(
+        lambda view: (
+            view.revision,
+            boards(view, challenge.tracks, pending=pending),
+            tuple(note for track in challenge.tracks for note in _outdated(view, track)),
+        )
+    )
+    write(pages(challenge, shown), challenge.site_path)
+    return Rendered(challenge.site_path / "index.html", notes)
+
+
+def boards(view: Snapshot, tracks: Sequence[Track], *, pending: bool = False) -> list[Board]:
+    """The boards of some tracks.
+
+    Parameters
+    ----------
+    view
+        A snapshot of the database.
+    tracks
+        The tracks.
+    pending
+        What happens if a track has no results by its current settings: its entries wait (True), or StoreError says
+        what to do (False).
+    """
+    found = []
+    for track in tracks:
+        rules = Rules.of(track)
+        recorded = view.recorded_basis(track.name)
+        basis = None
+        if recorded is not None:
+            basis = Basis(recorded.basis.solution, rules.matching_digest, rules.version_1_digest)
+            if not recorded.basis.has_rules_of(basis) and not pending:
+                raise StoreError(
+                    f"{track.name}: its settings have changed since it was scored, and it has no scores by the new "
+                    "settings yet; `scorer run` computes them"
+                )
+        found.append(board(view, track, basis))
+    return found
+
+
+def _outdated(view: Snapshot, track: Track) -> list[str]:
+    """A note if the solution has changed since the track was scored."""
+    recorded: RecordedBasis | None = view.recorded_basis(track.name)
+    try:
+        changed = recorded is not None and digest(track.solution_path) != recorded.basis.solution
+    except OSError:
+        return []  # a site may be rendered without the solutions
+    if not changed:
+        return []
+    return [
+        f"{track.name}: the solution has changed since the track was scored; the board shows the scores by the earlier "
+        "solution; `scorer run` scores by the new one"
+    ]

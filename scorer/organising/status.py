@@ -1,0 +1,60 @@
+"""Where a challenge stands: its tracks, entries, and the last run and render."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from scorer.challenge.settings import Challenge, Track
+from scorer.organising.submission_files import SubmissionFile, submission_files
+from scorer.scoring.rules import Rules
+from scorer.site.folder import MANIFEST
+from scorer.store.records import Basis
+from scorer.store.schema import storable
+from scorer.store.snapshot import Snapshot
+from scorer.store.store import Store
+from scorer.wording import counted
+
+
+def status(challenge: Challenge, store: Store) -> list[str]:
+    """A few lines on the state of a challenge.
+
+    Raises StoreError if the database fails, and ChallengeError if a folder of submissions cannot be read.
+    """
+    lines = [f"challenge: {challenge.name}", f"database: {store.where}", f"site: {_last_render(challenge)}"]
+    for track in challenge.tracks:
+        lines += store.read(lambda view, of=track: list(_track_lines(view, of)))  # type: ignore[misc]
+    return lines
+
+
+def _last_render(challenge: Challenge) -> str:
+    try:
+        changed = (challenge.site_path / MANIFEST).stat().st_mtime
+    except OSError:
+        return "not rendered yet; `scorer run` renders it"
+    return f"rendered {_shown(datetime.fromtimestamp(changed, UTC))}, {challenge.site_path / 'index.html'}"
+
+
+def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
+    rules = Rules.of(track)
+    recorded = view.recorded_basis(track.name)
+    basis = None
+    if recorded is not None:
+        basis = Basis(recorded.basis.solution, rules.matching_digest, rules.version_1_digest)
+    present = [each for each in view.entries(track.name, basis) if each.present]
+    states = Counter("waiting" if each.result is None else each.result.status for each in present)
+    known = {each.submission.file for each in present}
+    new = sum(isinstance(each, SubmissionFile) and storable(each.file) not in known for each in submission_files(track))
+    teams = len({each.submission.team for each in present})
+    yield (
+        f"{track.name}: {counted(len(present), 'entry', 'entries')} of {counted(teams, 'team')}: "
+        f"{states['scored']:,} scored, {states['rejected']:,} rejected, {states['waiting']:,} waiting; "
+        f"{counted(new, 'new file')} in the folder"
+    )
+    last_run = view.last_run(track.name)
+    yield f"{track.name}: last run {_shown(last_run) if last_run else 'never'}; shows {track.stage} scores"
+
+
+def _shown(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

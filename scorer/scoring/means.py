@@ -1,0 +1,106 @@
+"""Means over queries: which queries a mean is taken over, and how their scores become one."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from scorer.measures import Aggregation, Measure
+from scorer.measures.arrays import Bools, Floats
+from scorer.options import Split
+
+GEOMETRIC_FLOOR = 1e-5
+"""The lowest value that a score has in a geometric mean, as in trec_eval."""
+
+
+class Mean(NamedTuple):
+    """The mean of a measure over some queries."""
+
+    value: float | None
+    """None where the measure is undefined for all of the queries."""
+    undefined: int
+    """How many of the queries the mean leaves out, because the measure is undefined for them."""
+
+
+@dataclass(frozen=True, eq=False)
+class QueryMask:
+    """The queries that a mean is taken over."""
+
+    inside: Bools
+    """[query]: whether the mean is taken over it."""
+
+    @cached_property
+    def digest(self) -> str:
+        """128 bits of the SHA-256 of the mask, in hexadecimal: equal for equal masks."""
+        packed = np.packbits(self.inside).tobytes()
+        return hashlib.sha256(f"{self.inside.size}:".encode() + packed).hexdigest()[:32]
+
+
+def split_masks(flagged: Bools) -> dict[Split, QueryMask]:
+    """The masks of all splits of a solution, given the flags of its queries."""
+    return {
+        "all": QueryMask(np.ones(flagged.size, dtype=bool)),
+        "preliminary": QueryMask(flagged),
+        "rest": QueryMask(~flagged),
+    }
+
+
+def aggregated(scores: Floats, way: Aggregation) -> float:
+    """The mean (or the sum, or the geometric mean) of the defined scores; NaN where there are none.
+
+    Scores are added one by one in the order of the solution, as VL.NET's own evaluator does, so that the results are
+    equal to the last bit.
+
+    Parameters
+    ----------
+    scores
+        [query]; NaN where the measure is undefined.
+    way
+        The aggregation that the measure declares.
+    """
+    defined = scores[~np.isnan(scores)]
+    if not defined.size:
+        return float("nan")
+    if way == "geometric":
+        defined = np.log(np.maximum(defined, GEOMETRIC_FLOOR))
+    total = float(np.cumsum(defined)[-1])
+    if way == "sum":
+        return total
+    return math.exp(total / defined.size) if way == "geometric" else total / defined.size
+
+
+def means_over(measure: Measure, scores: Floats, masks: Mapping[Split, QueryMask]) -> dict[Split, Mean]:
+    """The mean of a measure over each split, given its score for each query of the solution."""
+    found: dict[Split, Mean] = {}
+    for split, mask in masks.items():
+        inside = scores[mask.inside]
+        value = aggregated(inside, measure.kind.aggregation)
+        found[split] = Mean(None if math.isnan(value) else value, int(np.count_nonzero(np.isnan(inside))))
+    return found
+
+
+def all_means(
+    measures: Sequence[Measure], scores: Floats, masks: Mapping[Split, QueryMask]
+) -> dict[tuple[str, str], Mean]:
+    """The means of all measures over all splits, by the measure's full name and the digest of the mask.
+
+    Parameters
+    ----------
+    measures
+        One for each row of `scores`.
+    scores
+        [measure, query]; NaN where undefined.
+    masks
+        The queries of each split.
+    """
+    return {
+        (measure.full, masks[split].digest): mean
+        for measure, row in zip(measures, scores, strict=True)
+        for split, mean in means_over(measure, row, masks).items()
+    }

@@ -1,0 +1,322 @@
+"""The import of submissions: what arrives is recorded once, and nothing is withdrawn by mistake."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from scorer.board.board import Board
+from scorer.challenge.loading import read_challenge
+from scorer.challenge.settings import Challenge, Track
+from scorer.matching.solution import Solution
+from scorer.measures import parse
+from scorer.organising.render import boards
+from scorer.organising.run import _scan, _second_look, carry_out, plan
+from scorer.paths import digest
+from scorer.reports.boards import to_json
+from scorer.scoring.rules import Rules
+from scorer.scoring.submission import score
+from scorer.site.pages import pages
+from scorer.store.records import Basis, Submission
+from scorer.store.store import Store
+from tests.commands import Terminal, process
+
+TOML = """\
+name = "Arrivals"
+
+[tracks.main]
+title = "Main"
+solution = "solution.txt"
+list_length = 5
+cutoffs = [1, 5]
+primary = "MARp"
+measures = ["AP"]
+"""
+
+QUERIES = [f"q{number}" for number in range(30)]
+ITEMS = [f"i{number}" for number in range(40)]
+
+
+def lists(seed: str) -> str:
+    """Five random items for each query, in VL.NET's format."""
+    chance = random.Random(seed)
+    return "".join(f"{query}:{','.join(chance.sample(ITEMS, 5))}\n" for query in QUERIES)
+
+
+def solution(seed: str) -> str:
+    """Four graded items for each query, in VL.NET's format; no query is flagged."""
+    chance = random.Random(seed)
+    return "".join(f"{query}:0:{','.join(f'{item}|1' for item in chance.sample(ITEMS, 4))}\n" for query in QUERIES)
+
+
+def send(folder: Path, team: str, seed: str = "") -> Path:
+    """Put a file of a team into the folder of submissions, as a careful upload does: complete, by renaming it."""
+    file = folder / "submissions" / "main" / f"20110418T100000Z-{team}.txt"
+    part = file.with_name(f".{file.name}")
+    part.write_text(lists(seed or team), encoding="utf-8")
+    part.rename(file)
+    return file
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A challenge with two teams."""
+    (tmp_path / "challenge.toml").write_text(TOML, encoding="utf-8")
+    (tmp_path / "solution.txt").write_text(solution("solution"), encoding="utf-8")
+    (tmp_path / "submissions" / "main").mkdir(parents=True)
+    send(tmp_path, "amber")
+    send(tmp_path, "birch")
+    return tmp_path
+
+
+@pytest.fixture
+def track(folder: Path) -> Track:
+    """Its track."""
+    return read_challenge(folder).tracks[0]
+
+
+def scanned(track: Track) -> list[Submission]:
+    """What a scan of the folder finds now."""
+    return [submission for _, submission in _scan(track)[0]]
+
+
+def states(store: Store) -> dict[str, bool]:
+    """Whether each submission is present, by its file and the first digits of its digest."""
+    found = store.read(lambda view: view.submissions("main"))
+    return {f"{each.submission.file} {each.submission.digest[:4]}": each.present for each in found}
+
+
+def test_a_file_that_arrives_after_the_scan_is_not_withdrawn(folder: Path, track: Track) -> None:
+    """One run scans; a file arrives, and another run records it; then the first run records its scan."""
+    with Store.open(folder / "scores.db") as store:
+        earlier = scanned(track)
+        send(folder, "cedar")
+        store.import_submissions("main", scanned(track), _second_look(track))
+        store.import_submissions("main", earlier, _second_look(track))
+
+        assert list(states(store).values()) == [True, True, True]
+        assert {event.kind for event in store.read(lambda view: view.events())} == {"arrival"}
+
+
+def test_a_file_replaced_after_the_scan_keeps_its_new_content(folder: Path, track: Track) -> None:
+    """The scan with the old content does not bring it back."""
+    with Store.open(folder / "scores.db") as store:
+        earlier = scanned(track)
+        file = send(folder, "amber", "other lists")
+        store.import_submissions("main", scanned(track), _second_look(track))
+        store.import_submissions("main", earlier, _second_look(track))
+
+        present = [key for key, is_present in states(store).items() if is_present and "amber" in key]
+    assert present == [f"main/{file.name} {digest(file)[:4]}"]
+
+
+def test_a_file_that_is_gone_is_withdrawn_and_returns(folder: Path, track: Track) -> None:
+    """Each is an event, and the time of receipt stays."""
+    file = folder / "submissions" / "main" / "20110418T100000Z-amber.txt"
+    text = file.read_text()
+    with Store.open(folder / "scores.db") as store:
+        for change in (lambda: None, file.unlink, lambda: file.write_text(text)):
+            change()
+            store.import_submissions("main", scanned(track), _second_look(track))
+        events = store.read(lambda view: view.events())
+
+    assert [event.kind for event in events] == ["arrival", "arrival", "withdrawal", "return"]
+
+
+def test_a_file_that_cannot_be_read_is_not_withdrawn(
+    folder: Path, track: Track, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is reported as skipped, and its entry stays as it was."""
+    with Store.open(folder / "scores.db") as store:
+        store.import_submissions("main", scanned(track), _second_look(track))
+
+        def unreadable(path: object) -> str:
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr("scorer.organising.run.digest", unreadable)
+        found, skipped = _scan(track)
+        store.import_submissions("main", [submission for _, submission in found], _second_look(track))
+
+        assert (len(found), len(skipped)) == (0, 2)
+        assert list(states(store).values()) == [True, True]
+
+
+def test_submissions_of_another_source_are_never_withdrawn(folder: Path, track: Track) -> None:
+    """An import of the folder knows only what it imported."""
+    from scorer.store import events
+
+    other = Submission("main", "delta", "uploads/1", "d" * 64, scanned(track)[0].received)
+    with Store.open(folder / "scores.db") as store:
+        with store.database.writing() as connection:
+            store._append(connection, "main", [("arrival", events.arrival(other, "service"))])
+        store.import_submissions("main", scanned(track), _second_look(track))
+
+        assert states(store)["uploads/1 dddd"]
+
+
+def test_twenty_runs_while_files_arrive(folder: Path) -> None:
+    """Nothing is withdrawn, nothing is lost, nobody is refused, and the last run leaves nothing to do."""
+    teams = [f"team-{number}" for number in range(30)]
+
+    def arrive() -> None:
+        for team in teams:
+            send(folder, team)
+            time.sleep(0.05)
+
+    with ThreadPoolExecutor(21) as pool:
+        arriving = pool.submit(arrive)
+        answers = list(pool.map(lambda _: process("run", folder), range(20)))
+        arriving.result()
+    last = process("run", folder)
+
+    assert {answer.code for answer in answers} == {0}, [answer.err for answer in answers if answer.code]
+    assert (last.code, last.err) == (0, last.err)
+    with Store.open(folder / "scores.db") as store:
+        events = store.read(lambda view: view.events())
+        board = store.read(lambda view: boards(view, read_challenge(folder).tracks))[0]
+    assert [event.index for event in events] == list(range(1, len(events) + 1))
+    assert {event.kind for event in events} == {"arrival", "basis"}
+    assert sum(event.kind == "arrival" for event in events) == 32
+    assert sum(row.rank is not None for row in board.rows) == 32
+    assert {team for team in teams if f">{team}<" not in (folder / "site/main/index.html").read_text()} == set()
+
+
+# Derived rows
+
+
+def test_a_new_measure_reads_no_submission(folder: Path, terminal: Terminal) -> None:
+    """Its means are computed from the stored judged items, and equal those of scoring the files."""
+    assert terminal.run("run", folder).code == 0
+    changed = TOML.replace('["AP"]', '["AP", "nDCG@5", "GMAP"]')
+    (folder / "challenge.toml").write_text(changed, encoding="utf-8")
+
+    answer = terminal.run("run", folder)
+
+    assert "main: 0 scored, 2 known" in answer.err
+    track = read_challenge(folder).tracks[0]
+    read = Solution.read(track.solution_path)
+    outcome = score(read, folder / "submissions/main/20110418T100000Z-amber.txt", Rules.of(track))
+    with Store.open(folder / "scores.db") as store:
+        (board,) = store.read(lambda view: boards(view, [track]))
+    (row,) = [row for row in board.rows if row.team.name == "amber"]
+    assert row.entry is not None
+    assert row.entry.final == tuple(round(mean, 4) for mean in outcome.means())  # type: ignore[union-attr]
+
+
+def test_a_render_shows_a_new_measure_before_the_next_run(folder: Path, terminal: Terminal) -> None:
+    """The board does not depend on whether its means are stored."""
+    assert terminal.run("run", folder).code == 0
+    (folder / "challenge.toml").write_text(TOML.replace('["AP"]', '["AP", "RR"]'), encoding="utf-8")
+    assert terminal.run("render", folder).code == 0
+    before = (folder / "site/main/leaderboard.json").read_text()
+    assert terminal.run("run", folder).code == 0
+
+    assert (folder / "site/main/leaderboard.json").read_text() == before
+    assert '"RR"' in before
+
+
+def test_all_entries_of_a_track_are_read_in_one_go(folder: Path) -> None:
+    """The per-query scores are those of scoring each file."""
+    challenge = read_challenge(folder)
+    measures = (*parse("AP"), *parse("MARp@1,5"))
+    with Store.open(folder / "scores.db") as store:
+        work = plan(store, challenge.tracks[0])
+        list(carry_out(store, work))
+        digests = [submission.digest for _, submission in work.pending]
+        found = dict(store.read(lambda view: list(view.scores(digests, work.basis, measures))))
+
+    read = Solution.read(folder / "solution.txt")
+    for file, submission in work.pending:
+        outcome = score(read, str(file.path), Rules(measures, 5))
+        assert found[submission.digest].tobytes() == outcome.scores.tobytes()  # type: ignore[union-attr]
+
+
+def test_rendering_holds_no_lock(folder: Path, terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While pages are rendered, another process may write without waiting; the page shows the earlier state."""
+    assert terminal.run("run", folder).code == 0
+
+    def pages_while_another_writes(challenge: Challenge, shown: list[Board]) -> dict[str, str]:
+        send(folder, "cedar")
+        with Store.open(folder / "scores.db", wait=0.0) as other:
+            list(carry_out(other, plan(other, challenge.tracks[0])))
+        return pages(challenge, shown)
+
+    monkeypatch.setattr("scorer.organising.render.pages", pages_while_another_writes)
+    assert terminal.run("render", folder).code == 0
+    assert ">cedar<" not in (folder / "site/main/index.html").read_text()
+
+    monkeypatch.undo()
+    assert terminal.run("render", folder).code == 0
+    assert ">cedar<" in (folder / "site/main/index.html").read_text()
+
+
+# Solutions
+
+
+def test_an_earlier_solution_can_be_scored_again(folder: Path, terminal: Terminal) -> None:
+    """Its bytes are stored by digest, for the owner only, though the file was overwritten."""
+    assert terminal.run("run", folder).code == 0
+    first = digest(folder / "solution.txt")
+    before = terminal.run("leaderboard", folder, "--format", "csv").out
+    (folder / "solution.txt").write_text(solution("corrected"), encoding="utf-8")
+    assert terminal.run("run", folder).code == 0
+    assert terminal.run("leaderboard", folder, "--format", "csv").out != before
+
+    stored = folder / "scores.db.solutions"
+    assert {file.name for file in stored.iterdir()} == {first, digest(folder / "solution.txt")}
+    assert stored.stat().st_mode & 0o777 == 0o700
+    assert (stored / first).stat().st_mode & 0o777 == 0o600
+    shutil.copy(stored / first, folder / "solution.txt")
+    answer = terminal.run("run", folder)
+    assert "main: 0 scored, 2 known" in answer.err
+    assert terminal.run("leaderboard", folder, "--format", "csv").out == before
+
+
+def test_a_render_after_a_changed_solution_says_so(folder: Path, terminal: Terminal) -> None:
+    """The board still shows the scores by the earlier one."""
+    assert terminal.run("run", folder).code == 0
+    before = (folder / "site/main/leaderboard.json").read_text()
+    (folder / "solution.txt").write_text(solution("corrected"), encoding="utf-8")
+
+    answer = terminal.run("render", folder)
+
+    assert answer.code == 0
+    assert "main: the solution has changed since the track was scored" in answer.err
+    assert (folder / "site/main/leaderboard.json").read_text() == before
+
+
+def test_bases_are_recorded_with_all_settings(folder: Path, terminal: Terminal) -> None:
+    """A changed setting adds a basis; the same settings add none."""
+    for toml in (TOML, TOML, TOML.replace("list_length = 5", "list_length = 5\ndecimals = 2")):
+        (folder / "challenge.toml").write_text(toml, encoding="utf-8")
+        assert terminal.run("run", folder).code == 0
+
+    with Store.open(folder / "scores.db") as store:
+        bases = [event for event in store.read(lambda view: view.events()) if event.kind == "basis"]
+    assert [event.body["settings"]["decimals"] for event in bases] == [4, 2]
+    assert bases[0].body["settings"]["primary"] == "MARp"
+    assert bases[0].body["generations"] == {"matching": 1, "measures": 1}
+    assert all(event.at is not None for event in bases)
+
+
+def test_boards_are_the_same_on_every_store(folder: Path) -> None:
+    """The same files give the same boards, whatever identity and times the database has."""
+    challenge: Challenge = read_challenge(folder)
+    seen = []
+    for name in ("one.db", "two.db"):
+        with Store.open(folder / name) as store:
+            list(carry_out(store, plan(store, challenge.tracks[0])))
+            seen.append([to_json(board) for board in store.read(lambda view: boards(view, challenge.tracks))])
+    assert seen[0] == seen[1]
+
+
+def test_a_basis_without_rules_of_schema_2_is_compared_by_the_digest_of_schema_1() -> None:
+    """Only then: a basis of schema 2 has its own digest."""
+    assert Basis("s", "", "v1").has_rules_of(Basis("s", "m", "v1"))
+    assert not Basis("s", "", "v1").has_rules_of(Basis("s", "m", "other"))
+    assert not Basis("s", "n", "v1").has_rules_of(Basis("s", "m", "v1"))
