@@ -74,24 +74,24 @@ class Block:
         # The smallest of random numbers that grow with the rank: ranks near the top are more likely.
         in_list = JUDGED // 2
         lot = rng.random((AT_A_TIME, DEPTH)) * np.arange(1, DEPTH + 1)
-        place = np.argpartition(lot, in_list, axis=1)[:, :in_list]
-        found = np.take_along_axis(walk, place, axis=1)
+        position = np.argpartition(lot, in_list, axis=1)[:, :in_list]
+        found = np.take_along_axis(walk, position, axis=1)
         grade = np.maximum(rng.integers(-2, 4, (AT_A_TIME, JUDGED)), 0)
         grade[:, 0] = np.maximum(grade[:, 0], 1)  # tools differ on a query without relevant items
         self.query: Ints = (FIRST_QUERY + 37 * (number * AT_A_TIME + np.arange(AT_A_TIME)))[:queries]
         self.item: Ints = walk[:queries, :DEPTH]
         self.matched: Ints = np.concatenate([found, walk[:, DEPTH : DEPTH + JUDGED - in_list]], axis=1)[:queries]
         self.grade: Ints = grade[:queries]
-        self.score: Ints = _falling_scores(rng, place)[:queries]
+        self.score: Ints = _falling_scores(rng, position)[:queries]
 
 
-def _falling_scores(rng: np.random.Generator, judged_place: Ints) -> Ints:
+def _falling_scores(rng: np.random.Generator, judged_position: Ints) -> Ints:
     """Return run scores, ``[query, rank]``, in units of 0.00001, between 14 and 40; distinct in single precision."""
     gap = rng.integers(1, 2500, (AT_A_TIME, DEPTH))
     tied = rng.random((AT_A_TIME, DEPTH)) < 0.02
     rows = np.arange(AT_A_TIME)[:, None]
-    tied[rows, judged_place] = False
-    tied[rows, np.minimum(judged_place + 1, DEPTH - 1)] = False
+    tied[rows, judged_position] = False
+    tied[rows, np.minimum(judged_position + 1, DEPTH - 1)] = False
     return np.asarray(3_999_999 - np.cumsum(np.where(tied, 0, gap), axis=1), dtype=np.int64)
 
 
@@ -127,10 +127,10 @@ def qrels_text(block: Block) -> Bytes:
     return text
 
 
-def _fill(text: Bytes, places: Ints, numbers: Ints, width: int) -> None:
-    """Write the digits of each number into the columns that begin at `places`, in all rows."""
+def _fill(text: Bytes, positions: Ints, numbers: Ints, width: int) -> None:
+    """Write the digits of each number into the columns that begin at `positions`, in all rows."""
     for digit in reversed(range(width)):
-        text[:, places + digit] = ord("0") + numbers % 10
+        text[:, positions + digit] = ord("0") + numbers % 10
         numbers = numbers // 10
 
 
@@ -187,8 +187,8 @@ def make_challenge(submissions: int, folder: Path, queries: int) -> None:
     submission_files = folder / "submissions" / "main"
     submission_files.mkdir(parents=True)
     lines = (
-        f"{query}:{int(place % 5 == 0)}:{','.join(items)}\n"
-        for place, (query, items) in enumerate(challenge.solution_lines("{item}|{grade}"))
+        f"{query}:{int(position % 5 == 0)}:{','.join(items)}\n"
+        for position, (query, items) in enumerate(challenge.solution_lines("{item}|{grade}"))
     )
     (folder / "solution.txt").write_text("".join(lines))
     (folder / "challenge.toml").write_text(TOML)

@@ -110,8 +110,8 @@ def _bars(group: Element, title: str, values: Mapping[str, float], unit: str) ->
     _text(group, 0, 14, title, "title")
     reference = values["scorer"]
     room = COLUMN - NAMES - 120
-    for place, (name, value) in enumerate(values.items()):
-        y = 30 + place * BAR_STEP
+    for number, (name, value) in enumerate(values.items()):
+        y = 30 + number * BAR_STEP
         kind = "strong" if name.startswith("scorer") else ""
         _text(group, NAMES - 10, y + 13, name, kind, anchor="end")
         length = max(room * value / max(values.values()), 1)
@@ -181,20 +181,20 @@ def _plot(group: Element, title: str, curves: Mapping[str, Sequence[tuple[float,
     return PLOT_HEIGHT + 72
 
 
-def _curve(group: Element, name: str, places: Sequence[tuple[float, float]]) -> None:
+def _curve(group: Element, name: str, positions: Sequence[tuple[float, float]]) -> None:
     style = {"fill": "none", "stroke": COLOURS[name], "stroke-width": "3" if name == "scorer" else "1.75"}
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in positions)
     SubElement(group, "polyline", style, points=path)
-    for x, y in places:
+    for x, y in positions:
         SubElement(group, "circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="3", fill=COLOURS[name])
 
 
-def _without_overlap(places: Mapping[str, float], least: float = 16) -> dict[str, float]:
+def _without_overlap(positions: Mapping[str, float], least: float = 16) -> dict[str, float]:
     """Return the positions of labels, moved down where they would overlap."""
     moved: dict[str, float] = {}
     last = -math.inf
-    for name, place in sorted(places.items(), key=lambda item: item[1]):
-        last = max(place, last + least)
+    for name, position in sorted(positions.items(), key=lambda item: item[1]):
+        last = max(position, last + least)
         moved[name] = last
     return moved
 
@@ -218,5 +218,5 @@ def _text(group: Element, x: float, y: float, text: str, kind: str = "", anchor:
 
 
 def _line(group: Element, x1: float, y1: float, x2: float, y2: float, kind: str) -> None:
-    places = {"x1": f"{x1:.1f}", "y1": f"{y1:.1f}", "x2": f"{x2:.1f}", "y2": f"{y2:.1f}"}
-    SubElement(group, "line", {"class": kind, **places})
+    positions = {"x1": f"{x1:.1f}", "y1": f"{y1:.1f}", "x2": f"{x2:.1f}", "y2": f"{y2:.1f}"}
+    SubElement(group, "line", {"class": kind, **positions})

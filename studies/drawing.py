@@ -64,8 +64,8 @@ class Axis:
     def numbers(cls, title: str, low: float, high: float, step: float, decimals: int = 0) -> Axis:
         """Return a scale with a tick at every `step`."""
         count = round((high - low) / step)
-        places = [low + at * step for at in range(count + 1)]
-        return cls(title, low, high, tuple((place, f"{place:.{decimals}f}") for place in places))
+        positions = [low + at * step for at in range(count + 1)]
+        return cls(title, low, high, tuple((position, f"{position:.{decimals}f}") for position in positions))
 
     @classmethod
     def groups(cls, title: str, names: Sequence[str]) -> Axis:
@@ -207,8 +207,8 @@ def _ink(style: Style) -> dict[str, str]:
 
 
 def _stroke(drawing: Element, x1: float, y1: float, x2: float, y2: float, colour: str) -> Element:
-    places = {"x1": f"{x1:.1f}", "y1": f"{y1:.1f}", "x2": f"{x2:.1f}", "y2": f"{y2:.1f}"}
-    return SubElement(drawing, "line", places | {"stroke": colour})
+    positions = {"x1": f"{x1:.1f}", "y1": f"{y1:.1f}", "x2": f"{x2:.1f}", "y2": f"{y2:.1f}"}
+    return SubElement(drawing, "line", positions | {"stroke": colour})
 
 
 def _box(drawing: Element, left: float, right: float, top: float, bottom: float, look: dict[str, str]) -> None:
@@ -221,7 +221,7 @@ def _dot(drawing: Element, x: float, y: float, radius: float, look: dict[str, st
 
 
 def _write(drawing: Element, x: float, y: float, anchor: str, text: str, weight: str = "normal") -> Element:
-    places = {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor, "font-weight": weight}
-    written = SubElement(drawing, "text", places)
+    positions = {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor, "font-weight": weight}
+    written = SubElement(drawing, "text", positions)
     written.text = text
     return written

@@ -22,7 +22,7 @@ DAYS = {
 }
 """The final popularity of the items, in the order in which they were recommended."""
 
-PLACES = 5
+CUTOFF = 5
 
 
 def relevance(popularity: Floats, of: Floats) -> Floats:
@@ -32,16 +32,16 @@ def relevance(popularity: Floats, of: Floats) -> Floats:
 
 def data_driven(popularity: Floats) -> float:
     """Return nDCGphi@5."""
-    return float(scorer.parse(f"nDCGphi@{PLACES}")[0](matched(popularity[np.newaxis]))[0])
+    return float(scorer.parse(f"nDCGphi@{CUTOFF}")[0](matched(popularity[np.newaxis]))[0])
 
 
 def table_1() -> Study:
     """Return the study of both days."""
     title = "Moniz, Torgo and Vinagre 2016, table 1: the same error on two days"
     rows = [
-        (day, place, score, phi)
+        (day, rank, score, phi)
         for day, popularity in DAYS.items()
-        for place, (score, phi) in enumerate(
+        for rank, (score, phi) in enumerate(
             zip(popularity.tolist(), relevance(popularity, popularity).tolist(), strict=True), start=1
         )
     ]
@@ -50,7 +50,7 @@ def table_1() -> Study:
     claims = (
         Claim(
             "The recommender makes the same error on both days: the items at ranks 2 and 3 are exchanged.",
-            verdict(all(places == [2, 3] for places in wrong.values())),
+            verdict(all(ranks == [2, 3] for ranks in wrong.values())),
             f"Ranks with another item than in the order of popularity: {wrong['day 1']} and {wrong['day 2']}.",
         ),
         Claim(
@@ -60,7 +60,7 @@ def table_1() -> Study:
             "rank, where the first ten items are worth the same, both days score 1.",
         ),
     )
-    return Study(title, _drawn(title, scores), ("day", "place", "popularity", "relevance"), rows, claims)
+    return Study(title, _drawn(title, scores), ("day", "rank", "popularity", "relevance"), rows, claims)
 
 
 def misplaced(popularity: Floats) -> list[int]:
@@ -77,7 +77,7 @@ def _drawn(title: str, scores: dict[str, float]) -> str:
     for panel, popularity in zip(drawing.panels(*((each, across, up) for each in titles)), DAYS.values(), strict=True):
         steps = np.linspace(0, 100, 201)
         panel.line(steps.tolist(), relevance(popularity, steps).tolist(), STYLES[0])
-        for place, (score, phi) in enumerate(zip(popularity, relevance(popularity, popularity), strict=True), start=1):
-            panel.dot(float(score), float(phi), STYLES[1], str(place))
+        for rank, (score, phi) in enumerate(zip(popularity, relevance(popularity, popularity), strict=True), start=1):
+            panel.dot(float(score), float(phi), STYLES[1], str(rank))
     drawing.legend(lines=[("relevance", STYLES[0])], patches=[("the items, with their ranks", STYLES[1])])
     return drawing.svg()

@@ -34,17 +34,17 @@ def matched(grade: Floats) -> Matched:
 
 def _tie_ranks(descending: Floats) -> Ints:
     """Return ``[ranking, rank]``: 1 + the number of items with a higher grade; 0 where the grade is not positive."""
-    places = np.arange(1, descending.shape[1] + 1)
+    ranks = np.arange(1, descending.shape[1] + 1)
     first_of_grade = np.diff(descending, axis=1, prepend=np.inf) != 0
-    tie_rank = np.maximum.accumulate(np.where(first_of_grade, places, 0), axis=1)
+    tie_rank = np.maximum.accumulate(np.where(first_of_grade, ranks, 0), axis=1)
     return np.where(descending > 0, tie_rank, 0)
 
 
 def _judged_items(grade: Floats, tie_rank: Ints) -> JudgedItems:
-    rankings, places = grade.shape
+    rankings, ranks = grade.shape
     return JudgedItems(
-        query=np.repeat(np.arange(rankings), places),
-        rank=np.tile(np.arange(1, places + 1), rankings),
+        query=np.repeat(np.arange(rankings), ranks),
+        rank=np.tile(np.arange(1, ranks + 1), rankings),
         grade=grade.ravel(),
         tie_rank=tie_rank.ravel(),
     )

@@ -60,7 +60,7 @@ class Ohsumed:
     @classmethod
     def read(cls, folder: Path | None = None) -> Ohsumed:
         """Read the five folds in `folder`, or in the default folder. Raises AbsentError."""
-        folder = folder or place()
+        folder = folder or data_folder()
         files = [folder / f"Fold{number}" / "testset.txt" for number in range(1, FOLDS + 1)]
         if not all(file.is_file() for file in files):
             raise AbsentError(f"OHSUMED not found in {folder}; SCORER_REAL_DATA names the folder above it")
@@ -86,7 +86,7 @@ class Ohsumed:
         return tables
 
 
-def place() -> Path:
+def data_folder() -> Path:
     """Return the folder of the data."""
     default = Path(__file__).resolve().parents[2] / "shared" / "data"
     return Path(os.environ.get("SCORER_REAL_DATA", default)) / "ohsumed_letor"

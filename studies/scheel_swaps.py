@@ -64,7 +64,7 @@ def swapped(random: np.random.Generator, rankings: int) -> Ints:
     count = MOST_SWAPS + 1
     order = np.tile(np.arange(ITEMS), (count, rankings, 1))
     for swap in range(1, count):
-        one, other = two_places(random, (count - swap, rankings))
+        one, other = two_ranks(random, (count - swap, rankings))
         now = order[swap:]
         item, other_item = np.take_along_axis(now, one, axis=2), np.take_along_axis(now, other, axis=2)
         np.put_along_axis(now, one, other_item, axis=2)
@@ -72,7 +72,7 @@ def swapped(random: np.random.Generator, rankings: int) -> Ints:
     return order
 
 
-def two_places(random: np.random.Generator, shape: tuple[int, int]) -> tuple[Ints, Ints]:
+def two_ranks(random: np.random.Generator, shape: tuple[int, int]) -> tuple[Ints, Ints]:
     """Return two different ranks, from 0, for each ranking, uniformly distributed; each ``[*shape, 1]``."""
     one = random.integers(ITEMS, size=(*shape, 1))
     further = random.integers(1, ITEMS, size=(*shape, 1))
@@ -110,10 +110,10 @@ def mean_scores(references: Mapping[int, Floats], order: Ints) -> Curves:
     order : ``[swaps, ranking, rank]``, the items of each ranking
     """
     curves: Curves = {name: {} for name in MEASURES}
-    swaps, rankings, places = order.shape
+    swaps, rankings, ranks = order.shape
     for levels, reference in references.items():
         grade = np.take_along_axis(reference[np.newaxis], order, axis=2)
-        seen = matched(grade.reshape(-1, places))
+        seen = matched(grade.reshape(-1, ranks))
         for name, measure in MEASURES.items():
             scores = scorer.parse(measure)[0](seen)
             curves[name][levels] = scores.reshape(swaps, rankings).mean(axis=1)

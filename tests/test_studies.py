@@ -58,7 +58,7 @@ def test_each_swap_exchanges_two_ranks() -> None:
 
 def test_all_pairs_of_ranks_are_swapped() -> None:
     """No rank is swapped with itself, and all are equally frequent."""
-    one, other = scheel_swaps.two_places(np.random.default_rng(1), (1000, 100))
+    one, other = scheel_swaps.two_ranks(np.random.default_rng(1), (1000, 100))
 
     assert (one != other).all()
     for places in (one, other):
@@ -160,8 +160,8 @@ def test_verdicts_depend_on_the_curves() -> None:
 # Scheel, Lommatzsch and Albayrak, figures 6 to 8
 
 needs_ohsumed = pytest.mark.skipif(
-    not scheel_ohsumed.place().is_dir(),
-    reason=f"real data not found: {scheel_ohsumed.place()} (SCORER_REAL_DATA names the folder above it)",
+    not scheel_ohsumed.data_folder().is_dir(),
+    reason=f"real data not found: {scheel_ohsumed.data_folder()} (SCORER_REAL_DATA names the folder above it)",
 )
 
 
