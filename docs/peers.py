@@ -1,7 +1,8 @@
-"""Names of measures in other tools, and differences.
+"""What other tools call our measures, and where they differ.
 
-The tables pair the name in a tool with our spelling for equal scores. `tests/test_peers.py` compares the scores of
-every pair. In a name, ``{k}`` stands for a cut-off and ``{level}`` for a level of recall.
+The tables pair a tool's name with the spelling at which our numbers are equal. `tests/test_peers.py` compares the
+scores of every pair, so what the pages say is what the tests hold. In a name ``{k}`` stands for a cut-off, ``{level}``
+for a level of recall.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from itertools import product
 
 Names = Mapping[str, str]
-"""Name in a tool -> our name."""
+"""A tool's name -> ours."""
 
 TREC_EVAL: Names = {
     "map": "AP",
@@ -38,7 +39,7 @@ TREC_EVAL: Names = {
     "num_rel": "NumRel",
     "num_rel_ret": "NumRelRet",
 }
-"""Names of version 9, which pytrec_eval wraps."""
+"""Of version 9, which pytrec_eval is made of."""
 
 IR_MEASURES: Names = {
     "AP": "AP",
@@ -69,7 +70,7 @@ IR_MEASURES: Names = {
     "NumRel": "NumRel",
     "NumRet(rel=1)": "NumRelRet",
 }
-"""Names that it computes with pytrec_eval."""
+"""Those that it has from pytrec_eval."""
 
 IR_MEASURES_ASCENDING: Names = {
     "RR@{k}": "RR@{k}",
@@ -79,13 +80,13 @@ IR_MEASURES_ASCENDING: Names = {
     "Compat(p=0.8)": "RBO(p=0.8)",
     "Compat(normalize=False)": "RBO(normalise=no)",
 }
-"""Names that it computes with tools that order ties the other way."""
+"""Those for which it goes to tools that order ties the other way."""
 
 IR_MEASURES_GDEVAL: Names = {
     "nDCG(dcg='exp-log2')@{k}": "nDCG(gain=exp)@{k}",
     "ERR@{k}": "ERR(highest=4)@{k}",
 }
-"""Names that it computes with gdeval."""
+"""Those that it has from gdeval."""
 
 RANX: Names = {
     "map": "AP",
@@ -118,7 +119,7 @@ RANX: Names = {
 }
 
 RANX_BPREF: Names = {"bpref": "Bpref", "bpref-l2": "Bpref(rel=2)"}
-"""Equal where a query has a relevant item and one that is judged not relevant."""
+"""Where there is an item of either sort."""
 
 SKLEARN_GRADED: Names = {
     "ndcg_score": "nDCG",
@@ -126,14 +127,14 @@ SKLEARN_GRADED: Names = {
     "dcg_score": "DCG",
     "dcg_score(k={k})": "DCG@{k}",
 }
-"""Equal with ties="expected"."""
+"""With ties="expected"."""
 
 SKLEARN_BINARY: Names = {
     "average_precision_score": "AP",
     "label_ranking_average_precision_score": "AP",
     "roc_auc_score": "Accuracy",
 }
-"""Equal without ties."""
+"""Without ties."""
 
 PEERS: Mapping[str, Names] = {
     "trec_eval, pytrec_eval": TREC_EVAL,
@@ -141,11 +142,11 @@ PEERS: Mapping[str, Names] = {
     "ranx": {**RANX, **RANX_BPREF},
     "scikit-learn": {**SKLEARN_GRADED, **SKLEARN_BINARY},
 }
-"""All names that are compared, by tool."""
+"""All that is compared, by tool."""
 
 
 def filled(names: Names, cutoffs: Iterable[object], levels: Iterable[object] = ("",)) -> dict[str, str]:
-    """Return the names with each cut-off and each level of recall filled in."""
+    """The names with each cut-off and each level of recall in its place."""
     pairs = list(product(cutoffs, levels))
     return {
         theirs.format(k=k, level=level): ours.format(k=k, level=level)
@@ -165,12 +166,12 @@ DIFFERENCES: Mapping[str, tuple[str, ...]] = {
         NOWHERE,
         "Where all grades of a query are equal it is recall with a capped denominator, "
         "`R(denominator=min)@z`: RecTools' `Precision(k, r_precision=True)`, RecPack's `CalibratedRecallK`.",
-        "Where no two grades are equal and z is at most m, it is the overlap of the first z ranks with the z best items.",
+        "Where no two grades are equal, and z is at most m, it is the overlap of the first z places with the z best.",
     ),
     "Rprec": (
         "All of these divide by R, also where the list is shorter.",
         "RecTools' `r_precision=True` stands for capped recall, `R(denominator=min)@k`. recommenders takes its mean "
-        "only over users for whom a relevant item was found.",
+        "over those users alone for whom something was found.",
     ),
     "P": (
         "All of these divide by k, also where the list is shorter. LensKit divides by the length of the list then, and "
@@ -188,10 +189,11 @@ DIFFERENCES: Mapping[str, tuple[str, ...]] = {
     "AP": (
         "trec_eval, ir_measures and ranx divide by R, with a cut-off too. Others do not, under the same name: "
         "recommenders' `map_at_k` and RePlay divide by min(R, k) (`AP(denominator=min)@k`), LensKit by min(R, length "
-        "of the list) (`AP(denominator=min)`), RecTools by k as an option (`AP(denominator=k)@k`), torchmetrics by the "
-        "number of relevant items in the first k ranks (`AP(denominator=hits)@k`). Elliot's MAP is the mean of P@1 "
+        "of the list) (`AP(denominator=min)`), RecTools by k if told so (`AP(denominator=k)@k`), torchmetrics by the "
+        "number of relevant items in the first k places (`AP(denominator=hits)@k`). Elliot's MAP is the mean of P@1 "
         "to P@k.",
-        "scikit-learn knows only the items that it is given, so give it all relevant items. It agrees without ties.",
+        "scikit-learn knows the items that it is given and no others, so give it all that are relevant. It agrees "
+        "where there are no ties.",
     ),
     "GMAP": (
         "pytrec_eval gives the logarithm of each query's AP, at least that of 0.00001; GMAP is the exponential of "
@@ -203,14 +205,14 @@ DIFFERENCES: Mapping[str, tuple[str, ...]] = {
     ),
     "IPrec": (
         "A level of recall takes level · R relevant items. trec_eval 9 and ir_measures add 0.9 and cut the fraction "
-        "off (`reach=up`), trec_eval 10 rounds to the nearest (`reach=nearest`), and the default here does not round "
-        "it. For R = 4 and a recall of 0.3 that is 2 items, 1 item, and 2 items.",
+        "off (`reach=up`), trec_eval 10 rounds to the nearest (`reach=nearest`), and by default it is taken as it is "
+        "here. For R = 4 and a recall of 0.3 that is 2 items, 1 item, and 2 items.",
         "The name `iprec_at_recall_0.30` is read as that of version 10.",
     ),
-    "11pt_avg": ("As for IPrec, `reach=up` is trec_eval 9, and `reach=nearest`, the default here, is trec_eval 10.",),
+    "11pt_avg": ("As for IPrec: `reach=up` is trec_eval 9, and `reach=nearest`, the default here, is trec_eval 10.",),
     "Accuracy": (
-        "`roc_auc_score` is over the items that it is given, and agrees without ties.",
-        "ir_measures has it under this name, and leaves queries for which no relevant item is found out of its mean. "
+        "`roc_auc_score` is over the items that it is given, and agrees where there are no ties.",
+        "ir_measures has it under this name, and leaves queries out of its mean for which nothing relevant is found. "
         "They score 0 here.",
     ),
     "nDCG": (
@@ -218,26 +220,26 @@ DIFFERENCES: Mapping[str, tuple[str, ...]] = {
         "`ndcg_burges` and gdeval; by default binary (`gain=binary`) in RecTools, RecPack, RePlay and "
         "recommenders.",
         "Discount: LensKit's is `discount=jk`.",
-        "Ideal list: all items of the solution in trec_eval, ir_measures and ranx. scikit-learn and torchmetrics "
-        "know only the items that they are given; if those are the listed ones, that is `ideal=retrieved`. RecTools' "
-        "default has a relevant item at each of the k ranks for every user: `nDCG(gain=binary,ideal=full)@k`.",
-        "Without a cut-off the whole list is compared with the whole ideal list. For a list of 20, where more than 20 "
+        "Ideal list: of all that the solution has in trec_eval, ir_measures and ranx. scikit-learn and torchmetrics "
+        "know the items that they are given; if those are the listed ones alone, that is `ideal=retrieved`. RecTools' "
+        "default has a relevant item at each of the k places for everybody: `nDCG(gain=binary,ideal=full)@k`.",
+        "Without a cut-off the whole list stands against the whole ideal list. For a list of 20, where more than 20 "
         "items are relevant, `ndcg` is therefore below `ndcg_cut_20`, in trec_eval as here.",
-        "Threshold: trec_eval's `-l 2` does not affect nDCG, and neither does `--rel 2` here. ranx' `ndcg-l2` is "
+        "Threshold: trec_eval's `-l 2` leaves nDCG alone, and so does `--rel 2` here. ranx' `ndcg-l2` is "
         "`nDCG(rel=2)`.",
         "Negative grades: no gain in trec_eval, in ranx and here; an error in scikit-learn.",
         "Ties: scikit-learn takes the mean over all orders, which is `ties=expected`.",
-        "ir_measures 0.4.3 confuses two gains of nDCG in one call. Compute one at a time.",
+        "Asked for nDCG with two gains at once, ir_measures 0.4.3 mixes them up. Ask it for one at a time.",
     ),
     "DCG": ("scikit-learn takes the mean over all orders of tied items, which is `ties=expected`.",),
     "muAP": (
         NOWHERE,
-        "It is the mean of `AP(rel=t)` of ir_measures over the grades t, with the weights of the formula.",
+        "From `AP(rel=t)` of ir_measures for each grade t it is the mean with the weights of the formula.",
     ),
     "NDCNG": (
         NOWHERE,
         "Where all queries have the same highest grade M, `nDCG(gains={...})@k` of "
-        "ir_measures is close, with 10000 · (2^(g/M) - 1) as the gain of grade g; it accepts only whole numbers.",
+        "ir_measures comes near, with 10000 · (2^(g/M) - 1) as the gain of grade g; it takes whole numbers only.",
     ),
     "nDCGphi": (NOWHERE,),
     "MeanNDCG": (
@@ -251,16 +253,18 @@ DIFFERENCES: Mapping[str, tuple[str, ...]] = {
         "share of the query's highest.",
     ),
     "ERR": (
-        "gdeval, which ir_measures calls, always uses 4 as the highest grade: `highest=4`. It prints five decimals.",
+        "gdeval, which ir_measures calls, takes 4 for the highest grade whatever the solution has: `highest=4`. It "
+        "prints five decimals.",
     ),
     "RBO": (
-        "ir_measures calls it Compat. It orders ties in run scores by item id, ascending, so it agrees without ties.",
+        "ir_measures calls it Compat. It orders ties in run scores by item id, ascending, so it agrees where there are "
+        "none.",
     ),
-    "Bpref": ("ranx divides by zero if no item is judged relevant, or no item is judged not relevant.",),
+    "Bpref": ("ranx divides by zero where no item is judged relevant, or none is judged not to be.",),
     "infAP": ("As in trec_eval, a grade of -1 marks an item of the pool that was not judged.",),
     "Judged": (
-        "ir_measures orders ties by item id, ascending, so it agrees without ties. trec_eval 10 has the share "
-        "that is not judged, as unj.",
+        "ir_measures orders ties by item id, ascending, so it agrees where there are none. trec_eval 10 has the share "
+        "that is not judged, under the name of unj.",
     ),
     "NumQ": (
         "trec_eval 9 without `-c`, pytrec_eval and ir_measures count the queries that the run answers: `missing=skip`. "
@@ -271,6 +275,6 @@ DIFFERENCES: Mapping[str, tuple[str, ...]] = {
         "trec_eval 9 without `-c`, pytrec_eval and ir_measures count those of the queries that the run answers: "
         "`missing=skip`. By default all of the solution's count here.",
     ),
-    "NumRelRet": ("ranx prints the mean over the queries, the others print the sum.",),
+    "NumRelRet": ("ranx prints the mean over the queries, where all others print the sum.",),
 }
-"""Differences between tools, by the name of the measure."""
+"""By the name of the kind: what else is to know for somebody who comes from another tool."""

@@ -14,7 +14,7 @@ import pytest
 
 import scorer
 from docs.examples import EXAMPLES
-from docs.measures import pages, shown, slug
+from docs.measures import pages, placed, slug
 from docs.peers import DIFFERENCES, PEERS
 from scorer.cli import COMMANDS
 from scorer.cli.measures import remarks
@@ -125,7 +125,7 @@ def test_every_name_of_a_peer_is_on_the_page_of_its_measure(peer: str, theirs: s
     """The page has the name and our spelling, which can be parsed."""
     kind = parse_one(ours.format(k=5, level=0.5)).kind
 
-    assert f"| {peer} | `{shown(theirs)}` | `{shown(ours)}` |" in pages()[f"{slug(kind)}.md"]
+    assert f"| {peer} | `{placed(theirs)}` | `{placed(ours)}` |" in pages()[f"{slug(kind)}.md"]
 
 
 def test_differences_are_on_the_pages() -> None:
