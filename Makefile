@@ -39,7 +39,7 @@ example: $(INSTALLED)
 	$(BIN)/python example/make.py
 
 clean:
-	rm -rf $(VENV) site scores.db scores.db-shm scores.db-wal build dist
+	rm -rf $(VENV) site scores.db scores.db-shm scores.db-wal scores.db.solutions scores.db.*.backup build dist
 	rm -rf docs/_build docs/measures studies/figures .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 # Install again whenever the dependencies change.
