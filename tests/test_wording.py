@@ -38,9 +38,7 @@ class Idiom:
 IDIOMS = (
     Idiom(r"\btold\b", "detected, reported, described", "the format is told from the content"),
     Idiom(r"\btells?\b [^.;:]{1,40} \bfrom\b", "distinguishes ... from", "a name that tells one from another"),
-    Idiom(
-        r"(?<!-)\bst(and|ands|anding|ood)\b(?!-| (in|for)\b)", "is, is listed, appears", "item a7 stands twice"
-    ),
+    Idiom(r"(?<!-)\bst(and|ands|anding|ood)\b(?!-| (in|for)\b)", "is, is listed, appears", "item a7 stands twice"),
     Idiom(r"\b(at|to|in) hand\b", "available", "`scorer` is at hand"),
     Idiom(r"\bsen[dt]s? in\b", "submits, submitted", "what was sent in"),
     Idiom(r"\bof whose\b", "whose", "a team of whose files one counts"),
