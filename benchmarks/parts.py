@@ -330,7 +330,7 @@ def _clear(folder: Path) -> None:
 def _content(site: Path) -> str:
     """Return one digest of all pages and their names."""
     whole = hashlib.sha256()
-    for file in sorted(site.rglob("*")):
+    for file in sorted(site.rglob("[!.]*")):
         if file.is_file():
             whole.update(f"{file.relative_to(site)} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
     return whole.hexdigest()

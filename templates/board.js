@@ -1,20 +1,20 @@
-// Sorts and filters a board that the page already holds whole. Its state is in the address, so a view can be linked.
+// Sorts and filters the rows of the board. The fragment of the URL holds the state, so a view can be linked.
 "use strict";
 
 (() => {
   const table = document.getElementById("board");
   const controls = document.getElementById("controls");
-  const told = document.getElementById("told");
+  const status = document.getElementById("status");
   const body = table.tBodies[0];
   const heads = Array.from(table.tHead.rows[0].cells);
   const ranked = Array.from(body.rows);
-  const usual = heads.find((head) => head.hasAttribute("aria-sort"));
+  const initial = heads.find((head) => head.hasAttribute("aria-sort"));
   const state = {};
 
   const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().trim();
   const orders = { team: ["A to Z", "Z to A"], last: ["earliest first", "latest first"] };
 
-  // What a cell is sorted by: text for a team, else a number; null for a blank.
+  // The sort key of a cell: text for a team, a number otherwise, null for a blank.
   const value = (row, column) => {
     const cell = row.cells[column];
     if (heads[column].dataset.key === "team") return plain(cell.querySelector("bdi").textContent);
@@ -25,7 +25,7 @@
     return Number.isNaN(number) ? null : number;
   };
 
-  // Blanks come last in both directions; equal values keep the order of the ranking.
+  // Blanks come last in both directions. Equal values stay in the order of the ranking.
   const sorted = () => {
     const column = heads.indexOf(state.head);
     const sign = state.descending ? -1 : 1;
@@ -45,9 +45,9 @@
       row.hidden = (baseline && !state.baselines) || !plain(row.querySelector("bdi").textContent).includes(wanted);
       shown += row.hidden ? 0 : 1;
     }
-    // Rows that are put back where they were would still lose the place that the window was scrolled to.
+    // Moving rows resets the scroll position, so do it only if the order changes.
     const order = sorted();
-    if (order.some((row, place) => row !== body.rows[place])) body.append(...order);
+    if (order.some((row, index) => row !== body.rows[index])) body.append(...order);
     for (const head of heads) {
       if (head === state.head) head.setAttribute("aria-sort", state.descending ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
@@ -56,34 +56,34 @@
     controls.elements.baselines.checked = state.baselines;
     const count = shown === ranked.length ? `All ${shown} rows` : `${shown} of ${ranked.length} rows`;
     const [up, down] = orders[state.head.dataset.key] || ["lowest first", "highest first"];
-    told.textContent = `${count}, by ${state.head.dataset.label}, ${state.descending ? down : up}`;
+    status.textContent = `${count}, sorted by ${state.head.dataset.label}, ${state.descending ? down : up}`;
   };
 
   const read = () => {
-    const asked = new URLSearchParams(location.hash.slice(1));
-    state.head = heads.find((head) => head.dataset.key === asked.get("sort")) || usual;
-    const first = asked.get("order") || state.head.dataset.first;
+    const given = new URLSearchParams(location.hash.slice(1));
+    state.head = heads.find((head) => head.dataset.key === given.get("sort")) || initial;
+    const first = given.get("order") || state.head.dataset.first;
     state.descending = first !== "ascending";
-    state.team = asked.get("team") || "";
-    state.baselines = asked.get("baselines") !== "no";
+    state.team = given.get("team") || "";
+    state.baselines = given.get("baselines") !== "no";
     show();
   };
 
   const change = (changes) => {
     Object.assign(state, changes);
-    const told = new URLSearchParams();
+    const fragment = new URLSearchParams();
     const order = state.descending ? "descending" : "ascending";
-    if (state.head !== usual || order !== usual.dataset.first) {
-      told.set("sort", state.head.dataset.key);
-      if (order !== state.head.dataset.first) told.set("order", order);
+    if (state.head !== initial || order !== initial.dataset.first) {
+      fragment.set("sort", state.head.dataset.key);
+      if (order !== state.head.dataset.first) fragment.set("order", order);
     }
-    if (state.team) told.set("team", state.team);
-    if (!state.baselines) told.set("baselines", "no");
-    history.replaceState(null, "", told.size ? `#${told}` : location.pathname + location.search);
+    if (state.team) fragment.set("team", state.team);
+    if (!state.baselines) fragment.set("baselines", "no");
+    history.replaceState(null, "", fragment.size ? `#${fragment}` : location.pathname + location.search);
     show();
   };
 
-  // The label of a column becomes the button that sorts by it; the notes below the table keep the link to the measure.
+  // The heading of each column becomes a button that sorts. The notes below the table link to the measures.
   for (const head of heads) {
     const old = head.firstElementChild;
     const button = document.createElement("button");
@@ -103,7 +103,7 @@
   controls.addEventListener("submit", (event) => event.preventDefault());
   controls.addEventListener("reset", (event) => {
     event.preventDefault();
-    change({ head: usual, descending: usual.dataset.first === "descending", team: "", baselines: true });
+    change({ head: initial, descending: initial.dataset.first === "descending", team: "", baselines: true });
   });
   window.addEventListener("hashchange", read);
   controls.hidden = false;

@@ -1,4 +1,4 @@
-"""Boards as a challenge might end with: ties, rank flips, baselines, rejected files, hostile names."""
+"""Boards for tests: ties, changed ranks, baselines, rejected files, hostile names."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from scorer.board.board import Board, Row, Team
+from scorer.board.ranking import ranked
 from scorer.challenge.settings import Challenge, Track
-from scorer.entries.entry import Entry, Scores
+from scorer.entries.entry import ColumnScores, Entry
 from scorer.errors import Problem
 from scorer.matching.match import Counts
 
@@ -25,16 +26,16 @@ HOSTILE = (
     "W" * 300,
     "🦊 fox & friends",
 )
-"""Names of teams that want to be markup, formulas, paths, or wider than the page."""
+"""Names of teams that imitate markup, formulas or paths, or are wider than the page."""
 
 
 def digest(text: str) -> str:
-    """Stands for the SHA-256 of a file."""
+    """A digest for a file that does not exist."""
     return sha256(text.encode()).hexdigest()
 
 
 def challenge(root: Path = Path("nowhere"), **changes: object) -> Challenge:
-    """Two tracks in the shape of the example challenge, without its files."""
+    """A challenge with two tracks like those of the example, without files; `changes` are keys of the first track."""
     cold_start = {
         "name": "cold-start",
         "title": "Cold start",
@@ -68,29 +69,29 @@ def challenge(root: Path = Path("nowhere"), **changes: object) -> Challenge:
 
 
 def team(name: str) -> Team:
-    """A team with a slug that no other has."""
+    """A team with a unique slug."""
     return Team(name, f"team-{digest(name)[:8]}" if name in HOSTILE else name.lower().replace(" ", "-"))
 
 
 def entry(
     team_name: str,
     number: int,
-    final: Scores,
-    preliminary: Scores,
+    final: ColumnScores,
+    preliminary: ColumnScores,
     *,
     status: str = "scored",
-    counts: bool = False,
+    counting: bool = False,
     findings: tuple[Problem, ...] = (),
     more: int = 0,
 ) -> Entry:
-    """A file that a team sent in, `number` weeks or so after the start."""
+    """An entry of a team, received about 100 hours times `number` after the start."""
     hours = 100 * number + len(team_name) * 7 + number % 3
     return Entry(
         file=f"cold-start/{team_name}/{number}.txt",
         digest=digest(f"{team_name} {number}"),
         received=START + timedelta(hours=hours, minutes=13 * number, seconds=number),
         status=status,
-        counts_for_board=counts,
+        is_counting=counting,
         final=final,
         preliminary=preliminary,
         counts=Counts(500, 498, 3, 14_930, 2, 0) if status == "scored" else None,
@@ -99,15 +100,15 @@ def entry(
     )
 
 
-FAULTS = (
+ERRORS = (
     Problem(0, "no list for 12 of 500 queries; each query needs one"),
-    Problem(17, 'item "a7" stands twice for query "q3" (first at place 2); each item may stand once'),
+    Problem(17, 'item "a7" is listed twice for query "q3" (first at rank 2); list each item once'),
     Problem(1234, 'expected "query:item,item,...", found "<script>alert(2)</script>"'),
 )
 
 
-def scored_row(rank: int | None, name: str, final: float, preliminary: float, columns: int, entries: int = 1) -> Row:
-    """A team whose latest entry counts."""
+def scored_row(name: str, final: float, preliminary: float, columns: int, entries: int = 1) -> Row:
+    """A row, not ranked yet, of a team with this many scored entries; the latest one counts."""
     sent = []
     for number in range(entries, 0, -1):
         share = 1 - 0.06 * (entries - number) + 0.02 * (number % 2)
@@ -118,46 +119,56 @@ def scored_row(rank: int | None, name: str, final: float, preliminary: float, co
         if number == entries:
             mean, early = (final, *mean[1:]), (preliminary, *early[1:])
         notes = (Problem(3, "a repeated item"),) if number == 1 else ()
-        sent.append(entry(name, number, mean, early, counts=number == entries, findings=notes))
-    return Row(rank, team(name), rank is None, sent[0], tuple(sent))
+        sent.append(entry(name, number, mean, early, counting=number == entries, findings=notes))
+    return Row(None, None, team(name), False, sent[0], tuple(sent))
+
+
+def baseline_row(name: str, final: float, preliminary: float, columns: int) -> Row:
+    """The row of a baseline with one entry."""
+    return replace(scored_row(name, final, preliminary, columns), baseline=True)
 
 
 def rejected_row(name: str, columns: int) -> Row:
-    """A team whose only file could not be scored."""
+    """The row of a team whose only entry was rejected."""
     blank = (None,) * columns
-    return Row(
-        None, team(name), False, None, (entry(name, 1, blank, blank, status="rejected", findings=FAULTS, more=9),)
-    )
+    rejected = entry(name, 1, blank, blank, status="rejected", findings=ERRORS, more=9)
+    return Row(None, None, team(name), False, None, (rejected,))
 
 
 def board(track: Track) -> Board:
-    """Twelve ranked teams with a tie and rank flips, two baselines, two teams with nothing scored."""
+    """Twelve ranked teams, two of them with equal scores, two baselines, and two teams without a scored entry."""
     columns = tuple(str(measure) for measure in track.all_measures)
     width = len(columns)
     rows = [
-        scored_row(1, "tea-kettle", 0.3127, 0.3290, width, entries=6),
-        scored_row(2, "north-window", 0.3004, 0.2751, width, entries=4),
-        scored_row(3, HOSTILE[0], 0.2871, 0.2990, width, entries=2),
-        scored_row(3, "paper-boats", 0.2871, 0.2803, width, entries=3),
-        scored_row(5, HOSTILE[5], 0.2410, 0.2511, width),
-        scored_row(6, "Slow Lanterns", 0.2120, 0.2633, width, entries=9),
-        scored_row(7, HOSTILE[2], 0.1812, 0.1700, width),
-        scored_row(8, HOSTILE[3], 0.1431, 0.1390, width),
-        scored_row(None, "most popular", 0.1215, 0.1244, width),
-        scored_row(9, HOSTILE[4], 0.1103, 0.1350, width),
-        scored_row(10, HOSTILE[6], 0.0987, 0.0931, width),
-        scored_row(11, "kingfisher", 0.0611, 0.0702, width),
-        scored_row(12, "late-train", 0.0240, 0.0310, width),
-        scored_row(None, "random", 0.0021, 0.0018, width),
+        scored_row("tea-kettle", 0.3127, 0.3290, width, entries=6),
+        scored_row("north-window", 0.3004, 0.2751, width, entries=4),
+        scored_row("paper-boats", 0.2871, 0.2803, width, entries=3),
+        scored_row(HOSTILE[0], 0.2871, 0.2990, width, entries=2),
+        scored_row(HOSTILE[5], 0.2410, 0.2511, width),
+        scored_row("Slow Lanterns", 0.2120, 0.2633, width, entries=9),
+        scored_row(HOSTILE[2], 0.1812, 0.1700, width),
+        scored_row(HOSTILE[3], 0.1431, 0.1390, width),
+        baseline_row("most popular", 0.1215, 0.1244, width),
+        scored_row(HOSTILE[4], 0.1103, 0.1350, width),
+        scored_row(HOSTILE[6], 0.0987, 0.0931, width),
+        scored_row("kingfisher", 0.0611, 0.0702, width),
+        scored_row("late-train", 0.0240, 0.0310, width),
+        baseline_row("random", 0.0021, 0.0018, width),
         rejected_row(HOSTILE[1], width),
         rejected_row("quiet-harbour", width),
     ]
-    if track.stage == "preliminary":
+    if not track.shows_final:
         rows = [without_final(row) for row in rows]
-    return Board(track, columns, tuple(rows), 500, 484, 97, digest(track.name))
+    return board_of(track, *rows)
+
+
+def board_of(track: Track, *rows: Row) -> Board:
+    """A board with these rows, in order and ranked."""
+    columns = tuple(str(measure) for measure in track.all_measures)
+    return Board(track, columns, ranked(rows, track), 500, 484, 97, digest(track.name))
 
 
 def without_final(row: Row) -> Row:
-    """The row of a board that still keeps the final scores back: the same numbers, as preliminary ones."""
+    """The row with its final scores as preliminary scores, and no final scores."""
     entries = tuple(replace(each, preliminary=each.final, final=(None,) * len(each.final)) for each in row.entries)
     return replace(row, entry=entries[0] if row.entry else None, entries=entries)

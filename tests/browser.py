@@ -1,4 +1,4 @@
-"""Pages in headless Chromium, driven over its debugging pipe (two file descriptors, JSON ended by NUL)."""
+"""Pages in headless Chromium, controlled through its debugging pipe: JSON messages that end with NUL."""
 
 from __future__ import annotations
 
@@ -28,12 +28,9 @@ SWITCHES = (
     "--remote-debugging-pipe",
 )
 
-QUIET = 15.0
-"""Seconds after which a command without an answer is an error."""
-
 
 def chromium() -> str | None:
-    """The command that starts the browser, if there is one."""
+    """The command that starts the browser; None where it is not installed."""
     return next(
         (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
     )
@@ -41,18 +38,18 @@ def chromium() -> str | None:
 
 @dataclass
 class Page:
-    """One tab. Everything that the page complains of or asks the network for is kept."""
+    """A tab that records the errors and the network requests of its page."""
 
     commands: int
     answers: int
     session: str = ""
-    complaints: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
     _unread: bytes = b""
 
     def open(self, address: str, *, scripts: bool = True, width: int = 1280, dark: bool = False) -> None:
-        """Load a page as a fresh one, and wait until it is complete."""
+        """Load a page from scratch and wait until it is complete."""
         self.send("Emulation.setScriptExecutionDisabled", value=not scripts)
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         self.send("Emulation.setDeviceMetricsOverride", **size)
@@ -61,27 +58,27 @@ class Page:
         self.send("Emulation.setScrollbarsHidden", hidden=True)
         self.send("Page.navigate", url="about:blank")
         self._wait("Page.loadEventFired")
-        self.complaints.clear()
+        self.errors.clear()
         self.requests.clear()
         self.send("Page.navigate", url=address)
         self._wait("Page.loadEventFired")
 
     def ask(self, expression: str) -> Any:
-        """The value of a JavaScript expression in the page."""
+        """The value of a JavaScript expression evaluated in the page."""
         answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True)
         if "exceptionDetails" in answer:
             raise AssertionError(answer["exceptionDetails"])
         return answer["result"].get("value")
 
     def picture(self, path: Path) -> None:
-        """The whole page as a PNG."""
+        """Write an image of the whole page, as PNG."""
         size = self.send("Page.getLayoutMetrics")["cssContentSize"]
         clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
         answer = self.send("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(answer["data"]))
 
     def send(self, method: str, **parameters: Any) -> Message:
-        """Send a command and give its answer."""
+        """Send a command and return its answer."""
         number = next(self._numbers)
         message: Message = {"id": number, "method": method, "params": parameters}
         if self.session:
@@ -103,7 +100,7 @@ class Page:
         while b"\0" not in self._unread:
             block = os.read(self.answers, 1 << 20)
             if not block:
-                raise AssertionError("the browser has gone")
+                raise AssertionError("the browser ended")
             self._unread += block
         text, self._unread = self._unread.split(b"\0", 1)
         message: Message = json.loads(text)
@@ -112,16 +109,16 @@ class Page:
 
     def _note(self, event: str, details: Mapping[str, Any]) -> None:
         if event == "Runtime.exceptionThrown":
-            self.complaints.append(json.dumps(details["exceptionDetails"]))
+            self.errors.append(json.dumps(details["exceptionDetails"]))
         elif event == "Log.entryAdded":
-            self.complaints.append(details["entry"]["text"])
+            self.errors.append(details["entry"]["text"])
         elif event == "Network.requestWillBeSent":
             self.requests.append(details["request"]["url"])
 
 
 @contextmanager
 def browser(profile: Path) -> Iterator[Page]:
-    """A browser with one tab and an empty profile in `profile`; ends with the context."""
+    """Start a browser with one tab and an empty profile in the folder `profile`; end it with the context."""
     command = chromium()
     assert command is not None
     command_end, commands = os.pipe()

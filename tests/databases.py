@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import count
@@ -58,6 +59,15 @@ def changed(place: str, statement: str) -> None:
     """Do something behind the store's back."""
     with _connected(place) as connection:
         connection.execute(text(statement))
+
+
+def removed(database: Path) -> None:
+    """Delete a database file and all that is stored beside it."""
+    for path in database.parent.glob(f"{database.name}*"):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 VOLATILE = {"identity", "revision", "at"}

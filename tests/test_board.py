@@ -1,4 +1,4 @@
-"""The board: who stands where, which entry counts, what is shown, and how it is exported."""
+"""The board: ranks, counting entries, shown scores, slugs, exports and rules."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from scorer.board.board import Board
 from scorer.board.build import board as build_board
+from scorer.board.ranking import ranks
 from scorer.board.rule_sheet import rules
 from scorer.board.slugs import slug
 from scorer.challenge.settings import Track
@@ -41,12 +42,13 @@ FLAGGED = np.array([True, False, False, False, False])
 NOTHING = matched({f"q{number}": {} for number in range(5)}, {})
 START = datetime(2011, 4, 18, 10, tzinfo=UTC)
 NAN = math.nan
+STAGES = ("final", "preliminary")
 
 HOSTILE = ("<script>alert(1)</script>", "=cmd()|' /C calc'!A0", "../../x", "a|b\\c", "con", "Ünïcode", "🦊", "x" * 300)
 
 
 def track(**settings: object) -> Track:
-    """A track of two measures; of the scores only the primary one matters here."""
+    """A track with two measures."""
     plain = {
         "name": "cold-start",
         "title": "Cold start",
@@ -61,7 +63,7 @@ def track(**settings: object) -> Track:
 
 
 def outcome(preliminary: float, rest: float | None = None, flagged: np.ndarray = FLAGGED) -> Scored:
-    """A file that scores so on the flagged query, and so on each of the other four (default: the same)."""
+    """A file with this primary score on the flagged query, and with `rest` (by default the same) on the others."""
     primary = np.where(FLAGGED, preliminary, preliminary if rest is None else rest)
     counts, notes = Counts(5, 5, 0, 150, 1, 0), Findings([Problem(2, "noted")], 1)
     return Scored(
@@ -70,12 +72,12 @@ def outcome(preliminary: float, rest: float | None = None, flagged: np.ndarray =
 
 
 def rejected() -> Rejected:
-    """A file without a colon."""
+    """A rejected file."""
     return Rejected(Findings([Problem(2, "no colon")], 7))
 
 
 class Sent:
-    """A store, and a short way of saying who sent what into it."""
+    """Records submissions in a store."""
 
     def __init__(self, store: Store, flagged: np.ndarray = FLAGGED) -> None:
         self.store = store
@@ -84,7 +86,7 @@ class Sent:
         store.record_basis("cold-start", BASIS)
 
     def __call__(self, team: str, result: float | Scored | Rejected | None, hours: float = 0, file: str = "") -> None:
-        """One file of a team; a number is a score on all queries, None a file that was not scored yet."""
+        """Record a file of a team; a number is its score on all queries, None means not scored yet."""
         name = f"cold-start/{team}/{file or hours}.txt"
         sent = Submission("cold-start", team, name, sha256(name.encode()).hexdigest(), START + timedelta(hours=hours))
         self.store.import_submissions("cold-start", [*self._present(), sent])
@@ -93,7 +95,7 @@ class Sent:
             self.store.store_results([(sent.digest, scored.summary() if isinstance(scored, Scored) else scored)], BASIS)
 
     def withdraw(self, team: str, hours: float) -> None:
-        """Take away the file that the team sent at that hour."""
+        """Withdraw the file that the team sent at that hour."""
         gone = START + timedelta(hours=hours)
         there = [each for each in self._present() if (each.team, each.received) != (team, gone)]
         self.store.import_submissions("cold-start", there)
@@ -115,7 +117,7 @@ def board(store: Store, track: Track) -> Board:
 
 @pytest.fixture(params=KINDS)
 def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewPlace]:
-    """Gives places where new databases may be, of each kind in turn."""
+    """A function that returns the address of a new database, for each kind in turn."""
     with new_places(request.param, tmp_path) as new_place:
         yield new_place
 
@@ -129,43 +131,101 @@ def store(new_place: NewPlace) -> Iterator[Store]:
 
 @pytest.fixture
 def sent(store: Store) -> Sent:
-    """The same, with a solution that flags one of its five queries."""
+    """Records submissions for a solution that flags one of five queries."""
     return Sent(store)
 
 
-def ranks(board: Board) -> list[tuple[int | None, str]]:
-    """The board in short."""
+def ranking(board: Board) -> list[tuple[int | None, str]]:
+    """The rank and the name of each team."""
     return [(row.rank, row.team.name) for row in board.rows]
 
 
 def counting(board: Board, team: str) -> Entry:
-    """The entry that the team's place comes from."""
+    """The counting entry of a team."""
     (row,) = [row for row in board.rows if row.team.name == team]
     assert row.entry is not None
-    assert [entry for entry in row.entries if entry.counts_for_board] == [row.entry]
+    assert [entry for entry in row.entries if entry.is_counting] == [row.entry]
     return row.entry
 
 
 # Ranks
 
 
+TIMES = tuple(START + timedelta(hours=hours) for hours in (4, 2, 1, 3, 2))
+
+
+def test_ranks_are_shared_by_equal_scores() -> None:
+    """Equal scores rank 1, 1, 3; a blank has no rank."""
+    assert ranks((0.5, 0.7, None, 0.7, 0.0), TIMES, "shared") == (3, 1, None, 1, 4)
+
+
+def test_ranks_follow_the_time_of_receipt_among_equal_scores() -> None:
+    """With "earlier", only entries with equal scores and equal times share a rank."""
+    assert ranks((0.7, 0.7, 0.9, 0.7, 0.7), TIMES, "earlier") == (5, 2, 1, 4, 2)
+
+
+def test_nothing_to_rank() -> None:
+    """Without scores there are no ranks."""
+    assert ranks((), (), "shared") == ()
+    assert ranks((None, None), TIMES[:2], "earlier") == (None, None)
+
+
+@given(st.lists(st.none() | st.integers(-3, 3).map(lambda tenths: tenths / 10), max_size=12))
+def test_a_rank_counts_the_better_scores(scores: list[float | None]) -> None:
+    """The rank of a score is one more than the number of higher scores."""
+    expected = [
+        None if score is None else 1 + sum(other is not None and other > score for other in scores) for score in scores
+    ]
+    assert list(ranks(scores, [START] * len(scores), "shared")) == expected
+
+
+def test_preliminary_ranks_come_from_preliminary_scores(sent: Sent, store: Store) -> None:
+    """A final board has both ranks; neither ranks baselines, and a preliminary board has the same preliminary ranks."""
+    for team, (preliminary, rest) in {"a": (0.1, 0.9), "b": (0.4, 0.8), "random": (0.9, 0.1), "c": (0.4, 0.2)}.items():
+        sent(team, outcome(preliminary, rest))
+
+    final, preliminary_board = (board(store, track(stage=stage, baselines=["random"])) for stage in STAGES)
+
+    assert [(row.team.name, row.rank, row.preliminary_rank) for row in final.rows] == [
+        ("a", 1, 3),
+        ("b", 2, 1),
+        ("c", 3, 1),
+        ("random", None, None),
+    ]
+    assert {row.team.name: (row.rank, row.preliminary_rank) for row in preliminary_board.rows} == {
+        "random": (None, None),
+        "b": (1, 1),
+        "c": (1, 1),
+        "a": (3, 3),
+    }
+
+
+def test_without_preliminary_scores_there_are_no_preliminary_ranks(store: Store) -> None:
+    """Where the solution flags no queries, the preliminary rank is None."""
+    Sent(store, np.zeros(5, dtype=bool))("team", 0.5)
+
+    (row,) = board(store, track(final="all")).rows
+
+    assert (row.rank, row.preliminary_rank) == (1, None)
+
+
 def test_equal_scores_share_a_rank_and_baselines_take_none(sent: Sent, store: Store) -> None:
-    """1, 1, 3: a baseline between them stands in its place and moves nobody."""
+    """Ranks are 1, 1, 3; a baseline is listed by its score and does not change the ranks of the teams."""
     for hours, (team, score) in enumerate({"a": 0.4, "random": 0.35, "b": 0.5, "c": 0.5, "d": 0.3}.items()):
         sent(team, score, hours)
 
     found = board(store, track(baselines=["random"]))
 
-    assert ranks(found) == [(1, "b"), (1, "c"), (3, "a"), (None, "random"), (4, "d")]
+    assert ranking(found) == [(1, "b"), (1, "c"), (3, "a"), (None, "random"), (4, "d")]
     assert [row.baseline for row in found.rows] == [False, False, False, True, False]
 
 
 def test_a_baseline_at_the_top_leaves_the_first_rank_free(sent: Sent, store: Store) -> None:
-    """Ranks of teams ignore a better baseline, and one of equal score."""
+    """Ranks ignore baselines with higher or equal scores."""
     for team, score in {"popular": 0.9, "random": 0.4, "a": 0.4, "b": 0.1}.items():
         sent(team, score)
 
-    assert ranks(board(store, track(baselines=["popular", "random"]))) == [
+    assert ranking(board(store, track(baselines=["popular", "random"]))) == [
         (None, "popular"),
         (1, "a"),
         (None, "random"),
@@ -173,27 +233,27 @@ def test_a_baseline_at_the_top_leaves_the_first_rank_free(sent: Sent, store: Sto
     ]
 
 
-def test_scores_that_print_alike_rank_alike(sent: Sent, store: Store) -> None:
-    """Scores are rounded to the track's decimals before they are compared; of equals the earlier is named first."""
+def test_scores_that_print_alike_share_a_rank(sent: Sent, store: Store) -> None:
+    """Scores are compared after rounding to the track's decimals; of equal ones the earlier is listed first."""
     sent("a-later", 0.50049, 2)
     sent("b-earlier", 0.49951, 1)
     sent("c-next", 0.49949, 3)
 
-    assert ranks(board(store, track(decimals=3))) == [(1, "b-earlier"), (1, "a-later"), (3, "c-next")]
-    assert ranks(board(store, track(decimals=5))) == [(1, "a-later"), (2, "b-earlier"), (3, "c-next")]
+    assert ranking(board(store, track(decimals=3))) == [(1, "b-earlier"), (1, "a-later"), (3, "c-next")]
+    assert ranking(board(store, track(decimals=5))) == [(1, "a-later"), (2, "b-earlier"), (3, "c-next")]
 
 
-def test_the_earlier_of_equal_scores_may_stand_higher(sent: Sent, store: Store) -> None:
-    """With equal_ranks = "earlier" only equal scores of equal time share a rank."""
+def test_the_earlier_of_equal_scores_may_rank_higher(sent: Sent, store: Store) -> None:
+    """With equal_ranks = "earlier", only equal scores received at the same time share a rank."""
     sent("late", 0.5, 3)
     sent("early", 0.5, 1)
     sent("also-early", 0.5, 1)
 
-    assert ranks(board(store, track(equal_ranks="earlier"))) == [(1, "also-early"), (1, "early"), (3, "late")]
+    assert ranking(board(store, track(equal_ranks="earlier"))) == [(1, "also-early"), (1, "early"), (3, "late")]
 
 
 def test_a_blank_never_outranks_a_number(sent: Sent, store: Store) -> None:
-    """A team whose primary score is undefined stands below 0, unranked; then those with nothing scored, by name."""
+    """A team with an undefined score is listed below 0, without a rank; teams without a scored entry follow by name."""
     sent("undefined", NAN, 1)
     sent("zero", 0.0, 2)
     sent("waiting", None, 3)
@@ -201,13 +261,13 @@ def test_a_blank_never_outranks_a_number(sent: Sent, store: Store) -> None:
 
     found = board(store, track())
 
-    assert ranks(found) == [(1, "zero"), (None, "undefined"), (None, "broken"), (None, "waiting")]
+    assert ranking(found) == [(1, "zero"), (None, "undefined"), (None, "broken"), (None, "waiting")]
     assert [row.entry is None for row in found.rows] == [False, False, True, True]
     assert [row.entries[0].status for row in found.rows] == ["scored", "scored", "rejected", "pending"]
 
 
-def test_the_order_of_recording_does_not_show(tmp_path: Path) -> None:
-    """Whatever order a run scores its files in, the board is the same to the last byte."""
+def test_the_order_of_recording_does_not_matter(tmp_path: Path) -> None:
+    """The board is the same, byte for byte, in whichever order a run scores the files."""
     files = [("b", 0.5, 1.0), ("a", 0.5, 1.0), ("a", 0.2, 3.0), ("c", NAN, 0.0)]
     exports = set()
     for number, order in enumerate(permutations(files)):
@@ -216,14 +276,14 @@ def test_the_order_of_recording_does_not_show(tmp_path: Path) -> None:
             for team, score, hours in order:
                 sent(team, score, hours)
             found = board(store, track())
-            assert ranks(found) == [(1, "a"), (1, "b"), (None, "c")]
+            assert ranking(found) == [(1, "a"), (1, "b"), (None, "c")]
             exports.add(to_json(found) + repr([row.entries for row in found.rows]))
     assert len(exports) == 1
 
 
 @given(st.floats(-2, 2), st.floats(-2, 2), st.integers(0, 12))
-def test_what_is_printed_is_what_was_ranked(one: float, other: float, decimals: int) -> None:
-    """A rounded score prints as the score itself does, and two compare as their printed forms do."""
+def test_printed_scores_compare_like_ranked_scores(one: float, other: float, decimals: int) -> None:
+    """A rounded score prints like the score itself, and two rounded scores compare like their printed forms."""
     first, second = rounded(one, decimals), rounded(other, decimals)
     assert first is not None
     assert second is not None
@@ -234,7 +294,7 @@ def test_what_is_printed_is_what_was_ranked(one: float, other: float, decimals: 
 
 
 def test_no_score_prints_as_minus_zero() -> None:
-    """What rounds to zero from below is zero; halves go to even as the float has it; NaN is a blank."""
+    """A negative score that rounds to zero is zero; halves round to even; NaN is a blank."""
     assert f"{rounded(-0.00001, 3):.3f}" == "0.000"
     assert (rounded(0.125, 2), rounded(0.375, 2), rounded(0.5, 0)) == (0.12, 0.38, 0.0)
     assert (rounded(NAN, 3), rounded(None, 3)) == (None, None)
@@ -243,8 +303,8 @@ def test_no_score_prints_as_minus_zero() -> None:
 # Which entry counts
 
 
-def test_the_best_entry_is_judged_by_its_preliminary_score(sent: Sent, store: Store) -> None:
-    """Nobody may pick by the final score; of equally good ones the earliest counts."""
+def test_the_best_entry_is_chosen_by_its_preliminary_score(sent: Sent, store: Store) -> None:
+    """Final scores do not decide which entry counts; of equal preliminary scores the earliest entry counts."""
     sent("team", outcome(0.5, 0.1), 2)
     sent("team", outcome(0.4, 0.9), 1)
     sent("team", outcome(0.5004, 0.2), 3)
@@ -252,8 +312,8 @@ def test_the_best_entry_is_judged_by_its_preliminary_score(sent: Sent, store: St
     assert counting(board(store, track()), "team").received == START + timedelta(hours=2)
 
 
-def test_without_flags_the_best_entry_is_judged_by_its_final_score(store: Store) -> None:
-    """Where the solution flags no query there is nothing else to judge by."""
+def test_without_flags_the_best_entry_is_chosen_by_its_final_score(store: Store) -> None:
+    """Where the solution flags no queries, final scores decide which entry counts."""
     sent = Sent(store, np.zeros(5, dtype=bool))
     sent("team", 0.1, 1)
     sent("team", 0.3, 2)
@@ -267,7 +327,7 @@ def test_without_flags_the_best_entry_is_judged_by_its_final_score(store: Store)
 
 
 def test_the_last_valid_entry_may_count(sent: Sent, store: Store) -> None:
-    """With entry = "last" a better one before it does not count, nor do later ones that are rejected or gone."""
+    """With entry = "last", neither better entries before it count, nor later ones that are rejected or withdrawn."""
     sent("team", 0.9, 1)
     sent("team", 0.2, 2)
     sent("team", 0.8, 3)
@@ -289,7 +349,7 @@ def test_the_last_valid_entry_may_count(sent: Sent, store: Store) -> None:
 
 
 def test_a_withdrawn_entry_never_counts(sent: Sent, store: Store) -> None:
-    """A team with a file that is gone stands by its others, and one with none left is not on the board."""
+    """Another entry of the team counts; a team without entries left is not on the board."""
     sent("gone", 0.9, 1)
     sent("there", 0.1, 1)
     sent("there", 0.8, 2)
@@ -298,14 +358,14 @@ def test_a_withdrawn_entry_never_counts(sent: Sent, store: Store) -> None:
 
     found = board(store, track())
 
-    assert ranks(found) == [(1, "there")]
+    assert ranking(found) == [(1, "there")]
     assert counting(found, "there").final[0] == 0.1
     assert found.rows[0].last_received == START + timedelta(hours=1)
     assert export_rows(found)[0]["entries"] == 1
 
 
 def test_a_changed_setting_makes_all_entries_pending(sent: Sent, store: Store) -> None:
-    """Results of an earlier solution or setting never stand on the board of a later one."""
+    """Results for an earlier solution or earlier settings are not on the board."""
     sent("team", 0.9)
     store.record_basis("cold-start", Basis(BASIS.solution, "other"))
 
@@ -318,7 +378,7 @@ def test_a_changed_setting_makes_all_entries_pending(sent: Sent, store: Store) -
 
 
 def test_final_scores_come_from_the_declared_queries(sent: Sent, store: Store) -> None:
-    """`final = "all"` takes the flagged queries in, `"rest"` leaves them out; preliminary scores are those alone."""
+    """`final = "all"` includes the flagged queries, `"rest"` leaves them out; preliminary scores use only these."""
     sent("team", outcome(0.5, 0.25))
 
     rest, everything = (board(store, track(final=split)) for split in ("rest", "all"))
@@ -328,8 +388,8 @@ def test_final_scores_come_from_the_declared_queries(sent: Sent, store: Store) -
     assert (rest.columns, rest.queries, rest.scored_queries, rest.preliminary_queries) == (("MARp@5,10", "RR"), 5, 5, 1)
 
 
-def test_queries_without_a_score_are_counted_out(sent: Sent, store: Store) -> None:
-    """The numbers of queries are of those that the primary measure is defined for."""
+def test_queries_without_a_score_are_not_counted(sent: Sent, store: Store) -> None:
+    """The board counts the queries for which the primary measure is defined."""
     result = outcome(0.5)
     result.scores[0, [0, 2]] = NAN
     sent("team", result)
@@ -340,13 +400,13 @@ def test_queries_without_a_score_are_counted_out(sent: Sent, store: Store) -> No
 
 
 def test_a_preliminary_board_shows_no_final_score(sent: Sent, store: Store) -> None:
-    """While the stage is preliminary the final scores are in no view and no export, and do not rank."""
+    """While the stage is preliminary, no board and no export has final scores, and they do not decide ranks."""
     sent("a", outcome(0.2, 0.777))
     sent("b", outcome(0.3, 0.111))
 
     found = board(store, track(stage="preliminary"))
 
-    assert ranks(found) == [(1, "b"), (2, "a")]
+    assert ranking(found) == [(1, "b"), (2, "a")]
     assert {entry.final for row in found.rows for entry in row.entries} == {(None, None)}
     assert export_columns(found) == (
         "rank",
@@ -362,8 +422,8 @@ def test_a_preliminary_board_shows_no_final_score(sent: Sent, store: Store) -> N
         assert not re.search(r"0\.777|0\.111|0\.66|0\.14", shown)
 
 
-def test_an_entry_tells_its_file_and_findings(sent: Sent, store: Store) -> None:
-    """A rejected file has its problems and no scores; a scored one its counts and notes."""
+def test_an_entry_has_its_file_and_findings(sent: Sent, store: Store) -> None:
+    """A rejected entry has errors and no scores; a scored entry has counts and notes."""
     sent("team", rejected(), 2)
     sent("team", 0.5, 1)
 
@@ -388,16 +448,16 @@ def test_a_new_measure_is_computed_from_the_stored_judged_items(sent: Sent, stor
 
 
 def test_a_track_that_was_never_scored_has_an_empty_board(store: Store) -> None:
-    """No rows, no queries, and exports with a head alone."""
+    """The board has no rows and no queries; exports have a heading only."""
     found = board(store, track())
 
     assert (found.rows, found.queries, found.scored_queries, found.solution_digest) == ((), 0, 0, "")
     assert to_csv(found) == 'rank,team,baseline,"MARp@5,10",RR,entries,last entry\r\n'
-    assert "Nothing has been scored yet." in rules(found)
+    assert "No entry has been scored yet." in rules(found)
 
 
 def test_names_are_made_printable_for_teams_and_baselines_alike(sent: Sent, store: Store) -> None:
-    """A name that turns the text around stays a name, and is still known as a baseline."""
+    """A name with a control character is escaped, and still matches the name of the baseline."""
     sent("abc\u202egnp", 0.5)
 
     (row,) = board(store, track(baselines=["abc\u202egnp"])).rows
@@ -411,13 +471,13 @@ def test_names_are_made_printable_for_teams_and_baselines_alike(sent: Sent, stor
 
 @pytest.mark.parametrize("name", ["tea-kettle", "a", "2011", "x" * 60, "deadbeef"])
 def test_a_plain_name_is_its_own_slug(name: str) -> None:
-    """Names that are safe already stay readable."""
+    """A name that is safe in a path does not change."""
     assert slug(name) == name
 
 
 @pytest.mark.parametrize("name", ["", "con", "com1", "nul", "Tea-Kettle", "-a", "a--b", "x" * 61, "../../x", *HOSTILE])
 def test_any_other_name_gets_a_safe_slug(name: str) -> None:
-    """Reserved, long, empty and foreign names all become something that is a path and an address everywhere."""
+    """Reserved, long, empty and other unsafe names become safe in paths and URLs."""
     assert slug(name) != name
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug(name))
     assert 1 <= len(slug(name)) <= 60
@@ -425,7 +485,7 @@ def test_any_other_name_gets_a_safe_slug(name: str) -> None:
 
 @given(st.lists(st.text(max_size=80) | st.text("aA-é ", max_size=4), unique=True, max_size=30))
 def test_no_two_names_share_a_slug(names: list[str]) -> None:
-    """Also without regard to case, and every slug is safe."""
+    """Slugs are unique, also when case is ignored, and safe."""
     slugs = [slug(name) for name in names]
 
     assert len({each.lower() for each in slugs}) == len(names)
@@ -434,7 +494,7 @@ def test_no_two_names_share_a_slug(names: list[str]) -> None:
 
 @pytest.mark.parametrize("name", ["Tea Kettle", "🦊"])
 def test_a_name_that_copies_a_slug_gets_another(name: str) -> None:
-    """Nobody can take another team's page by the choice of a name."""
+    """A team cannot take over the page of another by its name."""
     assert slug(slug(name)) != slug(name)
 
 
@@ -443,7 +503,7 @@ def test_a_name_that_copies_a_slug_gets_another(name: str) -> None:
 
 @pytest.fixture
 def hostile(sent: Sent, store: Store) -> Board:
-    """Hostile names, a blank score, a baseline and a file that was rejected."""
+    """A board with hostile names, a blank score, a baseline and a rejected entry."""
     for hours, team in enumerate(HOSTILE):
         sent(team, 0.5 + hours / 100, hours)
     sent("undefined", NAN)
@@ -453,7 +513,7 @@ def hostile(sent: Sent, store: Store) -> Board:
 
 
 def test_exports_show_the_same_rows(hostile: Board) -> None:
-    """One definition of columns: values under their names, None for a blank."""
+    """Rows have a value for each column; None for a blank."""
     first, *_, undefined, broken = export_rows(hostile)
 
     assert first == {
@@ -471,8 +531,8 @@ def test_exports_show_the_same_rows(hostile: Board) -> None:
     assert (broken["rank"], broken["MARp@5,10"], broken["RR"], broken["entries"]) == (None, None, None, 1)
 
 
-def test_csv_is_read_back_and_holds_no_formula(hostile: Board) -> None:
-    """RFC 4180: CRLF, as many cells as columns, fixed decimals, empty blanks; a formula begins with an apostrophe."""
+def test_csv_is_read_back_and_has_no_formulas(hostile: Board) -> None:
+    """CSV follows RFC 4180, with fixed decimals and empty blanks; an apostrophe guards formulas."""
     text = to_csv(hostile)
     head, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
 
@@ -487,14 +547,14 @@ def test_csv_is_read_back_and_holds_no_formula(hostile: Board) -> None:
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@x"])
 def test_every_beginning_of_a_formula_is_guarded(sent: Sent, store: Store, name: str) -> None:
-    """Each character that makes a spreadsheet calculate."""
+    """Each character that begins a formula in a spreadsheet is guarded."""
     sent(name, 0.5)
 
     assert f",'{name}," in to_csv(board(store, track()))
 
 
 def test_json_is_read_back(hostile: Board) -> None:
-    """A version, the track, its rules, the columns, the rows; names as they are, null for blanks."""
+    """JSON has a version, the track, its rules, the columns and the rows, with null for blanks."""
     found = json.loads(to_json(hostile))
 
     assert found["version"] == 1
@@ -514,8 +574,8 @@ def test_json_is_read_back(hostile: Board) -> None:
     assert {row["team"] for row in found["rows"]} >= set(HOSTILE)
 
 
-def test_markdown_names_stay_text(hostile: Board) -> None:
-    """Every line has as many cells as the head, and neither markup nor HTML of a name gets through."""
+def test_names_in_markdown_are_text(hostile: Board) -> None:
+    """Every line has as many cells as the heading, and names add neither Markdown nor HTML."""
     lines = to_markdown(hostile).splitlines()
     cells = [re.split(r"(?<!\\)(?:\\\\)*\|", line) for line in lines]
 
@@ -527,7 +587,7 @@ def test_markdown_names_stay_text(hostile: Board) -> None:
 
 @pytest.mark.parametrize("name", ["[x](javascript:1)", "**x**", "`x`", "~~x~~", "_x_"])
 def test_markdown_of_a_name_is_escaped(sent: Sent, store: Store, name: str) -> None:
-    """Each mark of a name has a backslash before it."""
+    """Each special character of a name follows a backslash."""
     sent(name, 0.5)
 
     line = to_markdown(board(store, track())).splitlines()[2]
@@ -545,41 +605,52 @@ def test_markdown_of_a_name_is_escaped(sent: Sent, store: Store, name: str) -> N
         ({}, "The board is ranked by the final MARp@5,10."),
         (
             {"stage": "preliminary"},
-            "The board is ranked by the preliminary MARp@5,10; final scores are not shown yet.",
+            "The board is ranked by the preliminary MARp@5,10. Final scores are not shown yet.",
         ),
-        ({}, "Scores are means over the queries for which they are defined: 4 of the solution's 5 for MARp@5,10."),
+        (
+            {},
+            "Scores are means over the queries for which they are defined: 4 of the 5 queries of the solution for "
+            "MARp@5,10.",
+        ),
         (
             {"final": "all"},
-            "Preliminary scores come from 1 of them, final scores from all 4.",
+            "Preliminary scores are means over 1 of them, final scores over all 4.",
         ),
         (
             {"final": "rest"},
-            "Preliminary scores come from 1 of them, final scores from the other 3.",
+            "Preliminary scores are means over 1 of them, final scores over the other 3.",
         ),
-        ({"missing": "zero"}, "A query that a file leaves out scores 0."),
-        ({"missing": "reject"}, "A file that leaves out a query is rejected."),
-        ({"list_length": 10}, "What a list holds beyond its first 10 items does not count."),
-        ({"ties": "trec"}, "Items of equal run score are ordered by item id, descending."),
-        ({"ties": "order"}, "Items of equal run score stay in the order of the file."),
-        ({"ties": "expected"}, "Items of equal run score have no order: a score is the mean over all orders of them."),
-        ({"ties": "best"}, "Of items of equal run score, those with the highest grade stand first."),
-        ({"ties": "worst"}, "Of items of equal run score, those with the highest grade stand last."),
-        ({"decimals": 1}, "Scores are rounded to 1 decimal, and then compared."),
-        ({"decimals": 0}, "Scores are rounded to 0 decimals, and then compared."),
-        ({"equal_ranks": "shared"}, "Equal scores share a rank, and as many ranks after it are left out: 1, 1, 3."),
-        ({"equal_ranks": "earlier"}, "Of equal scores, the one received earlier stands higher."),
+        ({"missing": "zero"}, "A query without a list scores 0."),
+        ({"missing": "reject"}, "A file without a list for every query is rejected."),
+        ({"list_length": 10}, "Only the first 10 items of a list count."),
+        ({"ties": "trec"}, "Items with equal run scores are ordered by item id, descending, as in trec_eval."),
+        ({"ties": "order"}, "Items with equal run scores are ordered as listed in the file."),
+        ({"ties": "expected"}, "Items with equal run scores are not ordered: a score is the mean over all orders."),
+        ({"ties": "best"}, "Items with equal run scores are ordered with the highest grade first."),
+        ({"ties": "worst"}, "Items with equal run scores are ordered with the highest grade last."),
+        ({"decimals": 1}, "Scores are rounded to 1 decimal before they are compared."),
+        ({"decimals": 0}, "Scores are rounded to 0 decimals before they are compared."),
+        (
+            {"equal_ranks": "shared"},
+            "Teams with equal scores share a rank, as in 1, 1, 3.",
+        ),
+        (
+            {"equal_ranks": "earlier"},
+            "Of teams with equal scores, the one with the earlier entry ranks higher.",
+        ),
         (
             {"entry": "best"},
-            "The best of a team's entries counts, judged by its preliminary score; of equally good ones, the earliest.",
+            "Of the entries of a team, the one with the best preliminary MARp@5,10 counts; of equal ones, the "
+            "earliest.",
         ),
-        ({"entry": "last"}, "The last of a team's scored entries counts."),
-        ({"baselines": ["random"]}, "Baselines stand where their scores put them, and have no rank."),
+        ({"entry": "last"}, "Of the entries of a team, the last scored one counts."),
+        ({"baselines": ["random"]}, "Baselines are listed by their scores and have no rank."),
     ],
 )
-def test_the_rule_sheet_says_what_was_declared(
+def test_the_rule_sheet_follows_the_settings(
     sent: Sent, store: Store, settings: dict[str, object], sentence: str
 ) -> None:
-    """Each setting has its sentence, and no other value's."""
+    """Each setting has its sentence."""
     result = outcome(0.5)
     result.scores[0, 4] = NAN
     sent("team", result)
@@ -587,8 +658,8 @@ def test_the_rule_sheet_says_what_was_declared(
     assert sentence in rules(board(store, track(**settings)))
 
 
-def test_the_board_is_silent_about_what_is_not_there(store: Store) -> None:
-    """No word about baselines and preliminary scores where there are none."""
+def test_the_rule_sheet_omits_what_does_not_apply(store: Store) -> None:
+    """Baselines and preliminary scores are not mentioned where there are none."""
     Sent(store, np.zeros(5, dtype=bool))("team", 0.5)
 
     found = board(store, track(final="all"))
@@ -597,14 +668,14 @@ def test_the_board_is_silent_about_what_is_not_there(store: Store) -> None:
     assert export_columns(found) == ("rank", "team", "baseline", "MARp@5,10", "RR", "entries", "last entry")
     assert "aseline" not in text
     assert "reliminary" not in text
-    assert "the solution's 5 queries." in text
+    assert "the 5 queries of the solution." in text
 
 
 def test_a_preliminary_board_without_flags_says_why_it_is_empty(store: Store) -> None:
-    """Nothing can be shown where the solution flags no query, and the page says so."""
+    """Where the solution flags no queries, a preliminary board has no scores, and the rules say so."""
     Sent(store, np.zeros(5, dtype=bool))("team", 0.5)
 
     found = board(store, track(stage="preliminary"))
 
-    assert ranks(found) == [(None, "team")]
-    assert "The solution flags no query for preliminary scores, so there are none to show." in rules(found)
+    assert ranking(found) == [(None, "team")]
+    assert "The solution flags no queries for preliminary scores, so there are no scores to show." in rules(found)

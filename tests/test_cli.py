@@ -355,7 +355,7 @@ def test_a_run_renders_whatever_can_be_shown(challenge: Path, terminal: Terminal
 
     assert answer.code == 1
     assert (challenge / "site" / "index.html").is_file()
-    assert "pending" in (challenge / "site" / "teams" / "first-team.html").read_text(encoding="utf-8")
+    assert "waiting" in (challenge / "site" / "teams" / "first-team.html").read_text(encoding="utf-8")
 
 
 def test_the_public_queries_must_have_all_of_the_solution(challenge: Path, terminal: Terminal) -> None:

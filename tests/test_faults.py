@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from tests.commands import Answer, Terminal, command, process
+from tests.databases import removed
 
 GOOD = "q1:apple,pear\nq2:fig\nq3:lemon\n"
 REPEATED = 1_000_000
@@ -79,7 +80,7 @@ def submissions(challenge: Path) -> Path:
 
 def tree(folder: Path) -> dict[str, bytes]:
     """The content of every file in the folder."""
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("[!.]*") if path.is_file()}
 
 
 def board(challenge: Path, track: str = "main") -> dict[str, dict[str, object]]:
@@ -436,10 +437,20 @@ def test_hostile_names_lead_nowhere(hostile: tuple[Path, Answer], tmp_path: Path
 
     assert {path.name for path in tmp_path.iterdir()} == {"challenge"}
     assert {path.name for path in challenge.iterdir()} == {
-        *("README.md", "challenge.toml", "queries", "scores.db", "site", "solutions", "submissions"),
+        *(
+            "README.md",
+            "challenge.toml",
+            "queries",
+            "scores.db",
+            "scores.db.solutions",
+            "site",
+            "solutions",
+            "submissions",
+        ),
     }
     assert all(
-        re.fullmatch(r"\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|json)", page) for page in pages
+        re.fullmatch(r"\.lock|\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|json)", page)
+        for page in pages
     )
     assert len([page for page in pages if page.startswith("teams/")]) == len(HOSTILE) + 2
     for page in pages:
@@ -586,7 +597,7 @@ def test_a_broken_solution_is_told_and_the_other_track_scored(name: str, two_tra
     assert "side: 2 scored, 0 known, 0 rejected" in run.err
     assert board(two_tracks, "side").keys() == {"first-team", "most-popular"}
     assert board(two_tracks, "main") == {}
-    assert "Nothing has been scored yet" in Page(two_tracks / "site" / "main" / "index.html").text
+    assert "No entry has been scored yet" in Page(two_tracks / "site" / "main" / "index.html").text
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
@@ -654,8 +665,7 @@ def test_a_damaged_database_is_told_and_left_alone(name: str, challenge: Path, t
         assert f"{database}: {told}" in answer.err
     assert database.read_bytes() == damaged
     assert tree(challenge / "site") == site
-    for file in challenge.glob("scores.db*"):
-        file.unlink()
+    removed(database)
     assert terminal.run("run", challenge).code == 0
     assert tree(challenge / "site") == site
 

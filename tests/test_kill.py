@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import Terminal
+from tests.databases import content, removed
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 
@@ -77,19 +78,17 @@ def write_challenge(folder: Path) -> None:
 
 
 def stored(database: Path) -> dict[str, list[str]]:
-    """Return every row of every table, sorted, after a check of the integrity of the database."""
+    """Return the rows of every table, sorted, without volatile columns; the database must be sound."""
     with closing(sqlite3.connect(database)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
-        tables = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
-        return {sql: sorted(map(repr, connection.execute(f"SELECT * FROM {name}"))) for name, sql in tables}
+    return {"rows": content(str(database))}
 
 
 def tree(folder: Path) -> dict[str, bytes | None]:
     """Return the content of every file in the folder, and None for each folder in it."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")
-    }
+    paths = folder.rglob("[!.]*")
+    return {path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None for path in paths}
 
 
 State = Mapping[str, object]
@@ -110,8 +109,7 @@ def assert_same(found: State, wanted: State, when: str) -> None:
 def forget(folder: Path) -> None:
     """Remove the database and the site."""
     shutil.rmtree(folder / "site", ignore_errors=True)
-    for file in folder.glob("scores.db*"):
-        file.unlink()
+    removed(folder / "scores.db")
 
 
 # Killed at any moment
@@ -198,7 +196,8 @@ def results(folder: Path) -> int:
     copy = folder / "copy"
     copy.mkdir()
     for file in folder.glob("scores.db*"):
-        shutil.copy(file, copy)
+        if file.is_file():
+            shutil.copy(file, copy)
     with closing(sqlite3.connect(copy / "scores.db")) as connection:
         tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'result'").fetchall()
         count = int(connection.execute("SELECT count(*) FROM result").fetchone()[0]) if tables else 0

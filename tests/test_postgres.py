@@ -43,7 +43,7 @@ def use_database(place: str, folder: Path) -> None:
 
 def tree(folder: Path) -> dict[str, bytes]:
     """Return the content of every file."""
-    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("[!.]*") if file.is_file()}
 
 
 def test_the_site_is_the_same_from_both_databases(place: str, tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_a_run_makes_the_site_of_the_same_challenge_here(memory: Any, tmp_path: 
     """Byte for byte; the second run knows everything, and a file that is gone is withdrawn."""
 
     def site(folder: Path) -> dict[str, bytes]:
-        return {str(page.relative_to(folder)): page.read_bytes() for page in folder.rglob("*") if page.is_file()}
+        return {str(page.relative_to(folder)): page.read_bytes() for page in folder.rglob("[!.]*") if page.is_file()}
 
     def run(folder: Path) -> Answer:
         answer = terminal.run("run", folder)

@@ -1,4 +1,4 @@
-"""The pages: what they say, that they hold together, that foreign text stays text, and how they reach a folder."""
+"""The pages: content, links, escaping, and their behaviour in a browser."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from scorer.challenge.settings import Track
 from scorer.charts.timeline import Point, timeline
 from scorer.errors import ScorerError
 from scorer.measures import KINDS, Kind
-from scorer.site.folder import MANIFEST, write
+from scorer.site.folder import write
 from scorer.site.pages import ASSETS, pages
 from scorer.site.templates import shipped_templates
-from tests.boards import FAULTS, HOSTILE, START, board, challenge, scored_row, team
+from tests.boards import ERRORS, HOSTILE, START, board, board_of, challenge, entry, scored_row, team
 from tests.browser import Page, browser, chromium
 
 VOID = frozenset({"meta", "link", "input", "br", "wbr", "img", "hr"})
@@ -28,13 +28,13 @@ VOID = frozenset({"meta", "link", "input", "br", "wbr", "img", "hr"})
 
 @pytest.fixture(scope="module")
 def site() -> dict[str, str]:
-    """Two boards, their teams and their measures."""
+    """The site of two boards."""
     declared = challenge()
     return pages(declared, [board(track) for track in declared.tracks])
 
 
 def html_of(site: dict[str, str]) -> dict[str, str]:
-    """The pages among the files."""
+    """The files that are pages."""
     return {path: text for path, text in site.items() if path.endswith(".html")}
 
 
@@ -43,7 +43,7 @@ def html_of(site: dict[str, str]) -> dict[str, str]:
 
 @dataclass
 class Element:
-    """What a test looks at."""
+    """An element of a page."""
 
     tag: str
     attributes: dict[str, str | None]
@@ -51,7 +51,7 @@ class Element:
     children: list[Element] = field(default_factory=list)
 
     def all(self, tag: str = "") -> Iterator[Element]:
-        """Itself and everything in it, of one tag or of any."""
+        """The element and its descendants, of one tag or of any."""
         if tag in ("", self.tag):
             yield self
         for child in self.children:
@@ -62,7 +62,7 @@ class Element:
 
 
 class Reader(HTMLParser):
-    """Builds the tree of a page; an element closed by another's end tag, or never, is an error."""
+    """Builds the tree of a page; an element that its own end tag does not close is an error."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -95,22 +95,22 @@ def read(text: str) -> Element:
 
 
 def rows(page: str, table: str) -> list[list[str]]:
-    """The texts of the cells of a table's body."""
+    """The text of each cell in the body of a table."""
     found = next(each for each in read(page).all("table") if each.attributes.get("class") == table)
     body = next(found.all("tbody"))
     return [[cell.words() for cell in row.children if cell.tag in ("td", "th")] for row in body.all("tr")]
 
 
 def row_of(page: str, name: str) -> list[str]:
-    """A team's row on a board."""
+    """The row of a team on a board."""
     return next(row for row in rows(page, "board") if name in row[1])
 
 
-# The pages hold together
+# Structure
 
 
 def test_every_page_is_well_formed(site: dict[str, str]) -> None:
-    """Every element is closed by its own end tag, and each page is a document with a language and a title."""
+    """Every element is closed by its own end tag; each page has a language, a title and one h1."""
     for path, text in html_of(site).items():
         page = read(text)
         assert [each.attributes.get("lang") for each in page.all("html")] == ["en"], path
@@ -125,8 +125,8 @@ def test_ids_are_unique(site: dict[str, str]) -> None:
         assert len(ids) == len(set(ids)), path
 
 
-def test_every_link_leads_somewhere(site: dict[str, str]) -> None:
-    """Every link and source is a file of the site, every fragment an id in it, every reference by id is met."""
+def test_every_link_has_a_target(site: dict[str, str]) -> None:
+    """Links and sources are files of the site, fragments are ids in these files, references are ids in the page."""
     ids = {path: {each.attributes.get("id") for each in read(text).all()} for path, text in html_of(site).items()}
     for path, text in html_of(site).items():
         for each in read(text).all():
@@ -142,8 +142,8 @@ def test_every_link_leads_somewhere(site: dict[str, str]) -> None:
                 assert reference in ids[path], f"{path}: {reference}"
 
 
-def test_nothing_is_loaded_from_elsewhere(site: dict[str, str]) -> None:
-    """Neither pages nor style sheet nor script name a resource on a network."""
+def test_nothing_is_loaded_from_the_network(site: dict[str, str]) -> None:
+    """Pages, style sheet and script name no resource on a network."""
     for path, text in html_of(site).items():
         loading = [each for each in read(text).all() if each.tag in ("link", "script", "img", "iframe")]
         sources = [each.attributes.get("src") or each.attributes.get("href") or "" for each in loading]
@@ -154,7 +154,7 @@ def test_nothing_is_loaded_from_elsewhere(site: dict[str, str]) -> None:
 
 
 def test_tables_are_described(site: dict[str, str]) -> None:
-    """Every table has a caption, every heading a scope, and every row of data a heading."""
+    """Every table has a caption, every heading a scope, and every row a heading."""
     for path, text in html_of(site).items():
         for table in read(text).all("table"):
             assert next(table.all("caption")).words(), path
@@ -163,23 +163,23 @@ def test_tables_are_described(site: dict[str, str]) -> None:
 
 
 def test_the_same_boards_give_the_same_bytes(site: dict[str, str]) -> None:
-    """Rendering has no memory and no clock."""
+    """Rendering depends on the boards only."""
     declared = challenge()
     assert pages(declared, [board(track) for track in declared.tracks]) == site
 
 
-# Foreign text stays text
+# Escaping
 
 
 def test_hostile_names_are_shown_as_they_are(site: dict[str, str]) -> None:
-    """The full name stands as text on the board and on the team's page."""
+    """The full name is text on the board and the heading of the team's page."""
     for name in HOSTILE:
         assert any(name in row[1] for row in rows(site["cold-start/index.html"], "board"))
         assert next(read(site[f"teams/{team(name).slug}.html"]).all("h1")).words() == name
 
 
 def test_hostile_text_adds_no_element(site: dict[str, str]) -> None:
-    """No script but the board's own, no image, no handler, no inline style, whatever names and messages say."""
+    """Names and messages add no script, image, event handler or inline style."""
     for path, text in html_of(site).items():
         elements = list(read(text).all())
         scripts = [each.attributes.get("src") for each in elements if each.tag == "script"]
@@ -191,89 +191,132 @@ def test_hostile_text_adds_no_element(site: dict[str, str]) -> None:
         assert not any(name.startswith("on") or name == "style" for name in attributes), path
 
 
-def test_paths_come_from_slugs_alone(site: dict[str, str]) -> None:
-    """No path has anything in it but what is safe everywhere."""
+def test_paths_come_from_slugs(site: dict[str, str]) -> None:
+    """Paths consist of safe characters only."""
     assert all(re.fullmatch(r"([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|json)", path) for path in site)
 
 
-# What the board says
+# Content of the pages
 
 
 def test_a_shared_rank_is_marked(site: dict[str, str]) -> None:
-    """Equal scores show the same rank with a sign; the next rank is left out."""
+    """Equal scores show the same rank with a sign; the next rank is skipped."""
     ranks = [row[0] for row in rows(site["cold-start/index.html"], "board")]
     assert ranks[:6] == ["1", "2", "=3", "=3", "5", "6"]
 
 
-def test_the_first_page_shows_all_that_share_the_third_rank(site: dict[str, str]) -> None:
-    """The teams of the first three ranks stand there with their scores."""
+def test_the_front_page_shows_all_teams_of_the_first_three_ranks(site: dict[str, str]) -> None:
+    """Teams that share the third rank are all listed, with their scores."""
     found = [row for row in rows(site["index.html"], "top") if row]
     assert [(row[0], row[2]) for row in found] == [("1", "0.3127"), ("2", "0.3004"), ("=3", "0.2871"), ("=3", "0.2871")]
 
 
-def test_a_baseline_stands_in_place_without_a_rank(site: dict[str, str]) -> None:
-    """A baseline is marked by a word, and not ranked."""
+def test_a_baseline_is_listed_by_score_without_a_rank(site: dict[str, str]) -> None:
+    """A baseline has a badge and no rank; the ranks around it are consecutive."""
     table = rows(site["cold-start/index.html"], "board")
-    place = next(place for place, row in enumerate(table) if "most popular" in row[1])
-    assert table[place][0] == "–"
-    assert "baseline" in table[place][1]
-    assert (table[place - 1][0], table[place + 1][0]) == ("8", "9")
+    index = next(index for index, row in enumerate(table) if "most popular" in row[1])
+    assert table[index][0] == "–"
+    assert "baseline" in table[index][1]
+    assert (table[index - 1][0], table[index + 1][0]) == ("8", "9")
 
 
 def test_a_row_shows_its_scores(site: dict[str, str]) -> None:
-    """Final score, preliminary score, the change of rank in words, the other measures, entries, last entry."""
+    """A row shows final and preliminary score, the change of rank, the number of entries and the last entry."""
     row = row_of(site["cold-start/index.html"], "north-window")
     assert row[2:5] == ["0.3004", "0.2751", "▲ up 2"]
     assert row[-2:] == ["4", "2011-05-08 14:07"]
 
 
-def test_bars_and_strokes_share_a_scale(site: dict[str, str]) -> None:
-    """The highest score on the board, be it final or preliminary, has the full width; others are in proportion."""
+def test_bars_and_marks_share_a_scale(site: dict[str, str]) -> None:
+    """The highest score on the board, final or preliminary, has the full width; the others are in proportion."""
     page = read(site["cold-start/index.html"])
     first = next(row for row in page.all("tr") if row.attributes.get("id") == "team-tea-kettle")
     assert [bar.attributes["width"] for bar in first.all("rect")] == [f"{100 * 0.3127 / 0.3290:.1f}"]
-    assert [stroke.attributes["d"] for stroke in first.all("path")] == ["M100.0 0v8"]
+    assert [mark.attributes["d"] for mark in first.all("path")] == ["M100.0 0v8"]
 
 
 def test_a_change_of_rank_ignores_baselines(site: dict[str, str]) -> None:
-    """The preliminary ranks are those of the ranked teams alone, equal ones shared."""
+    """Preliminary ranks skip baselines, as final ranks do."""
     changes = {row[0]: row[4] for row in rows(site["cold-start/index.html"], "board")}
     assert changes["6"] == "▼ down 1"
     assert changes["11"] == "same"
 
 
-def test_equal_preliminary_scores_follow_the_rule_of_the_track() -> None:
-    """Equal preliminary scores share a rank, or the earlier entry has the better one."""
-    found = {}
-    for rule in ("shared", "earlier"):
-        declared = challenge(equal_ranks=rule)
-        track = declared.tracks[0]
-        two = (scored_row(1, "later-team", 0.3, 0.2, 5, entries=2), scored_row(2, "early", 0.2, 0.2, 5))
-        page = pages(declared, [replace(board(track), rows=two)])["cold-start/index.html"]
-        found[rule] = [row[4] for row in rows(page, "board")]
-    assert found == {"shared": ["same", "▼ down 1"], "earlier": ["▲ up 1", "▼ down 1"]}
+@pytest.mark.parametrize(
+    ("equal_ranks", "changes"), [("shared", ["same", "▼ down 1"]), ("earlier", ["▲ up 1", "▼ down 1"])]
+)
+def test_equal_preliminary_scores_follow_the_rule_of_the_track(equal_ranks: str, changes: list[str]) -> None:
+    """Equal preliminary scores share a rank, or the earlier entry ranks higher."""
+    declared = challenge(equal_ranks=equal_ranks)
+    two = (scored_row("later-team", 0.3, 0.2, 5, entries=2), scored_row("early", 0.2, 0.2, 5))
+    page = pages(declared, [board_of(declared.tracks[0], *two)])["cold-start/index.html"]
+    assert [row[4] for row in rows(page, "board")] == changes
 
 
-def test_a_team_with_nothing_scored_is_told_why(site: dict[str, str]) -> None:
-    """Its row links to its page, which lists what was wrong, by line, and counts the rest."""
+def test_a_team_without_a_scored_entry_sees_why(site: dict[str, str]) -> None:
+    """Its row links to its page, which lists the first errors with their lines and counts the others."""
     assert "why" in row_of(site["cold-start/index.html"], "quiet-harbour")[1]
-    told = [item.words() for item in read(site["teams/quiet-harbour.html"]).all("li")]
-    assert FAULTS[0].text in told
-    assert f"line 17 {FAULTS[1].text}" in told
-    assert f"line 1,234 {FAULTS[2].text}" in told
-    assert "and 9 more" in told
+    shown = [item.words() for item in read(site["teams/quiet-harbour.html"]).all("li")]
+    assert ERRORS[0].text in shown
+    assert f"line 17 {ERRORS[1].text}" in shown
+    assert f"line 1,234 {ERRORS[2].text}" in shown
+    assert "and 9 more" in shown
 
 
 def test_a_team_page_shows_every_entry(site: dict[str, str]) -> None:
-    """All entries, the latest first, with final and preliminary scores, and which of them counts."""
+    """All entries are listed, latest first, with final and preliminary scores; a badge marks the one that counts."""
     found = rows(site["teams/tea-kettle.html"], "entries")
     assert [row[0] for row in found] == ["6", "5", "4", "3", "2", "1"]
     assert [("counts" in row[2]) for row in found] == [True] + [False] * 5
     assert found[0][3] == "0.3127, preliminary 0.3290"
 
 
+def test_notes_on_the_entry_that_counts_are_flagged() -> None:
+    """The status of a scored entry counts its notes; the result of the team links to those on the counting entry."""
+    declared = challenge()
+    scores = (0.3, 0.2, 0.2, 0.2, 0.2)
+    noted = entry("solo", 1, scores, scores, counting=True, findings=ERRORS[:1], more=1)
+    row = replace(scored_row("solo", 0.3, 0.3, 5), entry=noted, entries=(noted,))
+    page = pages(declared, [board_of(declared.tracks[0], row)])["teams/solo.html"]
+    assert rows(page, "entries")[0][2] == "scored, 2 notes counts"
+    result = next(each for each in read(page).all("p") if each.attributes.get("class") == "result")
+    assert result.words().endswith("There are 2 notes on the entry that counts.")
+    assert [each.attributes["href"] for each in result.all("a")] == ["#entry-cold-start-1"]
+    assert ERRORS[0].text in [item.words() for item in read(page).all("li")]
+
+
+def test_notes_on_other_entries_leave_the_result_alone(site: dict[str, str]) -> None:
+    """A note on an earlier entry is in its status only."""
+    page = site["teams/tea-kettle.html"]
+    assert rows(page, "entries")[-1][2] == "scored, 1 note"
+    assert "on the entry that counts" not in page
+
+
+def test_pending_entries_are_shown_as_waiting() -> None:
+    """Pages say that an entry waits, and the board counts such entries."""
+    declared = challenge()
+    blank = (None,) * 5
+    row = scored_row("solo", 0.3, 0.3, 5)
+    row = replace(row, entries=(entry("solo", 2, blank, blank, status="pending"), *row.entries))
+    site = pages(declared, [board_of(declared.tracks[0], row)])
+    assert [cells[2] for cells in rows(site["teams/solo.html"], "entries")] == ["waiting", "scored, 1 note counts"]
+    assert "1 waiting to be scored" in site["cold-start/index.html"]
+
+
+@pytest.mark.parametrize("name", ["main", "board", "a-1"])
+def test_the_name_of_a_track_is_no_id(name: str) -> None:
+    """A track may be called like an id of the layout, or like another track with a number."""
+    declared = challenge(name=name)
+    first = declared.tracks[0]
+    second = first.model_copy(update={"name": "a", "title": "Second"})
+    both = declared.model_copy(update={"tracks": (first, second)})
+    site = pages(both, [board(track) for track in both.tracks])
+    test_ids_are_unique(site)
+    test_every_link_has_a_target(site)
+
+
 def test_a_preliminary_board_shows_no_final_score(site: dict[str, str]) -> None:
-    """While the stage is preliminary, there is one score, no change of rank, and no word of a final one."""
+    """While the stage is preliminary, the table has one score, no change of rank, and does not mention final scores."""
     page = site["pooled-sequences/index.html"]
     assert "Change" not in page
     assert "final" not in next(read(page).all("table")).text.lower()
@@ -281,24 +324,24 @@ def test_a_preliminary_board_shows_no_final_score(site: dict[str, str]) -> None:
 
 
 def test_negative_zero_is_zero() -> None:
-    """A score that rounds to zero from below is printed without a sign."""
+    """A negative score that rounds to zero is printed without a sign."""
     declared = challenge()
-    one = replace(board(declared.tracks[0]), rows=(scored_row(1, "solo", -0.0, -0.0, 5),))
+    one = board_of(declared.tracks[0], scored_row("solo", -0.0, -0.0, 5))
     assert row_of(pages(declared, [one])["cold-start/index.html"], "solo")[2] == "0.0000"
 
 
 def test_a_challenge_without_submissions_has_pages() -> None:
-    """Before anything was scored, the boards say so."""
+    """The pages say that there are no submissions yet."""
     declared = challenge()
     empty = [Board(track, tuple(map(str, track.all_measures)), (), 0, 0, 0, "") for track in declared.tracks]
     site = pages(declared, empty)
-    assert "Nothing is scored yet" in site["index.html"]
-    assert "No team has sent anything" in site["cold-start/index.html"]
+    assert "No scored entries yet." in site["index.html"]
+    assert "No submissions yet." in site["cold-start/index.html"]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_every_measure_is_explained(kind: Kind) -> None:
-    """The page about measures has the title, the formula, the edge cases and the source of every kind there is."""
+    """The page of measures has the title, the formula, the edge cases and the source of every kind."""
     name = kind.name + {"none": "", "optional": "", "required": "@10", "list": "@5,10", "level": "@0.1"}[kind.cutoff]
     declared = challenge(measures=[name])
     page = read(pages(declared, [board(declared.tracks[0])])["measures.html"]).words()
@@ -307,7 +350,7 @@ def test_every_measure_is_explained(kind: Kind) -> None:
 
 
 def test_no_two_measures_share_an_anchor() -> None:
-    """Two spellings of different measures never share an anchor on the page about measures."""
+    """Different measures have different anchors on the page of measures, also if their names look alike."""
     declared = challenge(measures=["AP(rel=1.5)", "AP(rel=1)@5", "P@10", "Rp@10"])
     track: Track = declared.tracks[0]
     page = read(pages(declared, [board(track)])["measures.html"])
@@ -321,7 +364,7 @@ def test_a_thousand_teams_fit_in_a_megabyte() -> None:
     declared = challenge(measures=measures)
     track = declared.tracks[0]
     scores = tuple(0.1234 for _ in track.all_measures)
-    row = scored_row(1, "a", 0.1, 0.1, 1)
+    row = scored_row("a", 0.1, 0.1, 1)
     full = replace(row.entries[0], final=scores, preliminary=scores)
     many = tuple(
         replace(row, rank=1, team=team(f"team-with-a-name-{n}"), entry=full, entries=(full,)) for n in range(1000)
@@ -331,17 +374,17 @@ def test_a_thousand_teams_fit_in_a_megabyte() -> None:
     assert len(page.encode()) < 1_000_000
 
 
-# The organiser's templates
+# Templates of the organiser
 
 
 def test_the_shipped_templates_are_found() -> None:
-    """Every page's template and every asset is where the package looks for it."""
+    """The folder of shipped templates holds every template and asset."""
     names = {path.name for path in shipped_templates().iterdir()}
     assert {*ASSETS, "layout.html", "index.html", "board.html", "team.html", "measures.html"} <= names
 
 
 def own(folder: Path, name: str, content: bytes) -> Callable[[], dict[str, str]]:
-    """A challenge with a template of its own; gives what renders it."""
+    """A function that renders a challenge with this file in its folder of templates."""
     (folder / "templates").mkdir()
     (folder / "templates" / name).write_bytes(content)
     declared = challenge(folder)
@@ -349,7 +392,7 @@ def own(folder: Path, name: str, content: bytes) -> Callable[[], dict[str, str]]
 
 
 def test_an_organisers_template_comes_first(tmp_path: Path) -> None:
-    """A template beside challenge.toml replaces the shipped one of its name, and may build on the others."""
+    """A template next to challenge.toml replaces the shipped one of the same name, and may extend the others."""
     render = own(tmp_path, "measures.html", b'{% extends "layout.html" %}{% block main %}<h1>Ours</h1>{% endblock %}')
     site = render()
     assert "<h1>Ours</h1>" in site["measures.html"]
@@ -357,12 +400,12 @@ def test_an_organisers_template_comes_first(tmp_path: Path) -> None:
 
 
 def test_an_organisers_style_sheet_comes_first(tmp_path: Path) -> None:
-    """So does a style sheet, which is copied as it is."""
+    """A style sheet replaces the shipped one, and is copied without rendering."""
     assert own(tmp_path, "style.css", b"p { color: {{ red }} }")()["style.css"] == "p { color: {{ red }} }"
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"<p>\n{% if %}", r"measures\.html:2: "),
         (b"<p>\n\n{{ nothing }}", r"measures\.html:3: .*nothing"),
@@ -371,30 +414,30 @@ def test_an_organisers_style_sheet_comes_first(tmp_path: Path) -> None:
         (b"\xff\xfe", r"measures\.html: .*UTF-8"),
     ],
 )
-def test_a_broken_template_is_told_with_its_place(tmp_path: Path, content: bytes, told: str) -> None:
-    """The message names file and line."""
-    with pytest.raises(ScorerError, match=told):
+def test_an_error_in_a_template_names_file_and_line(tmp_path: Path, content: bytes, message: str) -> None:
+    """A template that cannot be read, parsed or rendered raises ScorerError."""
+    with pytest.raises(ScorerError, match=message):
         own(tmp_path, "measures.html", content)()
 
 
-# The pictures
+# Charts
 
 
 def points(*scores: float, label: str = "") -> list[Point]:
-    """A score a month, of which the first counts."""
+    """One score a month; the first one is marked."""
     return [Point(START.replace(month=4 + n), score, label, n == 0) for n, score in enumerate(scores)]
 
 
-def test_a_timeline_tells_what_it_shows() -> None:
-    """First, best and last score are in its description; the entry that counts is marked."""
+def test_a_timeline_has_a_description() -> None:
+    """The description gives the first, the best and the last score; the marked point has a class."""
     drawing = ET.fromstring(timeline(points(0.1, 0.3, 0.2), "Score over time", 2).text)
     assert drawing.findtext("title") == "Score over time"
     assert drawing.findtext("desc") == "First 0.10 on 2011-04-18, best 0.30 on 2011-05-18, last 0.20 on 2011-06-18."
     assert [dot.get("class") for dot in drawing.iter("circle")] == ["marked", None, None]
 
 
-def test_a_timeline_goes_up_with_the_score() -> None:
-    """Higher scores stand higher, later ones further right, whatever the order of the points."""
+def test_a_timeline_rises_with_the_score() -> None:
+    """Higher scores are drawn higher and later scores further right, in any order of the points."""
     drawing = ET.fromstring(timeline(points(0.1, 0.3, 0.2)[::-1], "", 2).text)
     across, down = ([float(dot.get(axis, "")) for dot in drawing.iter("circle")] for axis in ("cx", "cy"))
     assert across == sorted(across)
@@ -402,19 +445,19 @@ def test_a_timeline_goes_up_with_the_score() -> None:
 
 
 def test_a_timeline_of_equal_scores_is_level() -> None:
-    """A scale of one value does not divide by zero."""
+    """Equal scores are drawn at one height."""
     drawing = ET.fromstring(timeline(points(0.2, 0.2), "", 2).text)
     assert len({dot.get("cy") for dot in drawing.iter("circle")}) == 1
 
 
-def test_text_in_a_picture_is_escaped() -> None:
-    """A label cannot become an element."""
+def test_text_in_a_chart_is_escaped() -> None:
+    """Labels and titles add no elements."""
     drawing = ET.fromstring(timeline(points(0.1, label="</svg><script>"), "<b>", 2).text)
     assert drawing.find(".//script") is None
     assert drawing.findtext("title") == "<b>"
 
 
-# The colours
+# Colours
 
 
 def luminance(colour: str) -> float:
@@ -432,194 +475,13 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 def test_text_has_contrast(site: dict[str, str], scheme: int) -> None:
-    """Every colour of text has 4.5 to 1 on every ground, the bars have 3 to 1, in light and in dark."""
+    """Text has a contrast of at least 4.5:1 on every background, and bars have 3:1, in both colour schemes."""
     block = re.findall(r":root \{(.*?)\}", site["style.css"], re.DOTALL)[scheme]
     colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", block))
-    for ground in ("paper", "raised", "mark"):
+    for background in ("paper", "raised", "mark"):
         for text in ("ink", "soft", "accent", "up", "down"):
-            assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
+            assert contrast(colours[text], colours[background]) >= 4.5, (text, background)
     assert contrast(colours["bar"], colours["paper"]) >= 3
-
-
-# The folder
-
-
-def tree(folder: Path) -> dict[str, str | None]:
-    """Everything in a folder: the text of each file, None for a folder."""
-    return {
-        str(path.relative_to(folder)): path.read_text() if path.is_file() else None
-        for path in sorted(folder.rglob("*"))
-    }
-
-
-BEFORE = {"index.html": "one", "old/index.html": "gone", "teams/a.html": "A", "teams/b.html": "B"}
-AFTER = {"index.html": "two", "new/index.html": "come", "teams/a.html": "A"}
-
-
-def test_writing_brings_the_folder_to_the_pages(tmp_path: Path) -> None:
-    """Afterwards the folder holds the pages and the manifest, nothing else, and nothing that is no longer wanted."""
-    write(BEFORE, tmp_path / "site")
-    write(AFTER, tmp_path / "site")
-    found = tree(tmp_path / "site")
-    assert {path: text for path, text in found.items() if text is not None and path != MANIFEST} == AFTER
-    assert [path for path, text in found.items() if text is None] == ["new", "teams"]
-
-
-def test_only_what_changed_is_written(tmp_path: Path) -> None:
-    """A page with the same bytes is left alone; what changed, came or went is told."""
-    write(BEFORE, tmp_path)
-    kept = (tmp_path / "teams/a.html").stat()
-    assert write(AFTER, tmp_path) == ["index.html", "new/index.html", "old/index.html", "teams/b.html"]
-    assert (tmp_path / "teams/a.html").stat().st_mtime_ns == kept.st_mtime_ns
-    assert (tmp_path / "teams/a.html").stat().st_ino == kept.st_ino
-    assert write(AFTER, tmp_path) == []
-
-
-def test_an_organisers_own_files_are_left_alone(tmp_path: Path) -> None:
-    """A file that no render wrote stays, also in a folder of the site, and also if it looks like ours."""
-    for name in ("logo.svg", "teams/photo.html", "old/notes.txt", "old/index.html.part.txt"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("mine")
-    write(BEFORE, tmp_path)
-    write(AFTER, tmp_path)
-    found = tree(tmp_path)
-    assert [path for path, text in found.items() if text == "mine"] == [
-        "logo.svg", "old/index.html.part.txt", "old/notes.txt", "teams/photo.html",
-    ]  # fmt: skip
-
-
-def test_a_foreign_file_in_the_place_of_a_page_is_not_overwritten(tmp_path: Path) -> None:
-    """The message names the file; nothing is written."""
-    (tmp_path / "index.html").write_text("mine")
-    with pytest.raises(ScorerError, match=r"index\.html.* move it away"):
-        write(BEFORE, tmp_path)
-    assert tree(tmp_path) == {"index.html": "mine"}
-
-
-class Killed(BaseException):
-    """Nothing catches it, as nothing survives kill -9."""
-
-
-def dying(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
-    """Let the process end at the change to the disk with this number, a write when half of it is done."""
-    left = iter(range(after, -1, -1))
-    writing = Path.write_bytes
-
-    def half(path: Path, content: bytes) -> int:
-        if next(left) == 0:
-            writing(path, content[: len(content) // 2])
-            raise Killed
-        return writing(path, content)
-
-    monkeypatch.setattr(Path, "write_bytes", half)
-    for name in ("replace", "unlink", "mkdir", "rmdir"):
-        monkeypatch.setattr(Path, name, _dying(getattr(Path, name), left))
-
-
-def _dying(change: Callable[..., object], left: Iterator[int]) -> Callable[..., object]:
-    def changed(*arguments: object, **options: object) -> object:
-        if next(left) == 0:
-            raise Killed
-        return change(*arguments, **options)
-
-    return changed
-
-
-def test_a_killed_render_is_taken_up_by_the_next(tmp_path: Path) -> None:
-    """Killed before any one change to the disk, or in the middle of it, the next render ends as an undisturbed one."""
-    write(BEFORE, tmp_path / "undisturbed")
-    write(AFTER, tmp_path / "undisturbed")
-    wanted = tree(tmp_path / "undisturbed")
-    for moment in range(1000):
-        folder = tmp_path / f"site-{moment}"
-        write(BEFORE, folder)
-        with pytest.MonkeyPatch.context() as patched:
-            dying(patched, moment)
-            try:
-                write(AFTER, folder)
-            except Killed:
-                pass
-            except StopIteration:
-                raise AssertionError("the render went on after it was killed") from None
-            else:
-                break
-        half_done = {path: text for path, text in tree(folder).items() if not path.endswith(".part")}
-        assert all(
-            text in (None, BEFORE.get(path), AFTER.get(path)) for path, text in half_done.items() if path != MANIFEST
-        )
-        write(AFTER, folder)
-        assert tree(folder) == wanted, moment
-    assert moment > 10
-
-
-def test_a_killed_first_render_is_taken_up_by_the_next(tmp_path: Path) -> None:
-    """The same from nothing: what a killed render left is not taken for the organiser's own, even if pages changed."""
-    write(AFTER, tmp_path / "undisturbed")
-    wanted = tree(tmp_path / "undisturbed")
-    for moment in range(1000):
-        folder = tmp_path / f"site-{moment}"
-        with pytest.MonkeyPatch.context() as patched:
-            dying(patched, moment)
-            try:
-                write(BEFORE, folder)
-            except Killed:
-                pass
-            else:
-                break
-        write(AFTER, folder)
-        assert tree(folder) == wanted, moment
-    assert moment > 10
-
-
-def test_a_manifest_that_leads_out_of_the_folder_removes_nothing(tmp_path: Path) -> None:
-    """A path in it that is absolute or climbs is refused."""
-    precious = tmp_path / "precious.txt"
-    for path in ("../precious.txt", str(precious)):
-        precious.write_text("mine")
-        (tmp_path / "site").mkdir(exist_ok=True)
-        (tmp_path / "site" / MANIFEST).write_text(f'{{"written by scorer": ["{path}"]}}')
-        with pytest.raises(ScorerError, match="leads out"):
-            write(AFTER, tmp_path / "site")
-        assert precious.read_text() == "mine"
-
-
-@pytest.mark.parametrize("content", ["", "[]", "{", '{"written by scorer": 1}', "\0"])
-def test_a_manifest_that_is_none_is_told(tmp_path: Path, content: str) -> None:
-    """Rather than taking every page for foreign, the message says what to do."""
-    (tmp_path / MANIFEST).write_text(content)
-    with pytest.raises(ScorerError, match=r"manifest\.json: is not the list"):
-        write(AFTER, tmp_path)
-
-
-def test_a_folder_that_is_a_file_is_told(tmp_path: Path) -> None:
-    """A message, not a traceback."""
-    (tmp_path / "site").write_text("")
-    with pytest.raises(ScorerError, match="cannot write the site"):
-        write(AFTER, tmp_path / "site")
-
-
-def test_a_full_disk_leaves_no_half_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page that cannot be written whole keeps its old text, and its unfinished copy goes."""
-    write(BEFORE, tmp_path)
-    writing = Path.write_bytes
-
-    def full(path: Path, content: bytes) -> int:
-        if path.name.startswith("index.html"):
-            writing(path, content[:1])
-            raise OSError(28, "No space left on device", str(path))
-        return writing(path, content)
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(ScorerError, match="No space left"):
-        write(AFTER, tmp_path)
-    assert (tmp_path / "index.html").read_text() == "one"
-    assert not list(tmp_path.rglob("*.part"))
-
-
-def test_the_real_site_is_written_whole(site: dict[str, str], tmp_path: Path) -> None:
-    """What is read back is what was rendered, in UTF-8."""
-    write(site, tmp_path)
-    assert {path: (tmp_path / path).read_bytes().decode() for path in site} == site
 
 
 # In a browser
@@ -629,9 +491,9 @@ in_browser = [pytest.mark.browser, pytest.mark.skipif(chromium() is None, reason
 
 @pytest.fixture(scope="module")
 def address(site: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Where the pages can be opened from."""
+    """The URL of the site, written to a folder."""
     folder = tmp_path_factory.mktemp("site")
-    write(site, folder)
+    write(site, folder, 1)
     return folder.as_uri()
 
 
@@ -647,25 +509,25 @@ RANKS = f"{SHOWN}.map(row => row.cells[0].textContent)"
 
 
 def column(number: int) -> str:
-    """An expression for the texts of a column, from the top."""
+    """A JavaScript expression for the text of each shown cell of a column."""
     return f"{SHOWN}.map(row => row.cells[{number}].textContent.trim())"
 
 
 class TestInBrowser:
-    """Pages as Chromium shows them, opened from disk."""
+    """Pages opened from disk in Chromium."""
 
     pytestmark = in_browser
 
-    def test_pages_open_without_complaint_or_network(self, tab: Page, address: str, site: dict[str, str]) -> None:
-        """No error, no breach of the content policy, no request but for files of the site; the style is applied."""
+    def test_pages_open_without_errors_or_network(self, tab: Page, address: str, site: dict[str, str]) -> None:
+        """No errors, no violations of the content policy, requests for files of the site only, styles apply."""
         for path in ("index.html", "cold-start/index.html", "teams/tea-kettle.html", "measures.html"):
             tab.open(f"{address}/{path}")
-            assert tab.complaints == []
+            assert tab.errors == []
             assert {request.removeprefix(f"{address}/") for request in tab.requests} <= set(site)
             assert tab.ask("getComputedStyle(document.body).backgroundColor") == "rgb(252, 251, 248)"
 
-    def test_the_address_sorts(self, tab: Page, address: str) -> None:
-        """A link can hold the order; blanks come last in both directions."""
+    def test_the_url_sorts(self, tab: Page, address: str) -> None:
+        """The fragment of the URL sets the order; blanks come last in both directions."""
         tab.open(f"{address}/cold-start/index.html#sort=nDCG%4010&order=ascending")
         up = tab.ask(column(5))
         tab.open(f"{address}/cold-start/index.html#sort=nDCG%4010")
@@ -673,20 +535,20 @@ class TestInBrowser:
         assert up[-2:] == down[-2:] == ["–", "–"]
         assert [float(text) for text in up[:-2]] == sorted(float(text) for text in up[:-2])
         assert down[:-2] == up[:-2][::-1]
-        assert tab.complaints == []
+        assert tab.errors == []
 
-    def test_the_address_filters(self, tab: Page, address: str) -> None:
-        """By part of a name, in any case, and by baseline; ranks stay."""
+    def test_the_url_filters(self, tab: Page, address: str) -> None:
+        """Rows are filtered by part of a name, in any case, and by baseline; their ranks stay."""
         tab.open(f"{address}/cold-start/index.html#team=ER")
         assert tab.ask(column(1)) == tab.ask(f"{column(1)}.filter(name => /er/i.test(name))")
         tab.open(f"{address}/cold-start/index.html#team=LANTERNS")
         assert tab.ask(RANKS) == ["6"]
         tab.open(f"{address}/cold-start/index.html#baselines=no")
         assert len(tab.ask(RANKS)) == 14
-        assert "14 of 16" in tab.ask("document.getElementById('told').textContent")
+        assert "14 of 16" in tab.ask("document.getElementById('status').textContent")
 
-    def test_a_click_sorts_and_a_second_turns(self, tab: Page, address: str) -> None:
-        """The heading says its order, the address keeps it, equal values stay in the order of the ranking."""
+    def test_a_second_click_reverses_the_order(self, tab: Page, address: str) -> None:
+        """The heading and the URL give the order; equal values stay in the order of the ranking."""
         tab.open(f"{address}/cold-start/index.html")
         ranked = tab.ask(column(1))
         head = "document.querySelector('th[data-key=entries]')"
@@ -704,8 +566,8 @@ class TestInBrowser:
         assert tab.ask(column(1)) == ranked
         assert tab.ask("location.hash") == ""
 
-    def test_every_heading_sorts_by_what_its_column_means(self, tab: Page, address: str) -> None:
-        """Ranks and changes as numbers, teams as words, times as times."""
+    def test_headings_sort_by_value(self, tab: Page, address: str) -> None:
+        """Ranks and changes sort as numbers, times as times."""
         for key, wanted in (
             ("rank", ["1", "2", "=3", "=3"]),
             ("change", ["2", "1", "0", "0"]),
@@ -717,15 +579,15 @@ class TestInBrowser:
             assert tab.ask(f"{SHOWN}.map(row => {text})")[:4] == wanted
 
     def test_typing_filters(self, tab: Page, address: str) -> None:
-        """The box works as it is typed into, and leads to an address that does the same."""
+        """Typing into the search field filters the rows and changes the URL."""
         tab.open(f"{address}/cold-start/index.html")
         tab.ask("document.querySelector('#controls [type=search]').focus()")
         tab.send("Input.insertText", text="paper")
         assert tab.ask(RANKS) == ["=3"]
         assert tab.ask("location.hash") == "#team=paper"
 
-    def test_without_scripts_all_is_there(self, tab: Page, address: str) -> None:
-        """Every row is shown, headings link to the measures, and no control lies there dead."""
+    def test_the_board_works_without_scripts(self, tab: Page, address: str) -> None:
+        """Every row is shown, headings link to the measures, and no control is visible."""
         tab.open(f"{address}/cold-start/index.html", scripts=False)
         visible = "[...document.querySelectorAll('button, input')].filter(each => each.checkVisibility())"
         assert tab.ask(f"{visible}.length") == 0
@@ -734,7 +596,7 @@ class TestInBrowser:
 
     @pytest.mark.parametrize("width", [320, 390, 600, 760, 1000, 1024, 1248, 1280, 1472, 1900])
     def test_no_page_scrolls_sideways(self, tab: Page, address: str, width: int) -> None:
-        """Nothing is wider than the window, whatever the names; a wide table scrolls in its own box."""
+        """No page is wider than the window; a wide table scrolls in its own box."""
         for path in ("index.html", "cold-start/index.html", "pooled-sequences/index.html", "measures.html"):
             tab.open(f"{address}/{path}", width=width)
             assert tab.ask("document.documentElement.scrollWidth") <= width, path
@@ -743,7 +605,7 @@ class TestInBrowser:
             assert tab.ask("document.documentElement.scrollWidth") <= width, name
 
     def test_on_a_phone_the_other_scores_unfold(self, tab: Page, address: str) -> None:
-        """Rank, team and first score stay in line; the rest is a touch away, also without scripts."""
+        """Rank, team and primary score are shown; the other columns unfold, also without scripts."""
         tab.open(f"{address}/cold-start/index.html", width=390, scripts=False)
         shown = "[...document.querySelector('#team-tea-kettle').cells].filter(each => each.checkVisibility()).length"
         assert tab.ask(shown) == 3
@@ -751,13 +613,13 @@ class TestInBrowser:
         assert tab.ask(shown) == 11
 
     def test_a_row_can_be_linked(self, tab: Page, address: str) -> None:
-        """A team's anchor highlights its row, and is not taken for an order."""
+        """The anchor of a team highlights its row and does not change the order."""
         tab.open(f"{address}/cold-start/index.html#team-kingfisher")
         assert tab.ask("document.querySelector('tr:target').cells[0].textContent") == "11"
         assert tab.ask(RANKS)[0] == "1"
         assert tab.ask("scrollY") > 0
 
-    def test_dark_is_dark(self, tab: Page, address: str) -> None:
-        """The page follows the colour scheme of the system."""
+    def test_pages_follow_the_colour_scheme(self, tab: Page, address: str) -> None:
+        """The background is dark where the system prefers a dark scheme."""
         tab.open(f"{address}/index.html", dark=True)
         assert tab.ask("getComputedStyle(document.body).backgroundColor") == "rgb(21, 23, 26)"

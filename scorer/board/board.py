@@ -11,30 +11,32 @@ from scorer.entries.entry import Entry
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """Who sent something in."""
+    """A team with at least one submission."""
 
     name: str
-    """Foreign text, made printable."""
+    """Text from outside, made printable."""
     slug: str
-    """Safe in a path and in an address, unlike those of all other teams (also without regard to case)."""
+    """Safe in paths and URLs; unique among all teams, also when case is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A team's line on a board."""
+    """A team on the board of a track."""
 
     rank: int | None
-    """From 1; equal scores as the track's rule has it; None for a baseline, and for a team with nothing scored."""
+    """From 1, by the scores that the board shows; None for baselines and for rows without a score."""
+    preliminary_rank: int | None
+    """From 1, by preliminary scores; None as for `rank`."""
     team: Team
     baseline: bool
     entry: Entry | None
-    """The entry that counts; None where the team has nothing scored."""
+    """The team's counting entry; None where no entry is scored."""
     entries: tuple[Entry, ...]
-    """All, latest first."""
+    """All entries, the latest first."""
 
     @property
     def sent(self) -> tuple[Entry, ...]:
-        """Those that were not withdrawn; at least one."""
+        """The entries that are not withdrawn; at least one."""
         return tuple(entry for entry in self.entries if entry.status != "withdrawn")
 
     @property
@@ -44,18 +46,18 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """One track's leaderboard."""
+    """The leaderboard of a track."""
 
     track: Track
     columns: tuple[str, ...]
-    """Canonical names of the measures, the primary one first."""
+    """Canonical names of the measures, the primary measure first."""
     rows: tuple[Row, ...]
-    """Best first; baselines stand where their score puts them, teams with nothing scored come last."""
+    """The best first; baselines are listed by their scores, teams without a scored entry come last."""
     queries: int
-    """In the solution."""
+    """How many queries the solution has."""
     scored_queries: int
-    """Those of them that enter the mean of the primary measure (all splits taken together)."""
+    """How many of them enter the mean of the primary measure, over all splits."""
     preliminary_queries: int
-    """Those of `scored_queries` that the preliminary scores come from; 0 where the solution flags none."""
+    """How many of `scored_queries` enter the preliminary scores; 0 where the solution flags none."""
     solution_digest: str
     """SHA-256 in hexadecimal; empty where the track was never scored."""

@@ -2,71 +2,72 @@
 
 from __future__ import annotations
 
+from scorer import options
 from scorer.board.board import Board
 from scorer.wording import counted
 
-# The rule sheet
+MISSING = {
+    "zero": "A query without a list scores 0.",
+    "reject": "A file without a list for every query is rejected.",
+}
 
-
-TIES = {
-    "trec": "Items of equal run score are ordered by item id, descending.",
-    "order": "Items of equal run score stay in the order of the file.",
-    "expected": "Items of equal run score have no order: a score is the mean over all orders of them.",
-    "best": "Of items of equal run score, those with the highest grade stand first.",
-    "worst": "Of items of equal run score, those with the highest grade stand last.",
+EQUAL_RANKS = {
+    "shared": "Teams with equal scores share a rank, as in 1, 1, 3.",
+    "earlier": "Of teams with equal scores, the one with the earlier entry ranks higher.",
 }
 
 
 def rules(board: Board) -> tuple[str, ...]:
-    """What decides on this board, in sentences made from the track's settings."""
+    """The rules that decide on this board, one or two sentences each, from the settings of the track."""
     track = board.track
     return (
         _ranked_by(board),
         *_queries(board),
-        "A query that a file leaves out scores 0."
-        if track.missing == "zero"
-        else "A file that leaves out a query is rejected.",
-        "A query that the solution lacks is ignored.",
-        f"What a list holds beyond its first {counted(track.list_length, 'item')} does not count.",
-        "An item that stands twice in a list counts once, at its first place; its second place is lost.",
-        TIES[track.ties],
-        f"Scores are rounded to {counted(track.decimals, 'decimal')}, and then compared.",
-        "Equal scores share a rank, and as many ranks after it are left out: 1, 1, 3."
-        if track.equal_ranks == "shared"
-        else "Of equal scores, the one received earlier stands higher.",
-        _counts(board),
-        "Rejected and withdrawn files never count.",
-        *(["Baselines stand where their scores put them, and have no rank."] if track.baselines else []),
+        MISSING[track.missing],
+        "Queries that are not in the solution are ignored.",
+        f"Only the first {counted(track.list_length, 'item')} of a list count.",
+        "An item that is listed twice counts once, at its first rank.",
+        f"Items with equal run scores are {_ties(board)}.",
+        f"Scores are rounded to {counted(track.decimals, 'decimal')} before they are compared.",
+        EQUAL_RANKS[track.equal_ranks],
+        _counting(board),
+        "Rejected and withdrawn entries never count.",
+        *(["Baselines are listed by their scores and have no rank."] if track.baselines else []),
     )
 
 
+def _ties(board: Board) -> str:
+    meaning = options.TIES.values[board.track.ties]
+    return f"ordered with {meaning}" if board.track.ties in {"best", "worst"} else meaning
+
+
 def _ranked_by(board: Board) -> str:
-    if board.track.stage == "preliminary":
-        return f"The board is ranked by the preliminary {board.columns[0]}; final scores are not shown yet."
-    return f"The board is ranked by the final {board.columns[0]}."
+    if board.track.shows_final:
+        return f"The board is ranked by the final {board.columns[0]}."
+    return f"The board is ranked by the preliminary {board.columns[0]}. Final scores are not shown yet."
 
 
 def _queries(board: Board) -> list[str]:
-    """What the means are taken over."""
+    """Which queries the scores are means over."""
     queries, scored, preliminary = board.queries, board.scored_queries, board.preliminary_queries
     if not scored:
-        return ["Nothing has been scored yet."]
-    sentences = [f"Scores are means over the solution's {counted(queries, 'query', 'queries')}."]
+        return ["No entry has been scored yet."]
+    sentences = [f"Scores are means over the {counted(queries, 'query', 'queries')} of the solution."]
     if scored < queries:
         sentences = [
-            "Scores are means over the queries for which they are defined: "
-            f"{scored:,} of the solution's {queries:,} for {board.columns[0]}."
+            f"Scores are means over the queries for which they are defined: {scored:,} of the {queries:,} queries of "
+            f"the solution for {board.columns[0]}."
         ]
     if preliminary:
         final = f"all {scored:,}" if board.track.final == "all" else f"the other {scored - preliminary:,}"
-        sentences.append(f"Preliminary scores come from {preliminary:,} of them, final scores from {final}.")
-    elif board.track.stage == "preliminary":
-        sentences.append("The solution flags no query for preliminary scores, so there are none to show.")
+        sentences.append(f"Preliminary scores are means over {preliminary:,} of them, final scores over {final}.")
+    elif not board.track.shows_final:
+        sentences.append("The solution flags no queries for preliminary scores, so there are no scores to show.")
     return sentences
 
 
-def _counts(board: Board) -> str:
+def _counting(board: Board) -> str:
     if board.track.entry == "last":
-        return "The last of a team's scored entries counts."
-    score = "preliminary score" if board.preliminary_queries else "score"
-    return f"The best of a team's entries counts, judged by its {score}; of equally good ones, the earliest."
+        return "Of the entries of a team, the last scored one counts."
+    score = f"{'preliminary ' if board.preliminary_queries else ''}{board.columns[0]}"
+    return f"Of the entries of a team, the one with the best {score} counts; of equal ones, the earliest."

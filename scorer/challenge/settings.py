@@ -144,6 +144,11 @@ class Track(SettingsTable):
             raise ValueError("names a team twice")
         return names
 
+    @property
+    def shows_final(self) -> bool:
+        """Whether the board shows final scores."""
+        return self.stage != "preliminary"
+
     @cached_property
     def primary_measure(self) -> Measure:
         """What the board ranks by."""

@@ -1,1 +1,1 @@
-"""Pictures."""
+"""Charts as SVG."""

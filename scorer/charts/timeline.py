@@ -1,4 +1,4 @@
-"""The pictures: small static SVG drawings, built as element trees so that no text in them can become markup."""
+"""The scores of a team over time, as a static SVG image."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 WIDTH, HEIGHT = 640, 200
 RIGHT, TOP, BOTTOM = 616, 20, 160
-"""Where the plotting area ends; the scale's numbers stand left of it, the dates below."""
+"""The edges of the plotting area; the scores are printed on its left, the dates below it."""
 
 DIGIT = 12
-"""Room for a digit at the largest size that the style sheet sets."""
+"""Width of a digit at the largest font size of the style sheet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Svg:
-    """A finished drawing, to be put into a page as it is."""
+    """A complete SVG element, which templates insert without escaping."""
 
     text: str
 
@@ -32,48 +32,52 @@ class Point:
     when: datetime
     score: float
     label: str
-    """What it is, shown when it is pointed at."""
+    """Shown as a tooltip."""
     marked: bool
-    """Drawn full instead of hollow."""
+    """Whether the dot is filled."""
 
 
 def timeline(points: Sequence[Point], title: str, decimals: int) -> Svg:
-    """Scores over time, joined in order of time; colours and line widths are the style sheet's.
+    """Draw scores over time as dots joined in order of time.
 
-    The text alternative (title and desc) tells the same: the first, the best and the last score with their days.
+    The description of the image gives the first, the best and the last score with their dates. The image is built as an
+    element tree, so text in it is escaped; the style sheet sets colours and line widths.
 
     Parameters
     ----------
-    points : one or more, in any order
-    title : what is drawn
-    decimals : with how many the scores are printed
+    points : sequence of one or more points
+        In any order.
+    title : str
+        What the image shows.
+    decimals : int
+        How many decimals of the scores are printed.
     """
     points = sorted(points, key=lambda point: point.when)
-    drawing = Element("svg", {"class": "timeline", "viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img"})
-    SubElement(drawing, "title").text = title
-    SubElement(drawing, "desc").text = _description(points, decimals)
-    low, high = _span([point.score for point in points])
-    start, end = _span([point.when.timestamp() for point in points])
+    image = Element("svg", {"class": "timeline", "viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img"})
+    SubElement(image, "title").text = title
+    SubElement(image, "desc").text = _description(points, decimals)
+    low, high = _range([point.score for point in points])
+    start, end = _range([point.when.timestamp() for point in points])
     left = DIGIT * len(f"{high:.{decimals}f}")
     for score in sorted({low, high}):
-        _rule(drawing, left, _position(score, low, high, BOTTOM, TOP), f"{score:.{decimals}f}")
-    places = [
+        _grid_line(image, left, _scaled(score, low, high, BOTTOM, TOP), f"{score:.{decimals}f}")
+    positions = [
         (
-            _position(point.when.timestamp(), start, end, left + 8, RIGHT - 8),
-            _position(point.score, low, high, BOTTOM, TOP),
+            _scaled(point.when.timestamp(), start, end, left + 8, RIGHT - 8),
+            _scaled(point.score, low, high, BOTTOM, TOP),
         )
         for point in points
     ]
-    SubElement(drawing, "polyline", {"points": " ".join(f"{across:.1f},{down:.1f}" for across, down in places)})
-    for point, (across, down) in zip(points, places, strict=True):
-        dot = SubElement(drawing, "circle", {"cx": f"{across:.1f}", "cy": f"{down:.1f}", "r": "4.5"})
+    SubElement(image, "polyline", {"points": " ".join(f"{x:.1f},{y:.1f}" for x, y in positions)})
+    for point, (x, y) in zip(points, positions, strict=True):
+        dot = SubElement(image, "circle", {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": "4.5"})
         if point.marked:
             dot.set("class", "marked")
         SubElement(dot, "title").text = point.label
-    _write(drawing, left, BOTTOM + 28, "start", _day(points[0]))
+    _text(image, left, BOTTOM + 28, "start", _day(points[0]))
     if _day(points[-1]) != _day(points[0]):
-        _write(drawing, RIGHT, BOTTOM + 28, "end", _day(points[-1]))
-    return Svg(tostring(drawing, encoding="unicode"))
+        _text(image, RIGHT, BOTTOM + 28, "end", _day(points[-1]))
+    return Svg(tostring(image, encoding="unicode"))
 
 
 def _description(points: Sequence[Point], decimals: int) -> str:
@@ -82,24 +86,23 @@ def _description(points: Sequence[Point], decimals: int) -> str:
     return ", ".join(f"{word} {point.score:.{decimals}f} on {_day(point)}" for word, point in named) + "."
 
 
-def _span(values: Sequence[float]) -> tuple[float, float]:
+def _range(values: Sequence[float]) -> tuple[float, float]:
     return min(values), max(values)
 
 
-def _position(value: float, low: float, high: float, first: float, last: float) -> float:
-    """Where `value` lies between `first` (at `low`) and `last` (at `high`); in the middle of a scale of one value."""
+def _scaled(value: float, low: float, high: float, first: float, last: float) -> float:
+    """`value` mapped from `low`..`high` to `first`..`last`; the middle where `low` equals `high`."""
     share = (value - low) / (high - low) if high > low else 0.5
     return first + share * (last - first)
 
 
-def _rule(drawing: Element, left: float, down: float, text: str) -> None:
-    across = {"x1": str(left), "x2": str(RIGHT), "y1": f"{down:.1f}", "y2": f"{down:.1f}"}
-    SubElement(drawing, "line", across)
-    _write(drawing, left - 10, down + 4, "end", text)
+def _grid_line(image: Element, left: float, y: float, label: str) -> None:
+    SubElement(image, "line", {"x1": str(left), "x2": str(RIGHT), "y1": f"{y:.1f}", "y2": f"{y:.1f}"})
+    _text(image, left - 10, y + 4, "end", label)
 
 
-def _write(drawing: Element, across: float, down: float, anchor: str, text: str) -> None:
-    SubElement(drawing, "text", {"x": f"{across:.1f}", "y": f"{down:.1f}", "text-anchor": anchor}).text = text
+def _text(image: Element, x: float, y: float, anchor: str, text: str) -> None:
+    SubElement(image, "text", {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor}).text = text
 
 
 def _day(point: Point) -> str:

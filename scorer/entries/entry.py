@@ -15,7 +15,7 @@ from scorer.scoring.means import Mean
 from scorer.store.records import StoredSubmission
 from scorer.wording import printable
 
-Scores = tuple[float | None, ...]
+ColumnScores = tuple[float | None, ...]
 """One for each column of the board, rounded to the track's decimals; None where undefined or not to be shown."""
 
 
@@ -31,10 +31,10 @@ class Entry:
     """UTC."""
     status: str
     """"scored" | "rejected" | "withdrawn" (no longer among the submissions) | "pending" (not yet scored so)."""
-    counts_for_board: bool
-    """The one of the team's entries that its place on the board comes from."""
-    final: Scores
-    preliminary: Scores
+    is_counting: bool
+    """Whether the rank of the team comes from this entry."""
+    final: ColumnScores
+    preliminary: ColumnScores
     counts: Counts | None
     findings: tuple[Problem, ...]
     """Why it was rejected, or what to know though it was scored; the first of them."""
@@ -57,13 +57,13 @@ def entry_of(kept: StoredSubmission, track: Track, columns: tuple[str, ...]) -> 
     result = kept.result
     findings = result.findings if result else None
     means: Mapping[Split, Mapping[str, Mean]] = result.means if result else {}
-    final = means.get(track.final, {}) if track.stage == "final" else {}
+    final = means.get(track.final, {}) if track.shows_final else {}
     return Entry(
         file=printable(kept.submission.file),
         digest=kept.submission.digest,
         received=kept.submission.received,
         status="withdrawn" if not kept.present else result.status if result else "pending",
-        counts_for_board=False,
+        is_counting=False,
         final=_scores(final, columns, track.decimals),
         preliminary=_scores(means.get("preliminary", {}), columns, track.decimals),
         counts=result.counts if result else None,
@@ -72,7 +72,7 @@ def entry_of(kept: StoredSubmission, track: Track, columns: tuple[str, ...]) -> 
     )
 
 
-def _scores(means: Mapping[str, Mean], columns: tuple[str, ...], decimals: int) -> Scores:
+def _scores(means: Mapping[str, Mean], columns: tuple[str, ...], decimals: int) -> ColumnScores:
     return tuple(rounded(means[name].value, decimals) if name in means else None for name in columns)
 
 

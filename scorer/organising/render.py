@@ -48,14 +48,19 @@ def render(challenge: Challenge, store: Store, *, pending: bool = False) -> Rend
     ScorerError
         A template is invalid, or the folder of the site cannot be written.
     """
-    revision, shown, notes = store.read(
+    revision, identity, shown, notes = store.read(
         lambda view: (
             view.revision,
+            view.identity,
             boards(view, challenge.tracks, pending=pending),
             tuple(note for track in challenge.tracks for note in _outdated(view, track)),
         )
     )
-    write(pages(challenge, shown), challenge.site_path)
+    if write(pages(challenge, shown), challenge.site_path, revision, identity) is None:
+        notes += (
+            f"{challenge.site_path}: shows a later state of the database, so nothing was written; if you restored "
+            "the database from a backup, empty this folder and render again",
+        )
     return Rendered(challenge.site_path / "index.html", notes)
 
 

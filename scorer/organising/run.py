@@ -19,7 +19,7 @@ from scorer.options import TIME_LIMIT
 from scorer.organising.submission_files import SkippedFile, SubmissionFile, submission_files
 from scorer.paths import digest, is_regular
 from scorer.scoring.rules import Rules
-from scorer.store.records import Basis, Submission
+from scorer.store.records import Basis, StoredSubmission, Submission
 from scorer.store.schema import storable
 from scorer.store.store import GENERATIONS, SecondLook, Store
 from scorer.wording import counted, quoted
@@ -67,8 +67,8 @@ def plan(store: Store, track: Track) -> Work:
     rules = Rules.of(track)
     basis = Basis(_digest_of_solution(track), rules.matching_digest, rules.version_1_digest)
     found, skipped = _scan(track)
-    _check_folder(store, track, found)
-    known = store.read(lambda view: view.known_digests(basis))
+    known, entries = store.read(lambda view: (view.known_digests(basis), view.entries(track.name, basis)))
+    _check_folder(track, found, entries)
     pending = tuple(each for each in found if each[1].digest not in known)
     recorded = store.read(lambda view: view.recorded_basis(track.name))
     solution = None
@@ -196,11 +196,9 @@ def _second_look(track: Track) -> SecondLook:
     return look
 
 
-def _check_folder(store: Store, track: Track, found: Sequence[object]) -> None:
+def _check_folder(track: Track, found: Sequence[object], entries: Sequence[StoredSubmission]) -> None:
     """Refuse a missing folder if it has held submissions: it may be a disk that is not mounted."""
-    if found or track.submissions_path.exists():
-        return
-    if any(state.present for state in store.read(lambda view: view.submissions(track.name))):
+    if not found and not track.submissions_path.exists() and any(entry.present for entry in entries):
         raise ChallengeError(
             f"{track.submissions_path}: no such folder, but it has held submissions; restore it, or create an empty "
             "folder to withdraw them all"

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from scorer import wording
 from scorer.board.board import Board
 from scorer.board.rule_sheet import rules
-from scorer.entries.entry import Entry, Scores
+from scorer.entries.entry import ColumnScores, Entry
 
 # Exports
 
@@ -101,7 +101,7 @@ def to_markdown(board: Board) -> str:
 
 def _named_scores(board: Board, entry: Entry | None) -> dict[str, CellValue]:
     """The scores that an export shows, by column; blanks without an entry."""
-    blank: Scores = (None,) * len(board.columns)
+    blank: ColumnScores = (None,) * len(board.columns)
     final, preliminary = (entry.final, entry.preliminary) if entry else (blank, blank)
     names = [f"preliminary {name}" for name in board.columns]
     if board.track.stage == "preliminary":

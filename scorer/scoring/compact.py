@@ -1,8 +1,8 @@
-"""What a solution grades and what a submission found, in few bytes: enough to compute every measure anew.
+"""The compact form of a match: the judged items of a submission and the grades of a solution, in few bytes.
 
-A hit is its rank and its place among its query's graded items, best first, and its tie group where scores are the mean
-over the orders of tied items; a list is its length. The scores of any measure follow from these and from the grades, to
-the last bit, so that scores themselves need not be kept.
+A judged item is stored as its rank and its position among the graded items of its query, best first, and with its tie
+group if scores are means over the orders of tied items. A list is stored as its length. The scores of any measure
+follow from these and from the grades, to the last bit, so that scores need not be stored.
 """
 
 from __future__ import annotations
@@ -23,54 +23,54 @@ _Numbers = NDArray[Any]
 
 
 class DamagedError(Exception):
-    """Packed bytes that do not unpack."""
+    """Packed bytes that cannot be unpacked."""
 
 
 def pack_ideal(ideal: JudgedItems, queries: int) -> bytes:
-    """A solution's graded items, for `unpack_ideal`."""
+    """The graded items of a solution in few bytes, for `unpack_ideal`."""
     return _packed(queries, [_counts(ideal, queries), ideal.grade, ideal.tie_rank])
 
 
 def unpack_ideal(packed: bytes) -> JudgedItems:
-    """The graded items. Raises DamagedError."""
+    """The graded items that `pack_ideal` packed. Raises DamagedError."""
     queries, (counts, grade, tie_rank) = _unpacked(packed, (3,))
     return JudgedItems(np.repeat(np.arange(queries), counts), _within(counts), grade.astype(np.float64), tie_rank)
 
 
 def pack_hits(matched: Matched) -> bytes:
-    """What a submission found, for `unpack_hits`."""
+    """The judged items of a submission in few bytes, for `unpack_hits`."""
     found, counts = matched.found, _counts(matched.found, matched.queries)
     groups = [] if found.tied is None else [found.tied.before, found.tied.size]
-    return _packed(matched.queries, [counts, matched.retrieved, found.rank, _places(matched), *groups])
+    return _packed(matched.queries, [counts, matched.retrieved, found.rank, _positions(matched), *groups])
 
 
 def unpack_hits(packed: bytes, ideal: JudgedItems) -> Matched:
-    """The submission as a measure sees it. Raises DamagedError."""
-    queries, (counts, retrieved, rank, place, *groups) = _unpacked(packed, (4, 6))
+    """The match that `pack_hits` packed, given the graded items of the solution. Raises DamagedError."""
+    queries, (counts, retrieved, rank, position, *groups) = _unpacked(packed, (4, 6))
     query = np.repeat(np.arange(queries), counts)
-    first = np.searchsorted(ideal.query, np.arange(queries))
-    entry = first[query] + place
+    first = ideal.once(("first", queries), lambda: np.searchsorted(ideal.query, np.arange(queries)))
+    entry = first[query] + position
     if entry.size and entry.max() >= len(ideal):
-        raise DamagedError("a hit beyond the graded items")
+        raise DamagedError("a position beyond the graded items")
     tied = Tied(*groups) if groups else None
     return Matched(JudgedItems(query, rank, ideal.grade[entry], ideal.tie_rank[entry], tied), ideal, retrieved)
 
 
-def _places(matched: Matched) -> Ints:
-    """For each hit the place, from 0, of the first of its query's graded items that has its grade.
+def _positions(matched: Matched) -> Ints:
+    """[judged item]: the position, from 0, of the first graded item of its query with the same grade.
 
-    Which of several it is makes no difference: what a measure sees of an item is its grade, and what follows from it.
+    Items with equal grades are the same to every measure.
     """
     found, ideal = matched.found, matched.ideal
-    grades, keys, place = ideal.once("places", lambda: _places_of_grades(ideal))
+    grades, keys, position = ideal.once("positions", lambda: _positions_of_grades(ideal))
     key = found.query * grades.size + (grades.size - 1 - np.searchsorted(grades, found.grade))
-    return place[np.searchsorted(keys, key)]
+    return position[np.searchsorted(keys, key)]
 
 
-def _places_of_grades(ideal: JudgedItems) -> tuple[Floats, Ints, Ints]:
-    """All grades, ascending; a number for each grade of each query, ascending; and where in the query it begins."""
+def _positions_of_grades(ideal: JudgedItems) -> tuple[Floats, Ints, Ints]:
+    """All grades, ascending; a key for each grade of each query, ascending; the first position of each key."""
     grades, code = np.unique(ideal.grade, return_inverse=True)
-    # Grades fall within a query, so the numbers count down from the highest grade to ascend with the places.
+    # Grades descend within a query, so keys count down from the highest grade: they ascend with the positions.
     keys, first = np.unique(ideal.query * grades.size + (grades.size - 1 - code), return_index=True)
     return grades, keys, ideal.rank[first] - 1
 
@@ -80,12 +80,12 @@ def _counts(hits: JudgedItems, queries: int) -> Ints:
 
 
 def _within(counts: Ints) -> Ints:
-    """1, 2, ... anew for each of the counts."""
+    """1, 2, ..., count for each of the counts, one after the other."""
     return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + 1
 
 
 def _packed(size: int, columns: Sequence[_Numbers]) -> bytes:
-    """The columns, each in the smallest type that holds it, bytes of equal weight side by side, compressed."""
+    """The columns in the smallest type that holds each, bytes of equal significance together, compressed."""
     body = b""
     for column in columns:
         small = column if column.dtype == np.float64 else column.astype(np.min_scalar_type(int(column.max(initial=0))))
@@ -97,7 +97,7 @@ def _packed(size: int, columns: Sequence[_Numbers]) -> bytes:
 
 
 def _unpacked(packed: bytes, counts: Sequence[int]) -> tuple[int, list[_Numbers]]:
-    """The columns, of which there are as many as one of `counts` says."""
+    """The columns, whose number must be one of `counts`."""
     try:
         (size,) = _HEAD.unpack_from(packed)
         body, columns = zlib.decompress(packed[_HEAD.size :]), []
@@ -112,5 +112,5 @@ def _unpacked(packed: bytes, counts: Sequence[int]) -> tuple[int, list[_Numbers]
     except (ValueError, TypeError, struct.error, zlib.error) as error:
         raise DamagedError(str(error)) from error
     if len(columns) not in counts:
-        raise DamagedError("a column too few or too many")
+        raise DamagedError("the wrong number of columns")
     return size, columns

@@ -1,59 +1,59 @@
 """The pages of a site, rendered from boards."""
 
 from __future__ import annotations
-import json
-import re
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
-from traceback import walk_tb
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError
-from scorer.board.board import Board, Row, Team
-from scorer.board.rule_sheet import rules
-from scorer.challenge.settings import Challenge, Track
-from scorer.charts.timeline import Point, Svg, timeline
-from scorer.entries.entry import Entry, Scores
-from scorer.errors import ScorerError
-from scorer.measures import Measure
-from scorer.reports.boards import to_csv, to_json
-from scorer.wording import counted
-from scorer.site.templates import TemplateFolder, environment_of, render_template, shipped_templates
-from scorer.site.views import board_view, kinds_of, legend_of, teams_of
 
+from collections.abc import Sequence
+
+from jinja2 import ChoiceLoader
+
+from scorer.board.board import Board
+from scorer.challenge.settings import Challenge
+from scorer.reports.boards import to_csv, to_json
+from scorer.site.templates import TemplateFolder, environment_with, render_template, shipped_templates
+from scorer.site.views import board_view, by_kind, measure_columns, team_sections
 
 ASSETS = ("style.css", "board.js")
-"""Copied as they are."""
+"""Copied without rendering."""
 
 
 def pages(challenge: Challenge, boards: Sequence[Board]) -> dict[str, str]:
-    """The whole site: the text of each file under its path, which is relative and has forward slashes.
+    """Render the whole site.
+
+    Parameters
+    ----------
+    challenge : Challenge
+        Its folder ``templates``, if there is one, takes precedence over the shipped templates.
+    boards : sequence of Board
+        One for each track, in the order of the navigation.
+
+    Returns
+    -------
+    dict of str to str
+        The text of each file by its relative path, with forward slashes. The same boards give the same text.
 
     Raises
     ------
     ScorerError
-        A template of the organiser's is broken.
+        A template cannot be read or rendered.
     """
     loader = ChoiceLoader([TemplateFolder(challenge.root / "templates"), TemplateFolder(shipped_templates())])
-    environment = environment_of(loader)
-    legend = legend_of(boards)
-    views = [board_view(board, legend) for board in boards]
+    environment = environment_with(loader)
+    columns = measure_columns(boards)
+    views = [board_view(board, columns) for board in boards]
     site = {asset: loader.get_source(environment, asset)[0] for asset in ASSETS}
 
-    def add(path: str, template: str, **seen: object) -> None:
+    def add(path: str, template: str, **context: object) -> None:
         root = "../" * path.count("/")
-        known = {"challenge": challenge, "boards": views, "here": path, "root": root}
-        site[path] = render_template(environment, template, known | seen)
+        common = {"challenge": challenge, "boards": views, "here": path, "root": root}
+        site[path] = render_template(environment, template, common | context)
 
     add("index.html", "index.html")
-    add("measures.html", "measures.html", kinds=kinds_of(legend))
+    add("measures.html", "measures.html", kinds=by_kind(columns))
     for view in views:
         folder = view.track.name
         add(f"{folder}/index.html", "board.html", board=view)
         site[f"{folder}/leaderboard.csv"] = to_csv(view.board)
         site[f"{folder}/leaderboard.json"] = to_json(view.board)
-    for team, places in teams_of(views):
-        add(f"teams/{team.slug}.html", "team.html", team=team, places=places)
+    for team, sections in team_sections(views):
+        add(f"teams/{team.slug}.html", "team.html", team=team, sections=sections)
     return site

@@ -132,6 +132,12 @@ def changes(
     return events
 
 
+def is_complete(states: Mapping[Key, SubmissionState], found: Iterable[Submission]) -> bool:
+    """Whether the record already says what a scan of the folder found."""
+    present = {key for key, state in states.items() if state.present and state.source == FOLDER}
+    return present == set(map(key_of, found))
+
+
 def disputed(states: Mapping[Key, SubmissionState], found: Iterable[Submission]) -> set[str]:
     """The files on which the record and a scan of the folder differ, and that need a second look."""
     scanned = set(map(key_of, found))

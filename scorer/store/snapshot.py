@@ -187,7 +187,7 @@ class Snapshot:
         """
         masks = split_masks(self.flags(basis.solution))
         wanted = set(submission_digests)
-        stored = self._stored_means(basis)
+        stored = self.stored_means(basis, measures)
         lacking: dict[str, list[Measure]] = {}
         for row in self._connection.execute(
             select(result_table.c.digest, result_table.c.submission_digest).where(
@@ -236,7 +236,7 @@ class Snapshot:
         }
         if not rows:
             return {}
-        means: dict[str, Means] = self._stored_means(basis)
+        means: dict[str, Means] = self.stored_means(basis, measures)
         for result, computed in self.missing_means(basis, rows, measures):
             means.setdefault(result, {}).update(computed)
         masks = split_masks(self.flags(basis.solution))
@@ -244,11 +244,15 @@ class Snapshot:
             digest: _result(row, _by_split(means.get(row.digest, {}), measures, masks)) for digest, row in rows.items()
         }
 
-    def _stored_means(self, basis: Basis) -> dict[str, Means]:
-        """By digest of the result."""
+    def stored_means(self, basis: Basis, measures: Sequence[Measure]) -> dict[str, Means]:
+        """The stored means of these measures, of all results by `basis`, by digest of the result."""
         means: dict[str, Means] = {}
         statement = select(mean_table).join(result_table).where(*_by(basis))
-        for row in self._connection.execute(statement.where(mean_table.c.generation == MEASURE_GENERATION)):
+        statement = statement.where(
+            mean_table.c.generation == MEASURE_GENERATION,
+            mean_table.c.measure.in_([measure.full for measure in measures]),
+        )
+        for row in self._connection.execute(statement):
             means.setdefault(row.result_digest, {})[row.measure, row.mask] = Mean(row.value, row.undefined)
         return means
 

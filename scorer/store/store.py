@@ -145,6 +145,8 @@ class Store:
         second_look
             Looks again at files; without it, the scan is taken to be the latest.
         """
+        if self.read(lambda view: events.is_complete(events.submission_states(view.events(track)), found)):
+            return
 
         def work(connection: Connection) -> None:
             record = Snapshot(connection, self._database).events(track)
@@ -203,6 +205,8 @@ class Store:
         A submission that has a result by `basis` keeps it. The solution of `basis` must be stored.
         """
         listed = list(outcomes)
+        if not listed:
+            return
 
         def work(connection: Connection) -> None:
             for submission_digest, outcome in listed:
@@ -227,9 +231,13 @@ class Store:
         computed = self.read(missing)
 
         def work(connection: Connection) -> None:
-            for result_digest, means in computed:
-                for row in _mean_rows(result_digest, means):
-                    _add(connection, mean_table, row)
+            stored = Snapshot(connection, self._database).stored_means(basis, measures)
+            rows = [row for result, means in computed for row in _mean_rows(result, means)]
+            _add_all(
+                connection,
+                mean_table,
+                [row for row in rows if (row["measure"], row["mask"]) not in stored.get(row["result_digest"], {})],
+            )
 
         if computed:
             self._write(work)

@@ -1,0 +1,1 @@
+"""The website of a challenge: pages from templates, and the folder that holds them."""

@@ -1,0 +1,97 @@
+"""The templates: their folders, their filters, and messages about errors in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from traceback import walk_tb
+
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError
+
+from scorer.errors import ScorerError
+from scorer.wording import counted
+
+NO_SCORE = "–"
+
+
+class TemplateFolder(FileSystemLoader):
+    """A folder of templates; a template that cannot be read raises ScorerError."""
+
+    def get_source(self, environment: Environment, template: str) -> tuple[str, str, Callable[[], bool]]:
+        try:
+            return super().get_source(environment, template)
+        except TemplateNotFound:
+            raise
+        except (OSError, UnicodeDecodeError) as error:
+            raise ScorerError(
+                f"{self.searchpath[0]}/{template}: cannot be read ({error}); expected UTF-8 text"
+            ) from error
+
+
+def shipped_templates() -> Path:
+    """The folder of the shipped templates: in the package if installed, next to it in the repository."""
+    package = Path(__file__).parents[1]
+    inside = package / "templates"
+    return inside if inside.is_dir() else package.parent / "templates"
+
+
+def environment_with(loader: ChoiceLoader) -> Environment:
+    """The environment of all templates: escapes HTML, refuses undefined names, and adds the filters."""
+    environment = Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "counted": counted,
+        "number": _number,
+        "paragraphs": _paragraphs,
+        "stamp": _stamp,
+        "iso": _iso,
+    }
+    return environment
+
+
+def _number(score: float | None, decimals: int) -> str:
+    # + 0.0 turns -0.0 into 0.0.
+    return NO_SCORE if score is None else f"{score + 0.0:.{decimals}f}"
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]
+
+
+def _stamp(when: datetime) -> str:
+    return when.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def _iso(when: datetime) -> str:
+    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def render_template(environment: Environment, name: str, context: Mapping[str, object]) -> str:
+    """Render a template.
+
+    Raises
+    ------
+    ScorerError
+        The template, or one that it uses, has an error; the message gives the file and the line.
+    """
+    try:
+        return environment.get_template(name).render(context)
+    except TemplateSyntaxError as error:
+        raise ScorerError(f"{error.filename}:{error.lineno}: {error.message}") from error
+    except ScorerError:
+        raise
+    except Exception as error:
+        # A template can raise anything; Jinja2 puts its file and line into the traceback.
+        frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+        in_templates = [f"{file}:{line}" for file, line in frames if file.endswith(".html")]
+        if not in_templates:
+            raise
+        raise ScorerError(f"{in_templates[-1]}: {error}") from error
