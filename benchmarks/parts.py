@@ -298,7 +298,7 @@ def batch(bench: Bench, dask: bool) -> Results:
             sites.add(_content(folder / "site"))
     again, _ = measured([*SCORER, "run", str(folder)], time_limit=bench.time_limit)
     sites.add(_content(folder / "site"))
-    database = sum(file.stat().st_size for file in folder.glob("scores.db*"))
+    database = sum(file.stat().st_size for file in folder.glob("scores.db*") if file.is_file())
     _clear(folder)
     return {
         "submissions": count,
@@ -322,9 +322,11 @@ def _fresh_run(bench: Bench, folder: Path, executor: str) -> float:
 
 
 def _clear(folder: Path) -> None:
-    for file in folder.glob("scores.db*"):
-        file.unlink()
-    shutil.rmtree(folder / "site", ignore_errors=True)
+    for path in [folder / "site", *folder.glob("scores.db*")]:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def _content(site: Path) -> str:
