@@ -1,10 +1,10 @@
 # make leaderboard   score the challenge in this folder and render its board
-# make test          the tests
-# make check         style, types, and the order of imports
-# make docs          the documentation, as pages
-# make studies       the figures of the papers behind the measures, and what holds of them
-# make example       write the example challenge anew
-# make clean         remove what the above made
+# make test          run the tests
+# make check         check style, types and the order of imports
+# make docs          build the documentation as HTML
+# make studies       draw the figures of the papers that define the measures, and check their claims
+# make example       generate the example challenge again
+# make clean         remove everything that these commands generate
 
 PYTHON ?= python3
 VENV := .venv
@@ -13,8 +13,8 @@ INSTALLED := $(VENV)/installed
 
 .PHONY: leaderboard test check docs studies example clean
 
-# A rejected file is no reason to have no board, so 1 of `scorer score` is let pass; `scorer render` ends with the
-# path of the site, and fails where the challenge itself is at fault.
+# Exit code 1 of `scorer score` is ignored: a rejected file does not prevent the board. `scorer render` prints the path
+# of the site, and fails if the challenge itself is invalid.
 leaderboard: $(INSTALLED)
 	$(BIN)/scorer score || test $$? -eq 1
 	$(BIN)/scorer render
@@ -39,10 +39,10 @@ example: $(INSTALLED)
 	$(BIN)/python example/make.py
 
 clean:
-	rm -rf $(VENV) site scores.db scores.db-shm scores.db-wal build dist
+	rm -rf $(VENV) site scores.db scores.db-shm scores.db-wal scores.db.solutions scores.db.*.backup build dist
 	rm -rf docs/_build docs/measures studies/figures .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
-# Anew whenever what is to be installed has changed.
+# Install again whenever the dependencies change.
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'

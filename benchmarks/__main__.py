@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: measure scorer side by side with its peers, on the same files, in one run."""
+"""`python -m benchmarks`: measure scorer and its peers on the same files, in one run."""
 
 from __future__ import annotations
 
@@ -23,64 +23,64 @@ PARTS = ("run", "submissions", "kernels", "growth", "batch")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure, print the tables, and write them where that is asked for."""
-    asked = _parser().parse_args(arguments)
+    """Measure, print the tables, and write them into the folder that `--output` names."""
+    options = _parser().parse_args(arguments)
     with tempfile.TemporaryDirectory() as own, tempfile.TemporaryDirectory() as compiled:
-        folder = asked.files or Path(own)
+        folder = options.files or Path(own)
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            told = _measured(asked, folder, Path(compiled))
+            results = _measured(options, folder, Path(compiled))
         except CommandError as error:
             raise SystemExit(f"stopped: {error}") from error
-    text = tables(told)
+    text = tables(results)
     print(text)
-    if asked.output:
-        asked.output.mkdir(parents=True, exist_ok=True)
-        (asked.output / "results.json").write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n")
-        (asked.output / "results.md").write_text(text + "\n")
-        (asked.output / "results.svg").write_text(drawn(told))
-    if not _same(told):
+    if options.output:
+        options.output.mkdir(parents=True, exist_ok=True)
+        (options.output / "results.json").write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+        (options.output / "results.md").write_text(text + "\n")
+        (options.output / "results.svg").write_text(drawn(results))
+    if not _same(results):
         raise SystemExit("the tools disagree")
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small sizes, one round: does it still work?")
+    parser.add_argument("--quick", action="store_true", help="small sizes, one round, to check that it works")
     parser.add_argument("--trec-eval", type=Path, help="the program trec_eval, compiled with -O3")
     parser.add_argument(
         "--peers", type=Path, help="a Python with the extra `peers`; default: this one, and with --quick none"
     )
-    parser.add_argument("--files", type=Path, help="a folder that keeps the made files; default: a temporary one")
+    parser.add_argument("--files", type=Path, help="a folder for generated files; default: a temporary one")
     parser.add_argument("--output", type=Path, help="the folder for results.json, results.md and results.svg")
-    parser.add_argument("--date", default="", help="what to write as the date of the results")
-    parser.add_argument("--parts", type=lambda text: text.split(","), default=PARTS, help=f"of {','.join(PARTS)}")
+    parser.add_argument("--date", default="", help="the date to write into the results")
+    parser.add_argument("--parts", type=lambda text: text.split(","), default=PARTS, help=f"some of {','.join(PARTS)}")
     parser.add_argument("--huge", action="store_true", help="also score 100,000,000 lines through a pipe")
-    parser.add_argument("--memory-limit", type=float, default=8, help="gigabytes of address space for that")
-    parser.add_argument("--patience", type=float, default=0, help="seconds to wait for a quiet machine, each time")
-    parser.add_argument("--repeats", type=int, default=0, help="how often to measure anew what others disturbed")
-    parser.add_argument("--time-limit", type=float, default=900, help="seconds that one process may take")
+    parser.add_argument("--memory-limit", type=float, default=8, help="gigabytes of address space for --huge")
+    parser.add_argument("--patience", type=float, default=0, help="seconds to wait each time for a quiet machine")
+    parser.add_argument("--repeats", type=int, default=0, help="how often to repeat a disturbed measurement")
+    parser.add_argument("--time-limit", type=float, default=900, help="the time limit of one process, in seconds")
     return parser
 
 
-def _measured(asked: argparse.Namespace, folder: Path, compiled: Path) -> dict[str, Any]:
-    python = asked.peers or Path(sys.executable)
-    found = tools.peer_versions(python) if asked.peers or not asked.quick else {}
+def _measured(options: argparse.Namespace, folder: Path, compiled: Path) -> dict[str, Any]:
+    python = options.peers or Path(sys.executable)
+    found = tools.peer_versions(python) if options.peers or not options.quick else {}
     installed = [name for name in tools.PEERS if name in found]
     left_out = [name for name in tools.PEERS if name not in found]
     chosen = [tools.scorer()]
-    if asked.trec_eval:
-        chosen.append(tools.trec_eval(asked.trec_eval))
+    if options.trec_eval:
+        chosen.append(tools.trec_eval(options.trec_eval))
     else:
         left_out.insert(0, "trec_eval")
     chosen += tools.peers(python, installed, compiled)
-    sizes = parts.QUICK if asked.quick else parts.FULL
-    bench = parts.Bench(chosen, sizes, folder, asked.time_limit, asked.patience, asked.repeats, _say)
+    sizes = parts.QUICK if options.quick else parts.FULL
+    bench = parts.Bench(chosen, sizes, folder, options.time_limit, options.patience, options.repeats, _say)
     parts.warmed_up(bench, bench.run(sizes.growth[0]))
-    told: dict[str, Any] = {
-        "date": asked.date,
-        "quick": asked.quick,
+    results: dict[str, Any] = {
+        "date": options.date,
+        "quick": options.quick,
         "machine": _machine(),
-        "versions": _versions(asked, found),
+        "versions": _versions(options, found),
         "left_out": left_out,
         "memory_floor": floor(),
     }
@@ -89,12 +89,12 @@ def _measured(asked: argparse.Namespace, folder: Path, compiled: Path) -> dict[s
         "submissions": lambda: parts.many_submissions(bench, tools.scorer_on_trec()),
         "kernels": lambda: parts.kernels(bench, python, installed),
         "growth": lambda: parts.growth(bench),
-        "batch": lambda: parts.batch(bench, dask=find_spec("distributed") is not None and not asked.quick),
+        "batch": lambda: parts.batch(bench, dask=find_spec("distributed") is not None and not options.quick),
     }
-    told |= {name: work[name]() for name in asked.parts}
-    if asked.huge:
-        told["huge"] = parts.huge(bench, int(asked.memory_limit * 1e9))
-    return told
+    results |= {name: work[name]() for name in options.parts}
+    if options.huge:
+        results["huge"] = parts.huge(bench, int(options.memory_limit * 1e9))
+    return results
 
 
 def _say(text: str) -> None:
@@ -121,25 +121,27 @@ def _processor() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
-def _versions(asked: argparse.Namespace, peers: dict[str, str]) -> dict[str, str]:
-    """Of scorer and what it runs on, then of the peers and what they run on."""
+def _versions(options: argparse.Namespace, peers: dict[str, str]) -> dict[str, str]:
+    """Return the versions of scorer, of its dependencies, of the peers and of their dependencies."""
     ours = {"scorer": version("challenge-scorer"), "Python": platform.python_version()}
     for name in ("numpy", "pyarrow", "SQLAlchemy", "distributed"):
         try:
             ours[name] = version(name)
         except PackageNotFoundError:
             continue
-    if asked.trec_eval:
-        ours["trec_eval"] = tools.trec_eval_version(asked.trec_eval)
+    if options.trec_eval:
+        ours["trec_eval"] = tools.trec_eval_version(options.trec_eval)
     theirs = {name: number for name, number in peers.items() if name not in ("Python", "numpy") or number != ours[name]}
     return ours | {name if name not in ours else f"{name} of the peers": number for name, number in theirs.items()}
 
 
-def _same(told: dict[str, Any]) -> bool:
-    """Do all tools give the same numbers, and all executors the same site?"""
-    each = [tool for part in ("run", "submissions", "kernels") for tool in told.get(part, {}).get("tools", {}).values()]
-    each += [point for points in told.get("growth", {}).get("tools", {}).values() for point in points]
-    return all(tool["same"] for tool in each) and told.get("batch", {}).get("same_site", True)
+def _same(results: dict[str, Any]) -> bool:
+    """Return whether all tools give the same numbers, and all executors the same site."""
+    each = [
+        tool for part in ("run", "submissions", "kernels") for tool in results.get(part, {}).get("tools", {}).values()
+    ]
+    each += [point for points in results.get("growth", {}).get("tools", {}).values() for point in points]
+    return all(tool["same"] for tool in each) and results.get("batch", {}).get("same_site", True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A Dask cluster of two workers on this machine: prints its address, and ends when its input does."""
+"""A Dask cluster of two workers on this machine: prints its address, and runs until its input ends."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from distributed import LocalCluster
 
 
 def main() -> None:
-    """Serve until the input ends."""
+    """Run the cluster until the input ends."""
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         print(cluster.scheduler_address, flush=True)
         sys.stdin.read()

@@ -1,4 +1,4 @@
-"""Make the files that are measured on, from a seed, many million lines a minute.
+"""Generate the files of the benchmarks, from a seed.
 
     python -m benchmarks.generate qrels QUERIES FILE
     python -m benchmarks.generate run QUERIES FILE            FILE may be a pipe
@@ -6,13 +6,13 @@
     python -m benchmarks.generate trec SUBMISSIONS FOLDER --queries N
 
 `run`: lists of 1,000 items, best first, and 50 judged items for each query with grades of 0 to 3, half of them in the
-list and rather near its top. One row in fifty has the run score of the row before it, but only where neither item is
-judged: so tools that order ties in different ways still give the same scores, and none is spared the ties.
+list, mostly near its top. One row in fifty has the run score of the row before it, but only where neither item is
+judged: tools that order ties in different ways give the same scores, and all of them have to handle ties.
 
-`challenge`: a folder for `scorer run` in VL.NET's shape, lists of 30; `trec`: the same as TREC qrels and runs.
+`challenge`: a folder for `scorer run` with lists of 30 in VL.NET's format; `trec`: the same as TREC qrels and runs.
 
-Ids have a fixed width, so a query's lines are one pattern of bytes in which only digits are to be filled in. The items
-of a query are steps of a walk through all items, by a stride that is the query's own: scattered, and none comes twice.
+Ids have a fixed width, so the lines of a query are a fixed pattern of bytes, and only digits are filled in. The items
+of a query are the steps of a walk through all items with a stride for this query: scattered, and without repetition.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ Bytes = NDArray[np.uint8]
 
 SEED = 20110418
 AT_A_TIME = 500
-"""Queries made at a time; each block is drawn by its own number, so a smaller file is the beginning of a larger one."""
+"""Queries in a block. Each block has its own seed, so a smaller file is the beginning of a larger one."""
 
 DEPTH = 1000
 JUDGED = 50
 FIRST_QUERY = 1_000_000
 FIRST_ITEM = 1_000_000
 ITEMS = 8_841_823
-"""A prime, so that every stride leads through all items."""
+"""A prime: every stride reaches all items."""
 
 LIST_LENGTH = 30
 LONGEST_SOLUTION = 60
 CANDIDATES = 90
-"""Items of a query that a team's list is drawn from, the right ones among them."""
+"""Items of a query that a team's list is drawn from, including the relevant ones."""
 CHALLENGE_FIRST_QUERY = 1000
 CHALLENGE_FIRST_ITEM = 1000
 CHALLENGE_ITEMS = 8999
@@ -66,44 +66,44 @@ stage = "final"
 
 
 class Block:
-    """Some queries, their lists and their judged items; all of a block is drawn, whatever is asked for of it."""
+    """Some queries, their lists and their judged items; the whole block is always drawn."""
 
     def __init__(self, number: int, queries: int) -> None:
         rng = np.random.default_rng([SEED, number])
         start, stride = rng.integers(0, ITEMS, (AT_A_TIME, 1)), rng.integers(1, ITEMS, (AT_A_TIME, 1))
         walk = FIRST_ITEM + (start + stride * np.arange(DEPTH + JUDGED)) % ITEMS
-        # The smallest of random numbers that grow with the rank: places nearer the top are likelier.
+        # The smallest of random numbers that grow with the rank: ranks near the top are more likely.
         in_list = JUDGED // 2
         lot = rng.random((AT_A_TIME, DEPTH)) * np.arange(1, DEPTH + 1)
-        place = np.argpartition(lot, in_list, axis=1)[:, :in_list]
-        found = np.take_along_axis(walk, place, axis=1)
+        position = np.argpartition(lot, in_list, axis=1)[:, :in_list]
+        found = np.take_along_axis(walk, position, axis=1)
         grade = np.maximum(rng.integers(-2, 4, (AT_A_TIME, JUDGED)), 0)
-        grade[:, 0] = np.maximum(grade[:, 0], 1)  # tools do not agree on a query with nothing relevant
+        grade[:, 0] = np.maximum(grade[:, 0], 1)  # tools differ on a query without relevant items
         self.query: Ints = (FIRST_QUERY + 37 * (number * AT_A_TIME + np.arange(AT_A_TIME)))[:queries]
         self.item: Ints = walk[:queries, :DEPTH]
         self.matched: Ints = np.concatenate([found, walk[:, DEPTH : DEPTH + JUDGED - in_list]], axis=1)[:queries]
         self.grade: Ints = grade[:queries]
-        self.score: Ints = _falling_scores(rng, place)[:queries]
+        self.score: Ints = _falling_scores(rng, position)[:queries]
 
 
-def _falling_scores(rng: np.random.Generator, judged_place: Ints) -> Ints:
-    """[query, place]: run scores in units of 0.00001, between 14 and 40; apart even in single precision."""
+def _falling_scores(rng: np.random.Generator, judged_position: Ints) -> Ints:
+    """Return run scores, ``[query, rank]``, in units of 0.00001, between 14 and 40; distinct in single precision."""
     gap = rng.integers(1, 2500, (AT_A_TIME, DEPTH))
     tied = rng.random((AT_A_TIME, DEPTH)) < 0.02
     rows = np.arange(AT_A_TIME)[:, None]
-    tied[rows, judged_place] = False
-    tied[rows, np.minimum(judged_place + 1, DEPTH - 1)] = False
+    tied[rows, judged_position] = False
+    tied[rows, np.minimum(judged_position + 1, DEPTH - 1)] = False
     return np.asarray(3_999_999 - np.cumsum(np.where(tied, 0, gap), axis=1), dtype=np.int64)
 
 
 def blocks(queries: int) -> Iterator[Block]:
-    """So many queries, a block at a time."""
+    """Yield this many queries in blocks."""
     for number, first in enumerate(range(0, queries, AT_A_TIME)):
         yield Block(number, min(AT_A_TIME, queries - first))
 
 
 def run_text(query: Ints, item: Ints, score: Ints) -> Bytes:
-    """The bytes of a TREC run: `query` [query], `item` and `score` [query, place], scores in units of 0.00001."""
+    """Return the bytes of a TREC run: `query` [query], `item` and `score` [query, rank], scores in units of 0.00001."""
     widths = len(str(query.flat[0])), len(str(item.flat[0]))
     lines = [b"%s Q0 %s %d 00.00000 made\n" % (b"0" * widths[0], b"0" * widths[1], k + 1) for k in range(item.shape[1])]
     text = np.tile(np.frombuffer(b"".join(lines), dtype=np.uint8), (len(query), 1))
@@ -117,7 +117,7 @@ def run_text(query: Ints, item: Ints, score: Ints) -> Bytes:
 
 
 def qrels_text(block: Block) -> Bytes:
-    """The bytes of TREC qrels, a query's items by their ids."""
+    """Return the bytes of TREC qrels, the items of a query in order of their ids."""
     order = np.argsort(block.matched, axis=1)
     line = np.frombuffer(b"0000000 0 0000000 0\n", dtype=np.uint8)
     text = np.tile(line, (len(block.query), JUDGED))
@@ -128,10 +128,10 @@ def qrels_text(block: Block) -> Bytes:
     return text
 
 
-def _fill(text: Bytes, places: Ints, numbers: Ints, width: int) -> None:
-    """Write each number's digits into the columns that begin at `places`, in all rows."""
+def _fill(text: Bytes, positions: Ints, numbers: Ints, width: int) -> None:
+    """Write the digits of each number into the columns that begin at `positions`, in all rows."""
     for digit in reversed(range(width)):
-        text[:, places + digit] = ord("0") + numbers % 10
+        text[:, positions + digit] = ord("0") + numbers % 10
         numbers = numbers // 10
 
 
@@ -139,7 +139,7 @@ def _fill(text: Bytes, places: Ints, numbers: Ints, width: int) -> None:
 
 
 class Challenge:
-    """Queries with 1 to 60 right items of many equal grades, and teams of different strength."""
+    """Queries with 1 to 60 relevant items, many with equal grades, and teams of different strength."""
 
     def __init__(self, queries: int) -> None:
         rng = np.random.default_rng([SEED, queries])
@@ -147,28 +147,28 @@ class Challenge:
         start = rng.integers(0, CHALLENGE_ITEMS, (queries, 1))
         stride = rng.integers(1, CHALLENGE_ITEMS, (queries, 1))
         self.walk: Ints = CHALLENGE_FIRST_ITEM + (start + stride * np.arange(CANDIDATES)) % CHALLENGE_ITEMS
-        self.right: Ints = np.minimum(rng.geometric(0.12, queries), LONGEST_SOLUTION)
+        self.relevant: Ints = np.minimum(rng.geometric(0.12, queries), LONGEST_SOLUTION)
         grade = -np.sort(-np.minimum(rng.geometric(0.4, (queries, LONGEST_SOLUTION)), 9), axis=1)
         self.grade: Ints = grade
 
     def lists(self, team: int) -> Ints:
-        """[query, place]: what a team sent in."""
+        """Return the items of a team's submission, ``[query, rank]``."""
         rng = np.random.default_rng([SEED, len(self.query), team])
         candidate = np.arange(CANDIDATES)
-        worth = np.where(candidate < self.right[:, None], 1 - 0.5 * candidate / LONGEST_SOLUTION, 0)
+        worth = np.where(candidate < self.relevant[:, None], 1 - 0.5 * candidate / LONGEST_SOLUTION, 0)
         strength = rng.uniform(0.0, 0.6)
         guess = strength * worth + rng.random(worth.shape, dtype=np.float32)
         order = np.argsort(-guess, axis=1)[:, :LIST_LENGTH]
         return np.take_along_axis(self.walk, order, axis=1)
 
     def solution_lines(self, pattern: str) -> Iterator[tuple[int, list[str]]]:
-        """For each query its id and its right items by a pattern of {query}, {item} and {grade}."""
-        for query, walk, right, grade in zip(self.query.tolist(), self.walk, self.right, self.grade, strict=True):
-            items = zip(walk[:right].tolist(), grade[:right].tolist(), strict=True)
+        """Yield each query's id and its relevant items, formatted with {query}, {item} and {grade}."""
+        for query, walk, relevant, grade in zip(self.query.tolist(), self.walk, self.relevant, self.grade, strict=True):
+            items = zip(walk[:relevant].tolist(), grade[:relevant].tolist(), strict=True)
             yield query, [pattern.format(query=query, item=item, grade=grade) for item, grade in items]
 
     def vlnet_text(self, team: int) -> Bytes:
-        """The bytes of a submission in VL.NET's format."""
+        """Return the bytes of a submission in VL.NET's format."""
         line = np.frombuffer(b"0000:" + b",".join([b"0000"] * LIST_LENGTH) + b"\n", dtype=np.uint8)
         text = np.tile(line, (len(self.query), 1))
         _fill(text, np.array([0]), self.query[:, None], 4)
@@ -176,20 +176,20 @@ class Challenge:
         return text
 
     def trec_text(self, team: int) -> Bytes:
-        """The same as a TREC run."""
+        """Return the bytes of the same submission as a TREC run."""
         lists = self.lists(team)
         scores = np.broadcast_to(100_000 * np.arange(40, 40 - LIST_LENGTH, -1), lists.shape)
         return run_text(self.query, lists, scores)
 
 
 def make_challenge(submissions: int, folder: Path, queries: int) -> None:
-    """A folder for `scorer run`."""
+    """Write a challenge with this many submissions."""
     challenge = Challenge(queries)
     submission_files = folder / "submissions" / "main"
     submission_files.mkdir(parents=True)
     lines = (
-        f"{query}:{int(place % 5 == 0)}:{','.join(items)}\n"
-        for place, (query, items) in enumerate(challenge.solution_lines("{item}|{grade}"))
+        f"{query}:{int(position % 5 == 0)}:{','.join(items)}\n"
+        for position, (query, items) in enumerate(challenge.solution_lines("{item}|{grade}"))
     )
     (folder / "solution.txt").write_text("".join(lines))
     (folder / "challenge.toml").write_text(TOML)
@@ -199,7 +199,7 @@ def make_challenge(submissions: int, folder: Path, queries: int) -> None:
 
 
 def make_trec(submissions: int, folder: Path, queries: int) -> None:
-    """The solution and the first submissions of that challenge as `qrels` and `team-0000.run`, ..."""
+    """Write the solution and the first submissions of that challenge as `qrels` and `team-0000.run`, ..."""
     challenge = Challenge(queries)
     folder.mkdir(parents=True)
     lines = ("".join(items) for _, items in challenge.solution_lines("{query} 0 {item} {grade}\n"))
@@ -215,26 +215,26 @@ def _write(stream: BinaryIO, kind: str, queries: int) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Make a file or a folder; a file is whole or not there."""
+    """Generate a file or a folder; it gets its name when it is complete."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.generate")
     parser.add_argument("kind", choices=["qrels", "run", "challenge", "trec"])
-    parser.add_argument("count", type=int, help="of queries in a file, of submissions in a folder")
+    parser.add_argument("count", type=int, help="the number of queries in a file, or of submissions in a folder")
     parser.add_argument("path", type=Path)
     parser.add_argument("--queries", type=int, default=5704)
-    asked = parser.parse_args(arguments)
-    if asked.path.is_fifo():
-        with asked.path.open("wb") as stream:
-            _write(stream, asked.kind, asked.count)
+    options = parser.parse_args(arguments)
+    if options.path.is_fifo():
+        with options.path.open("wb") as stream:
+            _write(stream, options.kind, options.count)
         return
-    beginning = asked.path.with_name(f"{asked.path.name}.{os.getpid()}.part")
-    if asked.kind == "challenge":
-        make_challenge(asked.count, beginning, asked.queries)
-    elif asked.kind == "trec":
-        make_trec(asked.count, beginning, asked.queries)
+    beginning = options.path.with_name(f"{options.path.name}.{os.getpid()}.part")
+    if options.kind == "challenge":
+        make_challenge(options.count, beginning, options.queries)
+    elif options.kind == "trec":
+        make_trec(options.count, beginning, options.queries)
     else:
         with beginning.open("wb") as stream:
-            _write(stream, asked.kind, asked.count)
-    beginning.rename(asked.path)
+            _write(stream, options.kind, options.count)
+    beginning.rename(options.path)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""scorer's measures on what is already in memory: seconds, as JSON.
+"""Time scorer's measures on data in memory, and print seconds as JSON.
 
     python -m benchmarks.kernels QRELS RUN
 
-`arrays`: from judged hits to scores, the measures alone. `dicts`: from a dict of dicts, as pytrec_eval and ranx take
-them, with matching and ranking.
+`arrays`: from judged items to scores, only the measures. `dicts`: from a dict of dicts, the input of pytrec_eval and
+ranx, with matching and ranking.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ REPEATED = 5
 
 
 def timed(work: Callable[[], Any], prepare: Callable[[], None] = lambda: None) -> list[float]:
-    """Seconds of each of several calls; `prepare` comes before each and does not count."""
+    """Return the seconds of several calls; `prepare` runs before each and is not timed."""
     seconds = []
     for _ in range(REPEATED):
         prepare()
@@ -39,25 +39,25 @@ def timed(work: Callable[[], Any], prepare: Callable[[], None] = lambda: None) -
 
 
 class Arrays:
-    """The measures on a submission's hits, with nothing remembered from call to call."""
+    """The measures on the judged items of a submission, without a cache between calls."""
 
     def __init__(self, matched: Matched) -> None:
-        self._judged = matched
+        self._matched = matched
         self._measures = list(measures_named(MEASURES).values())
         self.forget()
 
     def forget(self) -> None:
-        """Hits remember what measures have in common; begin anew."""
-        found, ideal = (replace(hits, cache={}) for hits in (self._judged.found, self._judged.ideal))
-        self._judged = replace(self._judged, found=found, ideal=ideal)
+        """Clear the cache in which judged items store what measures have in common."""
+        found, ideal = (replace(items, cache={}) for items in (self._matched.found, self._matched.ideal))
+        self._matched = replace(self._matched, found=found, ideal=ideal)
 
     def scores(self) -> dict[str, float]:
-        """The means."""
-        return {name: float(each(self._judged).mean()) for name, each in zip(MEASURES, self._measures, strict=True)}
+        """Return the mean of each measure."""
+        return {name: float(each(self._matched).mean()) for name, each in zip(MEASURES, self._measures, strict=True)}
 
 
 def run_as_dict(path: str) -> dict[str, dict[str, float]]:
-    """Query -> item -> run score."""
+    """Read a TREC run as query -> item -> run score."""
     run: dict[str, dict[str, float]] = {}
     with Path(path).open() as lines:
         for line in lines:
@@ -67,7 +67,7 @@ def run_as_dict(path: str) -> dict[str, dict[str, float]]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print JSON."""
+    """Print scores and seconds as JSON."""
     qrels_path, run_path = arguments
     solution = Solution.read(qrels_path)
     outcome = score(solution, run_path, Rules(tuple(measures_named(MEASURES).values())))
@@ -75,14 +75,14 @@ def main(arguments: Sequence[str]) -> None:
         raise SystemExit("\n".join(outcome.problems.lines(run_path)))
     arrays = Arrays(outcome.matched)
     run = run_as_dict(run_path)
-    told = {
+    results = {
         "arrays": {"scores": arrays.scores(), "seconds": timed(arrays.scores, arrays.forget)},
         "dicts": {
             "scores": dict(evaluate(solution, run, MEASURES)),
             "seconds": timed(lambda: evaluate(solution, run, MEASURES)),
         },
     }
-    print(json.dumps(told))
+    print(json.dumps(results))
 
 
 if __name__ == "__main__":

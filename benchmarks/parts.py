@@ -1,4 +1,4 @@
-"""What is measured, part by part. Each part gives plain values, fit for JSON."""
+"""The parts of the benchmark. Each returns plain values that JSON can represent."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from benchmarks.meter import CommandError, Cost, measured, quiet
 from benchmarks.tools import PEERS_SCRIPT, SCORER, Files, Scores, Tool, difference, evaluate, evaluated, trec_files
 
 DEPTH = 1000
-"""Lines of a query in a made run."""
+"""Lines of a query in a generated run."""
 
-DetectedFormat = dict[str, Any]
+Results = dict[str, Any]
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much is measured."""
+    """The sizes of the generated files."""
 
     run: int
     """Queries of 1,000 lines each."""
@@ -63,33 +63,33 @@ class Bench:
     """The tools, the sizes, and the folder for the files."""
 
     tools: Sequence[Tool]
-    """The product first: the others are compared with it."""
+    """scorer first: the others are compared with it."""
     sizes: Sizes
     folder: Path
-    """Files in it are kept, and made where they are not there."""
+    """Files in it are reused; missing ones are generated."""
     time_limit: float
-    """Seconds for one process."""
+    """Seconds that one process may take."""
     patience: float
-    """Seconds to wait before each process for others to leave the cores alone."""
+    """Seconds to wait for a quiet machine before each process."""
     repeats: int
-    """How often a measurement is made anew because others took too much of the cores meanwhile."""
+    """How often a measurement is repeated that other processes disturbed."""
     say: Say
 
-    def made(self, kind: str, count: int, queries: int = 0) -> Path:
-        """The path of a made file or folder, after its content is read once, so that nobody is the first to."""
+    def generated(self, kind: str, count: int, queries: int = 0) -> Path:
+        """Return the path of a generated file or folder. Its content is read once, to fill the cache of the system."""
         path = self.folder / "-".join([kind, str(count), *([str(queries)] if queries else [])])
         if not path.exists():
-            self.say(f"making {path.name}")
-            asked = [kind, str(count), str(path), *(["--queries", str(queries)] if queries else [])]
-            subprocess.run([sys.executable, "-m", "benchmarks.generate", *asked], check=True)
+            self.say(f"generating {path.name}")
+            words = [kind, str(count), str(path), *(["--queries", str(queries)] if queries else [])]
+            subprocess.run([sys.executable, "-m", "benchmarks.generate", *words], check=True)
         for file in [path] if path.is_file() else path.rglob("*"):
             if file.is_file():
                 _read_through(file)
         return path
 
     def run(self, queries: int) -> Files:
-        """A made run and its qrels."""
-        return trec_files(self.made("qrels", queries), self.made("run", queries))
+        """Return a generated run and its qrels."""
+        return trec_files(self.generated("qrels", queries), self.generated("run", queries))
 
 
 def _read_through(file: Path) -> None:
@@ -99,9 +99,14 @@ def _read_through(file: Path) -> None:
 
 
 def _tried(bench: Bench, tool: Tool, files: Files) -> tuple[Cost, list[Scores]] | None:
-    """The least disturbed run of a tool, or the first undisturbed one; how long it took does not matter for that.
+    """Run a tool, and return the first undisturbed result, or else the least disturbed one.
 
-    None, saying why, where it fails. Where the product fails, CommandError: there is nothing to compare with.
+    Returns None if the tool fails, after a message. The time of a run has no influence on which one is returned.
+
+    Raises
+    ------
+    CommandError
+        scorer failed, so the others cannot be compared with it.
     """
     results = []
     for _ in range(1 + bench.repeats):
@@ -117,7 +122,7 @@ def _tried(bench: Bench, tool: Tool, files: Files) -> tuple[Cost, list[Scores]] 
         others = "?" if cost.others is None else f"{cost.others:.0%}"
         bench.say(
             f"  {tool.name}: {cost.wall:.2f} s, {cost.processor:.2f} s of processor, {cost.memory / 1e6:.0f} MB; "
-            f"others took {others} of the cores"
+            f"others used {others} of the cores"
         )
         results.append((cost, tool.read(text)))
         if not cost.disturbed:
@@ -126,17 +131,17 @@ def _tried(bench: Bench, tool: Tool, files: Files) -> tuple[Cost, list[Scores]] 
 
 
 def warmed_up(bench: Bench, files: Files) -> None:
-    """Run each tool once on little, so that its byte code is compiled and its libraries have been read."""
+    """Run each tool once on a small file, to compile its byte code and to load its libraries."""
     bench.say("warming up")
     for tool in bench.tools:
         if not tool.fresh_cache:
             _tried(replace(bench, patience=0, repeats=0), tool, files)
 
 
-def side_by_side(bench: Bench, tools: Sequence[Tool], files: Files, rounds: int) -> dict[str, DetectedFormat]:
-    """All tools on the same files, in turns, so that what else the machine does hits all alike.
+def side_by_side(bench: Bench, tools: Sequence[Tool], files: Files, rounds: int) -> dict[str, Results]:
+    """Run all tools on the same files, in turns, so that other load on the machine affects all of them.
 
-    A tool that fails is left out from there on, and has no entry.
+    A tool that fails once is not run again and has no entry in the result.
     """
     costs: dict[str, list[Cost]] = {tool.name: [] for tool in tools}
     scores: dict[str, list[Scores]] = {}
@@ -152,13 +157,13 @@ def side_by_side(bench: Bench, tools: Sequence[Tool], files: Files, rounds: int)
             scores[tool.name] = result[1]
     reference = scores[tools[0].name]
     return {
-        tool.name: _told(costs[tool.name]) | _agreement(tool, reference, scores[tool.name])
+        tool.name: _as_lists(costs[tool.name]) | _agreement(tool, reference, scores[tool.name])
         for tool in tools
         if tool.name in costs
     }
 
 
-def _told(costs: Sequence[Cost]) -> DetectedFormat:
+def _as_lists(costs: Sequence[Cost]) -> Results:
     return {
         "wall": [round(cost.wall, 4) for cost in costs],
         "processor": [round(cost.processor, 4) for cost in costs],
@@ -167,7 +172,7 @@ def _told(costs: Sequence[Cost]) -> DetectedFormat:
     }
 
 
-def _agreement(tool: Tool, reference: Sequence[Scores], scores: Sequence[Scores]) -> DetectedFormat:
+def _agreement(tool: Tool, reference: Sequence[Scores], scores: Sequence[Scores]) -> Results:
     apart = difference(reference, scores)
     return {"scores": dict(scores[0]), "difference": apart, "same": apart <= tool.tolerance}
 
@@ -175,8 +180,8 @@ def _agreement(tool: Tool, reference: Sequence[Scores], scores: Sequence[Scores]
 # The parts
 
 
-def one_run(bench: Bench) -> DetectedFormat:
-    """One large run."""
+def one_run(bench: Bench) -> Results:
+    """Measure one large run."""
     queries = bench.sizes.run
     bench.say(f"a run of {queries * DEPTH:,} lines")
     return {
@@ -186,11 +191,11 @@ def one_run(bench: Bench) -> DetectedFormat:
     }
 
 
-def many_submissions(bench: Bench, on_trec: Tool) -> DetectedFormat:
-    """Many submissions against one solution; the peers get them as TREC runs."""
+def many_submissions(bench: Bench, on_trec: Tool) -> Results:
+    """Measure many submissions against one solution; the peers read them as TREC runs."""
     count, lists = bench.sizes.submissions, bench.sizes.lists
     bench.say(f"{count:,} submissions of {lists:,} lists")
-    challenge, trec = bench.made("challenge", count, lists), bench.made("trec", count, lists)
+    challenge, trec = bench.generated("challenge", count, lists), bench.generated("trec", count, lists)
     files = Files(
         challenge / "solution.txt",
         sorted((challenge / "submissions" / "main").iterdir()),
@@ -205,26 +210,26 @@ def many_submissions(bench: Bench, on_trec: Tool) -> DetectedFormat:
     }
 
 
-def kernels(bench: Bench, python: Path, peers: Sequence[str]) -> DetectedFormat:
-    """Evaluating alone, with everything in memory."""
+def kernels(bench: Bench, python: Path, peers: Sequence[str]) -> Results:
+    """Measure only the evaluation, with all data in memory."""
     queries = bench.sizes.kernels
     bench.say(f"in memory, {queries * DEPTH:,} lines")
     files = bench.run(queries)
     paths = [str(files.qrels), str(files.runs[0])]
     ours = json.loads(_printed(bench, [sys.executable, "-m", "benchmarks.kernels", *paths]))
-    told = {
+    tools = {
         "scorer, judged arrays": ours["arrays"],
         "scorer, dicts": ours["dicts"],
     }
     for name, form in (("pytrec-eval-terrier", "dicts"), ("ranx", "its own objects")):
         if name in peers:
             command = [str(python), PEERS_SCRIPT, name, "kernel", *paths]
-            told[f"{name}, {form}"] = json.loads(_printed(bench, command))
-    reference = [told["scorer, judged arrays"]["scores"]]
-    for each in told.values():
+            tools[f"{name}, {form}"] = json.loads(_printed(bench, command))
+    reference = [tools["scorer, judged arrays"]["scores"]]
+    for each in tools.values():
         each["difference"] = difference(reference, [each["scores"]])
         each["same"] = each["difference"] <= 1e-6
-    return {"lines": queries * DEPTH, "tools": told}
+    return {"lines": queries * DEPTH, "tools": tools}
 
 
 def _printed(bench: Bench, command: Sequence[str]) -> str:
@@ -232,30 +237,30 @@ def _printed(bench: Bench, command: Sequence[str]) -> str:
     return measured(command, time_limit=bench.time_limit)[1]
 
 
-def growth(bench: Bench) -> DetectedFormat:
-    """How time and memory grow with the lines; at the larger sizes each tool runs once.
+def growth(bench: Bench) -> Results:
+    """Measure time and memory for growing files; at the larger sizes each tool runs once.
 
-    What compiles first is left out: that takes the same at every size.
+    Tools that compile first are left out, because compiling takes the same time at every size.
     """
-    told: dict[str, list[DetectedFormat]] = {tool.name: [] for tool in bench.tools if not tool.fresh_cache}
+    points_of: dict[str, list[Results]] = {tool.name: [] for tool in bench.tools if not tool.fresh_cache}
     for queries in bench.sizes.growth:
         lines = queries * DEPTH
         bench.say(f"growth: {lines:,} lines")
-        still = [tool for tool in bench.tools if tool.name in told]
+        remaining = [tool for tool in bench.tools if tool.name in points_of]
         rounds = bench.sizes.rounds if lines <= 1_000_000 else 1
-        results = side_by_side(bench, still, bench.run(queries), rounds)
+        results = side_by_side(bench, remaining, bench.run(queries), rounds)
         for name, result in results.items():
-            told[name].append({"lines": lines} | result)
-    return {"tools": {name: points for name, points in told.items() if points}}
+            points_of[name].append({"lines": lines} | result)
+    return {"tools": {name: points for name, points in points_of.items() if points}}
 
 
-def huge(bench: Bench, memory_limit: int) -> DetectedFormat:
-    """A run that is made on the fly and never kept, through a pipe."""
+def huge(bench: Bench, memory_limit: int) -> Results:
+    """Measure a run that is generated into a pipe and never stored."""
     queries = bench.sizes.huge
     bench.say(f"{queries * DEPTH:,} lines through a pipe")
-    qrels = bench.made("qrels", queries)
+    qrels = bench.generated("qrels", queries)
     quiet(bench.patience)
-    told: DetectedFormat = {"lines": queries * DEPTH, "queries": queries}
+    outcome: Results = {"lines": queries * DEPTH, "queries": queries}
     with tempfile.TemporaryDirectory() as folder:
         pipe = Path(folder) / "run"
         os.mkfifo(pipe)
@@ -263,43 +268,43 @@ def huge(bench: Bench, memory_limit: int) -> DetectedFormat:
         try:
             command = evaluate(qrels, [pipe])
             cost, text = measured(command, time_limit=bench.time_limit * 4, memory_limit=memory_limit)
-            told |= _told([cost]) | {"scores": dict(evaluated(text)[0])}
+            outcome |= _as_lists([cost]) | {"scores": dict(evaluated(text)[0])}
             bench.say(f"  scorer: {cost.wall:.1f} s, {cost.memory / 1e6:.0f} MB")
         except CommandError as error:
             bench.say(f"  scorer: {error}")
-            told |= {"failed": f"not done in {memory_limit / 1e9:g} GB of memory"}
+            outcome |= {"failed": f"not done in {memory_limit / 1e9:g} GB of memory"}
         finally:
             maker.kill()
             maker.wait()
-    return told
+    return outcome
 
 
-def batch(bench: Bench, dask: bool) -> DetectedFormat:
-    """Many submissions scored, stored and rendered by `scorer run`, anew each time."""
+def batch(bench: Bench, dask: bool) -> Results:
+    """Measure `scorer run` on many submissions: score, store and render, from scratch each time."""
     count, lists = bench.sizes.batch, bench.sizes.lists
     bench.say(f"scorer run on {count:,} submissions of {lists:,} lists")
-    folder = bench.made("challenge", count, lists)
+    folder = bench.generated("challenge", count, lists)
     executors = ["serial", "processes:1", "processes:2", *(["dask"] if dask else [])]
-    told: dict[str, list[float]] = {name: [] for name in executors}
+    seconds: dict[str, list[float]] = {name: [] for name in executors}
     sites: set[str] = set()
     for _ in range(bench.sizes.rounds):
-        for name in list(told):
+        for name in list(seconds):
             try:
-                told[name].append(_fresh_run(bench, folder, name))
+                seconds[name].append(_fresh_run(bench, folder, name))
             except CommandError as error:
                 bench.say(f"  {name}: {error}")
-                del told[name]
+                del seconds[name]
                 continue
             sites.add(_content(folder / "site"))
     again, _ = measured([*SCORER, "run", str(folder)], time_limit=bench.time_limit)
     sites.add(_content(folder / "site"))
-    database = sum(file.stat().st_size for file in folder.glob("scores.db*"))
+    database = sum(file.stat().st_size for file in folder.glob("scores.db*") if file.is_file())
     _clear(folder)
     return {
         "submissions": count,
         "lists": lists,
         "measures": 10,
-        "executors": {name: {"wall": walls} for name, walls in told.items()},
+        "executors": {name: {"wall": walls} for name, walls in seconds.items()},
         "database": database,
         "again": round(again.wall, 4),
         "same_site": len(sites) == 1,
@@ -307,7 +312,7 @@ def batch(bench: Bench, dask: bool) -> DetectedFormat:
 
 
 def _fresh_run(bench: Bench, folder: Path, executor: str) -> float:
-    """Seconds; what workers take besides is not theirs to tell, since they are no children of the command."""
+    """Return the seconds of a run from scratch; the processor time of Dask workers cannot be measured."""
     _clear(folder)
     quiet(bench.patience)
     with _cluster() if executor == "dask" else _no_cluster(executor) as name:
@@ -317,13 +322,15 @@ def _fresh_run(bench: Bench, folder: Path, executor: str) -> float:
 
 
 def _clear(folder: Path) -> None:
-    for file in folder.glob("scores.db*"):
-        file.unlink()
-    shutil.rmtree(folder / "site", ignore_errors=True)
+    for path in [folder / "site", *folder.glob("scores.db*")]:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def _content(site: Path) -> str:
-    """One digest of all pages and their names."""
+    """Return one digest of all pages and their names."""
     whole = hashlib.sha256()
     for file in sorted(site.rglob("[!.]*")):
         if file.is_file():
@@ -338,9 +345,9 @@ def _no_cluster(executor: str) -> Iterator[str]:
 
 @contextmanager
 def _cluster() -> Iterator[str]:
-    """A Dask cluster of two worker processes on this machine, as the executor's name."""
+    """Run a Dask cluster of two workers on this machine, and yield the name of its executor."""
     command = [sys.executable, "-m", "benchmarks.cluster"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         address = process.stdout.readline().strip() if process.stdout else ""
         yield f"dask:{address}"
-        # Leaving closes its input, at which it ends.
+        # Leaving closes the input of the cluster, which ends it.

@@ -1,10 +1,10 @@
 """The libraries among the peers: one process loads the files, evaluates, and prints the scores as JSON.
 
-    python peers.py versions                       what is installed here
+    python peers.py versions                       the installed versions
     python peers.py NAME files QRELS RUN...        the scores of each run
-    python peers.py NAME kernel QRELS RUN          seconds of evaluating alone, several times, all being in memory
+    python peers.py NAME kernel QRELS RUN          seconds of several evaluations of data in memory
 
-It runs in whatever Python the peers are installed in, so it imports nothing of the project. Each is used as its own
+It runs in the Python that the peers are installed in, and imports nothing of the project. Each library is used as its
 documentation shows: its readers, then its evaluation.
 """
 
@@ -25,25 +25,25 @@ class Peer(Protocol):
     """A library."""
 
     def qrels(self, path: str) -> Any:
-        """What it evaluates against, made once for all runs."""
+        """Read the qrels, once for all runs."""
         ...
 
     def run(self, path: str) -> Any:
-        """A run as it wants it."""
+        """Read a run."""
         ...
 
     def evaluate(self, qrels: Any, run: Any) -> Mapping[str, float]:
-        """The means by the names that scorer gives the measures."""
+        """Return the means, by scorer's names of the measures."""
         ...
 
 
 class PytrecEval:
-    """The C code of trec_eval on dicts."""
+    """pytrec_eval: the C code of trec_eval on dicts."""
 
     NAMES: ClassVar = {"AP": "map", "nDCG": "ndcg", "RR": "recip_rank", "Rprec": "Rprec", "P@10": "P_10"}
 
     def qrels(self, path: str) -> Any:
-        """The evaluator, which keeps its own copy."""
+        """Return the evaluator, which has a copy of the qrels."""
         import pytrec_eval
 
         with Path(path).open() as lines:
@@ -52,58 +52,58 @@ class PytrecEval:
             )
 
     def run(self, path: str) -> Any:
-        """A dict of dicts."""
+        """Return a dict of dicts."""
         import pytrec_eval
 
         with Path(path).open() as lines:
             return pytrec_eval.parse_run(lines)
 
     def evaluate(self, qrels: Any, run: Any) -> Mapping[str, float]:
-        """All queries' scores, and their means."""
+        """Evaluate each query, and return the means."""
         scores = qrels.evaluate(run).values()
         return {ours: sum(each[name] for each in scores) / len(scores) for ours, name in self.NAMES.items()}
 
 
 class IrMeasures:
-    """One front to several tools; these measures it leaves to pytrec_eval."""
+    """ir_measures: an interface to several tools; it uses pytrec_eval for these measures."""
 
     def qrels(self, path: str) -> Any:
-        """The evaluator."""
+        """Return the evaluator."""
         import ir_measures
         from ir_measures import AP, RR, P, Rprec, nDCG
 
         return ir_measures.evaluator([AP, nDCG, RR, Rprec, P @ 10], ir_measures.read_trec_qrels(path))
 
     def run(self, path: str) -> Any:
-        """Rows, read while they are evaluated."""
+        """Return rows, which are read during the evaluation."""
         import ir_measures
 
         return ir_measures.read_trec_run(path)
 
     def evaluate(self, qrels: Any, run: Any) -> Mapping[str, float]:
-        """The means."""
+        """Return the means."""
         return {str(measure): score for measure, score in qrels.calc_aggregate(run).items()}
 
 
 class Ranx:
-    """Kernels compiled by numba."""
+    """ranx: kernels compiled by numba."""
 
     NAMES: ClassVar = {"AP": "map", "nDCG": "ndcg", "RR": "mrr", "Rprec": "r-precision", "P@10": "precision@10"}
 
     def qrels(self, path: str) -> Any:
-        """Its own object."""
+        """Return a ranx.Qrels."""
         from ranx import Qrels
 
         return Qrels.from_file(path, kind="trec")
 
     def run(self, path: str) -> Any:
-        """Its own object."""
+        """Return a ranx.Run."""
         from ranx import Run
 
         return Run.from_file(path, kind="trec")
 
     def evaluate(self, qrels: Any, run: Any) -> Mapping[str, float]:
-        """The means; by as many threads as it takes by itself, which is all cores."""
+        """Return the means, with the default number of threads, which is one per core."""
         from ranx import evaluate
 
         scores = evaluate(qrels, run, list(self.NAMES.values()))
@@ -111,11 +111,11 @@ class Ranx:
 
 
 PEERS: Mapping[str, Peer] = {"pytrec-eval-terrier": PytrecEval(), "ir_measures": IrMeasures(), "ranx": Ranx()}
-"""By the names of their distributions."""
+"""The libraries by the names of their distributions on PyPI."""
 
 
 def versions() -> dict[str, str]:
-    """Of the peers that are installed, and of what they run on."""
+    """Return the versions of the installed peers and of their dependencies."""
     found = {"Python": sys.version.split()[0]}
     for name in [*PEERS, "numpy", "numba"]:
         try:
@@ -126,7 +126,7 @@ def versions() -> dict[str, str]:
 
 
 def kernel(peer: Peer, qrels_path: str, run_path: str) -> dict[str, Any]:
-    """Seconds of each evaluation after a first one, which may compile."""
+    """Return the scores and the seconds of several evaluations, after a first one, which may compile."""
     qrels, run = peer.qrels(qrels_path), peer.run(run_path)
     scores = peer.evaluate(qrels, run)
     seconds = []
@@ -138,7 +138,7 @@ def kernel(peer: Peer, qrels_path: str, run_path: str) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print JSON."""
+    """Print the result of the requested task as JSON."""
     if arguments[0] == "versions":
         print(json.dumps(versions()))
         return

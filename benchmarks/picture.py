@@ -1,4 +1,4 @@
-"""The results as a picture: SVG, built as an element tree so that no text in it can become markup."""
+"""The results as SVG, built as an element tree: no text can become markup."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 WIDTH = 960
 MARGIN = 32
 GAP = 56
-"""Between the two columns."""
+"""The space between the two columns."""
 COLUMN = (WIDTH - 2 * MARGIN - GAP) // 2
 BAR, BAR_STEP = 18, 30
 NAMES = 140
-"""Room for a tool's name left of its bar."""
+"""The space for the name of a tool, left of its bar."""
 PLOT_HEIGHT = 250
 SCALE_LABELS = 52
-"""Room for the numbers left of a plot."""
+"""The space for the numbers left of a plot."""
 END_LABELS = 118
-"""Room for the names right of a plot."""
+"""The space for the names right of a plot."""
 
 STYLE = """
 text { font: 13px system-ui, -apple-system, "Segoe UI", sans-serif; fill: #3d4451 }
@@ -43,17 +43,17 @@ COLOURS = {
     "ranx, cold": "#b79bd6",
 }
 
-DetectedFormat = Mapping[str, Any]
+Results = Mapping[str, Any]
 
 
-def drawn(told: DetectedFormat) -> str:
-    """The picture of all parts that were measured, two of them side by side."""
+def drawn(results: Results) -> str:
+    """Return the picture: a row of two panels for each part that was measured."""
     picture = Element("svg", xmlns="http://www.w3.org/2000/svg", role="img")
-    SubElement(picture, "title").text = "scorer side by side with its peers"
+    SubElement(picture, "title").text = "scorer and its peers"
     SubElement(picture, "style").text = STYLE
     SubElement(picture, "rect", {"class": "page", "width": "100%", "height": "100%", "rx": "8"})
     top = float(MARGIN)
-    for row in _rows(told):
+    for row in _rows(results):
         heights = [
             panel(SubElement(picture, "g", transform=f"translate({MARGIN + side * (COLUMN + GAP)} {top:g})"))
             for side, panel in enumerate(row)
@@ -66,32 +66,32 @@ def drawn(told: DetectedFormat) -> str:
 
 
 Panel = Callable[[Element], float]
-"""Draws into a group, and gives the height that it took."""
+"""Draws into a group, and returns its height."""
 
 
-def _rows(told: DetectedFormat) -> list[list[Panel]]:
+def _rows(results: Results) -> list[list[Panel]]:
     rows: list[list[Panel]] = []
-    if "run" in told:
-        lines = f"{told['run']['lines']:,} lines"
+    if "run" in results:
+        lines = f"{results['run']['lines']:,} lines"
         rows.append(
             [
-                _bars_of(told["run"], "wall", f"Time for {lines}", "s", 1),
-                _bars_of(told["run"], "memory", f"Peak memory for {lines}", "MB", 1e6),
+                _bars_of(results["run"], "wall", f"Time for {lines}", "s", 1),
+                _bars_of(results["run"], "memory", f"Peak memory for {lines}", "MB", 1e6),
             ]
         )
-    if "submissions" in told:
-        what = f"{told['submissions']['submissions']:,} submissions of {told['submissions']['lists']:,} lists"
+    if "submissions" in results:
+        what = f"{results['submissions']['submissions']:,} submissions of {results['submissions']['lists']:,} lists"
         rows.append(
             [
-                _bars_of(told["submissions"], "wall", f"Time for {what}", "s", 1),
-                _bars_of(told["submissions"], "memory", f"Peak memory for {what}", "MB", 1e6),
+                _bars_of(results["submissions"], "wall", f"Time for {what}", "s", 1),
+                _bars_of(results["submissions"], "memory", f"Peak memory for {what}", "MB", 1e6),
             ]
         )
-    if "growth" in told:
+    if "growth" in results:
         rows.append(
             [
-                _lines_of(told["growth"], "wall", "Time as the file grows", "s", 1),
-                _lines_of(told["growth"], "memory", "Peak memory as the file grows", "MB", 1e6),
+                _lines_of(results["growth"], "wall", "Time as the file grows", "s", 1),
+                _lines_of(results["growth"], "memory", "Peak memory as the file grows", "MB", 1e6),
             ]
         )
     return rows
@@ -100,18 +100,18 @@ def _rows(told: DetectedFormat) -> list[list[Panel]]:
 # Bars
 
 
-def _bars_of(part: DetectedFormat, key: str, title: str, unit: str, scale: float) -> Panel:
+def _bars_of(part: Results, key: str, title: str, unit: str, scale: float) -> Panel:
     values = {name: median(tool[key]) / scale for name, tool in part["tools"].items()}
     return lambda group: _bars(group, title, values, unit)
 
 
 def _bars(group: Element, title: str, values: Mapping[str, float], unit: str) -> float:
-    """A bar for each tool from zero, with its value and what multiple of scorer's it is."""
+    """Draw a bar for each tool, with its value, also as a multiple of scorer's."""
     _text(group, 0, 14, title, "title")
     reference = values["scorer"]
     room = COLUMN - NAMES - 120
-    for place, (name, value) in enumerate(values.items()):
-        y = 30 + place * BAR_STEP
+    for number, (name, value) in enumerate(values.items()):
+        y = 30 + number * BAR_STEP
         kind = "strong" if name.startswith("scorer") else ""
         _text(group, NAMES - 10, y + 13, name, kind, anchor="end")
         length = max(room * value / max(values.values()), 1)
@@ -135,17 +135,17 @@ class Scale:
     end: float
 
     def at(self, value: float) -> float:
-        """Where a value stands."""
+        """Return the position of a value."""
         share = math.log(value / self.low) / math.log(self.high / self.low)
         return self.start + share * (self.end - self.start)
 
     def decades(self) -> list[float]:
-        """The powers of ten inside."""
+        """Return the powers of ten on the scale."""
         first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
         return [10.0**power for power in range(first, last + 1)]
 
 
-def _lines_of(part: DetectedFormat, key: str, title: str, unit: str, scale: float) -> Panel:
+def _lines_of(part: Results, key: str, title: str, unit: str, scale: float) -> Panel:
     curves = {
         name: [(point["lines"], median(point[key]) / scale) for point in points]
         for name, points in part["tools"].items()
@@ -154,7 +154,7 @@ def _lines_of(part: DetectedFormat, key: str, title: str, unit: str, scale: floa
 
 
 def _plot(group: Element, title: str, curves: Mapping[str, Sequence[tuple[float, float]]], unit: str) -> float:
-    """A curve for each tool over the number of lines, both scales logarithmic."""
+    """Draw a curve for each tool over the number of lines, on logarithmic scales."""
     _text(group, 0, 14, f"{title}, {unit}", "title")
     points = [point for curve in curves.values() for point in curve]
     across = Scale(min(x for x, _ in points), max(x for x, _ in points) * 1.001, SCALE_LABELS, COLUMN - END_LABELS)
@@ -176,25 +176,25 @@ def _plot(group: Element, title: str, curves: Mapping[str, Sequence[tuple[float,
     for name, curve in reversed(list(curves.items())):
         _curve(group, name, [(across.at(x), up.at(y)) for x, y in curve])
     ends = {name: up.at(curve[-1][1]) for name, curve in curves.items()}
-    for name, y in _apart(ends).items():
+    for name, y in _without_overlap(ends).items():
         _text(group, across.end + 10, y + 4, name, "strong" if name == "scorer" else "", fill=COLOURS[name])
     return PLOT_HEIGHT + 72
 
 
-def _curve(group: Element, name: str, places: Sequence[tuple[float, float]]) -> None:
+def _curve(group: Element, name: str, positions: Sequence[tuple[float, float]]) -> None:
     style = {"fill": "none", "stroke": COLOURS[name], "stroke-width": "3" if name == "scorer" else "1.75"}
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in positions)
     SubElement(group, "polyline", style, points=path)
-    for x, y in places:
+    for x, y in positions:
         SubElement(group, "circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="3", fill=COLOURS[name])
 
 
-def _apart(places: Mapping[str, float], least: float = 16) -> dict[str, float]:
-    """Places of labels, moved down where they would lie on one another."""
+def _without_overlap(positions: Mapping[str, float], least: float = 16) -> dict[str, float]:
+    """Return the positions of labels, moved down where they would overlap."""
     moved: dict[str, float] = {}
     last = -math.inf
-    for name, place in sorted(places.items(), key=lambda item: item[1]):
-        last = max(place, last + least)
+    for name, position in sorted(positions.items(), key=lambda item: item[1]):
+        last = max(position, last + least)
         moved[name] = last
     return moved
 
@@ -204,7 +204,7 @@ def _millions(lines: float) -> str:
 
 
 def _short(value: float) -> str:
-    """Two or three digits that count."""
+    """Return the number with two or three significant digits."""
     if value >= 100:
         return f"{value:,.0f}"
     return f"{value:.3g}" if value < 1 else f"{value:.1f}".removesuffix(".0")
@@ -218,5 +218,5 @@ def _text(group: Element, x: float, y: float, text: str, kind: str = "", anchor:
 
 
 def _line(group: Element, x1: float, y1: float, x2: float, y2: float, kind: str) -> None:
-    places = {"x1": f"{x1:.1f}", "y1": f"{y1:.1f}", "x2": f"{x2:.1f}", "y2": f"{y2:.1f}"}
-    SubElement(group, "line", {"class": kind, **places})
+    positions = {"x1": f"{x1:.1f}", "y1": f"{y1:.1f}", "x2": f"{x2:.1f}", "y2": f"{y2:.1f}"}
+    SubElement(group, "line", {"class": kind, **positions})

@@ -6,60 +6,63 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-DetectedFormat = Mapping[str, Any]
+Results = Mapping[str, Any]
 
 
-def tables(told: DetectedFormat) -> str:
-    """All that was measured."""
-    sections = [_facts(told)]
-    if "run" in told:
-        sections.append(f"### One run of {told['run']['lines']:,} lines\n\n{run_table(told)}\n\n{_scores(told['run'])}")
-    if "submissions" in told:
-        part = told["submissions"]
+def tables(results: Results) -> str:
+    """Return all results as Markdown."""
+    sections = [_facts(results)]
+    if "run" in results:
+        sections.append(
+            f"### One run of {results['run']['lines']:,} lines\n\n{run_table(results)}\n\n{_scores(results['run'])}"
+        )
+    if "submissions" in results:
+        part = results["submissions"]
         sections.append(
             f"### {part['submissions']:,} submissions of {part['lists']:,} lists of 30\n\n"
             f"{_side_by_side(part)}\n\n{_scores(part)}"
         )
-    if "kernels" in told:
-        sections.append(f"### In memory, {told['kernels']['lines']:,} lines\n\n{_kernels(told['kernels'])}")
-    if "growth" in told:
-        sections.append(f"### Growth\n\n{_growth(told['growth'])}")
-    if "batch" in told:
-        sections.append(_batch(told["batch"]))
-    if "huge" in told:
-        sections.append(_huge(told["huge"]))
+    if "kernels" in results:
+        sections.append(f"### In memory, {results['kernels']['lines']:,} lines\n\n{_kernels(results['kernels'])}")
+    if "growth" in results:
+        sections.append(f"### Growth\n\n{_growth(results['growth'])}")
+    if "batch" in results:
+        sections.append(_batch(results["batch"]))
+    if "huge" in results:
+        sections.append(_huge(results["huge"]))
     return "\n\n".join(sections)
 
 
-def run_table(told: DetectedFormat) -> str:
-    """The table of the one large run: the README has it too."""
-    return _side_by_side(told["run"])
+def run_table(results: Results) -> str:
+    """Return the table of the large run, which the README contains."""
+    return _side_by_side(results["run"])
 
 
-def _facts(told: DetectedFormat) -> str:
-    machine = told["machine"]
+def _facts(results: Results) -> str:
+    machine = results["machine"]
     facts = [
         f"{machine['processor']}, {machine['cores']} cores, {machine['memory'] / 1e9:.0f} GB, {machine['system']}",
-        ", ".join(f"{name} {number}" for name, number in told["versions"].items()),
+        ", ".join(f"{name} {number}" for name, number in results["versions"].items()),
     ]
-    if told["date"]:
-        facts.insert(0, told["date"])
-    if told["left_out"]:
-        facts.append(f"Left out, because not at hand: {', '.join(told['left_out'])}")
-    facts.append(f"Peak memory is that of the whole process; less than {told['memory_floor'] / 1e6:.0f} MB is not seen")
-    shares = [share for tool in _measured(told) for share in tool["others"] if share is not None]
+    if results["date"]:
+        facts.insert(0, results["date"])
+    if results["left_out"]:
+        facts.append(f"Left out, because not installed: {', '.join(results['left_out'])}")
+    floor = results["memory_floor"] / 1e6
+    facts.append(f"Peak memory is that of the whole process; values below {floor:.0f} MB cannot be measured")
+    shares = [share for tool in _measured(results) for share in tool["others"] if share is not None]
     if shares:
         facts.append(
-            f"Other programs took {median(shares):.0%} of the cores during the measurements in the middle, "
-            f"{max(shares):.0%} at the most; the batches, in processes of their own, are not in this"
+            f"Other programs used {median(shares):.0%} of the cores during the median measurement, "
+            f"{max(shares):.0%} at most; not counted for the batches, which run in several processes"
         )
     return "\n".join(f"- {fact}" for fact in facts)
 
 
-def _measured(told: DetectedFormat) -> list[DetectedFormat]:
-    """What was measured side by side."""
-    sides = [tool for part in ("run", "submissions") if part in told for tool in told[part]["tools"].values()]
-    grown = told["growth"]["tools"].values() if "growth" in told else ()
+def _measured(results: Results) -> list[Results]:
+    """Return the measurements of the tools."""
+    sides = [tool for part in ("run", "submissions") if part in results for tool in results[part]["tools"].values()]
+    grown = results["growth"]["tools"].values() if "growth" in results else ()
     return [*sides, *(point for points in grown for point in points)]
 
 
@@ -68,8 +71,8 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in [header, rule, *rows])
 
 
-def _side_by_side(part: DetectedFormat) -> str:
-    """Medians; times and memory also as multiples of the first tool's, which is scorer."""
+def _side_by_side(part: Results) -> str:
+    """Return a table of medians; times and memory also as multiples of the first tool's, which is scorer."""
     costs = {
         name: {key: median(tool[key]) for key in ("wall", "processor", "memory")}
         for name, tool in part["tools"].items()
@@ -89,7 +92,7 @@ def _side_by_side(part: DetectedFormat) -> str:
     return _table(["tool", "seconds", "× scorer", "processor seconds", "peak MB", "× scorer"], rows)
 
 
-def _scores(part: DetectedFormat) -> str:
+def _scores(part: Results) -> str:
     first = next(iter(part["tools"].values()))
     scores = ", ".join(f"{name} {score:.6f}" for name, score in first["scores"].items())
     apart = {name: tool["difference"] for name, tool in part["tools"].items()}
@@ -99,12 +102,12 @@ def _scores(part: DetectedFormat) -> str:
     return f"{scores}. {verdict}" + (f" Largest differences: {differences}." if differences else "")
 
 
-def _kernels(part: DetectedFormat) -> str:
+def _kernels(part: Results) -> str:
     rows = [[name, f"{1e3 * median(tool['seconds']):.1f}"] for name, tool in part["tools"].items()]
     return _table(["from memory to scores", "milliseconds"], rows)
 
 
-def _growth(part: DetectedFormat) -> str:
+def _growth(part: Results) -> str:
     sizes = sorted({point["lines"] for points in part["tools"].values() for point in points})
     rows = []
     for name, points in part["tools"].items():
@@ -117,17 +120,17 @@ def _growth(part: DetectedFormat) -> str:
     return _table(["lines", *(f"{size:,}" for size in sizes)], rows)
 
 
-def _batch(part: DetectedFormat) -> str:
+def _batch(part: Results) -> str:
     count = part["submissions"]
     walls = {name: median(each["wall"]) for name, each in part["executors"].items()}
-    # processes:1 is a process that scores, and one that stores: more than one core's worth, where serial is just that.
+    # processes:1 uses one process that scores and one that stores, so it can use more than one core; serial cannot.
     base = [walls[name] for name in ("serial", "processes:1")]
     rows = [
         [name, f"{wall:.1f}", f"{count / wall:.1f}", *(f"{one / wall:.2f}" for one in base)]
         for name, wall in walls.items()
     ]
     table = _table(["executor", "seconds", "submissions a second", "× serial", "× processes:1"], rows)
-    same = "The same site from all." if part["same_site"] else "The sites differ."
+    same = "All executors give the same site." if part["same_site"] else "The sites differ."
     return (
         f"### `scorer run`: {count:,} submissions of {part['lists']:,} lists of 30, {part['measures']} measures, "
         f"scored, stored and rendered\n\n{table}\n\n{same} Database: {part['database'] / 1e6:.1f} MB. "
@@ -135,7 +138,7 @@ def _batch(part: DetectedFormat) -> str:
     )
 
 
-def _huge(part: DetectedFormat) -> str:
+def _huge(part: Results) -> str:
     if "failed" in part:
         return f"### {part['lines']:,} lines through a pipe\n\n{part['failed']}."
     return (

@@ -1,4 +1,4 @@
-"""The tools that are measured: how each is called on files, and how its numbers are read."""
+"""The tools: how each is called on files, and how its output is read."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MEASURES = ("AP", "nDCG", "RR", "Rprec", "P@10")
-"""What all of them know, by the names that scorer prints."""
+"""Measures that all tools have, by the names that scorer prints."""
 
 SCORER = (sys.executable, "-c", "from scorer.cli import main; main()")
 
 PEERS = ("pytrec-eval-terrier", "ir_measures", "ranx")
-"""The libraries, by the names of their distributions."""
+"""The libraries, by the names of their distributions on PyPI."""
 
 PEERS_SCRIPT = str(Path(__file__).with_name("peers.py"))
 
@@ -28,17 +28,17 @@ Scores = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The same submissions in two forms, and what they are scored against."""
+    """The same submissions and solution in two formats."""
 
     solution: Path
     submissions: Sequence[Path]
     qrels: Path
-    """The solution, for those that read nothing but TREC's formats."""
+    """The solution, for tools that read only TREC files."""
     runs: Sequence[Path]
 
 
 def trec_files(qrels: Path, *runs: Path) -> Files:
-    """Files of which there is TREC's form alone."""
+    """Return files that exist only in TREC format."""
     return Files(qrels, runs, qrels, runs)
 
 
@@ -49,16 +49,16 @@ class Tool:
     name: str
     command: Callable[[Files], Sequence[str]]
     read: Callable[[str], list[Scores]]
-    """From what it prints to the means of each submission."""
+    """Returns the means of each submission, given the output."""
     tolerance: float = 1e-6
-    """How far its numbers may be from scorer's."""
+    """The largest allowed difference from scorer's numbers."""
     environment: Mapping[str, str] = field(default_factory=dict)
     fresh_cache: str = ""
-    """The variable that names a folder which must be empty each time."""
+    """The environment variable that names a cache folder, which is empty for each run."""
 
     @contextmanager
     def surroundings(self) -> Iterator[Mapping[str, str]]:
-        """The environment for one run of it."""
+        """Yield the environment of one run."""
         if not self.fresh_cache:
             yield self.environment
             return
@@ -67,35 +67,35 @@ class Tool:
 
 
 def evaluate(solution: Path, submissions: Sequence[Path]) -> list[str]:
-    """The command line of `scorer evaluate`."""
-    asked = [word for name in MEASURES for word in ("-m", name)]
-    return [*SCORER, "evaluate", str(solution), *map(str, submissions), *asked, "--format", "json"]
+    """Return the command line of `scorer evaluate`."""
+    options = [word for name in MEASURES for word in ("-m", name)]
+    return [*SCORER, "evaluate", str(solution), *map(str, submissions), *options, "--format", "json"]
 
 
 def evaluated(text: str) -> list[Scores]:
-    """What it prints."""
+    """Read the output of `scorer evaluate`."""
     return [each["scores"] for each in json.loads(text)["submissions"]]
 
 
 def scorer() -> Tool:
-    """The product, on files in the challenge's own format where there is one."""
+    """Return scorer on files in the format of the challenge, or else in TREC format."""
     return Tool("scorer", lambda files: evaluate(files.solution, files.submissions), evaluated)
 
 
 def scorer_on_trec() -> Tool:
-    """The product on the very files that the peers read."""
+    """Return scorer on the files that the peers read."""
     return Tool("scorer, TREC files", lambda files: evaluate(files.qrels, files.runs), evaluated)
 
 
 def trec_eval(path: Path) -> Tool:
-    """The C program: one process a run, started by a shell where there are several. It prints four decimals."""
-    asked = ["-m", "map", "-m", "ndcg", "-m", "recip_rank", "-m", "Rprec", "-m", "P.10"]
+    """Return the C program: one process for each run, several in a loop of the shell. It prints four decimals."""
+    options = ["-m", "map", "-m", "ndcg", "-m", "recip_rank", "-m", "Rprec", "-m", "P.10"]
 
     def command(files: Files) -> list[str]:
         qrels, runs = str(files.qrels), list(map(str, files.runs))
         if len(runs) == 1:
-            return [str(path), *asked, qrels, *runs]
-        loop = 'program=$1 qrels=$2; shift 2; for run; do "$program" ' + " ".join(asked) + ' "$qrels" "$run"; done'
+            return [str(path), *options, qrels, *runs]
+        loop = 'program=$1 qrels=$2; shift 2; for run; do "$program" ' + " ".join(options) + ' "$qrels" "$run"; done'
         return ["sh", "-ec", loop, "sh", str(path), qrels, *runs]
 
     return Tool("trec_eval", command, _read_trec_eval, tolerance=0.5e-4 + 1e-9)
@@ -111,7 +111,7 @@ def _read_trec_eval(text: str) -> list[Scores]:
 
 
 def peers(python: Path, names: Sequence[str], compiled: Path) -> list[Tool]:
-    """The libraries of those names; `compiled` is where ranx finds its compiled code when it is warm."""
+    """Return the libraries of these names; `compiled` is the folder of compiled code for warm runs of ranx."""
     tools = []
     for name in names:
 
@@ -128,18 +128,18 @@ def peers(python: Path, names: Sequence[str], compiled: Path) -> list[Tool]:
 
 
 def peer_versions(python: Path) -> dict[str, str]:
-    """Of the libraries that are installed in that Python."""
-    told = subprocess.run([str(python), PEERS_SCRIPT, "versions"], capture_output=True, text=True, check=True)
-    found: dict[str, str] = json.loads(told.stdout)
+    """Return the versions of the libraries that are installed in that Python."""
+    done = subprocess.run([str(python), PEERS_SCRIPT, "versions"], capture_output=True, text=True, check=True)
+    found: dict[str, str] = json.loads(done.stdout)
     return found
 
 
 def trec_eval_version(path: Path) -> str:
-    """As it tells it."""
-    told = subprocess.run([str(path), "--version"], capture_output=True, text=True, check=False)
-    return (told.stdout + told.stderr).split()[-1]
+    """Return the version that trec_eval prints."""
+    done = subprocess.run([str(path), "--version"], capture_output=True, text=True, check=False)
+    return (done.stdout + done.stderr).split()[-1]
 
 
 def difference(ours: Sequence[Scores], theirs: Sequence[Scores]) -> float:
-    """The largest difference of any score of any submission."""
+    """Return the largest difference of any score of any submission."""
     return max(abs(mine[name] - other[name]) for mine, other in zip(ours, theirs, strict=True) for name in MEASURES)

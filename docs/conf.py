@@ -1,4 +1,4 @@
-"""How the documentation is built: ``make docs``."""
+"""Settings of Sphinx, which ``make docs`` runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ exclude_patterns = ["_build"]
 html_show_copyright = False
 html_theme = "alabaster"
 html_theme_options = {
-    "description": "Scores ranked lists, keeps the results, shows the board.",
+    "description": "Scores ranked lists, stores the results, renders the leaderboard.",
     "page_width": "68rem",  # commands are long
     "body_max_width": "none",
 }
@@ -23,5 +23,5 @@ nitpicky = True
 
 
 def setup(app: Any) -> None:
-    """The pages about the measures come from the registry, anew at each build."""
+    """Generate the pages of the measures from the registry at each build."""
     app.connect("builder-inited", lambda _app: write_pages(Path(__file__).parent / "measures"))

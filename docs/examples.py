@@ -1,4 +1,4 @@
-"""An example of each measure, worked by hand; nearly all are about one and the same list."""
+"""A worked example of each measure; nearly all use the same list."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Solution = Mapping[str, Mapping[str, float]]
 """Query -> item -> grade."""
 
 RankedLists = Mapping[str, Sequence[str]]
-"""Query -> items, the first one on top."""
+"""Query -> items, the best first."""
 
-RIGHT: Solution = {"q": {"a": 5, "b": 3, "c": 2, "d": 2, "e": 1, "f": 0, "g": 0}}
+GRADES: Solution = {"q": {"a": 5, "b": 3, "c": 2, "d": 2, "e": 1, "f": 0, "g": 0}}
 LIST: RankedLists = {"q": ["f", "d", "a", "x", "b", "g"]}
 
-TWO_RIGHT: Solution = {**RIGHT, "p": {"h": 1}}
+TWO_SOLUTIONS: Solution = {**GRADES, "p": {"h": 1}}
 TWO_LISTS: RankedLists = {**LIST, "p": ["x", "h"]}
 
 SAMPLED: Solution = {"q": {"a": 1, "b": 1, "f": 0, "u": -1}}
@@ -25,53 +25,53 @@ SAMPLED_LIST: RankedLists = {"q": ["a", "f", "u", "x", "b"]}
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A list, its score, and how one gets there with pencil and paper."""
+    """A list, its score, and the calculation."""
 
     measure: str
     """With its cut-off and parameters."""
     working: str
-    """What is counted, in Markdown."""
+    """The explanation, in Markdown."""
     arithmetic: str
-    """The sum, in Python's signs; with `log2`, `ln` and `exp`."""
+    """The calculation as a Python expression, with `log2`, `ln` and `exp`."""
     solution: Solution
     lists: RankedLists
 
     @property
     def score(self) -> float:
-        """What scorer makes of it."""
+        """The score that scorer computes."""
         return scorer.evaluate(self.solution, self.lists, self.measure)[self.measure]
 
 
 def _of_one_list(measure: str, working: str, arithmetic: str) -> Example:
-    return Example(measure, working, arithmetic, RIGHT, LIST)
+    return Example(measure, working, arithmetic, GRADES, LIST)
 
 
 def _of_two_lists(measure: str, working: str, arithmetic: str) -> Example:
-    return Example(measure, working, arithmetic, TWO_RIGHT, TWO_LISTS)
+    return Example(measure, working, arithmetic, TWO_SOLUTIONS, TWO_LISTS)
 
 
 EXAMPLES: Mapping[str, Example] = {
     "MARp": _of_one_list(
         "MARp@3,5",
         "The three best items are a, b, and one of c and d. As these two have the same grade, both count. The first "
-        "three places hold d and a: Rp@3 is 2/3. All five right items count for Rp@5, and the first five places hold "
+        "three ranks have d and a: Rp@3 is 2/3. All five relevant items count for Rp@5, and the first five ranks have "
         "d, a and b: 3/5. The score is the mean of the two.",
         "(2/3 + 3/5) / 2",
     ),
     "Rp": _of_one_list(
         "Rp@3",
         "The three best items are a, b, and one of c and d. As these two have the same grade, both count, and there "
-        "are four to be found; but the hits are divided by min(m, z) = min(5, 3) = 3. The first three places hold d "
+        "are four to be found; but the hits are divided by min(m, z) = min(5, 3) = 3. The first three ranks have d "
         "and a.",
         "2 / 3",
     ),
     "Rprec": _of_one_list(
         "Rprec",
-        "Five items are relevant: a, b, c, d, e. So five places count, and d, a and b stand in them.",
+        "Five items are relevant: a, b, c, d, e. So five ranks count, and they have d, a and b.",
         "3 / 5",
     ),
-    "P": _of_one_list("P@3", "Of the first three places, the second and the third hold a relevant item.", "2 / 3"),
-    "R": _of_one_list("R@3", "Of the five relevant items, d and a stand in the first three places.", "2 / 5"),
+    "P": _of_one_list("P@3", "Of the first three ranks, the second and the third have a relevant item.", "2 / 3"),
+    "R": _of_one_list("R@3", "Of the five relevant items, d and a are in the first three ranks.", "2 / 5"),
     "F": _of_one_list(
         "F@3",
         "P@3 is 2/3, R@3 is 2/5, and β is 1.",
@@ -87,111 +87,111 @@ EXAMPLES: Mapping[str, Example] = {
     "SetAP": _of_one_list("SetAP", "SetP is 3/6, SetR is 3/5.", "3/6 * 3/5"),
     "AP": _of_one_list(
         "AP",
-        "Relevant items stand at the places 2, 3 and 5. The precision there is 1/2, 2/3 and 3/5. c and e are not found "
+        "Relevant items are at ranks 2, 3 and 5. The precision there is 1/2, 2/3 and 3/5. c and e are not found "
         "and add 0, so the sum is divided by 5.",
         "(1/2 + 2/3 + 3/5) / 5",
     ),
     "GMAP": _of_two_lists(
         "GMAP",
-        "AP is (1/2 + 2/3 + 3/5) / 5 = 53/150 for q. For p it is 1/2, as h stands in the second place. Their mean is "
+        "AP is (1/2 + 2/3 + 3/5) / 5 = 53/150 for q. For p it is 1/2, because h is at rank 2. Their mean is "
         "0.4267; their geometric mean is a little less.",
         "exp((ln(53/150) + ln(1/2)) / 2)",
     ),
-    "RR": _of_one_list("RR", "The first relevant item is d, in the second place.", "1 / 2"),
-    "Success": _of_one_list("Success@3", "d and a are relevant; one of them would do.", "1"),
+    "RR": _of_one_list("RR", "The first relevant item is d, at rank 2.", "1 / 2"),
+    "Success": _of_one_list("Success@3", "d and a are relevant; one of them is enough.", "1"),
     "IPrec": _of_one_list(
         "IPrec@0.2",
-        "A recall of 0.2 is reached with one of the five relevant items, so at place 2, where the precision is 1/2. "
-        "Further down it is higher: 2/3 at place 3, and 3/5 at place 5. The highest counts.",
+        "A recall of 0.2 is reached with one of the five relevant items, so at rank 2, where the precision is 1/2. "
+        "Further down it is higher: 2/3 at rank 3, and 3/5 at rank 5. The highest counts.",
         "2 / 3",
     ),
     "11pt_avg": _of_one_list(
         "11pt_avg",
         "The eleven levels take 0, 0.5, 1, 1.5, ... 5 of the five relevant items; rounded, a half up, that is 0, 1, 1, "
-        "2, 2, 3, 3, 4, 4, 5, 5. With up to two of them the highest precision to come is 2/3, at place 3; with three "
-        "it is 3/5, at place 5; four and five are never found.",
+        "2, 2, 3, 3, 4, 4, 5, 5. With up to two of them the highest precision to come is 2/3, at rank 3; with three "
+        "it is 3/5, at rank 5; four and five are never found.",
         "(5 * 2/3 + 2 * 3/5 + 4 * 0) / 11",
     ),
     "Accuracy": _of_one_list(
         "Accuracy",
-        "The list has three relevant items (d, a, b) and three others (f, x, g), so nine pairs. d and a stand before x "
-        "and g, and b stands before g: five pairs are in the right order.",
+        "The list has three relevant items (d, a, b) and three others (f, x, g), so nine pairs. d and a are before x "
+        "and g, and b is before g: five pairs are in the correct order.",
         "5 / 9",
     ),
     "nDCG": _of_one_list(
         "nDCG@3",
-        "The first three places hold the gains 0, 2 and 5. The best list possible has 5, 3 and 2 there. At place r a "
+        "The first three ranks have the gains 0, 2 and 5. The ideal list has 5, 3 and 2 there. At rank r a "
         "gain is divided by log2(r + 1).",
         "(0/log2(2) + 2/log2(3) + 5/log2(4)) / (5/log2(2) + 3/log2(3) + 2/log2(4))",
     ),
     "DCG": _of_one_list(
         "DCG@3",
-        "The first three places hold the gains 0, 2 and 5. At place r a gain is divided by log2(r + 1).",
+        "The first three ranks have the gains 0, 2 and 5. At rank r a gain is divided by log2(r + 1).",
         "0/log2(2) + 2/log2(3) + 5/log2(4)",
     ),
     "muAP": _of_one_list(
         "muAP",
         "The positive grades are 1, 2, 3 and 5. AP with each of them as the threshold: (1/2 + 2/3 + 3/5) / 5 = 53/150 "
-        "at 1; (1/2 + 2/3 + 3/5) / 4 = 53/120 at 2; a and b alone, at places 3 and 5, (1/3 + 2/5) / 2 = 11/30 at 3; a "
-        "alone, 1/3 at 5. The steps from grade to grade are 1, 1, 1 and 2.",
+        "at 1; (1/2 + 2/3 + 3/5) / 4 = 53/120 at 2; only a and b, at ranks 3 and 5, (1/3 + 2/5) / 2 = 11/30 at 3; "
+        "only a, 1/3 at 5. The steps from grade to grade are 1, 1, 1 and 2.",
         "(53/150 * 1 + 53/120 * 1 + 11/30 * 1 + 1/3 * 2) / (1 + 1 + 1 + 2)",
     ),
     "NDCNG": _of_one_list(
         "NDCNG@3",
-        "The highest grade is 5, so the gain of grade g is 2^(g/5) - 1. The first three places hold the grades 0, 2 "
-        "and 5; the best list possible has 5, 3 and 2 there.",
+        "The highest grade is 5, so the gain of grade g is 2^(g/5) - 1. The first three ranks have the grades 0, 2 "
+        "and 5; the ideal list has 5, 3 and 2 there.",
         "((2**(2/5) - 1)/log2(3) + 1/log2(4)) / (1/log2(2) + (2**(3/5) - 1)/log2(3) + (2**(2/5) - 1)/log2(4))",
     ),
     "nDCGphi": _of_one_list(
         "nDCGphi@5",
         "The positive grades are 1, 2, 2, 3 and 5. Their median is 2 and their hinges are 2 and 3, so the fence is at "
         "3 + 1.5 · (3 - 2) = 4.5, and the whisker is 3, the highest grade within it. α = (5 - 3) / (5 - 1) = 1/2. The "
-        "curve goes through (0, 0), (2, 0), (3, 1/2) and (5, 1), where all grades of the list lie: φ is 1 for a, 1/2 "
-        "for b, 0 for d. The list has a at place 3 and b at place 5; the best list has them at 1 and 2.",
+        "curve goes through (0, 0), (2, 0), (3, 1/2) and (5, 1), which are all grades of the list: φ is 1 for a, 1/2 "
+        "for b, 0 for d. The list has a at rank 3 and b at rank 5; the ideal list has them at 1 and 2.",
         "(1/log2(4) + (2**(1/2) - 1)/log2(6)) / (1/log2(2) + (2**(1/2) - 1)/log2(3))",
     ),
     "MeanNDCG": _of_one_list(
         "MeanNDCG@3",
-        "The gains 2^g - 1 of the first three places are 0, 3 and 31; the best list possible has 31, 7 and 3 there. "
+        "The gains 2^g - 1 of the first three ranks are 0, 3 and 31; the ideal list has 31, 7 and 3 there. "
         "nDCG@1 is 0.",
         "(0 + 3/log2(3) / (31 + 7/log2(3)) + (3/log2(3) + 31/log2(4)) / (31 + 7/log2(3) + 3/log2(4))) / 3",
     ),
     "MeanNDCNG": _of_one_list(
         "MeanNDCNG@2",
-        "The highest grade is 5, so the gain of grade g is 2^(g/5) - 1. NDCNG@1 is 0. The second place holds grade 2; "
-        "the best list possible begins with 5 and 3.",
+        "The highest grade is 5, so the gain of grade g is 2^(g/5) - 1. NDCNG@1 is 0. The second rank has grade 2; "
+        "the ideal list begins with 5 and 3.",
         "(0 + (2**(2/5) - 1)/log2(3) / (1 + (2**(3/5) - 1)/log2(3))) / 2",
     ),
     "RBP": _of_one_list(
         "RBP(p=0.5)",
-        "As shares of the highest grade, which is 5, the gains at the places 2, 3 and 5 are 2/5, 1 and 3/5. Somebody "
-        "gets to place r with probability 0.5^(r - 1).",
+        "As shares of the highest grade, which is 5, the gains at ranks 2, 3 and 5 are 2/5, 1 and 3/5. A user "
+        "reaches rank r with probability 0.5^(r - 1).",
         "(1 - 0.5) * (2/5 * 0.5 + 1 * 0.5**2 + 3/5 * 0.5**4)",
     ),
     "ERR": _of_one_list(
         "ERR",
         "The highest grade is 5, so a grade g satisfies with probability (2^g - 1) / 32: d with 3/32, a with 31/32, b "
-        "with 7/32. Somebody gets to a if not satisfied by d, and to b if satisfied by neither.",
+        "with 7/32. A user reaches a if d does not satisfy, and b if neither does.",
         "1/2 * 3/32 + 1/3 * 29/32 * 31/32 + 1/5 * 29/32 * 1/32 * 7/32",
     ),
     "RBO": _of_one_list(
         "RBO(p=0.5)",
         "The ideal list is a, b, d, c, e: of c and d, which tie, the one that the list has comes first. The first 1, "
-        "2, ... 6 places of both share 0, 0, 2, 2, 3 and 3 items. Those of the ideal list and itself share 1, 2, 3, 4, "
+        "2, ... 6 ranks of both share 0, 0, 2, 2, 3 and 3 items. Those of the ideal list and itself share 1, 2, 3, 4, "
         "5 and, as it ends there, 5.",
         "(0.5**2 * 2/3 + 0.5**3 * 2/4 + 0.5**4 * 3/5 + 0.5**5 * 3/6) "
         "/ (1 + 0.5 + 0.5**2 + 0.5**3 + 0.5**4 + 0.5**5 * 5/6)",
     ),
     "Bpref": _of_one_list(
         "Bpref",
-        "Five items are relevant, and two (f, g) are judged not to be, so min(N, R) = 2. f alone stands before d, a "
+        "Five items are relevant, and two (f, g) are judged not to be, so min(N, R) = 2. Only f is before d, a "
         "and b: each of them adds 1 - 1/2. x is not judged and does not matter. c and e are not found and add 0.",
         "((1 - 1/2) + (1 - 1/2) + (1 - 1/2)) / 5",
     ),
     "infAP": Example(
         "infAP",
-        "u is in the pool and was not judged, which grade -1 says. a stands in the first place and adds 1. b stands in "
-        "the fifth; three items of the pool stand before it (a, f, u), and of the two judged ones among them half are "
+        "u is in the pool and was not judged, as grade -1 says. a is at rank 1 and adds 1. b is at "
+        "rank 5; three items of the pool are before it (a, f, u), and of the two judged ones among them half are "
         "relevant, so 3/5 · 1/2 is added to 1/5 for b itself. (Here ε cancels: (1 + ε) / (2 + 2ε) = 1/2.)",
         "(1 + (1/5 + 3/5 * 1/2)) / 2",
         SAMPLED,
@@ -203,4 +203,4 @@ EXAMPLES: Mapping[str, Example] = {
     "NumRel": _of_two_lists("NumRel", "Five items are relevant to q, and h to p.", "5 + 1"),
     "NumRelRet": _of_two_lists("NumRelRet", "The list for q has d, a and b, that for p has h.", "3 + 1"),
 }
-"""By the name of the kind."""
+"""The examples by the name of the measure."""

@@ -1,4 +1,4 @@
-"""`python -m studies`: draw the figures of the papers, and say what holds of what they claim."""
+"""`python -m studies`: draw the figures of the papers, and check their claims."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ STUDIES: dict[str, Callable[[], Study]] = {
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write each study's figure and numbers into a folder, and print its verdicts."""
-    asked = _parser().parse_args(arguments)
-    asked.output.mkdir(parents=True, exist_ok=True)
-    for name in asked.studies or STUDIES:
+    options = _parser().parse_args(arguments)
+    options.output.mkdir(parents=True, exist_ok=True)
+    for name in options.studies or STUDIES:
         try:
             study = STUDIES[name]()
         except AbsentError as error:
             print(f"{name}: skipped: {error}\n")
             continue
-        figure = asked.output / f"{name}.svg"
+        figure = options.output / f"{name}.svg"
         figure.write_text(study.figure, encoding="utf-8")
         figure.with_suffix(".csv").write_text(study.table(), encoding="utf-8")
         print(f"{study.report()}\n  {figure}\n", flush=True)
@@ -38,7 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m studies", description=__doc__)
-    parser.add_argument("studies", nargs="*", choices=[[], *STUDIES], metavar="STUDY", help=f"of {', '.join(STUDIES)}")
+    parser.add_argument(
+        "studies",
+        nargs="*",
+        choices=[[], *STUDIES],
+        metavar="STUDY",
+        help=f"one or more of {', '.join(STUDIES)}; default: all",
+    )
     default = Path(__file__).with_name("figures")
     parser.add_argument("--output", type=Path, default=default, help="the folder for the figures and their numbers")
     return parser

@@ -1,6 +1,6 @@
 """Figures as SVG: rows of panels with axes, lines, bars and box plots, and a legend below.
 
-Built as element trees, so that no text in them can become markup; the same numbers give the same bytes.
+They are built as element trees: no text can become markup, and the same numbers give the same bytes.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ FONT = "Helvetica, Arial, sans-serif"
 INK, GRID = "#222222", "#e3e3e3"
 
 LEFT, RIGHT, TOP, BOTTOM = 58, 18, 34, 56
-"""Room around a panel for its scale, its title and the words below it."""
+"""The space around a panel for its scale, its title and the text below it."""
 
 LEGEND, SAMPLE = 30, 30
 """Height of the legend, and width of the piece of a line in it."""
 
 LETTER = 6.3
-"""The mean width of a letter: the legend has to be placed without measuring its words."""
+"""The mean width of a letter, to lay out the legend without measuring text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a series looks; dashes tell lines apart where they lie on each other and where colours are lost."""
+    """The look of a series; dashes distinguish lines that overlap or have no colour."""
 
     colour: str
     dashes: str = ""
 
 
-# The colours of Okabe and Ito, which people with any colour vision can tell apart.
+# The colours of Okabe and Ito, which people with any colour vision can distinguish.
 STYLES = (
     Style("#0072b2"),
     Style("#d55e00", "7 3"),
@@ -48,7 +48,7 @@ STYLES = (
 
 
 Named = Sequence[tuple[str, Style]]
-"""Styles and what they stand for."""
+"""Names and their styles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,14 @@ class Axis:
 
     @classmethod
     def numbers(cls, title: str, low: float, high: float, step: float, decimals: int = 0) -> Axis:
-        """A scale with a tick at every `step`."""
+        """Return a scale with a tick at every `step`."""
         count = round((high - low) / step)
-        places = [low + at * step for at in range(count + 1)]
-        return cls(title, low, high, tuple((place, f"{place:.{decimals}f}") for place in places))
+        positions = [low + at * step for at in range(count + 1)]
+        return cls(title, low, high, tuple((position, f"{position:.{decimals}f}") for position in positions))
 
     @classmethod
     def groups(cls, title: str, names: Sequence[str]) -> Axis:
-        """A scale of named groups, which stand at 0, 1, 2, ..."""
+        """Return a scale of named groups, at 0, 1, 2, ..."""
         return cls(title, -0.5, len(names) - 0.5, tuple(enumerate(names)))
 
 
@@ -86,15 +86,15 @@ class Panel:
     up: Axis
 
     def x(self, value: float) -> float:
-        """Where `value` lies from the left of the figure, in its units."""
+        """Return the distance of `value` from the left of the figure, in its units."""
         return self.left + (value - self.across.low) / (self.across.high - self.across.low) * (self.right - self.left)
 
     def y(self, value: float) -> float:
-        """Where `value` lies from the top."""
+        """Return the distance of `value` from the top of the figure, in its units."""
         return self.bottom - (value - self.up.low) / (self.up.high - self.up.low) * (self.bottom - self.top)
 
     def axes(self, title: str) -> None:
-        """The title, the scales, and a rule across at each tick of the vertical one."""
+        """Draw the title, the scales, and a horizontal rule at each tick of the vertical scale."""
         _write(self.drawing, (self.left + self.right) / 2, self.top - 14, "middle", title, weight="bold")
         for value, label in self.up.ticks:
             _stroke(self.drawing, self.left, self.y(value), self.right, self.y(value), GRID)
@@ -110,23 +110,23 @@ class Panel:
         turned.set("transform", f"rotate(-90 {self.left - 42:.1f} {middle:.1f})")
 
     def line(self, across: Iterable[float], up: Iterable[float], style: Style) -> None:
-        """Points joined in order."""
+        """Draw a line through the points."""
         points = " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in zip(across, up, strict=True))
         look = {"fill": "none", "stroke-width": "1.6", "stroke-linejoin": "round"}
         SubElement(self.drawing, "polyline", {"points": points} | look | _ink(style))
 
     def rule(self, up: float, start: float, end: float, style: Style) -> None:
-        """A level line from `start` to `end`."""
+        """Draw a horizontal line from `start` to `end`."""
         line = _stroke(self.drawing, self.x(start), self.y(up), self.x(end), self.y(up), style.colour)
         line.attrib.update(_ink(style) | {"stroke-width": "1.8"})
 
     def dot(self, across: float, up: float, style: Style, label: str) -> None:
-        """A point with a label above it, to the left."""
+        """Draw a point with a label above it, to the left."""
         _dot(self.drawing, self.x(across), self.y(up), 4, {"fill": style.colour})
         _write(self.drawing, self.x(across) - 4, self.y(up) - 6, "end", label)
 
     def bars(self, group: float, heights: Sequence[float], styles: Sequence[Style]) -> None:
-        """Bars side by side around `group`, from the bottom of the scale up."""
+        """Draw bars side by side around `group`, from the bottom of the scale."""
         width = 0.8 / len(heights)
         for at, (height, style) in enumerate(zip(heights, styles, strict=True)):
             start, end = self.x(group - 0.4 + at * width), self.x(group - 0.4 + (at + 1) * width)
@@ -134,7 +134,7 @@ class Panel:
             _box(self.drawing, start, end - gap, self.y(height), self.bottom, {"fill": style.colour})
 
     def box_plot(self, group: float, values: Floats, style: Style) -> None:
-        """Quartiles as a box, whiskers to the last value within 1.5 box heights, and each value beyond as a dot."""
+        """Draw quartiles as a box, whiskers to the last value within 1.5 box heights, and other values as dots."""
         first, median, third = np.quantile(values, [0.25, 0.5, 0.75]).tolist()
         reach = 1.5 * (third - first)
         inside = (values >= first - reach) & (values <= third + reach)
@@ -171,7 +171,7 @@ class Drawing:
         SubElement(self._root, "rect", {"width": str(width), "height": str(height), "fill": "#ffffff"})
 
     def panels(self, *panels: tuple[str, Axis, Axis]) -> list[Panel]:
-        """Panels side by side: title, horizontal and vertical scale of each."""
+        """Draw panels side by side, given title, horizontal and vertical scale of each."""
         width, bottom = self._width / len(panels), self._height - BOTTOM - LEGEND
         drawn = []
         for at, (title, across, up) in enumerate(panels):
@@ -181,7 +181,7 @@ class Drawing:
         return drawn
 
     def legend(self, title: str = "", *, lines: Named = (), patches: Named = ()) -> None:
-        """What the styles stand for, in the middle below the panels."""
+        """Draw the names of the styles below the panels, centred."""
         names = [name for name, _ in [*lines, *patches]]
         widths = [SAMPLE + 6 + LETTER * len(name) + 20 for name in names]
         x, y = (self._width - LETTER * len(title) - sum(widths)) / 2, self._height - 16
@@ -197,7 +197,7 @@ class Drawing:
             x += widths[at]
 
     def svg(self) -> str:
-        """The figure as the text of a file."""
+        """Return the figure as the text of a file."""
         indent(self._root, " ")
         return tostring(self._root, encoding="unicode") + "\n"
 
@@ -207,8 +207,8 @@ def _ink(style: Style) -> dict[str, str]:
 
 
 def _stroke(drawing: Element, x1: float, y1: float, x2: float, y2: float, colour: str) -> Element:
-    places = {"x1": f"{x1:.1f}", "y1": f"{y1:.1f}", "x2": f"{x2:.1f}", "y2": f"{y2:.1f}"}
-    return SubElement(drawing, "line", places | {"stroke": colour})
+    positions = {"x1": f"{x1:.1f}", "y1": f"{y1:.1f}", "x2": f"{x2:.1f}", "y2": f"{y2:.1f}"}
+    return SubElement(drawing, "line", positions | {"stroke": colour})
 
 
 def _box(drawing: Element, left: float, right: float, top: float, bottom: float, look: dict[str, str]) -> None:
@@ -221,7 +221,7 @@ def _dot(drawing: Element, x: float, y: float, radius: float, look: dict[str, st
 
 
 def _write(drawing: Element, x: float, y: float, anchor: str, text: str, weight: str = "normal") -> Element:
-    places = {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor, "font-weight": weight}
-    written = SubElement(drawing, "text", places)
+    positions = {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor, "font-weight": weight}
+    written = SubElement(drawing, "text", positions)
     written.text = text
     return written

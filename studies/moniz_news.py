@@ -1,8 +1,8 @@
 """Table 1 of Moniz, Torgo and Vinagre, Data-Driven Relevance Judgments for Ranking Evaluation, arXiv 1612.06136, 2016.
 
-A recommender of news makes the same error on two days: what should stand third stands second. On the first day the
-two items are nearly as popular as each other, on the second they are not. The paper has the popularity scores; the
-relevance and the nDCGphi that follow from them are worked out here.
+A recommender of news makes the same error on two days: the items at ranks 2 and 3 are exchanged. On the first day the
+two items have similar popularity, on the second they do not. The paper has the popularity scores; this module computes
+the relevance and the nDCGphi that follow from them.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ DAYS = {
 }
 """The final popularity of the items, in the order in which they were recommended."""
 
-PLACES = 5
+CUTOFF = 5
 
 
 def relevance(popularity: Floats, of: Floats) -> Floats:
-    """phi of the scores `of`, as items of this popularity tell it."""
+    """Return phi of the scores `of`, given the popularity of all items."""
     return relevance_curves(matched(popularity[np.newaxis]))(matched(of[np.newaxis]).found)
 
 
 def data_driven(popularity: Floats) -> float:
-    """nDCGphi@5."""
-    return float(scorer.parse(f"nDCGphi@{PLACES}")[0](matched(popularity[np.newaxis]))[0])
+    """Return nDCGphi@5."""
+    return float(scorer.parse(f"nDCGphi@{CUTOFF}")[0](matched(popularity[np.newaxis]))[0])
 
 
 def table_1() -> Study:
-    """Both days."""
+    """Return the study of both days."""
     title = "Moniz, Torgo and Vinagre 2016, table 1: the same error on two days"
     rows = [
-        (day, place, score, phi)
+        (day, rank, score, phi)
         for day, popularity in DAYS.items()
-        for place, (score, phi) in enumerate(
+        for rank, (score, phi) in enumerate(
             zip(popularity.tolist(), relevance(popularity, popularity).tolist(), strict=True), start=1
         )
     ]
@@ -49,9 +49,9 @@ def table_1() -> Study:
     wrong = {day: misplaced(popularity) for day, popularity in DAYS.items()}
     claims = (
         Claim(
-            "The recommender makes the same error on both days: the items at places 2 and 3 are exchanged.",
-            verdict(all(places == [2, 3] for places in wrong.values())),
-            f"Places that hold another item than the order by popularity: {wrong['day 1']} and {wrong['day 2']}.",
+            "The recommender makes the same error on both days: the items at ranks 2 and 3 are exchanged.",
+            verdict(all(ranks == [2, 3] for ranks in wrong.values())),
+            f"Ranks with another item than in the order of popularity: {wrong['day 1']} and {wrong['day 2']}.",
         ),
         Claim(
             "The error of the second day is the more serious one.",
@@ -60,11 +60,11 @@ def table_1() -> Study:
             "rank, where the first ten items are worth the same, both days score 1.",
         ),
     )
-    return Study(title, _drawn(title, scores), ("day", "place", "popularity", "relevance"), rows, claims)
+    return Study(title, _drawn(title, scores), ("day", "rank", "popularity", "relevance"), rows, claims)
 
 
 def misplaced(popularity: Floats) -> list[int]:
-    """The places that hold another item than they would in the order of popularity."""
+    """Return the ranks with another item than in the order of popularity."""
     best_first = np.argsort(-popularity, kind="stable")
     return (np.flatnonzero(best_first != np.arange(popularity.size)) + 1).tolist()
 
@@ -77,7 +77,7 @@ def _drawn(title: str, scores: dict[str, float]) -> str:
     for panel, popularity in zip(drawing.panels(*((each, across, up) for each in titles)), DAYS.values(), strict=True):
         steps = np.linspace(0, 100, 201)
         panel.line(steps.tolist(), relevance(popularity, steps).tolist(), STYLES[0])
-        for place, (score, phi) in enumerate(zip(popularity, relevance(popularity, popularity), strict=True), start=1):
-            panel.dot(float(score), float(phi), STYLES[1], str(place))
-    drawing.legend(lines=[("relevance", STYLES[0])], patches=[("the items, with their places", STYLES[1])])
+        for rank, (score, phi) in enumerate(zip(popularity, relevance(popularity, popularity), strict=True), start=1):
+            panel.dot(float(score), float(phi), STYLES[1], str(rank))
+    drawing.legend(lines=[("relevance", STYLES[0])], patches=[("the items, with their ranks", STYLES[1])])
     return drawing.svg()

@@ -1,7 +1,7 @@
 """Figure 2 of Moniz, Torgo and Vinagre, Data-Driven Relevance Judgments for Ranking Evaluation, arXiv 1612.06136, 2016.
 
 100 items with random scores, 1000 samples a cell. Scenario 1: the items at ranks 10 and 11 change places. Scenario 2:
-the first ten ranks stand in reverse order. nDCG with judgements by rank (the first 10 items 3, up to 25 2, up to 50 1,
+the first ten ranks are reversed. nDCG with judgements by rank (the first 10 items 3, up to 25 2, up to 50 1,
 others 0) is the same for all samples; nDCGphi depends on the scores. Both at 10, with gain 2^relevance - 1.
 
 How scores are drawn, as the authors' published code does:
@@ -9,7 +9,7 @@ How scores are drawn, as the authors' published code does:
 - balanced: 100 whole numbers from 1 to 1000
 - imbalanced: 80 from 1 to 500 and 20 from 500 to 1000, again until the box plot of the sample has an outlier
 
-The paper's text has it otherwise: 90 of the lower range and 10 of the upper one. That is drawn too, as a third box.
+The text of the paper differs: 90 of the lower range and 10 of the upper one. The third box shows this distribution.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ PUBLISHED = {
 """First quartile, median and third quartile, as measured in the vector drawing that comes with the authors' code."""
 
 TOLERANCE = 0.003
-"""How far they may lie apart.
+"""The largest allowed difference.
 
-By chance alone quartiles of two runs of 1000 samples can: their standard errors reach 0.0015 in each. One seed of three
-has one of the twelve further away, so the claim is also tested on more samples, which no seed can sway.
+The standard errors of quartiles of 1000 samples reach 0.0015 in each of the two runs. One seed of three has one of the
+twelve quartiles further away, so the claim is also tested on more samples, where the seed does not matter.
 """
 
 
 def balanced(random: np.random.Generator, samples: int) -> Floats:
-    """``[sample, item]``: scores, the highest first."""
+    """Return ``[sample, item]``: scores, the highest first."""
     return _descending(_whole_numbers(random, 1, 1000, (samples, ITEMS)))
 
 
 def imbalanced(random: np.random.Generator, samples: int) -> Floats:
-    """``[sample, item]``: scores, the highest first, with outliers in each sample."""
+    """Return ``[sample, item]``: scores, the highest first, with outliers in each sample."""
     kept = np.zeros((0, ITEMS))
     while len(kept) < samples:
         drawn = _two_ranges(random, samples, lower=80)
@@ -59,7 +59,7 @@ def imbalanced(random: np.random.Generator, samples: int) -> Floats:
 
 
 def imbalanced_as_in_the_text(random: np.random.Generator, samples: int) -> Floats:
-    """``[sample, item]``: scores, the highest first."""
+    """Return ``[sample, item]``: scores, the highest first."""
     return _two_ranges(random, samples, lower=90)
 
 
@@ -85,9 +85,9 @@ def _descending(scores: Floats) -> Floats:
 
 
 def has_outlier(descending: Floats) -> Bools:
-    """``[sample]``: does a score lie beyond the hinges by more than 1.5 times their distance?
+    """Return ``[sample]``: whether a score is beyond the hinges by more than 1.5 times their distance.
 
-    Tukey's hinges: of an even number of scores, the medians of the upper and of the lower half.
+    Tukey's hinges of an even number of scores are the medians of the upper and of the lower half.
     """
     half = descending.shape[1] // 2
     upper, lower = np.median(descending[:, :half], axis=1), np.median(descending[:, half:], axis=1)
@@ -97,15 +97,15 @@ def has_outlier(descending: Floats) -> Bools:
 
 
 def scenario_1(descending: Floats) -> Floats:
-    """Ranks 10 and 11 exchanged."""
+    """Return the scores with ranks 10 and 11 exchanged."""
     return descending[:, [*range(9), 10, 9, *range(11, ITEMS)]]
 
 
 def scenario_2(descending: Floats) -> Floats:
-    """The first ten ranks reversed.
+    """Return the scores with the first ten ranks reversed.
 
-    A reversal of all hundred would score 0 under both measures, since the lower half has no gain; the paper has scores
-    that vary.
+    A reversal of all hundred would score 0 with both measures, because the lower half has no gain; the scores of the
+    paper vary.
     """
     return descending[:, [*range(9, -1, -1), *range(10, ITEMS)]]
 
@@ -117,7 +117,7 @@ Cells = dict[tuple[str, str], Floats]
 
 
 def data_driven(samples: int = SAMPLES, seed: int = SEED) -> Cells:
-    """The nDCGphi@10 of every sample; both scenarios permute the same scores."""
+    """Return the nDCGphi@10 of every sample; both scenarios permute the same scores."""
     random = np.random.default_rng(seed)
     measure = scorer.parse(f"nDCGphi@{CUTOFF}")[0]
     drawn = {name: draw(random, samples) for name, draw in DISTRIBUTIONS.items()}
@@ -129,24 +129,24 @@ def data_driven(samples: int = SAMPLES, seed: int = SEED) -> Cells:
 
 
 def ad_hoc() -> dict[str, float]:
-    """Scenario -> nDCG@10 with judgements by rank."""
+    """Return scenario -> nDCG@10 with judgements by rank."""
     measure = scorer.parse(f"nDCG(gain=exp)@{CUTOFF}")[0]
     return {name: float(measure(matched(permuted(AD_HOC[np.newaxis])))[0]) for name, permuted in SCENARIOS.items()}
 
 
 def quartiles(cells: Cells) -> dict[tuple[str, str], Floats]:
-    """First quartile, median and third quartile of each cell."""
+    """Return first quartile, median and third quartile of each cell."""
     return {cell: np.quantile(scores, [0.25, 0.5, 0.75]) for cell, scores in cells.items()}
 
 
 def distance(cells: Cells) -> float:
-    """The largest difference of a quartile from the published one."""
+    """Return the largest difference of a quartile from the published one."""
     own = quartiles(cells)
     return max(float(np.abs(own[cell] - published).max()) for cell, published in PUBLISHED.items())
 
 
 def figure_2(samples: int = SAMPLES) -> Study:
-    """Both scenarios under all distributions."""
+    """Return figure 2: both scenarios for all distributions."""
     title = "Moniz, Torgo and Vinagre 2016, figure 2: two permutations, judged by rank and by score"
     cells, by_rank = data_driven(samples), ad_hoc()
     rows = [
@@ -186,7 +186,7 @@ def _claims(cells: Cells, by_rank: dict[str, float]) -> tuple[Claim, ...]:
         Claim(
             "Scenario 2: nDCGphi varies considerably from sample to sample.",
             verdict(varying[2] - varying[0] > 0.02),
-            f"Half of the balanced samples lie between {varying[0]:.3f} and {varying[2]:.3f}.",
+            f"Half of the balanced samples are between {varying[0]:.3f} and {varying[2]:.3f}.",
         ),
         Claim(
             "Scenario 2: the error weighs much more on imbalanced scores than on balanced ones.",

@@ -1,4 +1,4 @@
-"""Many made rankings at once: each is a query whose solution is the ranking's own items."""
+"""Many generated rankings at once: each is a query, and its solution has the items of the ranking."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from scorer.measures.matched import JudgedItems, Matched
 
 
 def matched(grade: Floats) -> Matched:
-    """Rankings of graded items, judged by these grades.
+    """Match rankings of graded items with these grades as the solution.
 
     Parameters
     ----------
-    grade : ``[ranking, place]``, the grade of the item at each place, first place first
+    grade : ``[ranking, rank]``, the grade of the item at each rank, the first rank first
 
     Returns
     -------
-    One query for each ranking; its list holds all items of its solution.
+    Matched
+        One query for each ranking; its list has all items of its solution.
     """
     best_first = np.argsort(-grade, axis=1, kind="stable")
     ideal = np.take_along_axis(grade, best_first, axis=1)
@@ -25,25 +26,25 @@ def matched(grade: Floats) -> Matched:
     tie_rank = np.empty_like(ideal_tie_rank)
     np.put_along_axis(tie_rank, best_first, ideal_tie_rank, axis=1)
     return Matched(
-        found=_hits(grade, tie_rank),
-        ideal=_hits(ideal, ideal_tie_rank),
+        found=_judged_items(grade, tie_rank),
+        ideal=_judged_items(ideal, ideal_tie_rank),
         retrieved=np.full(len(grade), grade.shape[1], dtype=np.int64),
     )
 
 
 def _tie_ranks(descending: Floats) -> Ints:
-    """``[ranking, place]``: 1 + the number of items with a higher grade; 0 where the grade is not positive."""
-    places = np.arange(1, descending.shape[1] + 1)
+    """Return ``[ranking, rank]``: 1 + the number of items with a higher grade; 0 where the grade is not positive."""
+    ranks = np.arange(1, descending.shape[1] + 1)
     first_of_grade = np.diff(descending, axis=1, prepend=np.inf) != 0
-    tie_rank = np.maximum.accumulate(np.where(first_of_grade, places, 0), axis=1)
+    tie_rank = np.maximum.accumulate(np.where(first_of_grade, ranks, 0), axis=1)
     return np.where(descending > 0, tie_rank, 0)
 
 
-def _hits(grade: Floats, tie_rank: Ints) -> JudgedItems:
-    rankings, places = grade.shape
+def _judged_items(grade: Floats, tie_rank: Ints) -> JudgedItems:
+    rankings, ranks = grade.shape
     return JudgedItems(
-        query=np.repeat(np.arange(rankings), places),
-        rank=np.tile(np.arange(1, places + 1), rankings),
+        query=np.repeat(np.arange(rankings), ranks),
+        rank=np.tile(np.arange(1, ranks + 1), rankings),
         grade=grade.ravel(),
         tie_rank=tie_rank.ravel(),
     )

@@ -1,20 +1,20 @@
 """Figures 6 to 8 of Scheel, Lommatzsch and Albayrak, Performance Measures for Multi-Graded Relevance, SPIM 2011.
 
-Eight strategies rank the documents of OHSUMED's 106 queries, each by one feature of LETOR's data set. They are judged
-by people (figure 6; grades 0, 1, 2), and by two of the strategies themselves as if these were people: number 1, the
-term frequency of the title (figure 7), and number 9, the TF-IDF of the title (figure 8).
+Eight strategies rank the documents of OHSUMED's 106 queries, each by one feature of LETOR's data set. The grades are
+those of people (figure 6; 0, 1 and 2), or the values of two of the strategies: number 1, the term frequency of the
+title (figure 7), and number 9, the TF-IDF of the title (figure 8).
 
-The data lies outside of the project: the five test folds of LETOR's OHSUMED, as ``Fold1/testset.txt`` to ``Fold5``, in
+The data is not part of the project: the five test folds of LETOR's OHSUMED, as ``Fold1/testset.txt`` to ``Fold5``, in
 ``../shared/data/ohsumed_letor`` or in ``ohsumed_letor`` of the folder that ``SCORER_REAL_DATA`` names. A line is
 ``query <tab> document <tab> 25 features <tab> grade``.
 
-What the paper does not say, and how it is here:
+Where the paper is silent:
 
-- Documents of equal score stay in the order of the file.
+- Documents of equal score keep the order of the file.
 - Judged by people, a query without a relevant document, or with none at a threshold, scores 0, as in the paper's
   table 1: all means are over 106 queries.
-- Judged by a strategy, a query without a document at a threshold is left out of that MAP: only so has the judge itself
-  1 at every threshold, which the paper asks for.
+- Judged by a strategy, a query without a document at a threshold is left out of that MAP: otherwise the judge
+  itself would not score 1 at every threshold, which the paper requires.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from studies.study import AbsentError, Claim, Study, verdict
 STRATEGIES = (1, 5, 9, 11, 15, 19, 21, 22)
 FOLDS = 5
 MEASURES = {"muMAP": "muAP", "mean NDCG": "MeanNDCG", "mean NDCNG": "MeanNDCNG"}
-"""As the figures call them, and as the registry does."""
+"""Name in the figures -> name in scorer."""
 
 MOST_BARS, POINTS = 10, 100
-"""Up to so many thresholds are drawn as bars; of more, so many points of a line."""
+"""The number of thresholds up to which they are drawn as bars, and the points of a line for more."""
 
 Table = dict[str, dict[str, float]]
 """Query -> document -> number."""
@@ -55,12 +55,12 @@ class Ohsumed:
     features: Floats
     """``[document, feature]``; strategy s ranks by column s - 1."""
     grade: Floats
-    """What people said."""
+    """The grades that people gave."""
 
     @classmethod
     def read(cls, folder: Path | None = None) -> Ohsumed:
-        """The five folds in `folder`, or in the usual place. Raises AbsentError."""
-        folder = folder or place()
+        """Read the five folds in `folder`, or in the default folder. Raises AbsentError."""
+        folder = folder or data_folder()
         files = [folder / f"Fold{number}" / "testset.txt" for number in range(1, FOLDS + 1)]
         if not all(file.is_file() for file in files):
             raise AbsentError(f"OHSUMED not found in {folder}; SCORER_REAL_DATA names the folder above it")
@@ -74,46 +74,48 @@ class Ohsumed:
         )
 
     def by_strategy(self, number: int) -> Floats:
-        """``[document]``: what this strategy gives each document."""
+        """Return ``[document]``: the value of each document for this strategy."""
         column: Floats = self.features[:, number - 1]
         return column
 
     def table(self, numbers: Floats) -> Table:
-        """A number for each document, as scorer takes solutions and submissions."""
+        """Return a number for each document, in the form of solutions and submissions."""
         tables: Table = {}
         for query, document, number in zip(self.query, self.document, numbers.tolist(), strict=True):
             tables.setdefault(query, {})[document] = number
         return tables
 
 
-def place() -> Path:
-    """Where the data is looked for."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    return Path(os.environ.get("SCORER_REAL_DATA", beside)) / "ohsumed_letor"
+def data_folder() -> Path:
+    """Return the folder of the data."""
+    default = Path(__file__).resolve().parents[2] / "shared" / "data"
+    return Path(os.environ.get("SCORER_REAL_DATA", default)) / "ohsumed_letor"
 
 
 def scores(
     ohsumed: Ohsumed, reference: Floats, thresholds: Floats, undefined: Literal["skip", "zero"] = "skip"
 ) -> Scores:
-    """Every strategy under the three measures, and under MAP at each of the thresholds (``t=1``, ...).
+    """Return the scores of every strategy: the three measures, and MAP at each threshold (``t=1``, ...).
 
-    `reference` is the grade of each document. Queries for which a measure is undefined are left out of its mean
-    ("skip"), or score 0 ("zero").
+    Parameters
+    ----------
+    reference : ``[document]``, the grades
+    undefined : whether queries without a score are left out of the mean ("skip") or score 0 ("zero")
     """
-    asked = MEASURES | {f"t={each:g}": f"AP(rel={each!r})" for each in thresholds.tolist()}
+    measures = MEASURES | {f"t={each:g}": f"AP(rel={each!r})" for each in thresholds.tolist()}
     solution = ohsumed.table(reference)
-    told: Scores = {}
+    found: Scores = {}
     for strategy in STRATEGIES:
         submission = ohsumed.table(ohsumed.by_strategy(strategy))
-        result = scorer.evaluate(solution, submission, list(asked.values()), ties="order")
+        result = scorer.evaluate(solution, submission, list(measures.values()), ties="order")
         left_out = result.left_out()
         counted = {measure: 1 - left_out[measure] / result.queries if undefined == "zero" else 1 for measure in result}
-        told[strategy] = {name: result[measure] * counted[measure] for name, measure in asked.items()}
-    return told
+        found[strategy] = {name: result[measure] * counted[measure] for name, measure in measures.items()}
+    return found
 
 
 def thresholds_to_draw(reference: Floats) -> Floats:
-    """The distinct grades above 0, ascending; of many, those next to evenly spaced points."""
+    """Return the distinct grades above 0, ascending; if there are many, those next to evenly spaced points."""
     levels = np.unique(reference[reference > 0])
     if levels.size <= MOST_BARS:
         return levels
@@ -121,49 +123,49 @@ def thresholds_to_draw(reference: Floats) -> Floats:
 
 
 def figure_6(ohsumed: Ohsumed | None = None) -> Study:
-    """Judged by people."""
+    """Return figure 6: judged by people."""
     ohsumed = ohsumed or Ohsumed.read()
-    told = scores(ohsumed, ohsumed.grade, thresholds_to_draw(ohsumed.grade), undefined="zero")
-    mean_of_maps = (told[1]["t=1"] + told[1]["t=2"]) / 2
+    found = scores(ohsumed, ohsumed.grade, thresholds_to_draw(ohsumed.grade), undefined="zero")
+    mean_of_maps = (found[1]["t=1"] + found[1]["t=2"]) / 2
     claims = (
         Claim(
             "On three grades, muMAP is the mean of the MAPs at thresholds 1 and 2.",
-            verdict(mean_of_maps == told[1]["muMAP"], in_part=abs(mean_of_maps - told[1]["muMAP"]) < 0.01),
-            f"Strategy 1: muMAP {told[1]['muMAP']:.6f}, mean of the two MAPs {mean_of_maps:.6f}. muAP takes the levels "
-            "that a query has, and four queries with a relevant document have none of grade 2.",
+            verdict(mean_of_maps == found[1]["muMAP"], in_part=abs(mean_of_maps - found[1]["muMAP"]) < 0.01),
+            f"Strategy 1: muMAP {found[1]['muMAP']:.6f}, mean of the two MAPs {mean_of_maps:.6f}. muAP uses the levels "
+            "of a query, and four queries with a relevant document have none of grade 2.",
         ),
-        _claim_of_difference(told),
+        _claim_of_difference(found),
     )
-    return _study(6, "OHSUMED, judged by people", ohsumed.grade, told, claims)
+    return _study(6, "OHSUMED, judged by people", ohsumed.grade, found, claims)
 
 
 def figure_7(ohsumed: Ohsumed | None = None) -> Study:
-    """Judged by strategy 1."""
+    """Return figure 7: judged by strategy 1."""
     ohsumed = ohsumed or Ohsumed.read()
     reference = ohsumed.by_strategy(1)
-    told = scores(ohsumed, reference, thresholds_to_draw(reference))
+    found = scores(ohsumed, reference, thresholds_to_draw(reference))
     levels = np.unique(reference).size
-    maps = [told[9][name] for name in told[9] if name not in MEASURES]
+    maps = [found[9][name] for name in found[9] if name not in MEASURES]
     claims = (
         Claim("Strategy 1 has 9 levels of relevance.", verdict(levels == 9), f"{levels} distinct values."),
-        _claim_of_perfection(told, 1),
-        _claim_of_nearness(told, 1, 9),
+        _claim_of_perfection(found, 1),
+        _claim_of_nearness(found, 1, 9),
         Claim(
             "muMAP is the mean of 8 MAPs.",
             verdict(False, in_part=levels == 9),
             "Not of 8 equal parts: the levels are 0 to 7 and 9, so the last one weighs twice, and a query has its own. "
-            f"Strategy 9: muMAP {told[9]['muMAP']:.6f}, mean of its {len(maps)} MAPs {np.mean(maps):.6f}.",
+            f"Strategy 9: muMAP {found[9]['muMAP']:.6f}, mean of its {len(maps)} MAPs {np.mean(maps):.6f}.",
         ),
     )
-    return _study(7, "OHSUMED, judged by strategy 1 (TF of the title)", reference, told, claims)
+    return _study(7, "OHSUMED, judged by strategy 1 (TF of the title)", reference, found, claims)
 
 
 def figure_8(ohsumed: Ohsumed | None = None) -> Study:
-    """Judged by strategy 9."""
+    """Return figure 8: judged by strategy 9."""
     ohsumed = ohsumed or Ohsumed.read()
     reference, coarse = ohsumed.by_strategy(9), ohsumed.by_strategy(1)
-    told = scores(ohsumed, reference, thresholds_to_draw(reference))
-    told_by_1 = scores(ohsumed, coarse, np.zeros(0))
+    found = scores(ohsumed, reference, thresholds_to_draw(reference))
+    by_1 = scores(ohsumed, coarse, np.zeros(0))
     levels = np.unique(reference).size
     correlation = float(np.corrcoef(coarse, reference)[0, 1])
     claims = (
@@ -173,15 +175,15 @@ def figure_8(ohsumed: Ohsumed | None = None) -> Study:
             verdict(round(correlation, 2) == 0.96),
             f"{correlation:.4f} over all documents.",
         ),
-        _claim_of_perfection(told, 9),
-        _claim_of_nearness(told, 9, 1),
-        _claim_of_collapse(told_by_1, told),
+        _claim_of_perfection(found, 9),
+        _claim_of_nearness(found, 9, 1),
+        _claim_of_collapse(by_1, found),
     )
-    return _study(8, "OHSUMED, judged by strategy 9 (TF-IDF of the title)", reference, told, claims)
+    return _study(8, "OHSUMED, judged by strategy 9 (TF-IDF of the title)", reference, found, claims)
 
 
-def _claim_of_difference(told: Scores) -> Claim:
-    alike = {strategy: [other for other in STRATEGIES if told[other] == told[strategy]] for strategy in STRATEGIES}
+def _claim_of_difference(found: Scores) -> Claim:
+    alike = {strategy: [other for other in STRATEGIES if found[other] == found[strategy]] for strategy in STRATEGIES}
     groups = [group for strategy, group in alike.items() if len(group) > 1 and group[0] == strategy]
     different = sum(group[0] == strategy for strategy, group in alike.items())
     return Claim(
@@ -193,22 +195,22 @@ def _claim_of_difference(told: Scores) -> Claim:
     )
 
 
-def _claim_of_perfection(told: Scores, judge: int) -> Claim:
-    own = {name: told[judge][name] for name in MEASURES}
+def _claim_of_perfection(found: Scores, judge: int) -> Claim:
+    own = {name: found[judge][name] for name in MEASURES}
     return Claim(
         f"Strategy {judge}, which judges, scores 1 itself under all three measures.",
         verdict(bool(np.allclose(list(own.values()), 1, rtol=0, atol=1e-12))),
-        _told(own) + ".",
+        _listed(own) + ".",
     )
 
 
-def _claim_of_nearness(told: Scores, judge: int, nearest: int) -> Claim:
+def _claim_of_nearness(found: Scores, judge: int, nearest: int) -> Claim:
     others = [strategy for strategy in STRATEGIES if strategy != judge]
-    best = {name: max(others, key=lambda strategy: told[strategy][name]) for name in MEASURES}
+    best = {name: max(others, key=lambda strategy: found[strategy][name]) for name in MEASURES}
     return Claim(
         f"All measures have strategy {nearest} nearest to strategy {judge}.",
         verdict(set(best.values()) == {nearest}),
-        f"Strategy {nearest}: {_told({name: told[nearest][name] for name in MEASURES})}.",
+        f"Strategy {nearest}: {_listed({name: found[nearest][name] for name in MEASURES})}.",
     )
 
 
@@ -225,17 +227,17 @@ def _claim_of_collapse(coarse: Scores, fine: Scores) -> Claim:
     )
 
 
-def _told(named: dict[str, float]) -> str:
+def _listed(named: dict[str, float]) -> str:
     return ", ".join(f"{name} {score:.6f}" for name, score in named.items())
 
 
-def _study(number: int, what: str, reference: Floats, told: Scores, claims: tuple[Claim, ...]) -> Study:
+def _study(number: int, what: str, reference: Floats, found: Scores, claims: tuple[Claim, ...]) -> Study:
     title = f"Scheel, Lommatzsch and Albayrak 2011, figure {number}: {what}"
-    rows = [(strategy, name, score) for strategy, named in told.items() for name, score in named.items()]
-    return Study(title, _drawn(title, reference, told), ("strategy", "measure", "score"), rows, claims)
+    rows = [(strategy, name, score) for strategy, named in found.items() for name, score in named.items()]
+    return Study(title, _drawn(title, reference, found), ("strategy", "measure", "score"), rows, claims)
 
 
-def _drawn(title: str, reference: Floats, told: Scores) -> str:
+def _drawn(title: str, reference: Floats, found: Scores) -> str:
     drawing = Drawing(title)
     thresholds = thresholds_to_draw(reference)
     few = thresholds.size <= MOST_BARS
@@ -245,7 +247,7 @@ def _drawn(title: str, reference: Floats, told: Scores) -> str:
     maps, means = drawing.panels(
         ("MAP at each threshold", across, up), ("All levels at once", Axis.groups("", list(MEASURES)), up)
     )
-    by_threshold = np.array([[named[f"t={name}"] for name in names] for named in told.values()])
+    by_threshold = np.array([[named[f"t={name}"] for name in names] for named in found.values()])
     if few:
         for group, heights in enumerate(by_threshold.T.tolist()):
             maps.bars(group, heights, STYLES)
@@ -253,6 +255,6 @@ def _drawn(title: str, reference: Floats, told: Scores) -> str:
         for heights, style in zip(by_threshold.tolist(), STYLES, strict=True):
             maps.line(thresholds.tolist(), heights, style)
     for group, name in enumerate(MEASURES):
-        means.bars(group, [named[name] for named in told.values()], STYLES)
-    drawing.legend("Strategy", patches=[(str(each), style) for each, style in zip(told, STYLES, strict=True)])
+        means.bars(group, [named[name] for named in found.values()], STYLES)
+    drawing.legend("Strategy", patches=[(str(each), style) for each, style in zip(found, STYLES, strict=True)])
     return drawing.svg()

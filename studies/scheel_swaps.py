@@ -1,17 +1,17 @@
 """Figures 4 and 5 of Scheel, Lommatzsch and Albayrak, Performance Measures for Multi-Graded Relevance, SPIM 2011.
 
-A reference ranking of 100 items on 2, 10, 20 or 50 levels of relevance; test rankings made of it by swapping the items
-of 0 to 99 random pairs of places, 100 test rankings for each number of swaps; the mean score of these. In figure 4 each
-level has as many items as any other; in figure 5 levels are drawn with random probabilities, and may be empty.
+A reference ranking of 100 items on 2, 10, 20 or 50 levels of relevance; test rankings result from swapping the items of
+0 to 99 random pairs of ranks, 100 test rankings for each number of swaps; the figures show their mean score. In figure
+4 all levels have the same number of items; in figure 5 levels are drawn with random probabilities, and may be empty.
 
-What the paper does not say, and how it is here:
+Where the paper is silent:
 
-- Levels are the grades 0 to k - 1, so that the lowest is not relevant, as the paper's equation 5 asks for.
-- A swap takes any two places; the next one may take them again.
+- Levels are the grades 0 to k - 1: the lowest is not relevant, as equation 5 of the paper requires.
+- A swap takes any two ranks; the next one may take them again.
 - NDCG is the mean over all cut-offs, as in the paper's table 2.
-- Rankings on different levels have the same swaps: what differs between them is due to the references alone.
-- Figure 5 draws a new reference for each of the 100 test rankings, so that no single draw decides the outcome, and
-  draws again where no item is relevant.
+- Rankings on different levels have the same swaps: only the references differ.
+- Figure 5 draws a new reference for each of the 100 test rankings, and draws
+  again if no item is relevant.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ from studies.study import Claim, Study, verdict
 ITEMS, MOST_SWAPS, RANKINGS, SEED = 100, 99, 100, 2011
 LEVELS = (2, 10, 20, 50)
 MEASURES = {"muMAP": "muAP", "mean NDCG": "MeanNDCG", "mean NDCNG": "MeanNDCNG"}
-"""As the figures call them, and as the registry does."""
+"""Name in the figures -> name in scorer."""
 
 RELEVANT_ITEMS = (20, 50, 80)
-"""Of two levels, to see by themselves what the number of items on a level does."""
+"""On two levels, to isolate the effect of the number of items on a level."""
 
 NOTICEABLE = 0.05
-"""A difference that is plain to see in the figure."""
+"""A difference that is visible in the figure."""
 
 Curves = dict[str, dict[int, Floats]]
-"""Measure -> number of levels (or what else tells references apart) -> ``[swaps]``, the mean score."""
+"""Measure -> number of levels, or of relevant items -> ``[swaps]``, the mean score."""
 
 
 def figure_4(rankings: int = RANKINGS) -> Study:
-    """Levels with equally many items."""
+    """Return figure 4: levels with equal numbers of items."""
     order = swapped(np.random.default_rng(SEED), rankings)
     curves = mean_scores({levels: uniform(levels)[np.newaxis] for levels in LEVELS}, order)
     return _study(4, "levels with equally many items", curves, claims(curves))
 
 
 def figure_5(rankings: int = RANKINGS) -> Study:
-    """Levels with randomly many items, some with none."""
+    """Return figure 5: levels with random numbers of items, some empty."""
     random = np.random.default_rng(SEED)
     order = swapped(random, rankings)
     curves = mean_scores({levels: non_uniform(random, levels, rankings) for levels in LEVELS}, order)
@@ -60,11 +60,11 @@ def figure_5(rankings: int = RANKINGS) -> Study:
 
 
 def swapped(random: np.random.Generator, rankings: int) -> Ints:
-    """``[swaps, ranking, place]``: which item of the reference stands at each place, after 0 to 99 swaps."""
+    """Return ``[swaps, ranking, rank]``: the item of the reference at each rank, after 0 to 99 swaps."""
     count = MOST_SWAPS + 1
     order = np.tile(np.arange(ITEMS), (count, rankings, 1))
     for swap in range(1, count):
-        one, other = two_places(random, (count - swap, rankings))
+        one, other = two_ranks(random, (count - swap, rankings))
         now = order[swap:]
         item, other_item = np.take_along_axis(now, one, axis=2), np.take_along_axis(now, other, axis=2)
         np.put_along_axis(now, one, other_item, axis=2)
@@ -72,26 +72,26 @@ def swapped(random: np.random.Generator, rankings: int) -> Ints:
     return order
 
 
-def two_places(random: np.random.Generator, shape: tuple[int, int]) -> tuple[Ints, Ints]:
-    """Two different places for each ranking, any pair as likely as any other; each ``[*shape, 1]``."""
+def two_ranks(random: np.random.Generator, shape: tuple[int, int]) -> tuple[Ints, Ints]:
+    """Return two different ranks, from 0, for each ranking, uniformly distributed; each ``[*shape, 1]``."""
     one = random.integers(ITEMS, size=(*shape, 1))
     further = random.integers(1, ITEMS, size=(*shape, 1))
     return one, (one + further) % ITEMS
 
 
 def uniform(levels: int) -> Floats:
-    """``[item]``: the grades of a reference with ``100 / levels`` items on each level, best first."""
+    """Return ``[item]``: the grades of a reference with ``100 / levels`` items on each level, best first."""
     grades: Floats = np.repeat(np.arange(levels - 1.0, -1, -1), ITEMS // levels)
     return grades
 
 
 def two_levels(relevant: int) -> Floats:
-    """``[item]``: the grades of a reference with so many relevant items, best first."""
+    """Return ``[item]``: the grades of a reference with this number of relevant items, best first."""
     return (np.arange(ITEMS) < relevant).astype(np.float64)
 
 
 def non_uniform(random: np.random.Generator, levels: int, references: int) -> Floats:
-    """``[reference, item]``: grades drawn with probabilities that are themselves random, best first."""
+    """Return ``[reference, item]``: grades drawn with random probabilities, best first."""
     grades = np.zeros((references, ITEMS))
     while (irrelevant := np.flatnonzero(grades.max(axis=1) == 0)).size:
         for reference in irrelevant:
@@ -102,15 +102,18 @@ def non_uniform(random: np.random.Generator, levels: int, references: int) -> Fl
 
 
 def mean_scores(references: Mapping[int, Floats], order: Ints) -> Curves:
-    """The mean scores of rankings in this order of items, ``[swaps, ranking, place]``.
+    """Return the mean scores of rankings.
 
-    `references` has for each curve the grades of one reference for all rankings, or of one for each ranking.
+    Parameters
+    ----------
+    references : for each curve the grades of one reference for all rankings, or of one for each ranking
+    order : ``[swaps, ranking, rank]``, the items of each ranking
     """
     curves: Curves = {name: {} for name in MEASURES}
-    swaps, rankings, places = order.shape
+    swaps, rankings, ranks = order.shape
     for levels, reference in references.items():
         grade = np.take_along_axis(reference[np.newaxis], order, axis=2)
-        seen = matched(grade.reshape(-1, places))
+        seen = matched(grade.reshape(-1, ranks))
         for name, measure in MEASURES.items():
             scores = scorer.parse(measure)[0](seen)
             curves[name][levels] = scores.reshape(swaps, rankings).mean(axis=1)
@@ -118,7 +121,7 @@ def mean_scores(references: Mapping[int, Floats], order: Ints) -> Curves:
 
 
 def spread(curves: Mapping[int, Floats]) -> Floats:
-    """``[swaps]``: the highest less the lowest mean score, over the numbers of levels."""
+    """Return ``[swaps]``: the highest minus the lowest mean score, over the numbers of levels."""
     stacked = np.array(list(curves.values()))
     apart: Floats = stacked.max(axis=0) - stacked.min(axis=0)
     return apart
@@ -135,14 +138,14 @@ def _study(number: int, what: str, curves: Curves, outcome: tuple[Claim, ...]) -
 
 
 def claims(curves: Curves) -> tuple[Claim, ...]:
-    """What becomes of the paper's claims about both figures, given these curves."""
+    """Return the paper's claims about both figures, with verdicts from these curves."""
     every = [curve for of_measure in curves.values() for curve in of_measure.values()]
     falls = all(curve[0] > curve[25] > curve[50] > curve[99] for curve in every)
     return (
         Claim(
             "The reference ranking itself scores 1 under every measure.",
             verdict(max(abs(curve[0] - 1) for curve in every) < 1e-12),
-            f"Without a swap, all scores lie between {min(curve[0] for curve in every):.6f} and "
+            f"Without a swap, all scores are between {min(curve[0] for curve in every):.6f} and "
             f"{max(curve[0] for curve in every):.6f}.",
         ),
         Claim(
@@ -182,19 +185,21 @@ def _claim_of_agreement(curves: Curves) -> Claim:
     return Claim(
         "For similar rankings muMAP and NDCNG agree.",
         verdict(apart == 0, in_part=apart < NOTICEABLE),
-        f"With themselves, on different levels, nearly (above); with each other, they are up to {apart:.3f} apart.",
+        "On different levels each nearly agrees with itself (above); "
+        f"they differ from each other by up to {apart:.3f}.",
     )
 
 
 def claim_of_indifference_to_items(curves: Curves) -> Claim:
-    """Figure 5's other claim, given curves by the number of relevant items, on two levels."""
+    """Return the other claim of figure 5, given curves by the number of relevant items, on two levels."""
     apart = max(float(spread(curves[name]).max()) for name in ("muMAP", "mean NDCNG"))
     return Claim(
         "muMAP and NDCNG are not affected by how many items a level has.",
         verdict(apart == 0, in_part=apart < NOTICEABLE),
         "Only the mean over many references hides it. With 99 swaps, on two levels of which the upper one has "
         f"{_listed(RELEVANT_ITEMS)} items: muMAP {_scores(curves['muMAP'], -1)}, mean NDCNG "
-        f"{_scores(curves['mean NDCNG'], -1)}. Binary AP is no different: the more is relevant, the less can go wrong.",
+        f"{_scores(curves['mean NDCNG'], -1)}. Binary AP behaves the same way: with more relevant items, fewer errors "
+        "are possible.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Study: what a study gives."""
+"""Study: a figure or table of a paper, its numbers, and verdicts on the claims."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Verdict = Literal["holds", "holds in part", "does not hold"]
 
 
 class AbsentError(Exception):
-    """The data that a study needs is not there; the message says where it was looked for."""
+    """The data of a study is missing; the message names the folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement of the paper, and what became of it."""
+    """A statement of the paper, with a verdict."""
 
     text: str
     """The statement, in our words."""
@@ -29,7 +29,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A figure or a table of a paper, made again."""
+    """A figure or a table of a paper, reproduced."""
 
     title: str
     figure: str
@@ -40,23 +40,23 @@ class Study:
     claims: tuple[Claim, ...]
 
     def table(self) -> str:
-        """The numbers as CSV, with a header; floats in full precision."""
+        """Return the numbers as CSV, with a header; floats in full precision."""
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([self.columns, *self.rows])
         return text.getvalue()
 
     def report(self) -> str:
-        """The title and the verdicts, for a terminal."""
-        return "\n".join([self.title, *map(_told, self.claims)])
+        """Return the title and the verdicts, for a terminal."""
+        return "\n".join([self.title, *map(_printed, self.claims)])
 
 
 def verdict(holds: bool, in_part: bool = False) -> Verdict:
-    """A verdict from what was found to be true."""
+    """Return the verdict on a claim that holds, holds in part, or does not hold."""
     if holds:
         return "holds"
     return "holds in part" if in_part else "does not hold"
 
 
-def _told(claim: Claim) -> str:
-    said = textwrap.fill(claim.text, 100, initial_indent=f"  {claim.verdict:15}", subsequent_indent=" " * 17)
-    return said + "\n" + textwrap.fill(claim.found, 100, initial_indent=" " * 17, subsequent_indent=" " * 17)
+def _printed(claim: Claim) -> str:
+    text = textwrap.fill(claim.text, 100, initial_indent=f"  {claim.verdict:15}", subsequent_indent=" " * 17)
+    return text + "\n" + textwrap.fill(claim.found, 100, initial_indent=" " * 17, subsequent_indent=" " * 17)

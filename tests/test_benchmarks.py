@@ -1,4 +1,4 @@
-"""The benchmarks work, and measure what they say. How fast anything is, is no matter here."""
+"""The benchmarks work and measure what they claim. Speed is not tested."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def python(code: str) -> list[str]:
-    """The command line of a process that runs it."""
+    """Return the command line of a process that runs this code."""
     return [sys.executable, "-c", code]
 
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of what the quick form writes."""
+    """The folder that `--quick` writes to."""
     folder = tmp_path_factory.mktemp("results")
     command = [sys.executable, "-m", "benchmarks", "--quick", "--date", "2011-07-08", "--output", str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
@@ -39,13 +39,13 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def results(quick: Path) -> dict[str, Any]:
-    """What it measured."""
-    told: dict[str, Any] = json.loads((quick / "results.json").read_text())
-    return told
+    """The results of `--quick`."""
+    loaded: dict[str, Any] = json.loads((quick / "results.json").read_text())
+    return loaded
 
 
-def test_quick_form_measures_every_part(results: dict[str, Any]) -> None:
-    """Each part has its costs, all above zero."""
+def test_quick_run_measures_every_part(results: dict[str, Any]) -> None:
+    """Each part has costs above zero."""
     costs = [results[part]["tools"]["scorer"] for part in ("run", "submissions")]
     costs += results["growth"]["tools"]["scorer"]
     batch = results["batch"]["executors"].values()
@@ -55,8 +55,8 @@ def test_quick_form_measures_every_part(results: dict[str, Any]) -> None:
     assert [point["lines"] for point in results["growth"]["tools"]["scorer"]] == [20_000, 50_000, 100_000]
 
 
-def test_quick_form_compares_the_numbers(results: dict[str, Any]) -> None:
-    """Both forms of the same submissions, and both forms in memory, give the same scores."""
+def test_quick_run_compares_the_scores(results: dict[str, Any]) -> None:
+    """Both formats of the submissions, and both forms in memory, give the same scores."""
     forms = results["submissions"]["tools"]
     kernels = results["kernels"]["tools"]
 
@@ -65,14 +65,14 @@ def test_quick_form_compares_the_numbers(results: dict[str, Any]) -> None:
     assert set(MEASURES) == set(forms["scorer"]["scores"])
 
 
-def test_quick_form_finds_the_same_site_from_all_executors(results: dict[str, Any]) -> None:
-    """The pages do not tell where the submissions were scored."""
+def test_quick_run_finds_the_same_site_for_all_executors(results: dict[str, Any]) -> None:
+    """The pages do not depend on the executor."""
     assert set(results["batch"]["executors"]) == {"serial", "processes:1", "processes:2"}
     assert results["batch"]["same_site"] is True
 
 
-def test_results_tell_nothing_of_paths_and_names_of_this_machine(quick: Path) -> None:
-    """What is published says what the machine is, not whose."""
+def test_results_contain_no_paths_of_this_machine(quick: Path) -> None:
+    """The published files describe the hardware, not the user."""
     for file in quick.iterdir():
         text = file.read_text()
         assert str(ROOT) not in text
@@ -80,35 +80,35 @@ def test_results_tell_nothing_of_paths_and_names_of_this_machine(quick: Path) ->
         assert sys.executable not in text
 
 
-def test_tables_and_picture_follow_from_the_results(quick: Path, results: dict[str, Any]) -> None:
-    """Nothing but the results goes into them, so they can be made anew."""
+def test_tables_and_picture_depend_only_on_the_results(quick: Path, results: dict[str, Any]) -> None:
+    """They can be generated again from results.json."""
     assert (quick / "results.md").read_text() == report.tables(results) + "\n"
     assert (quick / "results.svg").read_text() == picture.drawn(results)
     assert results["date"] == "2011-07-08"
 
 
 def test_picture_names_every_tool(results: dict[str, Any]) -> None:
-    """Each has a bar or a curve with its name beside it."""
+    """Each has a bar or a curve with its name."""
     costs = results["run"]["tools"]["scorer"]
-    told = {**results, "run": {"lines": 1000, "tools": dict.fromkeys(picture.COLOURS, costs)}}
-    words = "\n".join(ET.fromstring(picture.drawn(told)).itertext())
+    all_tools = {**results, "run": {"lines": 1000, "tools": dict.fromkeys(picture.COLOURS, costs)}}
+    words = "\n".join(ET.fromstring(picture.drawn(all_tools)).itertext())
 
     assert all(name in words for name in picture.COLOURS)
 
 
-def test_readme_has_the_kept_results() -> None:
-    """The table in the README is the one of results.json, once a full run has been kept."""
+def test_readme_has_the_stored_results() -> None:
+    """The table in the README is that of results.json, if a full run is stored."""
     results = ROOT / "benchmarks" / "results.json"
     if not results.exists():
-        pytest.skip("no results of a full run are kept: `python -m benchmarks` makes them")
-    kept = json.loads(results.read_text())
+        pytest.skip("no results of a full run are stored: run `python -m benchmarks --output benchmarks`")
+    stored = json.loads(results.read_text())
 
-    assert report.run_table(kept) in (ROOT / "README.md").read_text()
-    assert not kept["quick"]
+    assert report.run_table(stored) in (ROOT / "README.md").read_text()
+    assert not stored["quick"]
 
 
-def test_made_run_has_no_item_twice_and_something_right_for_each_query() -> None:
-    """Whatever a tool does about either, it gives the same scores."""
+def test_generated_run_has_distinct_items_and_relevant_ones_for_each_query() -> None:
+    """Tools that treat repeated items or such queries differently give the same scores."""
     block = next(iter(generate.blocks(200)))
 
     assert all(len(set(row)) == generate.DEPTH for row in block.item.tolist())
@@ -116,8 +116,8 @@ def test_made_run_has_no_item_twice_and_something_right_for_each_query() -> None
     assert (block.grade > 0).any(axis=1).all()
 
 
-def test_made_run_ties_none_of_the_judged_items() -> None:
-    """Run scores fall, with ties that no score depends on, and stay apart in single precision."""
+def test_generated_run_has_no_ties_among_judged_items() -> None:
+    """Run scores decrease, with ties that affect no score, and are distinct in single precision."""
     block = next(iter(generate.blocks(200)))
     tied = np.diff(block.score, axis=1) == 0
     matched = (block.item[:, :, None] == block.matched[:, None, :]).any(axis=2)
@@ -128,8 +128,8 @@ def test_made_run_ties_none_of_the_judged_items() -> None:
     assert (np.diff(single, axis=1)[~tied] < 0).all()
 
 
-def test_smaller_made_files_begin_larger_ones(tmp_path: Path) -> None:
-    """The same queries have the same lists at every size, on every run."""
+def test_smaller_generated_files_begin_larger_ones(tmp_path: Path) -> None:
+    """A query has the same list at every size and in every run."""
     for queries in (3, 503):
         generate.main(["run", str(queries), str(tmp_path / str(queries))])
     small, large = ((tmp_path / name).read_text() for name in ("3", "503"))
@@ -140,8 +140,8 @@ def test_smaller_made_files_begin_larger_ones(tmp_path: Path) -> None:
     assert len({line.split()[0] for line in large.splitlines()}) == 503
 
 
-def test_made_challenge_is_the_same_in_both_forms(tmp_path: Path) -> None:
-    """TREC's form of a submission ranks the same items for the same queries."""
+def test_generated_challenge_is_the_same_in_both_formats(tmp_path: Path) -> None:
+    """The TREC format of a submission ranks the same items for the same queries."""
     generate.main(["challenge", "2", str(tmp_path / "challenge"), "--queries", "20"])
     generate.main(["trec", "2", str(tmp_path / "trec"), "--queries", "20"])
     submission_files = sorted((tmp_path / "challenge" / "submissions" / "main").iterdir())
@@ -158,8 +158,8 @@ def test_made_challenge_is_the_same_in_both_forms(tmp_path: Path) -> None:
     assert submission_files[0].read_bytes() != submission_files[1].read_bytes()
 
 
-def test_made_files_score_alike_from_disk_and_from_memory(tmp_path: Path) -> None:
-    """A made run is a fit run, without anything to say about it."""
+def test_generated_run_is_valid(tmp_path: Path) -> None:
+    """It is scored without notes or undefined scores."""
     generate.main(["run", "20", str(tmp_path / "run")])
     generate.main(["qrels", "20", str(tmp_path / "qrels")])
 
@@ -172,13 +172,13 @@ def test_made_files_score_alike_from_disk_and_from_memory(tmp_path: Path) -> Non
 
 
 def test_meter_counts_the_memory_of_the_whole_process() -> None:
-    """What a process holds at its peak is told, though it lets go of it before it ends."""
-    # From a small process, since a measured one begins as large as the one that starts it.
+    """The peak counts, even if the memory is freed before the process ends."""
+    # From a small process: a measured process starts with the size of its parent.
     code = """
 from benchmarks.meter import measured
 import sys
 for size in (1, 300_000_000):
-    cost, printed = measured([sys.executable, "-c", f"held = b'x' * {size}; held = None; print('done')"], time_limit=60)
+    cost, printed = measured([sys.executable, "-c", f"x = b'x' * {size}; x = None; print('done')"], time_limit=60)
     print(cost.memory, printed, end="")
 """
     done = subprocess.run(python(code), cwd=ROOT, capture_output=True, text=True, check=True)
@@ -189,40 +189,40 @@ for size in (1, 300_000_000):
 
 
 def test_meter_counts_the_processes_that_a_process_starts() -> None:
-    """A loop of the shell costs what its programs cost."""
+    """The cost of a loop in the shell includes its programs."""
     work = "import time\nwhile time.process_time() < 0.3: pass"
     cost, _ = measured(["sh", "-c", 'for i in 1 2; do "$@"; done', "sh", *python(work)], time_limit=60)
 
     assert cost.processor >= 0.6
 
 
-def test_meter_tells_why_a_command_failed() -> None:
-    """A tool that fails is reported with what it said."""
+def test_meter_reports_why_a_command_failed() -> None:
+    """The error contains the standard error of the command."""
     with pytest.raises(CommandError, match="ended with 3: no such measure"):
         measured(python("import sys; print('no such measure', file=sys.stderr); sys.exit(3)"), time_limit=60)
 
 
-def test_meter_ends_what_takes_too_long() -> None:
-    """One tool that hangs does not hold up the others."""
+def test_meter_stops_a_command_after_its_time_limit() -> None:
+    """A tool that hangs does not block the others."""
     with pytest.raises(CommandError, match=r"not done within 0\.5 seconds"):
         measured(python("import time; time.sleep(60)"), time_limit=0.5)
 
 
 def test_meter_limits_memory() -> None:
-    """What would take all of the machine fails instead."""
+    """A command that exceeds the limit fails."""
     with pytest.raises(CommandError, match="MemoryError"):
         measured(python("bytes(2_000_000_000)"), time_limit=60, memory_limit=1_000_000_000)
 
 
-def test_meter_tells_what_others_took_meanwhile() -> None:
-    """A process that works beside the measured one is seen; the measured one's own work is not taken for it."""
+def test_meter_reports_the_load_of_other_processes() -> None:
+    """A concurrent process counts; the measured process itself does not."""
     work = "import time\nend = time.monotonic() + {}\nwhile time.monotonic() < end: pass"
     with subprocess.Popen(python(work.format(5))) as neighbour:
         cost, _ = measured(python(work.format(1)), time_limit=60)
         neighbour.kill()
 
     if cost.others is None:
-        pytest.skip("this system does not tell what its cores do")
+        pytest.skip("this system does not report the load of its cores")
     assert 0.3 / (os.cpu_count() or 1) < cost.others <= 1
 
 
@@ -231,7 +231,7 @@ FINE = f"print({json.dumps([SCORES])!r})"
 
 
 def tool(name: str, code: str, called: list[str] | None = None) -> Tool:
-    """A tool that is a line of Python; it notes that it was called."""
+    """Return a tool that runs a line of Python; it records its calls in `called`."""
 
     def command(_: object) -> list[str]:
         if called is not None:
@@ -242,23 +242,23 @@ def tool(name: str, code: str, called: list[str] | None = None) -> Tool:
 
 
 def side_by_side_of(*tools: Tool, rounds: int = 1, repeats: int = 0) -> dict[str, Any]:
-    """What comes of measuring them."""
+    """Return the results of measuring these tools."""
     bench = Bench(tools, QUICK, Path(), time_limit=60, patience=0, repeats=repeats, say=lambda _: None)
     return side_by_side(bench, tools, trec_files(Path(), Path()), rounds)
 
 
 def test_tools_take_turns() -> None:
-    """What else the machine does hits all alike."""
+    """Other load on the machine affects all tools."""
     called: list[str] = []
 
-    told = side_by_side_of(tool("a", FINE, called), tool("b", FINE, called), rounds=2)
+    results = side_by_side_of(tool("a", FINE, called), tool("b", FINE, called), rounds=2)
 
     assert called == ["a", "b", "a", "b"]
-    assert [len(each["wall"]) for each in told.values()] == [2, 2]
+    assert [len(each["wall"]) for each in results.values()] == [2, 2]
 
 
-def test_least_disturbed_measurement_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What others disturbed is measured anew; which one is kept does not depend on how long it took."""
+def test_the_least_disturbed_measurement_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disturbed measurement is repeated; its time does not decide which one counts."""
     shares = iter([0.5, 0.2, 0.4, 0.05])
     walls = iter([1.0, 3.0, 2.0, 4.0])
 
@@ -267,36 +267,36 @@ def test_least_disturbed_measurement_counts(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr("benchmarks.parts.measured", disturbed)
 
-    told = side_by_side_of(tool("a", FINE), rounds=2, repeats=2)
+    results = side_by_side_of(tool("a", FINE), rounds=2, repeats=2)
 
-    assert told["a"]["wall"] == [3.0, 4.0]
-    assert told["a"]["others"] == [0.2, 0.05]
+    assert results["a"]["wall"] == [3.0, 4.0]
+    assert results["a"]["others"] == [0.2, 0.05]
 
 
-def test_tool_with_other_numbers_is_told_as_such() -> None:
-    """A fast wrong answer is no win."""
+def test_tool_with_other_scores_is_reported() -> None:
+    """Its results are marked as different."""
     other = f"print({json.dumps([{**SCORES, 'AP': 0.6}])!r})"
 
-    told = side_by_side_of(tool("ours", FINE), tool("theirs", other))
+    results = side_by_side_of(tool("ours", FINE), tool("theirs", other))
 
-    assert [each["same"] for each in told.values()] == [True, False]
+    assert [each["same"] for each in results.values()] == [True, False]
 
 
 def test_peer_that_fails_is_left_out() -> None:
-    """The others are measured all the same."""
-    told = side_by_side_of(tool("ours", FINE), tool("broken", "1/0"), tool("theirs", FINE))
+    """The others are measured."""
+    results = side_by_side_of(tool("ours", FINE), tool("broken", "1/0"), tool("theirs", FINE))
 
-    assert list(told) == ["ours", "theirs"]
+    assert list(results) == ["ours", "theirs"]
 
 
-def test_product_that_fails_stops_the_run() -> None:
-    """Without it there is nothing to compare with."""
+def test_failure_of_scorer_stops_the_run() -> None:
+    """The others have nothing to be compared with."""
     with pytest.raises(CommandError, match="ZeroDivisionError"):
         side_by_side_of(tool("ours", "1/0"), tool("theirs", FINE))
 
 
-def test_output_of_trec_eval_is_read_run_by_run() -> None:
-    """It prints a row for each measure, in an order of its own, once for each run."""
+def test_output_of_trec_eval_is_read_for_each_run() -> None:
+    """It prints a row for each measure, in another order, once for each run."""
     values = {"map": 0.1, "Rprec": 0.2, "recip_rank": 0.3, "P_10": 0.4, "ndcg": 0.5}
     text = "".join(f"{name:22}\tall\t{value:.4f}\n" for name, value in values.items())
 
@@ -306,8 +306,8 @@ def test_output_of_trec_eval_is_read_run_by_run() -> None:
     assert second == {**first, "nDCG": 0.6}
 
 
-def test_difference_is_the_largest_of_any_score() -> None:
-    """One score that differs in one submission is seen."""
+def test_difference_is_the_largest_over_all_scores() -> None:
+    """A single different score of one submission is found."""
     ours = [dict.fromkeys(MEASURES, 0.5), dict.fromkeys(MEASURES, 0.25)]
     theirs = [dict(ours[0]), {**ours[1], "Rprec": 0.26}]
 

@@ -1,4 +1,4 @@
-"""The documentation: its code runs, its pages are made from the registry, and it builds without a warning."""
+"""The documentation: its code runs, the pages of measures match the registry, and it builds without a warning."""
 
 from __future__ import annotations
 
@@ -16,28 +16,47 @@ import scorer
 from docs.examples import EXAMPLES
 from docs.measures import pages, placed, slug
 from docs.peers import DIFFERENCES, PEERS
+from scorer.cli import COMMANDS
 from scorer.cli.measures import remarks
+from scorer.formats.reading.columns import COLUMNS
 from scorer.measures import KINDS, Kind, parse_one
+from scorer.options import (
+    COUNTING_ENTRY,
+    EQUAL_RANKS,
+    FINAL_SPLIT,
+    FORMAT_NAMES,
+    MISSING,
+    NOTHING_RELEVANT,
+    SPLIT,
+    STAGE,
+    TIES,
+    UNJUDGED,
+    Option,
+)
+from tests.commands import Terminal
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
 BLOCK = re.compile(r"^```(python|console|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PROSE = {"architecture.md", "benchmarks.md", "challenge-toml.md", "index.md", "running.md", "studies.md"}
+"""Pages without code that runs."""
+
 FAILS = re.compile(r"# exits with ([12])$")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_code_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From top to bottom, in an empty folder; commands with the exit code that is stated, or 0.
+@pytest.mark.parametrize("document", PAGES, ids=lambda document: document.name)
+def test_every_code_block_runs(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks run from top to bottom in an empty folder; commands exit with the stated code, or 0.
 
-    A block of text after commands is what the last of them prints.
+    A block of text has the output of the command before it.
     """
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     ran, printed = 0, ""
-    for language, code in BLOCK.findall(page.read_text(encoding="utf-8")):
+    for language, code in BLOCK.findall(document.read_text(encoding="utf-8")):
         ran += 1
         if language == "python":
-            exec(compile(code, page.name, "exec"), names)
+            exec(compile(code, document.name, "exec"), names)
             continue
         if language == "text":
             assert code == printed
@@ -47,11 +66,11 @@ def test_every_code_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.M
             fails = FAILS.search(line)
             exit_code, printed = shell(FAILS.sub("", line.removeprefix("$ ")))
             assert exit_code == (int(fails[1]) if fails else 0), line
-    assert ran or page.name == "index.md"
+    assert ran or document.name in PROSE
 
 
 def shell(command: str) -> tuple[int, str]:
-    """The exit code of a command line and what it prints, with the `scorer` of this Python first on the path."""
+    """Run a command line with the `scorer` of this Python; return its exit code and its output."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     bash = shutil.which("bash") or "/bin/sh"
     done = subprocess.run(
@@ -66,22 +85,22 @@ def shell(command: str) -> tuple[int, str]:
 
 
 def test_every_measure_has_a_page() -> None:
-    """With its summary, formula, edge cases, parameters, other names and source; file names differ without case too."""
+    """It has summary, formula, edge cases, parameters, other names and source; file names differ regardless of case."""
     assert len({slug(kind).casefold() for kind in KINDS}) == len(KINDS)
     for kind in KINDS:
         text = pages()[f"{slug(kind)}.md"]
-        told = [kind.title, kind.summary, kind.edge_cases, kind.source, *kind.aliases, *remarks(kind)]
-        assert all(words in text for words in told)
+        texts = [kind.title, kind.summary, kind.edge_cases, kind.source, *kind.aliases, *remarks(kind)]
+        assert all(words in text for words in texts)
         assert all(parameter.about.description in text for parameter in kind.parameters)
 
 
 WHOLE = {"NumQ", "NumRet", "NumRel", "NumRelRet", "Success"}
-"""Measures whose scores can be nothing but whole numbers."""
+"""Measures whose scores are always whole numbers."""
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_every_measure_has_an_example(kind: Kind) -> None:
-    """Its sum comes to the score that scorer gives and that the page shows; it is no score that says nothing."""
+    """The calculation gives the score that scorer computes and that the page shows; the score is not trivial."""
     example = EXAMPLES[kind.name]
     text = pages()[f"{slug(kind)}.md"]
     signs = {"__builtins__": {}, "log2": math.log2, "ln": math.log, "exp": math.exp}
@@ -94,23 +113,23 @@ def test_every_measure_has_an_example(kind: Kind) -> None:
     assert kind.name in WHOLE or not float(score).is_integer()
 
 
-def test_examples_are_of_measures_that_there_are() -> None:
-    """None is left over."""
+def test_every_example_belongs_to_a_measure() -> None:
+    """No example is left over."""
     assert set(EXAMPLES) == {kind.name for kind in KINDS}
 
 
 @pytest.mark.parametrize(
     ("peer", "theirs", "ours"), [(peer, *names) for peer, table in PEERS.items() for names in table.items()]
 )
-def test_every_name_of_a_peer_stands_on_the_page(peer: str, theirs: str, ours: str) -> None:
-    """With our spelling, which can be read, on the page of the measure that it is."""
+def test_every_name_of_a_peer_is_on_the_page_of_its_measure(peer: str, theirs: str, ours: str) -> None:
+    """The page has the name and our spelling, which can be parsed."""
     kind = parse_one(ours.format(k=5, level=0.5)).kind
 
     assert f"| {peer} | `{placed(theirs)}` | `{placed(ours)}` |" in pages()[f"{slug(kind)}.md"]
 
 
-def test_differences_stand_on_the_pages() -> None:
-    """All are of measures that there are, and every measure that a peer lacks or computes otherwise says so."""
+def test_differences_are_on_the_pages() -> None:
+    """Each measure has names in other tools or a difference, and its page lists the differences."""
     named = {parse_one(ours.format(k=5, level=0.5)).kind.name for table in PEERS.values() for ours in table.values()}
 
     assert set(DIFFERENCES) <= {kind.name for kind in KINDS}
@@ -119,12 +138,12 @@ def test_differences_stand_on_the_pages() -> None:
         assert all(words in pages()[f"{slug(kind)}.md"] for words in DIFFERENCES.get(kind.name, ()))
 
 
-def test_spellings_in_the_differences_are_read() -> None:
-    """What is said to be the setting of a measure here can be asked for here."""
+def test_spellings_in_the_differences_can_be_parsed() -> None:
+    """Each setting that a difference mentions exists."""
     spellings = {
         name
-        for told in DIFFERENCES.values()
-        for name in re.findall(r"`(\w+\((?:denominator|gain|discount|ideal|weight|p)=[^`]*)`", " ".join(told))
+        for differences in DIFFERENCES.values()
+        for name in re.findall(r"`(\w+\((?:denominator|gain|discount|ideal|weight|p)=[^`]*)`", " ".join(differences))
     }
 
     assert len(spellings) > 5
@@ -132,8 +151,84 @@ def test_spellings_in_the_differences_are_read() -> None:
         assert str(parse_one(re.sub(r"@[kz]$", "@5", name)))
 
 
+def page(name: str) -> str:
+    """Return the text of a page of the documentation."""
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def test_readme_is_short_and_shows_the_board() -> None:
+    """At most 150 lines; the picture is small enough to load quickly."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (picture,) = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
+
+    assert len(text.splitlines()) <= 150
+    assert (ROOT / picture).stat().st_size < 200_000
+
+
+@pytest.mark.parametrize("document", PAGES, ids=lambda document: document.name)
+def test_relative_links_lead_to_files(document: Path) -> None:
+    """Links between pages, to files of the project and to pictures; the pages of measures are generated."""
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text(encoding="utf-8"))
+
+    local = [link for link in links if "://" not in link and not link.startswith("measures/")]
+    assert all((document.parent / link).is_file() for link in local), local
+
+
+def test_index_links_every_page() -> None:
+    """No page is unreachable."""
+    assert {file.stem for file in (ROOT / "docs").glob("*.md")} - {"index"} <= set(page("index.md").split())
+
+
+def test_every_command_is_documented() -> None:
+    """The table of commands lists each command and no other."""
+    listed = re.findall(r"^\| `scorer ([a-z]+)", page("commands.md"), re.MULTILINE)
+
+    assert sorted(listed) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_is_documented(command: str, terminal: Terminal) -> None:
+    """docs/commands.md names each long option that the help lists."""
+    options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", terminal.run(command, "--help").out)) - {"--help"}
+
+    assert options <= set(re.findall(r"--[a-z][a-z-]+", page("commands.md")))
+
+
+def test_only_options_that_exist_are_documented(terminal: Terminal) -> None:
+    """Each long option of docs/commands.md is one of some command."""
+    texts = [terminal.run(command, "--help").out for command in COMMANDS]
+
+    documented = set(re.findall(r"--[a-z][a-z-]+", page("commands.md"))) - {"--help"}
+    assert documented <= set(re.findall(r"--[a-z][a-z-]+", "".join(texts)))
+
+
+def test_every_format_and_every_name_of_a_column_is_documented() -> None:
+    """Each has its row in docs/formats.md."""
+    rows = {line.split("|")[1].strip(): line for line in page("formats.md").splitlines() if line.startswith("| ")}
+
+    assert {f"`{name}`" for name in FORMAT_NAMES} <= rows.keys()
+    # Names without an underscore are read in both spellings; the table has one of them.
+    for column, names in COLUMNS.items():
+        documented = {name.replace("_", "") for name in re.findall(r"`([a-z_]+)`", rows[column])}
+        assert documented == {name.replace("_", "") for name in names}
+
+
+@pytest.mark.parametrize(
+    ("option", "name"),
+    [
+        *((option, "commands.md") for option in (SPLIT, MISSING, TIES, NOTHING_RELEVANT, UNJUDGED)),
+        *((option, "challenge-toml.md") for option in (TIES, STAGE, FINAL_SPLIT, EQUAL_RANKS, COUNTING_ENTRY)),
+    ],
+)
+def test_every_value_of_an_option_is_documented(option: Option, name: str) -> None:
+    """The row of the option names each value."""
+    rows = [line for line in page(name).splitlines() if option.name.replace("_", "-") in line.replace("_", "-")]
+
+    assert any(all(value in row for value in option.values) for row in rows)
+
+
 def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
-    """Links, tables and all."""
+    """Links, images and tables included."""
     pytest.importorskip("sphinx", reason="the docs extra is not installed")
     command = [
         sys.executable,

@@ -1,4 +1,4 @@
-"""Runs that are cut short, by kill -9 or by a full disk: the next one ends where an undisturbed one does."""
+"""Interrupted runs, by kill -9 or by a full disk: the next run leaves the state of an uninterrupted one."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ TEAMS = 20
 """In each track."""
 
 LAST_SCORED = "two: "
-"""Begins the line that a run prints when all is scored and the pages are yet to come."""
+"""The beginning of the line that a run prints between scoring and rendering."""
 
 
 def write_submission(file: Path, seed: str) -> None:
-    """A list of ten random items for every query."""
+    """Write a list of ten random items for every query."""
     chance = random.Random(seed)
     lists = (f"q{query}:{','.join(chance.sample(ITEMS, 10))}\n" for query in range(QUERIES))
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ def write_submission(file: Path, seed: str) -> None:
 
 
 def write_challenge(folder: Path) -> None:
-    """Two tracks, forty submissions, and one more that is at fault; no time in it is a clock's."""
+    """Write two tracks, forty submissions and an invalid one; all times of receipt are in the names."""
     chance = random.Random(0)
     graded = (",".join(f"{item}|{chance.randint(1, 4)}" for item in chance.sample(ITEMS, 8)) for _ in range(QUERIES))
     solution = (f"q{query}:{int(query % 5 == 0)}:{items}\n" for query, items in enumerate(graded))
@@ -79,8 +79,8 @@ def write_challenge(folder: Path) -> None:
     (folder / "submissions" / "one" / "20110418T120000Z-torn-sail.txt").write_text("q1;a\n", encoding="utf-8")
 
 
-def kept(database: Path) -> dict[str, list[str]]:
-    """The rows of every table, sorted, without volatile columns; the database must be sound."""
+def stored(database: Path) -> dict[str, list[str]]:
+    """Return the rows of every table, sorted, without volatile columns; the database must be sound."""
     with closing(sqlite3.connect(database)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
@@ -88,28 +88,28 @@ def kept(database: Path) -> dict[str, list[str]]:
 
 
 def tree(folder: Path) -> dict[str, bytes | None]:
-    """The content of every file in the folder, and None for a folder in it."""
+    """Return the content of every file in the folder, and None for each folder in it."""
     paths = folder.rglob("[!.]*")
     return {path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None for path in paths}
 
 
 State = Mapping[str, object]
-"""What a run leaves: the rows of every table, and the content of every file of the site."""
+"""The state after a run: the rows of every table, and the content of every file of the site."""
 
 
 def state(folder: Path) -> State:
-    """The state of a challenge's database and of its site."""
-    return {**kept(folder / "scores.db"), **tree(folder / "site")}
+    """Return the state of the database and of the site of a challenge."""
+    return {**stored(folder / "scores.db"), **tree(folder / "site")}
 
 
 def assert_same(found: State, wanted: State, when: str) -> None:
-    """Tells what differs by its name: the whole of it would fill pages."""
+    """Fail with the names of what differs."""
     differing = {name for name in found.keys() | wanted.keys() if found.get(name, ...) != wanted.get(name, ...)}
     assert not differing, when
 
 
 def forget(folder: Path) -> None:
-    """Take away all that runs have left."""
+    """Remove the database and the site."""
     shutil.rmtree(folder / "site", ignore_errors=True)
     removed(folder / "scores.db")
 
@@ -119,25 +119,25 @@ def forget(folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Undisturbed:
-    """A run that nothing stops."""
+    """An uninterrupted run."""
 
     folder: Path
     code: int
     state: State
     scoring: float
-    """Seconds from the making of the database until all is scored."""
+    """Seconds from the creation of the database until all submissions are scored."""
     rendering: float
-    """Seconds from there until the last line, which is the path of the site."""
+    """Seconds from then until the last line, which is the path of the site."""
 
 
-KEEPING_EACH = "from scorer.organising import run; run.STORE_EVERY = 0; from scorer.cli import main; main()"
-"""``scorer``, which keeps each result by itself, as where scoring takes its time."""
+STORING_EACH = "from scorer.organising import run; run.STORE_EVERY = 0; from scorer.cli import main; main()"
+"""``scorer``, which stores each result separately, as it does when scoring is slow."""
 
 
 def started(folder: Path, *options: str) -> subprocess.Popen[str]:
-    """A run in a process, and a process group, of its own."""
+    """Start a run in a separate process and process group."""
     return subprocess.Popen(
-        [sys.executable, "-c", KEEPING_EACH, "run", str(folder), *options],
+        [sys.executable, "-c", STORING_EACH, "run", str(folder), *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -146,13 +146,13 @@ def started(folder: Path, *options: str) -> subprocess.Popen[str]:
 
 
 def wait_for_the_database(run: subprocess.Popen[str], folder: Path) -> None:
-    """Until the run has begun to keep results, or has ended."""
+    """Wait until the database exists, or the run has ended."""
     while run.poll() is None and not (folder / "scores.db").exists():
         time.sleep(0.001)
 
 
 def wait_for_the_scores(run: subprocess.Popen[str]) -> None:
-    """Until the run says that the last track is scored, or has ended."""
+    """Wait until the run reports that the last track is scored, or has ended."""
     assert run.stdout is not None
     while (line := run.stdout.readline()) and not line.startswith(LAST_SCORED):
         pass
@@ -160,7 +160,7 @@ def wait_for_the_scores(run: subprocess.Popen[str]) -> None:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
-    """What all others are compared with, and how long its parts take."""
+    """An uninterrupted run, which the others are compared with, and the times of its parts."""
     folder = tmp_path_factory.mktemp("killed")
     write_challenge(folder)
     with started(folder) as run:
@@ -175,26 +175,26 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
 
 
 def moments(count: int, seconds: float) -> list[float]:
-    """So many random moments within that time: one in each of as many equal parts."""
+    """Return random moments within this time, one in each of `count` equal parts."""
     chance = random.Random(count)
     return [seconds * (part + chance.random()) / count for part in range(count)]
 
 
 def cut_short(folder: Path, after: str, moment: float, *options: str) -> bool:
-    """Kill a run so many seconds after it began to score or to render; was it still running then?"""
+    """Kill a run `moment` seconds after it began to score or to render; return whether it was still running."""
     with started(folder, *options) as run:
         if after == "scoring":
             wait_for_the_database(run, folder)
         else:
             wait_for_the_scores(run)
         time.sleep(moment)
-        # Only the run itself: its processes notice, and take their semaphores with them.
+        # Only the run itself: its worker processes notice, and release their semaphores.
         run.kill()
     return run.returncode == -signal.SIGKILL
 
 
 def results(folder: Path) -> int:
-    """How many are in the database. Looked up in a copy: reading it would mend what the kill left."""
+    """Return the number of results, counted in a copy: opening the database would repair it."""
     copy = folder / "copy"
     copy.mkdir()
     for file in folder.glob("scores.db*"):
@@ -208,9 +208,8 @@ def results(folder: Path) -> int:
 
 
 def test_a_run_killed_at_any_moment_is_completed_by_the_next(undisturbed: Undisturbed, terminal: Terminal) -> None:
-    """Twenty moments, spread over scoring (every fourth time in several processes) and rendering: in the end the
-    database has the same rows in all of its tables, and the site the same files, byte for byte, as after one
-    undisturbed run.
+    """Twenty moments during scoring (every fourth time in several processes) and rendering: after the next run all
+    tables have the same rows, and the site has the same files, byte for byte, as after an uninterrupted run.
     """
     folder = undisturbed.folder
     plan = [("scoring", moment) for moment in moments(12, undisturbed.scoring)]
@@ -219,16 +218,16 @@ def test_a_run_killed_at_any_moment_is_completed_by_the_next(undisturbed: Undist
     for (after, moment), options in zip(plan, cycle([(), (), (), ("--executor", "processes:2")]), strict=False):
         forget(folder)
         if cut_short(folder, after, moment, *options):
-            kept_before = results(folder)
-            hits["rendering" if kept_before == 2 * TEAMS + 1 else "scoring"] += 1
-            hits["within a track"] += kept_before not in {0, TEAMS + 1, 2 * TEAMS + 1}
+            stored_before = results(folder)
+            hits["rendering" if stored_before == 2 * TEAMS + 1 else "scoring"] += 1
+            hits["within a track"] += stored_before not in {0, TEAMS + 1, 2 * TEAMS + 1}
 
         answer = terminal.run("run", folder, "--strict")
 
         assert answer.code == undisturbed.code
         assert answer.out == f"{folder / 'site' / 'index.html'}\n"
         assert_same(state(folder), undisturbed.state, f"killed {moment:.3f} seconds into the {after}")
-    # A kill that comes too late finds a finished run, which proves nothing: most must not.
+    # A kill that comes too late finds a finished run and proves nothing; most kills must come in time.
     assert hits["scoring"] + hits["rendering"] >= 7
     assert hits["scoring"] >= 3
     assert hits["rendering"] >= 3
@@ -249,9 +248,9 @@ KILLED = textwrap.dedent(
     main()
     """
 )
-"""``scorer``, which kills itself just before it does something to a file whose path ends so."""
+"""``scorer``, which kills itself before an operation on a file whose path has this ending."""
 
-DEEDS = [
+OPERATIONS = [
     ("os.rename", ".manifest.json"),
     ("open", "one/index.html.part"),
     ("os.rename", "one/index.html"),
@@ -259,23 +258,23 @@ DEEDS = [
     ("os.remove", "two/index.html"),
     ("os.rmdir", "two"),
 ]
-"""From the first to the last change that a render makes: a page is written aside, put in place, and others go."""
+"""The changes of a render, first to last: a page is written to a temporary file and renamed; others are removed."""
 
 
 def change(folder: Path) -> None:
-    """A team joins, and a track ends: pages are to be changed, added and removed."""
+    """Add a team and remove a track: a render changes, adds and removes pages."""
     (folder / "challenge.toml").write_text(ONE_TRACK, encoding="utf-8")
     write_submission(folder / "submissions" / "one" / "new" / "20110419T120000Z.txt", "new")
 
 
 def change_again(folder: Path) -> None:
-    """The new team sends in another file: the page that is being added is to have other content."""
+    """Add another file of the new team: the page that is being added changes."""
     write_submission(folder / "submissions" / "one" / "new" / "20110420T120000Z.txt", "newer")
 
 
 @pytest.fixture(scope="module")
 def changed(undisturbed: Undisturbed, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the undisturbed run left, before anything of it is rendered anew."""
+    """A challenge after an uninterrupted run and a change, before the next render."""
     folder = tmp_path_factory.mktemp("changed") / "challenge"
     folder.mkdir()
     write_challenge(folder)
@@ -287,7 +286,7 @@ def changed(undisturbed: Undisturbed, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture(scope="module")
 def changed_state(changed: Path) -> State:
-    """What an undisturbed run makes of it once it has changed again."""
+    """The state after a second change and an uninterrupted run."""
     folder = changed.with_name("undisturbed")
     shutil.copytree(changed, folder)
     change_again(folder)
@@ -296,11 +295,11 @@ def changed_state(changed: Path) -> State:
     return state(folder)
 
 
-@pytest.mark.parametrize(("event", "ending"), DEEDS, ids=[" ".join(deed) for deed in DEEDS])
+@pytest.mark.parametrize(("event", "ending"), OPERATIONS, ids=[" ".join(operation) for operation in OPERATIONS])
 def test_a_run_killed_while_it_writes_the_site_is_completed_by_the_next(
     event: str, ending: str, changed: Path, changed_state: State, tmp_path: Path, terminal: Terminal
 ) -> None:
-    """Whatever it was about to do, and though pages have changed since: nothing stays half-written or is left over."""
+    """After each operation, even if pages change before the next run: no file is incomplete or left over."""
     folder = tmp_path / "challenge"
     shutil.copytree(changed, folder)
 
@@ -312,17 +311,17 @@ def test_a_run_killed_while_it_writes_the_site_is_completed_by_the_next(
     assert_same(state(folder), changed_state, f"killed at {event} of {ending}")
 
 
-# No room on the disk
+# No space on the disk
 
 
 def free(place: Path) -> int:
-    """Bytes that are free on the disk."""
+    """Return the free bytes on the disk."""
     disk = os.statvfs(place)
     return disk.f_bavail * disk.f_frsize
 
 
 def test_a_run_on_a_full_disk_is_completed_by_the_next(small_disk: Path, terminal: Terminal) -> None:
-    """However much room is missing, the run says so, and the database stays valid."""
+    """The run reports the full disk, and the database stays valid, regardless of how much space is missing."""
     folder = small_disk / "challenge"
     terminal.run("init", folder)
     empty = free(small_disk)

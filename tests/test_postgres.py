@@ -1,4 +1,4 @@
-"""PostgreSQL: what only a server can do to the store. All else of it runs on both databases, in test_store."""
+"""PostgreSQL: failures that only a server has. test_store runs on both databases."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ from tests.test_store import BASIS, digest, entries, fill, keep, known_digests, 
 
 @pytest.fixture
 def place() -> Iterator[str]:
-    """A schema of its own on the server."""
+    """The URL of a new schema on the server."""
     with schema() as place:
         yield place
 
 
-def names_in(place: str, folder: Path) -> None:
-    """Make a challenge keep its results there."""
+def use_database(place: str, folder: Path) -> None:
+    """Make a challenge use this database."""
     file = folder / "challenge.toml"
     file.write_text(f'database = "{place}"\n' + file.read_text())
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """The content of every file."""
+    """Return the content of every file."""
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("[!.]*") if file.is_file()}
 
 
 def test_the_site_is_the_same_from_both_databases(place: str, tmp_path: Path) -> None:
-    """Every page and export, byte for byte, of a challenge with ties and a rejected file."""
+    """Every page and export of a challenge with ties and a rejected file has the same bytes."""
     for name in ("file", "server"):
         folder = tmp_path / name
         write_challenge(folder)
         first = folder / "submissions/main/20110418T100000Z-team-0.txt"
         (folder / "submissions/main/20110419T100000Z-twin.txt").write_bytes(first.read_bytes())
         (folder / "submissions/main/20110419T100000Z-broken.txt").write_text("no colon\n")
-    names_in(place, tmp_path / "server")
+    use_database(place, tmp_path / "server")
 
     answers = [process("run", tmp_path / name) for name in ("file", "server")]
 
@@ -69,19 +69,19 @@ def test_the_site_is_the_same_from_both_databases(place: str, tmp_path: Path) ->
 
 
 def test_a_second_run_scores_nothing_again(place: str, tmp_path: Path) -> None:
-    """What is in the server's database is known to whoever runs next."""
+    """The next run finds all results in the database of the server."""
     write_challenge(tmp_path / "one")
-    names_in(place, tmp_path / "one")
+    use_database(place, tmp_path / "one")
     assert process("score", tmp_path / "one").err == "main: 6 scored, 0 known, 0 rejected\n"
     before = content(place)
     assert process("score", tmp_path / "one").err == "main: 0 scored, 6 known, 0 rejected\n"
     assert content(place) == before
 
 
-def test_two_runs_may_make_and_fill_a_database_at_once(place: str, tmp_path: Path) -> None:
-    """Both end well, and together they leave what one leaves."""
+def test_two_concurrent_runs_create_and_fill_a_database(place: str, tmp_path: Path) -> None:
+    """Both succeed, and the content is that of one run."""
     write_challenge(tmp_path / "one")
-    names_in(place, tmp_path / "one")
+    use_database(place, tmp_path / "one")
     answers = []
     both = [threading.Thread(target=lambda: answers.append(process("score", tmp_path / "one"))) for _ in range(2)]
     for each in both:
@@ -94,13 +94,13 @@ def test_two_runs_may_make_and_fill_a_database_at_once(place: str, tmp_path: Pat
     together = content(place)
     with schema() as other:
         write_challenge(tmp_path / "two")
-        names_in(other, tmp_path / "two")
+        use_database(other, tmp_path / "two")
         assert process("score", tmp_path / "two").code == 0
         assert content(other) == together
 
 
-def test_a_locked_database_is_told(place: str) -> None:
-    """A writer that waited in vain says that the database is in use; a reader need not wait."""
+def test_a_locked_database_is_reported(place: str) -> None:
+    """A writer fails after its wait with a message; a reader does not wait."""
     opened(place).close()
     neighbour = create_engine(place)
     with neighbour.begin() as connection, Store.open(place, wait=0.1) as store:
@@ -112,8 +112,8 @@ def test_a_locked_database_is_told(place: str) -> None:
     fill(place)
 
 
-def test_long_names_without_a_pattern_are_kept(place: str) -> None:
-    """The longest that a file system has, of bytes that are no text: escaped, they are six times as long."""
+def test_long_random_names_are_stored(place: str) -> None:
+    """The longest names of a file system, of bytes that are not text: escaped, they are six times as long."""
     chance = random.Random(1)
     names = ["".join(chr(chance.randrange(0xDC80, 0xDD00)) for _ in range(255)) for _ in range(2)]
     with opened(place) as store:
@@ -125,8 +125,8 @@ def test_long_names_without_a_pattern_are_kept(place: str) -> None:
     assert kept.submission.digest == digest(names[0])
 
 
-def test_a_connection_lost_within_a_transaction_costs_nothing(place: str) -> None:
-    """The whole transaction is made once more."""
+def test_a_transaction_is_repeated_after_a_lost_connection(place: str) -> None:
+    """The content is that of a run without the failure."""
     killed: list[int] = []
 
     def kill(connection: Any, _cursor: object, statement: str, *_rest: object) -> None:
@@ -147,11 +147,11 @@ def test_a_connection_lost_within_a_transaction_costs_nothing(place: str) -> Non
         assert content(place) == content(other)
 
 
-# A server of one's own, to be stopped
+# A server that tests may stop
 
 
 class Server:
-    """A PostgreSQL cluster that is removed in the end; run by `postgres` where root may not run it."""
+    """A temporary PostgreSQL cluster; the user `postgres` runs it if this process is root."""
 
     def __init__(self, programs: Path) -> None:
         self._programs = programs
@@ -185,7 +185,7 @@ def server() -> Iterator[Server]:
     """A server that the test may stop."""
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if not programs:
-        pytest.skip("needs a PostgreSQL server installed, as Debian's packages do it")
+        pytest.skip("no PostgreSQL server found in /usr/lib/postgresql")
     server = Server(programs[-1].parent)
     yield server
     server.remove()
@@ -193,15 +193,15 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def batch(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Challenge:
-    """A challenge on that server; each result is kept at once."""
+    """A challenge on that server; each result is stored immediately."""
     write_challenge(tmp_path)
-    names_in(server.place, tmp_path)
+    use_database(server.place, tmp_path)
     monkeypatch.setattr("scorer.organising.run.STORE_EVERY", -1.0)
     return read_challenge(tmp_path)
 
 
-def test_a_server_restarted_within_a_batch_costs_nothing(server: Server, batch: Challenge, terminal: Terminal) -> None:
-    """Though it is away when a result is to be kept: that waits until it is back."""
+def test_a_batch_waits_for_a_server_that_restarts(server: Server, batch: Challenge, terminal: Terminal) -> None:
+    """Storing a result waits until the server is back."""
     coming = threading.Timer(1.5, server.start)
 
     def restart() -> None:
@@ -220,8 +220,8 @@ def test_a_server_restarted_within_a_batch_costs_nothing(server: Server, batch: 
     assert (answer.code, answer.err) == (0, "main: 0 scored, 6 known, 0 rejected\n")
 
 
-def test_a_server_that_stays_away_is_told(server: Server, batch: Challenge, terminal: Terminal) -> None:
-    """After the wait, in words and without the password; what was kept before stays, and the next run goes on."""
+def test_a_server_that_does_not_return_is_reported(server: Server, batch: Challenge, terminal: Terminal) -> None:
+    """The message comes after the wait and has no password; stored results stay, and the next run continues."""
     with Store.open(batch.database_address, wait=0.5) as store:
         work = plan(store, batch.tracks[0])
         with pytest.raises(StoreError, match="cannot be reached") as error:
@@ -241,10 +241,10 @@ def test_a_server_that_stays_away_is_told(server: Server, batch: Challenge, term
 
 @pytest.mark.parametrize("secret", ["me:sesame@localhost:1/x", "me@localhost:1/x?password=sesame"])
 def test_a_password_is_never_shown(tmp_path: Path, secret: str) -> None:
-    """Wherever it stands in the address of a server that does not answer."""
+    """It may be in either part of the URL of a server that does not answer."""
     pytest.importorskip("psycopg", reason="psycopg is not installed")
     write_challenge(tmp_path)
-    names_in(f"postgresql+psycopg://{secret}", tmp_path)
+    use_database(f"postgresql+psycopg://{secret}", tmp_path)
     answer = process("run", tmp_path)
     assert answer.code == 1
     assert "cannot be reached" in answer.err

@@ -1,0 +1,135 @@
+"""The map in docs/architecture.md, the import contract in pyproject.toml and the folders of scorer/ agree."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "scorer"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+TOP_LEVEL = {"__init__", "__main__", "errors", "options", "paths", "wording"}
+"""The only modules outside of a room."""
+
+LONGEST = 350
+"""Lines of a module."""
+
+CHANGES = [
+    "a measure",
+    "a format",
+    "a tie rule",
+    "a column of the board",
+    "a command",
+    "a table of the database",
+    "a chart",
+    "a message",
+    "a key of challenge.toml",
+    "an executor",
+    "a page",
+    "an exit code",
+]
+
+
+def section(title: str) -> str:
+    """The text of a section of docs/architecture.md."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    return text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def rows(title: str) -> list[list[str]]:
+    """The cells of the table in a section, without its header."""
+    lines = [line for line in section(title).splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def quoted(cell: str) -> list[str]:
+    """The names in backquotes."""
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def layers() -> list[set[str]]:
+    """The layers of the import contract, lowest first."""
+    with (ROOT / "pyproject.toml").open("rb") as stream:
+        contracts = tomllib.load(stream)["tool"]["importlinter"]["contracts"]
+    (contract,) = (contract for contract in contracts if contract["type"] == "layers")
+    return [set(re.split(r"\s*[|:]\s*", layer)) for layer in reversed(contract["layers"])]
+
+
+def rooms() -> dict[str, set[str]]:
+    """Each room of the map and the rooms that it may import from, in the order of the map."""
+    return {quoted(room)[0]: set(quoted(imports)) for room, _, imports in rows("The rooms")}
+
+
+def imported(module: Path) -> Iterator[str]:
+    """The rooms that a module imports from, at its top and inside its functions."""
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("scorer."):
+            yield node.module.split(".")[1]
+        elif isinstance(node, ast.Import):
+            yield from (name.name.split(".")[1] for name in node.names if name.name.startswith("scorer."))
+
+
+def test_map_lists_the_rooms_of_the_import_contract_in_its_order() -> None:
+    """Rooms of one layer may follow each other in any order."""
+    listed = list(rooms())
+
+    start = 0
+    for layer in layers():
+        assert set(listed[start : start + len(layer)]) == layer
+        start += len(layer)
+    assert start == len(listed)
+
+
+def test_map_lists_the_folders_and_modules_of_the_package() -> None:
+    """Every folder with a module, and every module at the top level but the package's own."""
+    folders = {folder.name for folder in PACKAGE.iterdir() if folder.is_dir() and any(folder.glob("*.py"))}
+    modules = {module.stem for module in PACKAGE.glob("*.py")} - {"__init__", "__main__"}
+
+    assert set(rooms()) == folders | modules
+
+
+def test_only_shared_modules_are_at_the_top_level() -> None:
+    """Everything else belongs to a room."""
+    assert {module.stem for module in PACKAGE.glob("*.py")} <= TOP_LEVEL
+
+
+def test_map_names_only_lower_rooms_as_imports() -> None:
+    """The third column contradicts neither the order of the map nor the contract."""
+    height = {room: number for number, layer in enumerate(layers()) for room in layer}
+    for room, imports in rooms().items():
+        assert all(height[other] < height[room] for other in imports), room
+
+
+@pytest.mark.parametrize("room", rooms())
+def test_rooms_import_only_what_the_map_says(room: str) -> None:
+    """Every import of every module of the room is in the third column."""
+    files = [PACKAGE / f"{room}.py"] if room in TOP_LEVEL else sorted((PACKAGE / room).rglob("*.py"))
+
+    found = {other for file in files for other in imported(file)} - {room}
+
+    assert found <= rooms()[room]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.relative_to(ROOT).as_posix())
+def test_modules_are_short(module: Path) -> None:
+    """A module above the limit holds more than one thing."""
+    lines = module.read_text(encoding="utf-8").count("\n")
+
+    assert lines <= LONGEST
+
+
+def test_every_change_names_a_file_or_a_folder_that_exists() -> None:
+    """The twelve changes, each with at least one path."""
+    table = rows("Where do I change ...?")
+
+    assert [change for change, _ in table] == CHANGES
+    for change, answer in table:
+        paths = [name for name in quoted(answer) if "/" in name]
+        assert paths, change
+        assert all((ROOT / path).exists() for path in paths), change
