@@ -60,7 +60,7 @@ def _path_text(text: str) -> str:
 def _parsed(name: str, validated: ValidationInfo) -> tuple[Measure, ...]:
     """The measures that a name means with the track's cut-offs.
 
-    Invalid cut-offs are an error of their own, so the measures that would use them count as valid.
+    Invalid cut-offs are a separate error, so the measures that would use them count as valid.
     """
     return parse(name, validated.data.get("cutoffs", (1,)))
 

@@ -1,4 +1,4 @@
-"""``scorer status``: where a challenge stands."""
+"""``scorer status``: the state of a challenge."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ ColumnScores = tuple[float | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One file that a team sent in for a track."""
+    """A file of a team in a track."""
 
     file: str
     """Its path under submissions/, as foreign text made printable."""

@@ -151,7 +151,7 @@ class _Header:
 
 
 def _delimiter(header: str, options: Mapping[str, str]) -> str | None:
-    """Return the delimiter with which the header has a query and an item column; None if there is none."""
+    """Return the delimiter with which the header has a query and an item column; None if no character does."""
     for delimiter in _delimiters(options):
         names = _names(header, delimiter)
         sought = [(*columns.COLUMNS[wanted], options.get(wanted, wanted).lower()) for wanted in ("query", "item")]

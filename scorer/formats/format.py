@@ -27,7 +27,7 @@ class Format(Protocol):
     QUERY_ONCE: bool
     """Whether each query has one row only."""
     LISTED_IS_RELEVANT: bool
-    """Whether every item that a solution lists is relevant, whatever its grade."""
+    """Whether every item that a solution lists is relevant, regardless of its grade."""
 
     def recognises(self, lines: list[str]) -> bool:
         """Whether a file with these first lines that are not blank is in this format."""

@@ -127,7 +127,7 @@ def _regular(members: Members, block: Block) -> dict[str, pa.Array] | None:
 
 
 def _first(block: Block) -> Pairs:
-    """Return the object on the block's first line; an empty one where there is none."""
+    """Return the object on the block's first line; an empty one if that line holds no object."""
     try:
         value = DECODER.decode(block.content.partition(b"\n")[0].decode())
     except MALFORMED:

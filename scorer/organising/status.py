@@ -1,4 +1,4 @@
-"""Where a challenge stands: its tracks, entries, and the last run and render."""
+"""The state of a challenge: its tracks, entries, and the last run and render."""
 
 from __future__ import annotations
 

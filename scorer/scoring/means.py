@@ -52,7 +52,7 @@ def split_masks(flagged: Bools) -> dict[Split, QueryMask]:
 
 
 def aggregated(scores: Floats, way: Aggregation) -> float:
-    """The mean (or the sum, or the geometric mean) of the defined scores; NaN where there are none.
+    """The mean (or the sum, or the geometric mean) of the defined scores; NaN if no score is defined.
 
     Scores are added one by one in the order of the solution, as VL.NET's own evaluator does, so that the results are
     equal to the last bit.

@@ -115,7 +115,7 @@ def _in_order(paths: Iterable[str], folder: Path) -> list[str]:
 
 
 def _read_manifest(folder: Path) -> Manifest:
-    """The manifest of the folder; an empty one if there is none. Its paths are inside the folder."""
+    """The manifest of the folder; an empty one if the folder has none. Its paths are inside the folder."""
     file = folder / MANIFEST
     try:
         document = json.loads(file.read_bytes())

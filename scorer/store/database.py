@@ -77,7 +77,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that no other writer works beside; it counts up the revision."""
+        """A transaction for writing, one at a time; it increases the revision."""
         # A transaction that reads and then writes is refused if another one wrote in between. One that locks at its
         # beginning waits for its turn.
         with self._transaction(_TO_WRITE) as connection:
@@ -87,7 +87,7 @@ class Database:
 
     @contextmanager
     def migrating(self) -> Iterator[Connection]:
-        """A transaction that no other process makes or migrates tables beside, whatever tables there are."""
+        """A transaction for creating or migrating tables, one process at a time."""
         with self._damage_in_words(), self._transaction(_TO_WRITE) as connection:
             if self.kind == "postgresql":
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtext('scorer'))")

@@ -52,7 +52,7 @@ class Snapshot:
 
     @cached_property
     def identity(self) -> str:
-        """Random text that tells this database from any other."""
+        """Random text that no other database has."""
         return str(self._connection.execute(select(schema_table.c.identity)).scalar_one())
 
     @cached_property

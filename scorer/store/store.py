@@ -106,7 +106,7 @@ class Store:
         return self._database
 
     def archive(self, root: Path) -> SolutionArchive:
-        """Where the bytes of solutions are stored: beside the database file, or in `root` if it is on a server."""
+        """Where the bytes of solutions are stored: next to the database file, or in `root` if it is on a server."""
         return SolutionArchive.beside(self._database.file or root / "scores")
 
     def read(self, work: Callable[[Snapshot], _Answer]) -> _Answer:

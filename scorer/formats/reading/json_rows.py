@@ -144,7 +144,7 @@ class Members:
 
 
 def _flag(value: object, line: int, findings: Findings) -> bool | None:
-    """Return the flag of a query; None where there is none."""
+    """Return the flag of a query; None if the row has no flag."""
     if value is None:
         return None
     word = json.dumps(value) if not isinstance(value, str) else value.strip().lower()
