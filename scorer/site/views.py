@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from scorer.board.board import Board, Row, Team
 from scorer.board.rule_sheet import rules
@@ -57,9 +58,9 @@ class RowView:
     """The preliminary primary score on the same scale."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BoardView:
-    """The board of a track."""
+    """The board of a track. Every team's page reads it, so what is derived from all rows is computed once."""
 
     board: Board
     columns: tuple[MeasureColumn, ...]
@@ -95,7 +96,7 @@ class BoardView:
     def teams(self) -> int:
         return sum(not view.row.baseline for view in self.rows)
 
-    @property
+    @cached_property
     def ranked(self) -> tuple[RowView, ...]:
         return tuple(view for view in self.rows if view.row.rank is not None)
 

@@ -18,9 +18,9 @@ from scorer.matching.match import Counts
 from scorer.measures import Measure
 from scorer.measures.arrays import Bools, Floats
 from scorer.measures.matched import JudgedItems
-from scorer.options import Split
+from scorer.options import SPLITS, Split
 from scorer.scoring.compact import DamagedError, unpack_hits, unpack_ideal
-from scorer.scoring.means import Mean, QueryMask, all_means, split_masks
+from scorer.scoring.means import Mean, all_means, split_masks
 from scorer.scoring.rules import MEASURE_GENERATION
 from scorer.store.database import Database
 from scorer.store.events import Event, SubmissionState, last_basis, submission_states
@@ -177,9 +177,24 @@ class Snapshot:
             yield digest, self._scores(hits, ideal, measures)
 
     def missing_means(
-        self, basis: Basis, submission_digests: Iterable[str], measures: Sequence[Measure]
+        self,
+        basis: Basis,
+        submission_digests: Iterable[str],
+        measures: Sequence[Measure],
+        stored: Mapping[str, Means] | None = None,
     ) -> Iterator[tuple[str, Means]]:
         """The means of scored results that are not stored yet, computed from the judged items.
+
+        Parameters
+        ----------
+        basis
+            What the results are by.
+        submission_digests
+            The submissions.
+        measures
+            The measures of the means.
+        stored
+            As `stored_means` returns them; None: they are read.
 
         Yields
         ------
@@ -187,17 +202,16 @@ class Snapshot:
         """
         masks = split_masks(self.flags(basis.solution))
         wanted = set(submission_digests)
-        stored = self.stored_means(basis, measures)
+        stored = self.stored_means(basis, measures) if stored is None else stored
+        keys = [(measure, {(measure.full, mask.digest) for mask in masks.values()}) for measure in measures]
         lacking: dict[str, list[Measure]] = {}
         for row in self._connection.execute(
             select(result_table.c.digest, result_table.c.submission_digest).where(
                 *_by(basis), result_table.c.status == "scored"
             )
         ):
-            have = stored.get(row.digest, {})
-            missing = [
-                each for each in measures if any((each.full, mask.digest) not in have for mask in masks.values())
-            ]
+            have = stored.get(row.digest, {}).keys()
+            missing = [measure for measure, wanted_keys in keys if not wanted_keys <= have]
             if missing and row.submission_digest in wanted:
                 lacking[row.digest] = missing
         if not lacking:
@@ -206,8 +220,8 @@ class Snapshot:
         for result, _, hits in self._hits(basis, wanted, set(lacking)):
             missing = lacking[result]
             means = all_means(missing, self._scores(hits, ideal, missing), masks)
-            have = stored.get(result, {})
-            yield result, {key: mean for key, mean in means.items() if key not in have}
+            already = stored.get(result, {})
+            yield result, {key: mean for key, mean in means.items() if key not in already}
 
     def unpacked(self, packed: bytes, unpack: Callable[[bytes], _Unpacked]) -> _Unpacked:
         """Packed bytes as `unpack` returns them. Raises StoreError if they are damaged."""
@@ -236,13 +250,15 @@ class Snapshot:
         }
         if not rows:
             return {}
-        means: dict[str, Means] = self.stored_means(basis, measures)
-        for result, computed in self.missing_means(basis, rows, measures):
+        means = self.stored_means(basis, measures)
+        for result, computed in list(self.missing_means(basis, rows, measures, means)):
             means.setdefault(result, {}).update(computed)
-        masks = split_masks(self.flags(basis.solution))
-        return {
-            digest: _result(row, _by_split(means.get(row.digest, {}), measures, masks)) for digest, row in rows.items()
-        }
+        keys = [
+            (split, str(measure), (measure.full, mask.digest))
+            for split, mask in split_masks(self.flags(basis.solution)).items()
+            for measure in measures
+        ]
+        return {digest: _result(row, means.get(row.digest, {}), keys) for digest, row in rows.items()}
 
     def stored_means(self, basis: Basis, measures: Sequence[Measure]) -> dict[str, Means]:
         """The stored means of these measures, of all results by `basis`, by digest of the result."""
@@ -304,19 +320,14 @@ def _by(basis: Basis) -> tuple[Any, ...]:
     return result_table.c.solution_digest == basis.solution, same_rules
 
 
-def _by_split(
-    means: Means, measures: Sequence[Measure], masks: Mapping[Split, QueryMask]
-) -> dict[Split, dict[str, Mean]]:
-    by_split: dict[Split, dict[str, Mean]] = {split: {} for split in masks}
-    for split, mask in masks.items():
-        for measure in measures:
-            if (measure.full, mask.digest) in means:
-                by_split[split][str(measure)] = means[measure.full, mask.digest]
-    return by_split
-
-
-def _result(row: Any, means: Mapping[Split, Mapping[str, Mean]]) -> StoredResult:
+def _result(row: Any, means: Means, keys: Sequence[tuple[Split, str, tuple[str, str]]]) -> StoredResult:
+    """The result of a row; `keys` has the split, the name and the key of each mean."""
     shown = [Problem(line, text) for line, text in row.findings["shown"]]
-    counts = None if row.counts is None else Counts(**row.counts)
     findings = Findings(shown, row.findings["count"])
-    return StoredResult(row.status, counts, findings, {} if row.status == "rejected" else means)
+    if row.status == "rejected":
+        return StoredResult(row.status, None, findings, {})
+    by_split: dict[Split, dict[str, Mean]] = {split: {} for split in SPLITS}
+    for split, name, key in keys:
+        if key in means:
+            by_split[split][name] = means[key]
+    return StoredResult(row.status, Counts(**row.counts), findings, by_split)
