@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -10,6 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.commands import Terminal
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the package once, because many tests start processes, and Python may be set to write no bytecode."""
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(Path(__file__).parents[1] / "scorer", quiet=1)
 
 
 @pytest.fixture

@@ -65,13 +65,9 @@ def prepare(database: Database, *, create: bool) -> None:
 
 
 def _version(database: Database) -> int | None:
-    """The schema version of the database; None if it has no tables."""
-
-    def read() -> int | None:
-        with database.reading() as connection:
-            return _version_of(connection, database.where)
-
-    return database.retried(read)
+    """The schema version of the database; None if it has no tables. A server that is down is not waited for."""
+    with database.reading() as connection:
+        return _version_of(connection, database.where)
 
 
 def _version_of(connection: Connection, where: str) -> int | None:
