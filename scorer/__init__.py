@@ -77,7 +77,7 @@ __all__ = [
     "parse",
     "read_challenge",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> Any:

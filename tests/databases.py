@@ -1,4 +1,4 @@
-"""Databases for tests: a file, and where SCORER_TEST_DB names a PostgreSQL server, a schema of its own there."""
+"""Databases for tests: a file, and a new schema of the PostgreSQL server that SCORER_TEST_DB names."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def changed(place: str, statement: str) -> None:
 
 
 def removed(database: Path) -> None:
-    """Delete a database file and all that is stored beside it."""
+    """Delete a database file and all that is stored next to it."""
     for path in database.parent.glob(f"{database.name}*"):
         if path.is_dir():
             shutil.rmtree(path)

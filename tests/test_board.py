@@ -659,7 +659,7 @@ def test_the_rule_sheet_follows_the_settings(
 
 
 def test_the_rule_sheet_omits_what_does_not_apply(store: Store) -> None:
-    """Baselines and preliminary scores are not mentioned where there are none."""
+    """Baselines and preliminary scores are not mentioned if the solution flags no query."""
     Sent(store, np.zeros(5, dtype=bool))("team", 0.5)
 
     found = board(store, track(final="all"))

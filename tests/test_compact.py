@@ -46,7 +46,7 @@ def test_it_is_small() -> None:
 @pytest.mark.parametrize(
     "damage", [b"", b"1234", b"1234no zlib", pack_ideal(strategies.matched({"q": {"a": 1}}, {}).ideal, 1)[:-3]]
 )
-def test_damaged_bytes_are_told_apart(damage: bytes) -> None:
+def test_damaged_bytes_are_recognised(damage: bytes) -> None:
     """They are a fault of the database, not of the program."""
     with pytest.raises(DamagedError):
         unpack_ideal(damage)

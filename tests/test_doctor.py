@@ -85,7 +85,7 @@ def test_a_stored_solution_that_is_missing_or_changed_is_found(folder: Path, ter
     assert "copy the solution with this SHA-256 there" in terminal.run("doctor", folder).err
 
 
-def test_status_says_where_a_challenge_stands(folder: Path, terminal: Terminal) -> None:
+def test_status_shows_the_state_of_a_challenge(folder: Path, terminal: Terminal) -> None:
     """Entries, waiting and rejected ones, new files, the last run and the last render, in at most ten lines."""
     send(folder, "cedar")
     (folder / "submissions" / "main" / "20110418T100000Z-birch.txt").write_text("q1;x\n")

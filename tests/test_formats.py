@@ -590,7 +590,7 @@ def test_numbers_are_read_to_the_nearest_float(tmp_path: Path) -> None:
 
 
 def test_parquet_is_read_by_its_columns(tmp_path: Path) -> None:
-    """Ids of text or whole numbers, plain or from a dictionary, whatever other columns there are."""
+    """Ids of text or whole numbers, plain or from a dictionary, regardless of other columns."""
     content = table(
         extra=[[1], [2]], DOCNO=pa.array(["b", "a"]).dictionary_encode(), qid=pa.array([7, 7], pa.uint8()), sim=[2, 1]
     )

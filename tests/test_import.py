@@ -305,7 +305,7 @@ def test_bases_are_recorded_with_all_settings(folder: Path, terminal: Terminal) 
 
 
 def test_boards_are_the_same_on_every_store(folder: Path) -> None:
-    """The same files give the same boards, whatever identity and times the database has."""
+    """The same files give the same boards, regardless of the identity and the times of the database."""
     challenge: Challenge = read_challenge(folder)
     seen = []
     for name in ("one.db", "two.db"):

@@ -25,7 +25,7 @@ from tests.commands import Terminal, process
 from tests.databases import changed, content, rows, schema
 from tests.test_batch import Interrupted
 from tests.test_executors import write_challenge
-from tests.test_store import BASIS, digest, entries, fill, keep, known_digests, opened, scored, submission
+from tests.test_store import BASIS, digest, entries, fill, known_digests, opened, scored, store_result, submission
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_a_locked_database_is_reported(place: str) -> None:
         connection.execute(text("SELECT version FROM scorer_schema FOR UPDATE"))
         assert known_digests(store, BASIS) == frozenset()
         with pytest.raises(StoreError, match=r"is in use: another process did not finish writing within 0\.1 seconds"):
-            keep(store, submission("first"), BASIS, scored())
+            store_result(store, submission("first"), BASIS, scored())
     neighbour.dispose()
     fill(place)
 
@@ -118,7 +118,7 @@ def test_long_random_names_are_stored(place: str) -> None:
     names = ["".join(chr(chance.randrange(0xDC80, 0xDD00)) for _ in range(255)) for _ in range(2)]
     with opened(place) as store:
         sent = submission(names[0], team=names[1])
-        keep(store, sent, BASIS, scored())
+        store_result(store, sent, BASIS, scored())
         store.import_submissions("cold-start", [sent])
         (kept,) = entries(store, "cold-start", BASIS)
     assert kept.present

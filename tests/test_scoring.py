@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 
 import scorer
-from scorer.errors import SolutionError, SubmissionError
+from scorer.errors import MeasureError, SolutionError, SubmissionError
 from scorer.matching.solution import Solution
 from scorer.measures import KINDS
 from scorer.paths import digest
@@ -437,3 +437,22 @@ def test_the_digest_of_schema_1_is_what_it_was() -> None:
     assert rules.version_1_digest == "0620f2ca075eb83dd1b18869018b2eaf1d619c5240bd72a4002764fe6dff39b7"
     assert Rules(scorer.parse("map"), 10).version_1_digest == rules.version_1_digest
     assert Rules(scorer.parse("AP"), 10, candidates="0" * 64).version_1_digest == ""
+
+
+class OtherToolsMeasure:
+    """As ir_measures' objects: it can be indexed by parameters, but it is no sequence."""
+
+    def __getitem__(self, key: object) -> object:
+        raise KeyError(key)
+
+    def __repr__(self) -> str:
+        return "nDCG@10"
+
+
+@pytest.mark.parametrize("measures", [OtherToolsMeasure(), [OtherToolsMeasure()], {"ndcg": OtherToolsMeasure()}])
+def test_a_measure_of_another_tool_is_refused_with_what_to_do(measures: object) -> None:
+    """The message names the object and its type."""
+    with pytest.raises(
+        MeasureError, match=r'found "nDCG@10", an object of type OtherToolsMeasure, .* as in str\(measure\)'
+    ):
+        scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, measures)  # type: ignore[arg-type]

@@ -285,7 +285,7 @@ def test_notes_on_the_entry_that_counts_are_flagged() -> None:
     assert ERRORS[0].text in [item.words() for item in read(page).all("li")]
 
 
-def test_notes_on_other_entries_leave_the_result_alone(site: dict[str, str]) -> None:
+def test_notes_on_other_entries_do_not_change_the_result(site: dict[str, str]) -> None:
     """A note on an earlier entry is in its status only."""
     page = site["teams/tea-kettle.html"]
     assert rows(page, "entries")[-1][2] == "scored, 1 note"

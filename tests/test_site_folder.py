@@ -46,7 +46,7 @@ def test_the_folder_holds_the_pages(tmp_path: Path) -> None:
 
 
 def test_only_changes_are_written(tmp_path: Path) -> None:
-    """A page with the same content is left alone; the result lists the files that were written or deleted."""
+    """A page with the same content is not written; the result lists the files that were written or deleted."""
     write(BEFORE, tmp_path, 1)
     unchanged = (tmp_path / "teams/a.html").stat()
     assert write(AFTER, tmp_path, 2) == ["index.html", "new/index.html", "old/index.html", "teams/b.html"]
@@ -55,7 +55,7 @@ def test_only_changes_are_written(tmp_path: Path) -> None:
     assert write(AFTER, tmp_path, 2) == []
 
 
-def test_files_of_the_organiser_are_left_alone(tmp_path: Path) -> None:
+def test_files_of_the_organiser_are_not_changed(tmp_path: Path) -> None:
     """Files that no render wrote stay, also in folders of the site and under similar names."""
     for name in ("logo.svg", "teams/photo.html", "old/notes.txt", "old/index.html.part.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

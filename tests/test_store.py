@@ -1,4 +1,4 @@
-"""The store: what goes in comes out, whatever happens to the process, the disk or the neighbours."""
+"""The store: it returns what it stored, even if the process, the disk or other processes fail."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ START = datetime(2011, 4, 18, 10, tzinfo=UTC)
 
 
 def digest(text: str) -> str:
-    """Stands for the SHA-256 of a file."""
+    """A text in place of the SHA-256 of a file."""
     return sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def submission(name: str, *, team: str = "tea-kettle", track: str = "cold-start", hours: int = 0) -> Submission:
-    """A file of that name and content."""
+    """A submission with this name; its digest depends on the name."""
     return Submission(track, team, f"{track}/{team}/{name}.txt", digest(name), START + timedelta(hours=hours))
 
 
 def scored(seed: int = 0) -> Scored:
-    """A random submission under two measures, which four of the queries leave undefined."""
+    """The scores of a random submission by two measures, undefined for four of the queries."""
     random = np.random.default_rng(seed)
     submission = {query: [f"i{item}" for item in random.permutation(12)[:8]] for query in QUERIES[:19]}
     seen = matched(SOLUTION, submission)
@@ -60,12 +60,12 @@ def scored(seed: int = 0) -> Scored:
 
 
 def add(store: Store, submission: Submission) -> None:
-    """Import a submission beside those that are present."""
+    """Import a submission in addition to those that are present."""
     states = store.read(lambda view: view.submissions(submission.track))
     store.import_submissions(submission.track, [*(each.submission for each in states if each.present), submission])
 
 
-def keep(store: Store, submission: Submission, basis: Basis, outcome: Scored | Rejected) -> None:
+def store_result(store: Store, submission: Submission, basis: Basis, outcome: Scored | Rejected) -> None:
     """Import a submission, and store its result."""
     add(store, submission)
     store.store_results([(submission.digest, outcome.summary() if isinstance(outcome, Scored) else outcome)], basis)
@@ -98,7 +98,7 @@ def basis_of(store: Store, track: str) -> Basis | None:
 
 
 def rejected() -> Rejected:
-    """A file that has no colon in its line 2."""
+    """The outcome of a file with an invalid line 2."""
     return Rejected(Findings([Problem(2, "no colon")], 1))
 
 
@@ -111,42 +111,46 @@ def opened(place: str | Path) -> Store:
 
 @pytest.fixture(params=KINDS)
 def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewPlace]:
-    """Gives places where new databases may be, of each kind in turn."""
+    """Returns a place for a new database, of each kind in turn."""
     with new_places(request.param, tmp_path) as new_place:
         yield new_place
 
 
 @pytest.fixture
 def place(new_place: NewPlace) -> str:
-    """One of them."""
+    """A place for a new database."""
     return new_place()
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Where a new file with a database may be."""
+    """The path of a new SQLite database."""
     return tmp_path / "scores.db"
 
 
-# What goes in comes out
+# Reading what was written
 
 
 def test_a_result_comes_back_as_it_was_recorded(place: str) -> None:
     """Means of every split, undefined counts, counts, notes and every bit of the per-query scores survive reopening."""
     outcome = scored()
     with opened(place) as store:
-        keep(store, submission("first"), BASIS, outcome)
+        store_result(store, submission("first"), BASIS, outcome)
 
     with Store.open(place, create=False) as store:
-        (kept,) = entries(store, "cold-start", BASIS)
+        (stored,) = entries(store, "cold-start", BASIS)
         scores = per_query(store, digest("first"), BASIS, [*MEASURES, *parse("AP")])
 
-    assert kept.submission == submission("first")
-    assert kept.present
-    assert kept.result is not None
-    assert (kept.result.status, kept.result.counts, kept.result.findings) == ("scored", outcome.counts, outcome.notes)
+    assert stored.submission == submission("first")
+    assert stored.present
+    assert stored.result is not None
+    assert (stored.result.status, stored.result.counts, stored.result.findings) == (
+        "scored",
+        outcome.counts,
+        outcome.notes,
+    )
     means: dict[str, list[float | None]] = {
-        split: [mean.value for mean in by_name.values()] for split, by_name in kept.result.means.items()
+        split: [mean.value for mean in by_name.values()] for split, by_name in stored.result.means.items()
     }
     expected = {
         "all": np.nanmean(outcome.scores, axis=1),
@@ -156,7 +160,7 @@ def test_a_result_comes_back_as_it_was_recorded(place: str) -> None:
     assert set(means) == set(expected)
     for split, values in expected.items():
         assert means[split] == pytest.approx(values.tolist(), abs=1e-15)
-    undefined = {split: by_name["nDCG@10"].undefined for split, by_name in kept.result.means.items()}
+    undefined = {split: by_name["nDCG@10"].undefined for split, by_name in stored.result.means.items()}
     assert undefined == {"all": 4, "preliminary": 1, "rest": 3}
     assert scores is not None
     assert list(scores) == ["MARp@5,10", "nDCG@10", "AP"]
@@ -166,54 +170,54 @@ def test_a_result_comes_back_as_it_was_recorded(place: str) -> None:
 
 
 def test_an_undefined_mean_is_none(place: str) -> None:
-    """A measure that no query of a split defines has no mean there, and all its queries are counted as left out."""
+    """A measure that is undefined for all queries of a split has no mean there, and all of them count as left out."""
     outcome = scored()
     outcome.scores[1, FLAGGED] = np.nan
     with opened(place) as store:
-        keep(store, submission("first"), BASIS, outcome)
-        (kept,) = entries(store, "cold-start", BASIS)
+        store_result(store, submission("first"), BASIS, outcome)
+        (stored,) = entries(store, "cold-start", BASIS)
 
-    assert kept.result is not None
-    assert kept.result.means["preliminary"]["nDCG@10"] == (None, 4)
+    assert stored.result is not None
+    assert stored.result.means["preliminary"]["nDCG@10"] == (None, 4)
 
 
-def test_a_rejected_file_keeps_its_problems_and_has_no_means(place: str) -> None:
-    """Its findings are kept, the shown ones and the count; there is no mean and no score."""
+def test_a_rejected_file_has_its_problems_and_no_means(place: str) -> None:
+    """Its findings are stored, the shown ones and their number; it has no mean and no score."""
     with opened(place) as store:
-        keep(store, submission("broken"), BASIS, rejected())
-        (kept,) = entries(store, "cold-start", BASIS)
+        store_result(store, submission("broken"), BASIS, rejected())
+        (stored,) = entries(store, "cold-start", BASIS)
 
         assert known_digests(store, BASIS) == {digest("broken")}
         assert per_query(store, digest("broken"), BASIS, MEASURES) is None
-    assert kept.result is not None
-    assert kept.result.status == "rejected"
-    assert kept.result.counts is None
-    assert kept.result.findings == rejected().problems
-    assert kept.result.means == {}
+    assert stored.result is not None
+    assert stored.result.status == "rejected"
+    assert stored.result.counts is None
+    assert stored.result.findings == rejected().problems
+    assert stored.result.means == {}
 
 
 def test_a_solution_comes_back_in_its_order(place: str) -> None:
-    """Ids are text ("007" and "7" differ), in the solution's order, with their flags; a known digest is left alone."""
+    """Ids are text ("007" and "7" differ), in the solution's order, with their flags; a known digest is not changed."""
     ids, flags = ("7", "007", "NA", "#0", 'a"b,c', "é\ud800", ""), np.array([1, 0, 0, 1, 1, 0, 1], dtype=bool)
     ideal = matched({query: {"a": 2.5, "b": -1.0} for query in ids}, {}).ideal
     with Store.open(place) as store:
         store.store_solution("d" * 64, ids, flags, ideal)
         store.store_solution("d" * 64, ids[::-1], flags, ideal)
-        kept = store.read(lambda view: view.solution("d" * 64))
+        stored = store.read(lambda view: view.solution("d" * 64))
 
-    assert kept.query_ids == ids
-    assert kept.flagged.tolist() == flags.tolist()
-    assert kept.ideal.grade.tolist() == ideal.grade.tolist()
+    assert stored.query_ids == ids
+    assert stored.flagged.tolist() == flags.tolist()
+    assert stored.ideal.grade.tolist() == ideal.grade.tolist()
 
 
-def test_an_unknown_solution_is_told(place: str) -> None:
-    """Asking for a solution that is not there says so."""
+def test_an_unknown_solution_is_reported(place: str) -> None:
+    """The message says what to do."""
     with Store.open(place) as store, pytest.raises(StoreError, match="no solution"):
         store.read(lambda view: view.solution("d" * 64))
 
 
-def test_what_a_track_was_last_scored_with_is_remembered(place: str) -> None:
-    """The basis of a board is None at first, then the last one that was set."""
+def test_the_last_basis_of_a_track_is_stored(place: str) -> None:
+    """It is None at first, then the last one that was recorded."""
     with opened(place) as store:
         assert basis_of(store, "cold-start") is None
         store.record_basis("cold-start", BASIS)
@@ -229,38 +233,38 @@ def test_times_come_back_in_utc(place: str) -> None:
     moment = datetime(2011, 4, 18, 12, 0, 0, 123456, tzinfo=timezone(timedelta(hours=2)))
     with opened(place) as store:
         store.import_submissions("cold-start", [Submission("cold-start", "t", "t.txt", "d" * 64, moment)])
-        (kept,) = entries(store, "cold-start", None)
+        (stored,) = entries(store, "cold-start", None)
     with pytest.raises(ValueError, match="without a zone"):
         Submission("cold-start", "t", "t.txt", "e" * 64, moment.replace(tzinfo=None))
 
-    assert kept.submission.received == moment
-    assert kept.submission.received.utcoffset() == timedelta(0)
+    assert stored.submission.received == moment
+    assert stored.submission.received.utcoffset() == timedelta(0)
 
 
 # Keys
 
 
 def test_recording_again_changes_nothing(place: str) -> None:
-    """Neither another outcome nor another time replaces what is kept."""
+    """Neither another outcome nor another time of receipt replaces what is stored."""
     with opened(place) as store:
-        keep(store, submission("first"), BASIS, scored(0))
+        store_result(store, submission("first"), BASIS, scored(0))
     before = content(place)
 
     with Store.open(place) as store:
-        keep(store, submission("first", hours=5), BASIS, scored(1))
+        store_result(store, submission("first", hours=5), BASIS, scored(1))
         store.import_submissions("cold-start", [submission("first", hours=9)])
         store.store_solution(BASIS.solution, QUERIES, FLAGGED, IDEAL)
 
     assert content(place) == before
 
 
-def test_a_changed_setting_makes_a_new_result_beside_the_old(place: str) -> None:
-    """A result belongs to its solution and settings; results of others stay and are not mixed in."""
+def test_a_changed_setting_makes_a_new_result(place: str) -> None:
+    """A result belongs to a solution and to settings; the results by other settings stay as they are."""
     with opened(place) as store:
-        keep(store, submission("first"), BASIS, scored(0))
+        store_result(store, submission("first"), BASIS, scored(0))
         assert known_digests(store, OTHER_SETTINGS) == frozenset()
         (pending,) = entries(store, "cold-start", OTHER_SETTINGS)
-        keep(store, submission("first"), OTHER_SETTINGS, scored(1))
+        store_result(store, submission("first"), OTHER_SETTINGS, scored(1))
 
         (old,), (new,) = entries(store, "cold-start", BASIS), entries(store, "cold-start", OTHER_SETTINGS)
 
@@ -271,11 +275,11 @@ def test_a_changed_setting_makes_a_new_result_beside_the_old(place: str) -> None
 
 
 def test_two_teams_may_send_the_same_bytes(place: str) -> None:
-    """The result is kept once and belongs to both entries."""
+    """The result is stored once and belongs to both entries."""
     ours = submission("same")
     theirs = Submission("cold-start", "paper-boats", "cold-start/paper-boats/x.txt", ours.digest, START)
     with opened(place) as store:
-        keep(store, ours, BASIS, scored())
+        store_result(store, ours, BASIS, scored())
         store.import_submissions("cold-start", [ours, theirs])
         assert known_digests(store, BASIS) == {ours.digest}
         first, second = entries(store, "cold-start", BASIS)
@@ -285,26 +289,26 @@ def test_two_teams_may_send_the_same_bytes(place: str) -> None:
     assert rows(place, "SELECT count(*) FROM result") == [(1,)]
 
 
-def test_tracks_do_not_see_each_other(place: str) -> None:
-    """Entries are those of the track."""
+def test_entries_are_those_of_the_track(place: str) -> None:
+    """The entries of other tracks are not among them."""
     with opened(place) as store:
-        keep(store, submission("a"), BASIS, scored())
-        keep(store, submission("b", track="pooled-sequences"), BASIS, scored())
+        store_result(store, submission("a"), BASIS, scored())
+        store_result(store, submission("b", track="pooled-sequences"), BASIS, scored())
 
-        assert [kept.submission for kept in entries(store, "cold-start", BASIS)] == [submission("a")]
+        assert [stored.submission for stored in entries(store, "cold-start", BASIS)] == [submission("a")]
 
 
-def test_a_file_that_is_gone_is_withdrawn_and_may_come_back(place: str) -> None:
-    """Nothing is deleted: what is not among the present files is marked, and unmarked when it is there again."""
+def test_a_missing_file_is_withdrawn_and_may_return(place: str) -> None:
+    """Nothing is deleted: a missing file is marked as withdrawn, and as present when it returns."""
     first, second = submission("first"), submission("second", hours=1)
 
     def present(store: Store) -> list[bool]:
-        return [kept.present for kept in entries(store, "cold-start", BASIS)]
+        return [stored.present for stored in entries(store, "cold-start", BASIS)]
 
     with opened(place) as store:
-        keep(store, first, BASIS, scored(0))
-        keep(store, second, BASIS, scored(1))
-        keep(store, submission("other", track="pooled-sequences"), BASIS, scored(2))
+        store_result(store, first, BASIS, scored(0))
+        store_result(store, second, BASIS, scored(1))
+        store_result(store, submission("other", track="pooled-sequences"), BASIS, scored(2))
         store.import_submissions("cold-start", [second])
         assert present(store) == [False, True]
         store.import_submissions("cold-start", [first, replace(second, digest="f" * 64)])
@@ -317,10 +321,10 @@ def test_a_file_that_is_gone_is_withdrawn_and_may_come_back(place: str) -> None:
 
 
 def test_a_submission_is_pending_until_it_is_recorded(place: str) -> None:
-    """What was sent in is known before it is scored."""
+    """An imported submission is known before it is scored."""
     with opened(place) as store:
         store.import_submissions("cold-start", [submission("first"), submission("second", hours=1)])
-        keep(store, submission("first"), BASIS, scored())
+        store_result(store, submission("first"), BASIS, scored())
         first, second = entries(store, "cold-start", BASIS)
 
     assert first.result is not None
@@ -328,26 +332,26 @@ def test_a_submission_is_pending_until_it_is_recorded(place: str) -> None:
 
 
 def test_names_that_cannot_be_stored_are_escaped(place: str) -> None:
-    """Lone surrogates and NUL do not stop the store, and the escaped file is the one that is marked."""
+    """Lone surrogates and NUL are stored escaped, and the import recognises the escaped file."""
     hostile = Submission("cold-start", "a\udcffb\0", "cold-start/a\udcffb\0.txt", "d" * 64, START)
     with opened(place) as store:
-        keep(store, hostile, BASIS, scored())
+        store_result(store, hostile, BASIS, scored())
         store.import_submissions("cold-start", [hostile])
-        (kept,) = entries(store, "cold-start", BASIS)
+        (stored,) = entries(store, "cold-start", BASIS)
 
-    assert kept.submission.team == "a\\udcffb\\x00"
-    assert kept.present
+    assert stored.submission.team == "a\\udcffb\\x00"
+    assert stored.present
 
 
 def test_hostile_names_are_only_text(place: str) -> None:
-    """What looks like SQL or markup comes back as it was."""
+    """Text that looks like SQL or markup is read as it was written."""
     names = ["'; DROP TABLE submission; --", "<script>alert(1)</script>", "%s :x {y}", "🦊", "x" * 1000]
     with opened(place) as store:
         for name in names:
-            keep(store, submission(name, team=name), BASIS, scored())
-        kept = entries(store, "cold-start", BASIS)
+            store_result(store, submission(name, team=name), BASIS, scored())
+        stored = entries(store, "cold-start", BASIS)
 
-    assert sorted(each.submission.team for each in kept) == sorted(names)
+    assert sorted(each.submission.team for each in stored) == sorted(names)
 
 
 def test_one_import_records_by_time_of_receipt(new_place: NewPlace) -> None:
@@ -360,16 +364,16 @@ def test_one_import_records_by_time_of_receipt(new_place: NewPlace) -> None:
             store.import_submissions("cold-start", order)
             for each in order:
                 store.store_results([(each.digest, scored(len(each.digest)).summary())], BASIS)
-            seen.append([kept.submission for kept in entries(store, "cold-start", BASIS)])
+            seen.append([stored.submission for stored in entries(store, "cold-start", BASIS)])
 
     assert seen[0] == seen[1] == [sent[2], sent[0], sent[1]]
     assert content(one) == content(two)
 
 
-def test_damaged_scores_are_told(place: str) -> None:
-    """Packed bytes that do not unpack make a StoreError, not a crash."""
+def test_damaged_scores_are_reported(place: str) -> None:
+    """Packed bytes that cannot be unpacked raise StoreError."""
     with opened(place) as store:
-        keep(store, submission("first"), BASIS, scored())
+        store_result(store, submission("first"), BASIS, scored())
     changed(place, "UPDATE result SET hits = substr(hits, 1, 12)")
 
     with Store.open(place) as store, pytest.raises(StoreError, match="damaged"):
@@ -380,9 +384,9 @@ def test_damaged_scores_are_told(place: str) -> None:
 
 
 def test_a_url_opens_the_same_database_as_its_path(file: Path) -> None:
-    """An SQLAlchemy URL will do in place of a path."""
+    """An SQLAlchemy URL may be given instead of a path."""
     with opened(file) as store:
-        keep(store, submission("first"), BASIS, scored())
+        store_result(store, submission("first"), BASIS, scored())
 
     with Store.open(f"sqlite:///{file}") as store:
         assert known_digests(store, BASIS) == {digest("first")}
@@ -397,12 +401,12 @@ def test_sqlite_is_set_up_to_survive(file: Path) -> None:
     connection.close()
 
     with Store.open(file) as store, pytest.raises(IntegrityError, match="FOREIGN KEY"):
-        keep(store, submission("first"), Basis("unknown", "settings"), scored())
+        store_result(store, submission("first"), Basis("unknown", "settings"), scored())
 
 
 @pytest.mark.parametrize("create", [True, False])
 def test_an_empty_file_is_a_new_database(file: Path, create: bool) -> None:
-    """A process killed at the very start leaves one: it is filled by who may, and told by who only reads."""
+    """A process killed at its start leaves one: with `create` its tables are made, else it is reported."""
     file.touch()
 
     if create:
@@ -413,8 +417,8 @@ def test_an_empty_file_is_a_new_database(file: Path, create: bool) -> None:
             Store.open(file, create=False)
 
 
-def test_reading_makes_no_database(file: Path) -> None:
-    """Without leave to create, a missing file is told and not made."""
+def test_reading_creates_no_database(file: Path) -> None:
+    """Without `create`, a missing file is reported and not created."""
     with pytest.raises(StoreError, match="no such database"):
         Store.open(file, create=False)
     assert not file.exists()
@@ -441,8 +445,8 @@ def test_another_schema_version_is_refused(place: str, version: int, message: st
     assert content(place) == before
 
 
-def test_the_database_of_something_else_is_refused_and_untouched(place: str) -> None:
-    """One with other tables is named as such, and nothing in it changes."""
+def test_the_database_of_something_else_is_refused_and_unchanged(place: str) -> None:
+    """A database with other tables is refused, and nothing in it changes."""
     changed(place, "CREATE TABLE recipe (name TEXT)")
 
     with pytest.raises(StoreError, match=r"tables of something else \(recipe\); name another"):
@@ -452,8 +456,8 @@ def test_the_database_of_something_else_is_refused_and_untouched(place: str) -> 
         Store.open(place)
 
 
-def test_a_file_that_is_no_database_is_refused_and_untouched(file: Path) -> None:
-    """A text under the database's name is told and kept."""
+def test_a_file_that_is_no_database_is_refused_and_unchanged(file: Path) -> None:
+    """A text file with the name of the database is reported and not changed."""
     file.write_text("team,score\n" * 1000)
 
     with pytest.raises(StoreError, match=r"scores\.db: is not a database; move it away"):
@@ -461,11 +465,11 @@ def test_a_file_that_is_no_database_is_refused_and_untouched(file: Path) -> None
     assert file.read_text() == "team,score\n" * 1000
 
 
-def test_a_damaged_database_is_told(file: Path) -> None:
-    """Pages overwritten in the middle are found when they are read, and told with what to do."""
+def test_a_damaged_database_is_reported(file: Path) -> None:
+    """Overwritten pages are found when they are read, and the message says what to do."""
     with opened(file) as store:
         for number in range(20):
-            keep(store, submission(str(number)), BASIS, scored(number))
+            store_result(store, submission(str(number)), BASIS, scored(number))
     page = 4096
     with file.open("r+b") as pages:
         pages.seek(page)
@@ -476,20 +480,20 @@ def test_a_damaged_database_is_told(file: Path) -> None:
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
-    """A folder under the database's name is told as such."""
+    """The message says that it is a folder."""
     with pytest.raises(StoreError, match="is a folder"):
         Store.open(tmp_path)
 
 
-def test_a_missing_folder_is_told(tmp_path: Path) -> None:
-    """No folders are made for a database."""
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
+    """No folder is created for a database."""
     with pytest.raises(StoreError, match="there is no folder"):
         Store.open(tmp_path / "no" / "scores.db")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_a_pipe_is_refused(file: Path) -> None:
-    """What is neither file nor folder is refused before anything waits on it."""
+    """It is refused before anything waits for its content."""
     os.mkfifo(file)
 
     with pytest.raises(StoreError, match="is not a file"):
@@ -497,29 +501,29 @@ def test_a_pipe_is_refused(file: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a\0b", "x" * 5000])
-def test_an_impossible_path_is_told(tmp_path: Path, name: str) -> None:
-    """A path that the system refuses is a StoreError."""
+def test_an_impossible_path_is_reported(tmp_path: Path, name: str) -> None:
+    """A path that the system refuses raises StoreError."""
     with pytest.raises(StoreError, match="cannot be used as a path"):
         Store.open(tmp_path / name)
 
 
 @pytest.mark.parametrize("url", ["nosuch://secret@host/x", "sqlite:/\\//x://", "://"])
-def test_an_address_that_is_none_is_told_without_its_secrets(url: str) -> None:
-    """Neither an unknown kind of database nor a garbled address is a traceback; a password is never repeated."""
+def test_an_invalid_address_is_reported_without_its_secrets(url: str) -> None:
+    """An unknown kind of database or an invalid address raises StoreError; the message has no password."""
     with pytest.raises(StoreError, match="not the address of a database") as error:
         Store.open(url)
     assert "secret" not in str(error.value)
 
 
-def test_a_missing_driver_is_told() -> None:
-    """A database whose driver is not installed is told, its password hidden."""
+def test_a_missing_driver_is_reported() -> None:
+    """The message has no password."""
     with pytest.raises(StoreError, match="driver of this database is not installed") as error:
         Store.open("mysql+mysqldb://me:secret@host/name")
     assert "secret" not in str(error.value)
 
 
-def test_a_locked_database_is_told(file: Path) -> None:
-    """A writer that waited in vain says that the database is in use; a reader need not wait."""
+def test_a_locked_database_is_reported(file: Path) -> None:
+    """A writer that has waited too long says that the database is in use; a reader does not wait."""
     opened(file).close()
     neighbour = sqlite3.connect(file, isolation_level=None)
     neighbour.execute("BEGIN IMMEDIATE")
@@ -527,13 +531,13 @@ def test_a_locked_database_is_told(file: Path) -> None:
     with Store.open(file, wait=0.05) as store:
         assert store.read(lambda view: view.solution(BASIS.solution)).query_ids == QUERIES
         with pytest.raises(StoreError, match=r"is in use: another process did not finish writing within 0\.05 seconds"):
-            keep(store, submission("first"), BASIS, scored())
+            store_result(store, submission("first"), BASIS, scored())
         neighbour.execute("ROLLBACK")
         neighbour.close()
-        keep(store, submission("first"), BASIS, scored())
+        store_result(store, submission("first"), BASIS, scored())
 
 
-def test_making_a_database_waits_for_who_makes_it_too(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_creating_a_database_waits_for_another_process_that_does(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite refuses to change to WAL, without waiting, while another process writes; the store then tries again."""
     neighbour = sqlite3.connect(file, isolation_level=None)
     neighbour.execute("BEGIN IMMEDIATE")
@@ -551,8 +555,8 @@ def test_making_a_database_waits_for_who_makes_it_too(file: Path, monkeypatch: p
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_folder_is_told(tmp_path: Path) -> None:
-    """Neither a new database nor an old one can be used in a folder that may not be written to."""
+def test_a_read_only_folder_is_reported(tmp_path: Path) -> None:
+    """Neither a new database nor an existing one can be used in a folder without write permission."""
     folder = tmp_path / "folder"
     folder.mkdir()
     opened(folder / "old.db").close()
@@ -566,8 +570,8 @@ def test_a_read_only_folder_is_told(tmp_path: Path) -> None:
         folder.chmod(0o755)
 
 
-def test_a_full_disk_is_told(file: Path) -> None:
-    """A write that does not fit is told and leaves nothing behind."""
+def test_a_full_disk_is_reported(file: Path) -> None:
+    """A write that does not fit is reported and changes nothing."""
     with opened(file) as store:
         add(store, submission("first"))
     before = content(str(file))
@@ -588,7 +592,7 @@ def test_a_full_disk_is_told(file: Path) -> None:
     assert content(str(file)) == before
 
 
-# Killed, and not alone
+# Killed processes, and several at once
 
 KILLED = textwrap.dedent(
     """
@@ -612,12 +616,12 @@ def fill(place: str, team: str = "tea-kettle") -> None:
     with opened(place) as store:
         for number in range(12):
             outcome = rejected() if number % 4 == 3 else scored(number)
-            keep(store, submission(f"{team}-{number}", team=team, hours=number), BASIS, outcome)
+            store_result(store, submission(f"{team}-{number}", team=team, hours=number), BASIS, outcome)
         store.record_basis("cold-start", BASIS)
 
 
 def filling(place: str, *, team: str = "tea-kettle", last: str = "", times: int = 1) -> subprocess.Popen[str]:
-    """The same in a process, which kills itself once it has run the statement `last` so many times."""
+    """The same in a process that kills itself after running the statement `last` so many times."""
     command = [sys.executable, "-c", KILLED, place, team, last, str(times)]
     root = Path(__file__).parents[1]
     return subprocess.Popen(command, cwd=root, stderr=subprocess.PIPE, text=True)
@@ -637,8 +641,8 @@ def filling(place: str, *, team: str = "tea-kettle", last: str = "", times: int 
 def test_a_killed_writer_leaves_a_valid_database_that_the_next_completes(
     new_place: NewPlace, last: str, times: int
 ) -> None:
-    """Killed while the tables are made or between any two rows of a result: all or nothing of it is there, and a second
-    run ends with what one undisturbed run leaves.
+    """Killed while the tables are created or between two rows of a result: all of its rows are stored or none, and a
+    second run ends with the same rows as an uninterrupted run.
     """
     place, other = new_place(), new_place()
     if "PRAGMA" in last and not place.endswith(".db"):
@@ -661,12 +665,12 @@ def test_a_killed_writer_leaves_a_valid_database_that_the_next_completes(
     assert content(place) == undisturbed
 
 
-def test_two_processes_may_make_and_fill_a_database_at_once(place: str) -> None:
-    """Both wait for each other, none fails, and nothing is lost."""
+def test_two_processes_may_create_and_fill_a_database_at_once(place: str) -> None:
+    """Both wait for each other, neither fails, and nothing is lost."""
     with filling(place, team="tea-kettle") as one, filling(place, team="paper-boats") as two:
         assert (one.communicate()[1], two.communicate()[1]) == ("", "")
 
     with Store.open(place) as store:
-        kept = entries(store, "cold-start", BASIS)
-    assert len(kept) == 24
-    assert all(each.result is not None for each in kept)
+        stored = entries(store, "cold-start", BASIS)
+    assert len(stored) == 24
+    assert all(each.result is not None for each in stored)

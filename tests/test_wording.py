@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 
@@ -79,6 +80,7 @@ SOURCES = sorted(
         *(file for folder in ("benchmarks", "docs", "example", "studies") for file in (ROOT / folder).glob("*.py")),
     ]
 )
+TESTS = sorted(file for file in (ROOT / "tests").rglob("*.py") if file != Path(__file__).resolve())
 
 
 def relative(file: Path) -> str:
@@ -124,6 +126,11 @@ def docstrings(source: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value.value
 
 
+def is_test(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
+    """Whether the node is a test function."""
+    return isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+
+
 @pytest.mark.parametrize("idiom", IDIOMS, ids=lambda idiom: idiom.example)
 def test_each_idiom_is_found_in_its_example(idiom: Idiom) -> None:
     """Also across the end of a line."""
@@ -159,7 +166,19 @@ def test_sources_have_no_idioms(file: Path) -> None:
     assert not found, "\n" + "\n".join(found)
 
 
-@pytest.mark.parametrize("file", SOURCES, ids=relative)
+@pytest.mark.parametrize("file", TESTS, ids=relative)
+def test_tests_have_no_idioms(file: Path) -> None:
+    """Names, docstrings and comments; other strings may be data."""
+    source = file.read_text(encoding="utf-8")
+    names = [(node.lineno, node.name.replace("_", " ")) for node in ast.walk(ast.parse(source)) if is_test(node)]
+
+    texts = [*docstrings(source), *comments(source), *names]
+    found = [fault for line, text in texts for fault in faults(text, relative(file), line)]
+
+    assert not found, "\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize("file", [*SOURCES, *TESTS], ids=relative)
 def test_docstrings_are_no_questions(file: Path) -> None:
     """A docstring says what a function does or returns: "Whether ..." instead of "Is ...?"."""
     source = file.read_text(encoding="utf-8")

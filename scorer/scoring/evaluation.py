@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorer.errors import Findings, SolutionError, SubmissionError
+from scorer.errors import Findings, MeasureError, SolutionError, SubmissionError
 from scorer.formats.reading import memory
 from scorer.formats.reading.arrow import take
 from scorer.formats.reading.bytes import UnreadableError
@@ -32,10 +32,10 @@ from scorer.paths import shown
 from scorer.scoring.outcomes import Outcome, Rejected, Scored
 from scorer.scoring.rules import Rules
 from scorer.scoring.submission import score, score_parts
+from scorer.wording import quoted
 
 if TYPE_CHECKING:
     import pandas as pd
-
 
 Source = str | os.PathLike[str] | memory.Source
 """A path or a URL, or an object that `formats.reading.memory` reads."""
@@ -129,18 +129,29 @@ class Evaluation(Mapping[str, float]):
 def measures_named(measures: MeasureNames) -> dict[str, Measure]:
     """The measures by their requested names. The measures of a name that means several get their own names.
 
-    Raises MeasureError for an unknown name.
+    Raises MeasureError for an unknown name, and for an object that is neither a name nor a Measure.
     """
     if isinstance(measures, Mapping):
-        return {name: each if isinstance(each, Measure) else parse_one(each) for name, each in measures.items()}
+        return {name: each if isinstance(each, Measure) else parse_one(_name(each)) for name, each in measures.items()}
+    listed = measures if isinstance(measures, Iterable) and not isinstance(measures, str) else [measures]
     requested: dict[str, Measure] = {}
-    for measure in [measures] if isinstance(measures, str | Measure) else measures:
+    for measure in listed:
         if isinstance(measure, Measure):
             requested[str(measure)] = measure
             continue
-        meant = parse(measure)
+        meant = parse(_name(measure))
         requested |= {measure: meant[0]} if len(meant) == 1 else {str(each): each for each in meant}
     return requested
+
+
+def _name(measure: object) -> str:
+    """The name of a measure, which may come from another tool's object by mistake."""
+    if not isinstance(measure, str):
+        raise MeasureError(
+            f"found {quoted(repr(measure))}, an object of type {type(measure).__name__}, as a measure; give its name "
+            "instead, as in str(measure)"
+        )
+    return measure
 
 
 def evaluate(
