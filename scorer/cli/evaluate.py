@@ -103,12 +103,11 @@ def evaluate(
     The errors of an invalid file are printed to standard error. The other files are still scored, and the exit code is
     1.
     """
-    from scorer.formats.writing import shortest
     from scorer.matching.solution import Solution
     from scorer.reports.report import ScoreReport
     from scorer.reports.scores import written
     from scorer.scoring.evaluation import evaluate as evaluated
-    from scorer.scoring.evaluation import measures_named
+    from scorer.scoring.evaluation import measures_named, policies_named
 
     _check_form(form, side_by_side=side_by_side, significance=significance, tie_bounds=tie_bounds)
     _check_standard_input(solution, *submissions)
@@ -121,9 +120,9 @@ def evaluate(
         raise WrongCallError(f"--measure: {error}") from error
     graded = Solution.read(solution, solution_format and format_name(solution_format, "--solution-format"))
     file_format = submission_format and format_name(submission_format, "--submission-format")
-    settings = {SPLIT: split, MISSING: missing, TIES: ties, NOTHING_RELEVANT: nothing_relevant, UNJUDGED: unjudged}
-    policies: dict[str, str] = {option.name: value for option, value in settings.items()}
-    policies["rel"] = "positive" if rel is None else shortest(rel)
+    policies = policies_named(
+        split=split, missing=missing, ties=ties, nothing_relevant=nothing_relevant, unjudged=unjudged, rel=rel
+    )
     results: list[tuple[str, Evaluation]] = []
     for path in with_progress(submissions, len(submissions), "scoring"):
         try:

@@ -154,6 +154,28 @@ def _name(measure: object) -> str:
     return measure
 
 
+def policies_named(
+    *,
+    split: Split,
+    missing: Missing,
+    ties: Ties,
+    nothing_relevant: NothingRelevant,
+    unjudged: Unjudged,
+    rel: float | None,
+) -> dict[str, str]:
+    """The rules of an evaluation, by their names, as results have them.
+
+    Raises ValueError for a value that is not allowed.
+    """
+    values = {SPLIT: split, MISSING: missing, TIES: ties, NOTHING_RELEVANT: nothing_relevant, UNJUDGED: unjudged}
+    for option, value in values.items():
+        option.check(value)
+    if rel is not None and not math.isfinite(rel):
+        raise ValueError(f"rel is a finite number; found {rel!r}")
+    threshold = "positive" if rel is None else shortest(float(rel))
+    return {**{option.name: value for option, value in values.items()}, "rel": threshold}
+
+
 def evaluate(
     solution: Source | Solution,
     submission: Source,
@@ -210,11 +232,9 @@ def evaluate(
     SolutionError, SubmissionError
         The solution or the submission cannot be read or is invalid. All errors are reported together.
     """
-    settings = {SPLIT: split, MISSING: missing, TIES: ties, NOTHING_RELEVANT: nothing_relevant, UNJUDGED: unjudged}
-    for option, value in settings.items():
-        option.check(value)
-    if rel is not None and not math.isfinite(rel):
-        raise ValueError(f"rel is a finite number; found {rel!r}")
+    policies = policies_named(
+        split=split, missing=missing, ties=ties, nothing_relevant=nothing_relevant, unjudged=unjudged, rel=rel
+    )
     names = {name: measure.at_threshold(rel) for name, measure in measures_named(measures).items()}
     rules = Rules(
         tuple(dict.fromkeys(names.values())),
@@ -225,8 +245,6 @@ def evaluate(
         unjudged=unjudged,
         tie_bounds=tie_bounds,
     )
-    policies: dict[str, str] = {option.name: value for option, value in settings.items()}
-    policies["rel"] = "positive" if rel is None else shortest(float(rel))
     if not isinstance(solution, Solution):
         solution = _solution(solution, solution_format)
     if isinstance(submission, str | os.PathLike):
