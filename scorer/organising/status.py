@@ -53,8 +53,7 @@ def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
         f"{counted(new, 'new file')} in the folder"
     )
     last_run = view.last_run(track.name)
-    stage = "final" if track.shows_final else "preliminary"
-    yield f"{track.name}: last run {_shown(last_run) if last_run else 'never'}; shows {stage} scores"
+    yield f"{track.name}: last run {_shown(last_run) if last_run else 'never'}; stage {track.stage or 'not set'}"
 
 
 def _shown(moment: datetime) -> str:
