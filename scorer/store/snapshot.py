@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-from sqlalchemy import Connection, or_, select
+from sqlalchemy import Connection, func, or_, select
 
 from scorer.errors import Findings, Problem, StoreError
 from scorer.matching.match import Counts
@@ -202,7 +202,9 @@ class Snapshot:
         """
         masks = split_masks(self.flags(basis.solution))
         wanted = set(submission_digests)
-        stored = self.stored_means(basis, measures) if stored is None else stored
+        if stored is None:
+            measures = self._incomplete(basis, measures, len({mask.digest for mask in masks.values()}))
+            stored = self.stored_means(basis, measures) if measures else {}
         keys = [(measure, {(measure.full, mask.digest) for mask in masks.values()}) for measure in measures]
         lacking: dict[str, list[Measure]] = {}
         for row in self._connection.execute(
@@ -271,6 +273,15 @@ class Snapshot:
         for row in self._connection.execute(statement):
             means.setdefault(row.result_digest, {})[row.measure, row.mask] = Mean(row.value, row.undefined)
         return means
+
+    def _incomplete(self, basis: Basis, measures: Sequence[Measure], masks: int) -> list[Measure]:
+        """The measures that do not have a stored mean for every scored result and each of so many masks."""
+        scored = select(func.count()).select_from(result_table).where(*_by(basis), result_table.c.status == "scored")
+        wanted = masks * (self._connection.execute(scored).scalar() or 0)
+        statement = select(mean_table.c.measure, func.count()).join(result_table).where(*_by(basis))
+        statement = statement.where(mean_table.c.generation == MEASURE_GENERATION).group_by(mean_table.c.measure)
+        counts: dict[str, int] = {row[0]: row[1] for row in self._connection.execute(statement)}
+        return [measure for measure in measures if counts.get(measure.full, 0) < wanted]
 
     def _hits(
         self, basis: Basis, submissions: set[str], results: set[str] | None = None

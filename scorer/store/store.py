@@ -231,7 +231,9 @@ class Store:
         computed = self.read(missing)
 
         def work(connection: Connection) -> None:
-            stored = Snapshot(connection, self._database).stored_means(basis, measures)
+            names = {measure for _, means in computed for measure, _ in means}
+            lacking = [measure for measure in measures if measure.full in names]
+            stored = Snapshot(connection, self._database).stored_means(basis, lacking)
             rows = [row for result, means in computed for row in _mean_rows(result, means)]
             _add_all(
                 connection,
