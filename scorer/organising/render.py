@@ -10,11 +10,10 @@ from scorer.board.board import Board
 from scorer.board.build import board
 from scorer.challenge.settings import Challenge, Track, check_stage
 from scorer.errors import StoreError
-from scorer.organising.run import track_rules
+from scorer.organising.run import current_basis
 from scorer.paths import digest
 from scorer.site.folder import write
 from scorer.site.pages import pages
-from scorer.store.records import Basis, RecordedBasis
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 
@@ -79,11 +78,9 @@ def boards(view: Snapshot, tracks: Sequence[Track], *, pending: bool = False) ->
     """
     found = []
     for track in tracks:
-        rules = track_rules(track)
         recorded = view.recorded_basis(track.name)
-        basis = None
-        if recorded is not None:
-            basis = Basis(recorded.basis.solution, rules.matching_digest, rules.version_1_digest)
+        basis = current_basis(track, recorded)
+        if recorded is not None and basis is not None:
             check_stage(track, int(view.flags(basis.solution).sum()))
             if not recorded.basis.has_rules_of(basis) and not pending:
                 raise StoreError(
@@ -96,7 +93,7 @@ def boards(view: Snapshot, tracks: Sequence[Track], *, pending: bool = False) ->
 
 def _outdated(view: Snapshot, track: Track) -> list[str]:
     """A note if the solution has changed since the track was scored."""
-    recorded: RecordedBasis | None = view.recorded_basis(track.name)
+    recorded = view.recorded_basis(track.name)
     try:
         changed = recorded is not None and digest(track.solution_path) != recorded.basis.solution
     except OSError:

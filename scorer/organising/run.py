@@ -20,7 +20,7 @@ from scorer.options import TIME_LIMIT
 from scorer.organising.submission_files import SkippedFile, SubmissionFile, UploadInProgress, submission_files
 from scorer.paths import digest, is_regular
 from scorer.scoring.rules import Rules
-from scorer.store.records import Basis, StoredSubmission, Submission
+from scorer.store.records import Basis, RecordedBasis, StoredSubmission, Submission
 from scorer.store.schema import storable
 from scorer.store.store import GENERATIONS, SecondLook, Store
 from scorer.wording import counted, quoted
@@ -66,12 +66,14 @@ def plan(store: Store, track: Track) -> Work:
         The database cannot be used.
     """
     rules = track_rules(track)
-    basis = Basis(_digest_of_solution(track), rules.matching_digest, rules.version_1_digest)
+    basis = Basis.of(_digest_of_solution(track), rules)
     found, skipped = _scan(track)
-    known, entries = store.read(lambda view: (view.known_digests(basis), view.entries(track.name, basis)))
+    # All results are read, so that a damaged database is reported before anything is written to it.
+    known, entries, recorded = store.read(
+        lambda view: (view.known_digests(basis), view.entries(track.name, basis), view.recorded_basis(track.name))
+    )
     _check_folder(track, found, entries)
     pending = tuple(each for each in found if each[1].digest not in known)
-    recorded = store.read(lambda view: view.recorded_basis(track.name))
     solution = None
     if pending or recorded is None or recorded.basis != basis:
         solution = Solution.read(track.solution_path, track.solution_format, digest=basis.solution)
@@ -96,6 +98,12 @@ def track_rules(track: Track) -> Rules:
         return Rules.of(track, None if track.items_path is None else digest(track.items_path))
     except OSError as error:
         raise ChallengeError(f"{track.items_path}: cannot be read: {error.strerror}; make it readable") from error
+
+
+def current_basis(track: Track, recorded: RecordedBasis | None) -> Basis | None:
+    """The basis of a track's board by the solution that was recorded and by the current rules; None before a run."""
+    rules = track_rules(track)
+    return None if recorded is None else Basis.of(recorded.basis.solution, rules)
 
 
 def hint(work: Work, counts: Counts) -> str | None:

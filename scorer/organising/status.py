@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from scorer.challenge.settings import Challenge, Track
-from scorer.organising.run import track_rules
+from scorer.organising.run import current_basis
 from scorer.organising.submission_files import SubmissionFile, submission_files
 from scorer.site.folder import MANIFEST
-from scorer.store.records import Basis
 from scorer.store.schema import storable
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -37,11 +36,7 @@ def _last_render(challenge: Challenge) -> str:
 
 
 def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
-    rules = track_rules(track)
-    recorded = view.recorded_basis(track.name)
-    basis = None
-    if recorded is not None:
-        basis = Basis(recorded.basis.solution, rules.matching_digest, rules.version_1_digest)
+    basis = current_basis(track, view.recorded_basis(track.name))
     present = [each for each in view.entries(track.name, basis) if each.present]
     states = Counter("waiting" if each.result is None else each.result.status for each in present)
     known = {each.submission.file for each in present}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, select, update
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, insert, make_url, select, update
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, OperationalError
 
 from scorer.errors import StoreError
@@ -146,6 +146,12 @@ class Database:
             yield
         except (ValueError, LookupError) as error:
             raise self.damaged() from error
+
+
+def insert_all(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert the rows, if there are any: without rows, the statement would insert a row of defaults."""
+    if rows:
+        connection.execute(insert(table), rows)
 
 
 _IN_USE = "is in use: another process did not finish writing within {wait:g} seconds; try again when it has"

@@ -52,6 +52,11 @@ def encoded(body: Mapping[str, Any]) -> str:
     return json.dumps(body, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=str)
 
 
+def row(index: int, track: str, kind: Kind, at: datetime | None, body: Mapping[str, Any]) -> dict[str, Any]:
+    """An event as a row of its table."""
+    return {"index": index, "track": track, "kind": kind, "at": at, "body": encoded(body)}
+
+
 def arrival(submission: Submission, source: str = FOLDER) -> dict[str, Any]:
     """The body of the arrival of a submission."""
     return {
@@ -81,11 +86,17 @@ def submission_states(events: Iterable[Event]) -> dict[Key, SubmissionState]:
 
 def last_basis(events: Sequence[Event]) -> RecordedBasis | None:
     """The basis of a track's board, given its events in order; None before the first one."""
-    body, at = next(((event.body, event.at) for event in reversed(events) if event.kind == "basis"), (None, None))
-    if body is None:
+    event = last_basis_event(events)
+    if event is None:
         return None
+    body = event.body
     basis = Basis(body["solution"], body["matching"], body["version_1"])
-    return RecordedBasis(basis, body["settings"], body["generations"], at)
+    return RecordedBasis(basis, body["settings"], body["generations"], event.at)
+
+
+def last_basis_event(events: Sequence[Event]) -> Event | None:
+    """The last event that records a basis, given the events of a track in order; None without one."""
+    return next((event for event in reversed(events) if event.kind == "basis"), None)
 
 
 def basis_body(basis: Basis, settings: Mapping[str, object] | None, generations: Mapping[str, int]) -> dict[str, Any]:
@@ -121,7 +132,7 @@ def changes(
     new = {key_of(each): each for each in found}
     arrivals = sorted(
         (each for key, each in new.items() if key not in states),
-        key=lambda each: (each.received, each.team, each.file, each.digest),
+        key=lambda each: each.sort_key,
     )
     events: list[tuple[Kind, dict[str, Any]]] = [("arrival", arrival(each)) for each in arrivals]
     present = {key: state.present for key, state in states.items() if state.source == FOLDER}

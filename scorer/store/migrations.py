@@ -9,7 +9,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from sqlalchemy import (
     Boolean,
     Column,
@@ -30,7 +29,7 @@ from scorer.errors import MeasureError, StoreError
 from scorer.measures import parse_one
 from scorer.scoring.means import split_masks
 from scorer.store import events
-from scorer.store.database import Database
+from scorer.store.database import Database, insert_all
 from scorer.store.records import Basis, Submission
 from scorer.store.schema import (
     SCHEMA_VERSION,
@@ -42,7 +41,7 @@ from scorer.store.schema import (
     solution_table,
     tables,
 )
-from scorer.store.snapshot import unpack_ids
+from scorer.store.snapshot import unpack_flags, unpack_ids
 
 BACKUP = ".schema-{version}.backup"
 """Ends the name of the backup that is made of an SQLite file before it is migrated."""
@@ -165,10 +164,8 @@ def _to_2(connection: Connection) -> None:
     Results keep their digests, which cover all settings of schema 1. A lookup falls back to the digest that schema 1
     has for the current settings.
     """
-    submissions, bases = (
-        _submissions_1(connection),
-        connection.execute(select(_track_1).order_by(_track_1.c.name)).all(),
-    )
+    submissions = _submissions_1(connection)
+    bases = connection.execute(select(_track_1).order_by(_track_1.c.name)).all()
     means = _means_1(connection)
     for table in (_mean_1, _submission_1, _track_1):
         table.drop(connection)
@@ -186,15 +183,9 @@ def _to_2(connection: Connection) -> None:
     for row in bases:
         basis = Basis(row.solution_digest, "", row.settings_digest)
         recorded.append((row.name, "basis", events.basis_body(basis, None, {"matching": 1, "measures": 1})))
-    _insert_all(
-        connection,
-        event_table,
-        [
-            {"index": index, "track": track, "kind": kind, "at": None, "body": events.encoded(body)}
-            for index, (track, kind, body) in enumerate(recorded, 1)
-        ],
-    )
-    _insert_all(connection, mean_table, means)
+    rows = [events.row(index, track, kind, None, body) for index, (track, kind, body) in enumerate(recorded, 1)]
+    insert_all(connection, event_table, rows)
+    insert_all(connection, mean_table, means)
 
 
 def _submissions_1(connection: Connection) -> list[tuple[Submission, bool]]:
@@ -208,8 +199,7 @@ def _means_1(connection: Connection) -> list[dict[str, Any]]:
     """The rows of the means of schema 2; means of measures that no longer exist are left out."""
     masks = {}
     for row in connection.execute(select(solution_table.c.digest, solution_table.c.queries, solution_table.c.flagged)):
-        count = len(unpack_ids(row.queries))
-        flagged = np.unpackbits(np.frombuffer(row.flagged, dtype=np.uint8), count=count).astype(bool)
+        flagged = unpack_flags(row.flagged, len(unpack_ids(row.queries)))
         masks[row.digest] = {split: mask.digest for split, mask in split_masks(flagged).items()}
     rows = connection.execute(text("SELECT digest, solution_digest FROM result"))
     solutions: dict[str, str] = {row.digest: row.solution_digest for row in rows}
@@ -234,11 +224,6 @@ def _means_1(connection: Connection) -> list[dict[str, Any]]:
                 "undefined": row.undefined,
             }
     return list(found.values())
-
-
-def _insert_all(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
-    if rows:
-        connection.execute(insert(table), rows)
 
 
 STEPS: Mapping[int, Callable[[Connection], None]] = {1: _to_2}

@@ -13,6 +13,7 @@ from scorer.measures.arrays import Bools
 from scorer.measures.matched import JudgedItems
 from scorer.options import Split
 from scorer.scoring.means import Mean
+from scorer.scoring.rules import Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,11 @@ class Submission:
         if self.received.tzinfo is None:
             raise ValueError(f"a time without a zone: {self.received}")
 
+    @property
+    def sort_key(self) -> tuple[datetime, str, str, str]:
+        """Orders the submissions of a track by time of receipt, team, file and digest."""
+        return self.received, self.team, self.file, self.digest
+
 
 @dataclass(frozen=True, slots=True)
 class Basis:
@@ -42,6 +48,11 @@ class Basis:
     """Of the matching rules; empty in a basis that schema 1 recorded."""
     version_1: str = field(default="", compare=False)
     """The digest that schema 1 has for the same settings: results from before the migration are found by it."""
+
+    @classmethod
+    def of(cls, solution: str, rules: Rules) -> Basis:
+        """The basis of results by these rules; `solution` is the digest of the solution."""
+        return cls(solution, rules.matching_digest, rules.version_1_digest)
 
     def has_rules_of(self, other: Basis) -> bool:
         """Whether both have the same matching rules, by the digest of either schema."""

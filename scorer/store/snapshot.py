@@ -75,15 +75,7 @@ class Snapshot:
     def submissions(self, track: str) -> list[SubmissionState]:
         """The submissions of a track with their state, by time of receipt, team, file and digest."""
         states = submission_states(self.events(track)).values()
-        return sorted(
-            states,
-            key=lambda state: (
-                state.submission.received,
-                state.submission.team,
-                state.submission.file,
-                state.submission.digest,
-            ),
-        )
+        return sorted(states, key=lambda state: state.submission.sort_key)
 
     def recorded_basis(self, track: str) -> RecordedBasis | None:
         """The basis of a track's board; None if it has never been scored."""
@@ -101,12 +93,13 @@ class Snapshot:
         """A solution. Raises StoreError if it is not stored."""
         row = self._row_of_solution(digest)
         query_ids = self.unpacked(row.queries, unpack_ids)
-        return StoredSolution(query_ids, _flags(row.flagged, len(query_ids)), self.unpacked(row.ideal, unpack_ideal))
+        flagged = unpack_flags(row.flagged, len(query_ids))
+        return StoredSolution(query_ids, flagged, self.unpacked(row.ideal, unpack_ideal))
 
     def flags(self, digest: str) -> Bools:
         """[query]: the flags of a solution. Raises StoreError if it is not stored."""
         row = self._row_of_solution(digest)
-        return _flags(row.flagged, len(self.unpacked(row.queries, unpack_ids)))
+        return unpack_flags(row.flagged, len(self.unpacked(row.queries, unpack_ids)))
 
     def _row_of_solution(self, digest: str) -> Any:
         row = self._connection.execute(select(solution_table).where(solution_table.c.digest == digest)).first()
@@ -250,16 +243,17 @@ class Snapshot:
             )
             if row.submission_digest in wanted
         }
-        if not rows:
-            return {}
-        means = self.stored_means(basis, measures)
-        for result, computed in list(self.missing_means(basis, rows, measures, means)):
-            means.setdefault(result, {}).update(computed)
-        keys = [
-            (split, str(measure), (measure.full, mask.digest))
-            for split, mask in split_masks(self.flags(basis.solution)).items()
-            for measure in measures
-        ]
+        means: dict[str, Means] = {}
+        keys: list[tuple[Split, str, tuple[str, str]]] = []
+        if rows and measures:
+            means = self.stored_means(basis, measures)
+            for result, computed in list(self.missing_means(basis, rows, measures, means)):
+                means.setdefault(result, {}).update(computed)
+            keys = [
+                (split, str(measure), (measure.full, mask.digest))
+                for split, mask in split_masks(self.flags(basis.solution)).items()
+                for measure in measures
+            ]
         return {digest: _result(row, means.get(row.digest, {}), keys) for digest, row in rows.items()}
 
     def stored_means(self, basis: Basis, measures: Sequence[Measure]) -> dict[str, Means]:
@@ -319,7 +313,13 @@ def unpack_ids(packed: bytes) -> tuple[str, ...]:
     return tuple(json.loads(zlib.decompress(packed)))
 
 
-def _flags(packed: bytes, count: int) -> Bools:
+def pack_flags(flagged: Bools) -> bytes:
+    """The flags of queries in few bytes, for `unpack_flags`."""
+    return np.packbits(flagged).tobytes()
+
+
+def unpack_flags(packed: bytes, count: int) -> Bools:
+    """The flags of `count` queries that `pack_flags` packed."""
     return np.unpackbits(np.frombuffer(packed, dtype=np.uint8), count=count).astype(bool)
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-import numpy as np
 from sqlalchemy import Connection, Table, func, insert, select, update
 
 from scorer.errors import Findings
@@ -22,11 +21,11 @@ from scorer.scoring.outcomes import Rejected, Summary
 from scorer.scoring.rules import MATCHING_GENERATION, MEASURE_GENERATION
 from scorer.store import events
 from scorer.store.archive import SolutionArchive
-from scorer.store.database import Database
+from scorer.store.database import Database, insert_all
 from scorer.store.migrations import prepare
 from scorer.store.records import Basis, Submission
 from scorer.store.schema import event_table, last_run_table, mean_table, result_table, solution_table
-from scorer.store.snapshot import Means, Snapshot, pack_ids
+from scorer.store.snapshot import Means, Snapshot, pack_flags, pack_ids
 
 GENERATIONS = {"matching": MATCHING_GENERATION, "measures": MEASURE_GENERATION}
 
@@ -50,7 +49,7 @@ class Store:
     """
 
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
-        self._database = database
+        self.database = database
         self._clock = clock
 
     @classmethod
@@ -85,7 +84,7 @@ class Store:
 
     def close(self) -> None:
         """Close the database."""
-        self._database.close()
+        self.database.close()
 
     def __enter__(self) -> Self:
         return self
@@ -98,32 +97,27 @@ class Store:
     @property
     def where(self) -> str:
         """The name of the database in messages."""
-        return self._database.where
-
-    @property
-    def database(self) -> Database:
-        """The database itself, for checks of its integrity."""
-        return self._database
+        return self.database.where
 
     def archive(self, root: Path) -> SolutionArchive:
         """Where the bytes of solutions are stored: next to the database file, or in `root` if it is on a server."""
-        return SolutionArchive.beside(self._database.file or root / "scores")
+        return SolutionArchive.beside(self.database.file or root / "scores")
 
     def read(self, work: Callable[[Snapshot], _Answer]) -> _Answer:
         """The result of `work`, which reads one snapshot; it is repeated if the connection to the server is lost."""
 
         def once() -> _Answer:
-            with self._database.reading() as connection:
-                return work(Snapshot(connection, self._database))
+            with self.database.reading() as connection:
+                return work(Snapshot(connection, self.database))
 
-        return self._database.retried(once)
+        return self.database.retried(once)
 
     def _write(self, work: Callable[[Connection], None]) -> None:
         def once() -> None:
-            with self._database.writing() as connection:
+            with self.database.writing() as connection:
                 work(connection)
 
-        self._database.retried(once)
+        self.database.retried(once)
 
     # Recorded rows
 
@@ -149,7 +143,7 @@ class Store:
             return
 
         def work(connection: Connection) -> None:
-            record = Snapshot(connection, self._database).events(track)
+            record = Snapshot(connection, self.database).events(track)
             states = events.submission_states(record)
             files = events.disputed(states, found)
             if second_look is None:
@@ -167,9 +161,9 @@ class Store:
         body = events.basis_body(basis, settings, GENERATIONS)
 
         def work(connection: Connection) -> None:
-            record = Snapshot(connection, self._database).events(track)
-            last = next((event.body for event in reversed(record) if event.kind == "basis"), None)
-            if last is None or events.encoded(last) != events.encoded(body):
+            record = Snapshot(connection, self.database).events(track)
+            last = events.last_basis_event(record)
+            if last is None or events.encoded(last.body) != events.encoded(body):
                 self._append(connection, track, [("basis", body)])
 
         self._write(work)
@@ -177,11 +171,8 @@ class Store:
     def _append(self, connection: Connection, track: str, added: Sequence[tuple[events.Kind, _Row]]) -> None:
         last = connection.execute(select(func.max(event_table.c.index))).scalar() or 0
         at = self._clock()
-        rows = [
-            {"index": index, "track": track, "kind": kind, "at": at, "body": events.encoded(body)}
-            for index, (kind, body) in enumerate(added, last + 1)
-        ]
-        _add_all(connection, event_table, rows)
+        rows = [events.row(index, track, kind, at, body) for index, (kind, body) in enumerate(added, last + 1)]
+        insert_all(connection, event_table, rows)
 
     # Derived rows
 
@@ -190,7 +181,7 @@ class Store:
         row = {
             "digest": digest,
             "queries": pack_ids(query_ids),
-            "flagged": np.packbits(flagged).tobytes(),
+            "flagged": pack_flags(flagged),
             "ideal": pack_ideal(ideal, len(query_ids)),
         }
 
@@ -212,7 +203,7 @@ class Store:
             for submission_digest, outcome in listed:
                 row = _result_row(submission_digest, basis, outcome)
                 if _add(connection, result_table, row) and isinstance(outcome, Summary):
-                    _add_all(connection, mean_table, _mean_rows(row["digest"], outcome.means))
+                    insert_all(connection, mean_table, _mean_rows(row["digest"], outcome.means))
 
         self._write(work)
 
@@ -233,9 +224,9 @@ class Store:
         def work(connection: Connection) -> None:
             names = {measure for _, means in computed for measure, _ in means}
             lacking = [measure for measure in measures if measure.full in names]
-            stored = Snapshot(connection, self._database).stored_means(basis, lacking)
+            stored = Snapshot(connection, self.database).stored_means(basis, lacking)
             rows = [row for result, means in computed for row in _mean_rows(result, means)]
-            _add_all(
+            insert_all(
                 connection,
                 mean_table,
                 [row for row in rows if (row["measure"], row["mask"]) not in stored.get(row["result_digest"], {})],
@@ -268,11 +259,6 @@ def _add(connection: Connection, table: Table, row: _Row) -> bool:
         return False
     connection.execute(insert(table), row)
     return True
-
-
-def _add_all(connection: Connection, table: Table, rows: list[_Row]) -> None:
-    if rows:
-        connection.execute(insert(table), rows)
 
 
 def _result_row(submission_digest: str, basis: Basis, outcome: Summary | Rejected) -> _Row:
