@@ -15,9 +15,27 @@ def counted(count: int, singular: str, plural: str = "") -> str:
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
+INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Characters that Python calls printable although they show nothing (Unicode's Default_Ignorable_Code_Point, and the
+blank pattern of braille)."""
+
+
 def printable(text: str) -> str:
-    """`text` with all characters escaped that do not print: controls, bidirectional marks, lone surrogates."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    """`text` with all characters escaped that show nothing: controls, bidirectional marks, fillers, lone surrogates."""
+    if text.isprintable() and not INVISIBLE.search(text):
+        return text
+    return "".join(char if char.isprintable() and not INVISIBLE.match(char) else _escaped(char) for char in text)
+
+
+def printable_name(name: str) -> str:
+    """The name of a file or of a team as printable text. Different names give different text."""
+    return printable(name.replace("\\", "\\\\"))
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode()
 
 
 def quoted(text: str) -> str:

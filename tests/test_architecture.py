@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "scorer"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-TOP_LEVEL = {"__init__", "__main__", "errors", "options", "paths", "wording"}
+TOP_LEVEL = {"__init__", "__main__", "errors", "limits", "options", "paths", "wording"}
 """The only modules outside of a room."""
 
 LONGEST = 350

@@ -19,7 +19,7 @@ import pytest
 
 from scorer.errors import ExecutorError
 from scorer.executors import base, dask, processes
-from scorer.executors.base import Executor, Failed, FileOutcome, FileToScore
+from scorer.executors.base import Executor, FileOutcome, FileToScore
 from scorer.executors.dask import Dask
 from scorer.executors.names import executor_named
 from scorer.executors.processes import Processes
@@ -28,7 +28,7 @@ from scorer.matching.solution import Solution
 from scorer.measures import parse
 from scorer.paths import digest
 from scorer.scoring import submission
-from scorer.scoring.outcomes import Rejected, Summary
+from scorer.scoring.outcomes import Failed, Rejected, Summary
 from scorer.scoring.rules import Rules
 from tests.commands import Terminal, process
 

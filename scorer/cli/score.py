@@ -83,10 +83,9 @@ def score_tracks(
 
 
 def _score_track(store: Store, track: Track, executor: Executor | None, time_limit: float, *, strict: bool) -> bool:
-    from scorer.executors.base import Failed
     from scorer.organising.run import carry_out, hint, plan, rejected
     from scorer.organising.submission_files import UploadInProgress
-    from scorer.scoring.outcomes import Rejected
+    from scorer.scoring.outcomes import Failed, Rejected
 
     work = plan(store, track)
     for skipped in work.skipped:

@@ -8,17 +8,9 @@ from typing import Protocol
 
 from scorer.matching.solution import Solution
 from scorer.paths import Location
-from scorer.scoring.outcomes import Rejected, Scored, Summary
+from scorer.scoring.outcomes import Failed, Rejected, Scored, Summary
 from scorer.scoring.rules import Rules
 from scorer.scoring.submission import ChangedError, score
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A submission that was not scored for a reason outside the file, as far as known. It can be tried again."""
-
-    reason: str
-
 
 FileOutcome = Summary | Rejected | Failed
 

@@ -14,8 +14,9 @@ from typing import Any
 
 from scorer import __version__
 from scorer.errors import ExecutorError
-from scorer.executors.base import Failed, FileOutcome, FileOutcomes, FileToScore, outcome_of, too_slow
+from scorer.executors.base import FileOutcome, FileOutcomes, FileToScore, outcome_of, too_slow
 from scorer.matching.solution import Solution
+from scorer.scoring.outcomes import Failed
 from scorer.scoring.rules import Rules
 
 SCHEDULER_TIMEOUT = 10.0

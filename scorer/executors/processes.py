@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import dataclass
 
-from scorer.executors.base import Failed, FileOutcome, FileOutcomes, FileToScore, outcome_of, too_slow
+from scorer.executors.base import FileOutcome, FileOutcomes, FileToScore, outcome_of, too_slow
 from scorer.matching.solution import Solution
+from scorer.scoring.outcomes import Failed
 from scorer.scoring.rules import Rules
 
 MAX_BROKEN_POOLS = 2

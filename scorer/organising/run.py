@@ -11,7 +11,7 @@ from functools import cached_property
 
 from scorer.challenge.settings import Track, check_stage
 from scorer.errors import ChallengeError, Findings, SolutionError
-from scorer.executors.base import Executor, Failed, FileOutcome, FileToScore
+from scorer.executors.base import Executor, FileOutcome, FileToScore
 from scorer.executors.processes import Processes
 from scorer.executors.serial import Serial
 from scorer.matching.match import Counts
@@ -19,6 +19,7 @@ from scorer.matching.solution import Solution, read_ids
 from scorer.options import TIME_LIMIT
 from scorer.organising.submission_files import SkippedFile, SubmissionFile, UploadInProgress, submission_files
 from scorer.paths import digest, is_regular
+from scorer.scoring.outcomes import Failed
 from scorer.scoring.rules import Rules
 from scorer.store.records import Basis, RecordedBasis, StoredSubmission, Submission
 from scorer.store.schema import storable

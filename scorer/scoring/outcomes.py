@@ -1,9 +1,10 @@
-"""The outcome of scoring a submission: Scored or Rejected."""
+"""The outcome of scoring a submission: Scored, Rejected or Failed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -86,9 +87,29 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rejected:
-    """A submission that cannot be scored, and why."""
+    """A submission whose bytes are invalid: every machine finds the same errors. The outcome is final."""
 
     problems: Findings
+    limits: Mapping[str, int] = field(default_factory=dict)
+    """The limits that the file exceeds, by name, and their values. With another value, it is tried again."""
+
+
+FailureKind = Literal["time", "memory", "space", "lost", "machine"]
+"""What a submission failed for: the limits `seconds`, `memory_mb` and `temporary_mb`; its process died; or anything
+else about the machine, such as a full disk, too many open files, or a file that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A submission that was not scored for a reason outside of its bytes, as far as known. It is tried again."""
+
+    reason: str
+    kind: FailureKind = "machine"
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it counts towards the attempts; the submission cannot be the cause of the other failures."""
+        return self.kind != "machine"
 
 
 Outcome = Scored | Rejected

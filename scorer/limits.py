@@ -1,0 +1,61 @@
+"""Limits: what a submission may take of the machine that scores it, defined once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+
+MB = 1_000_000
+"""Bytes in the unit of the limits."""
+
+ATTEMPTS = 3
+"""How many times a submission is tried that exceeds a limit of the machine or whose process dies."""
+
+
+def _limit(default: int, about: str) -> int:
+    value: int = field(default=default, metadata={"about": about})
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits on submissions. Each is a whole number from 1.
+
+    A file that exceeds a limit on its content is rejected, because every machine finds the same. A file that exceeds
+    `seconds`, `memory_mb` or `temporary_mb` is not: another machine may score it. It has failed, and is tried again.
+    """
+
+    file_mb: int = _limit(1_000, "the size of a file")
+    expanded_mb: int = _limit(4_000, "the size of a compressed file after decompression")
+    expansion: int = _limit(300, "how many times its own size a compressed file or a Parquet file may grow to")
+    line_mb: int = _limit(16, "the length of a line")
+    id_bytes: int = _limit(1_000, "the length of the id of a query or an item, in bytes of UTF-8")
+    queries: int = _limit(5_000_000, "the number of lists in a file")
+    items: int = _limit(100_000_000, "the number of items in all lists of a file")
+    nesting: int = _limit(20, "how deep values of JSON may be nested")
+    table_mb: int = _limit(2_000, "the memory that the columns of a Parquet file take as plain values")
+    files_per_team: int = _limit(1_000, "the number of files of a team in a track")
+    seconds: int = _limit(120, "the time that scoring a file may take")
+    memory_mb: int = _limit(2_000, "the memory that scoring a file may take, on top of the solution")
+    temporary_mb: int = _limit(8_000, "the temporary disk space that scoring a file may take")
+
+    @classmethod
+    def about(cls) -> dict[str, str]:
+        """What each limit is on, by name."""
+        return {each.name: each.metadata["about"] for each in fields(cls)}
+
+    def differing(self, others: Mapping[str, int]) -> bool:
+        """Whether any of the other values, by the names of limits, is not the value here."""
+        mine = asdict(self)
+        return any(mine.get(name) != value for name, value in others.items())
+
+
+OWN_FILES = Limits(
+    file_mb=10**12,
+    expanded_mb=10**12,
+    id_bytes=10**12,
+    queries=10**12,
+    items=10**12,
+    table_mb=10**12,
+)
+"""For files that the user trusts, as solutions and the runs of a researcher: only signs of damage are refused."""
