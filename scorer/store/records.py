@@ -13,6 +13,7 @@ from scorer.measures.arrays import Bools
 from scorer.measures.matched import JudgedItems
 from scorer.options import Split
 from scorer.scoring.means import Mean
+from scorer.scoring.outcomes import FailureKind
 from scorer.scoring.rules import Rules
 
 
@@ -73,6 +74,17 @@ class StoredResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a submission has no result yet, although it was tried."""
+
+    kind: FailureKind
+    reason: str
+    """Of the last attempt; for the organiser, not for the public."""
+    attempts: int
+    """Those that count, see `Failed.is_counted`."""
+
+
+@dataclass(frozen=True, slots=True)
 class StoredSubmission:
     """A submission with its state and its result."""
 
@@ -81,6 +93,10 @@ class StoredSubmission:
     """Whether it is among the submissions; False once it is withdrawn."""
     result: StoredResult | None
     """None if it has no result by the requested basis."""
+    failure: Failure | None = None
+    """Of the attempts to score it by the requested basis; None if it has a result or was never tried."""
+    misdated: bool = False
+    """Whether its time of receipt is impossible: it does not count until the organiser corrects the time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
