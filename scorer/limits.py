@@ -28,12 +28,13 @@ class Limits:
     file_mb: int = _limit(1_000, "the size of a file")
     expanded_mb: int = _limit(4_000, "the size of a compressed file after decompression")
     expansion: int = _limit(300, "how many times its own size a compressed file or a Parquet file may grow to")
+    document_mb: int = _limit(250, "the size of a JSON document or a Parquet file, which are read as a whole")
     line_mb: int = _limit(16, "the length of a line")
     id_bytes: int = _limit(1_000, "the length of the id of a query or an item, in bytes of UTF-8")
     queries: int = _limit(5_000_000, "the number of lists in a file")
     items: int = _limit(100_000_000, "the number of items in all lists of a file")
     nesting: int = _limit(20, "how deep values of JSON may be nested")
-    table_mb: int = _limit(2_000, "the memory that the columns of a Parquet file take as plain values")
+    table_mb: int = _limit(500, "the memory that the columns of a Parquet file take as plain values")
     files_per_team: int = _limit(1_000, "the number of files of a team in a track")
     seconds: int = _limit(120, "the time that scoring a file may take")
     memory_mb: int = _limit(2_000, "the memory that scoring a file may take, on top of the solution")
@@ -53,6 +54,7 @@ class Limits:
 OWN_FILES = Limits(
     file_mb=10**12,
     expanded_mb=10**12,
+    document_mb=10**12,
     id_bytes=10**12,
     queries=10**12,
     items=10**12,

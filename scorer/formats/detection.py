@@ -7,14 +7,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from scorer.errors import Findings
 from scorer.formats import delimited, json_document, jsonl, letor, parquet, trec, vlnet
 from scorer.formats.format import Format
+from scorer.formats.reading.arrow import longest
 from scorer.formats.reading.batches import Batch, Graded, Ranked, Reader
 from scorer.formats.reading.blocks import BYTE_ORDER_MARK, Block, blocks
-from scorer.formats.reading.bytes import Digest, UnreadableError, open_bytes, read_chunk
+from scorer.formats.reading.bytes import BLOCK, Digest, LimitError, UnreadableError, open_bytes, read_chunk
+from scorer.limits import MB, OWN_FILES, Limits
 from scorer.wording import quoted
 
 FORMATS: dict[str, Format] = {
@@ -39,11 +41,11 @@ class DetectedFormat:
 
     def graded(self, head: Block) -> Reader[Graded]:
         """Return the reader of a solution that begins with the block `head`."""
-        return self._doubted(head, self.format.graded(head, self.options))
+        return self._doubted(head, _limited(self.format.graded(head, self.options)))
 
     def ranked(self, head: Block) -> Reader[Ranked]:
         """Return the reader of a submission that begins with the block `head`."""
-        return self._doubted(head, self.format.ranked(head, self.options))
+        return self._doubted(head, _limited(self.format.ranked(head, self.options)))
 
     def _doubted(self, head: Block, read: Reader[Batch]) -> Reader[Batch]:
         """Like `read`; where the format was detected and no line of the first block can be read, report that."""
@@ -61,9 +63,27 @@ class DetectedFormat:
         return doubted
 
 
+def _limited(read: Reader[Batch]) -> Reader[Batch]:
+    """Like `read`, but raises LimitError for an id that is too long, before anything compares it."""
+
+    def limited(block: Block, findings: Findings) -> Batch:
+        batch = read(block, findings)
+        for ids, what in ((batch.query, "query"), (batch.item, "item")):
+            length = longest(ids)
+            if length > block.limits.id_bytes:
+                raise LimitError(block.limits, "id_bytes", f"the id of a {what} has {length:,} bytes", block.first_line)
+        return batch
+
+    return limited
+
+
 @contextmanager
 def opened(
-    path: str | os.PathLike[str], name: str | None, setting: Setting, digest: Digest | None = None
+    path: str | os.PathLike[str],
+    name: str | None,
+    setting: Setting,
+    digest: Digest | None = None,
+    limits: Limits = OWN_FILES,
 ) -> Iterator[tuple[DetectedFormat, Block, Iterator[Block]]]:
     """Open a file, detect its format, and split it into blocks.
 
@@ -75,6 +95,8 @@ def opened(
         The setting that names the format, for messages.
     digest
         Is updated with all bytes of the file.
+    limits
+        Are checked while the file is read.
 
     Yields
     ------
@@ -84,24 +106,35 @@ def opened(
     Raises
     ------
     UnreadableError
-        The file cannot be read, or its format cannot be detected.
+        The file cannot be read, its format cannot be detected, or it exceeds a limit.
     """
-    with open_bytes(path, digest) as stream:
+    with open_bytes(path, digest, limits) as stream:
         detected = format_named(name) if name else None
         start = read_chunk(stream)
         if detected is None:
             detected = _recognised(_sample(start.removeprefix(BYTE_ORDER_MARK)), setting, one_block=True)
         if detected is not None and detected.format.ONE_BLOCK:
-            head = Block((start + read_chunk(stream, whole=True)).removeprefix(BYTE_ORDER_MARK), 1)
+            head = Block(_document(start, stream, limits).removeprefix(BYTE_ORDER_MARK), 1, limits)
             if not head.content.strip():
                 raise UnreadableError("the file is empty")
             yield detected, head, iter([head])
             return
-        rest = blocks(stream, start)
+        rest = blocks(stream, start, limits)
         first = next((block for block in rest if block.content.strip()), None)
         if first is None:
             raise UnreadableError("the file is empty")
         yield detected or _detected(first, setting), first, chain([first], rest)
+
+
+def _document(start: bytes, stream: BinaryIO, limits: Limits) -> bytes:
+    """Return `start` and the rest of the stream. Raises LimitError where they are too long to be read as a whole."""
+    parts, size = [start], len(start)
+    while parts[-1]:
+        if size > limits.document_mb * MB:
+            raise LimitError(limits, "document_mb", f"the document has more than {size // MB:,} MB")
+        parts.append(read_chunk(stream, size=BLOCK))
+        size += len(parts[-1])
+    return b"".join(parts)
 
 
 def format_named(text: str) -> DetectedFormat:

@@ -18,6 +18,7 @@ from scorer.formats.reading.json_rows import Members, Row
 from scorer.formats.reading.json_values import (
     DECODER,
     MALFORMED,
+    check_nesting,
     dumped,
     explained,
     whole,
@@ -118,6 +119,7 @@ def _parts(block: Block) -> Iterator[tuple[int, str, Any]]:
     Raises UnreadableError where the text is neither.
     """
     text = checked(block.content, block.first_line).decode()
+    check_nesting(block, by_line=False)
     line, counted = block.first_line, 0
     try:
         for at, key, value in _decoded(text):

@@ -15,7 +15,16 @@ from scorer.formats.reading.arrow import booleans, floats, text_lengths
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block, Lines
 from scorer.formats.reading.json_rows import ITEMS, Members
-from scorer.formats.reading.json_values import DECODER, MALFORMED, Pairs, dumped, explained, identity, whole
+from scorer.formats.reading.json_values import (
+    DECODER,
+    MALFORMED,
+    Pairs,
+    check_nesting,
+    dumped,
+    explained,
+    identity,
+    whole,
+)
 from scorer.formats.writing import SolutionContent, SubmissionContent, UnwritableError
 
 NAME = "jsonl"
@@ -117,6 +126,8 @@ def _regular(members: Members, block: Block) -> dict[str, pa.Array] | None:
     if "flag" in meaning:
         types[meaning["flag"]] = pa.bool_()
     read = regular.members(block, types)
+    if read is not None and _openers(block) > len(read[meaning["query"]]):
+        check_nesting(block, by_line=True)
     if read is None or members.meaning(tuple(read)) != meaning:
         return None
     ids = {name: read[meaning[name]].cast(pa.string()) for name in ("query", "item")}
@@ -135,8 +146,14 @@ def _first(block: Block) -> Pairs:
     return value if isinstance(value, Pairs) else Pairs()
 
 
+def _openers(block: Block) -> int:
+    """The number of characters that can open a value with values in it; flat objects have one each."""
+    return block.content.count(b"{") + block.content.count(b"[")
+
+
 def _objects(block: Block, findings: Findings) -> Iterator[tuple[int, object]]:
     """Yield the value on each line that is not blank, with the line's number; lines that are not JSON are reported."""
+    check_nesting(block, by_line=True)
     lines = Lines.of(block)
     for text, line in zip(lines.text.to_pylist(), lines.number.tolist(), strict=True):
         try:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from scorer.errors import Findings
 from scorer.formats.reading import columns, tables
 from scorer.formats.reading.arrow import texts
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block
-from scorer.formats.reading.bytes import EXPANSION, UnreadableError
+from scorer.formats.reading.bytes import SMALL, LimitError, UnreadableError
 from scorer.formats.writing import SolutionContent, SubmissionContent, fitting
+from scorer.limits import MB
 
 NAME = "parquet"
 SOLUTION = "columns query, item, grade"
@@ -31,9 +33,6 @@ MAGIC = "PAR1"
 
 ROWS = 1 << 13
 """The number of rows read at a time."""
-
-LEAST_LIMIT = 1 << 26
-"""The bytes of memory that any file may take."""
 
 EMPTY = re.compile("^$")
 
@@ -89,8 +88,10 @@ def _table(block: Block, wanted: tuple[str, ...], options: Mapping[str, str]) ->
         names = [name.strip().lower() for name in file.schema_arrow.names]
         places = {columns.place(names, name, options) for name in wanted}
         chosen = [file.schema_arrow.names[place] for place in sorted(place for place in places if place is not None)]
-        limit = max(LEAST_LIMIT, EXPANSION * len(block.content))
-        return pa.Table.from_batches(_bounded(file.iter_batches(ROWS, columns=chosen), limit), _schema(file, chosen))
+        if file.metadata.num_rows > block.limits.items:
+            raise LimitError(block.limits, "items", f"the table has {file.metadata.num_rows:,} rows")
+        _check_dictionaries(file, chosen, block)
+        return pa.Table.from_batches(_bounded(file.iter_batches(ROWS, columns=chosen), block), _schema(file, chosen))
     except (pa.ArrowException, OSError) as error:
         raise UnreadableError(f"no whole Parquet file ({error}); write it again") from error
 
@@ -99,14 +100,59 @@ def _schema(file: Any, names: list[str]) -> pa.Schema:
     return pa.schema([file.schema_arrow.field(name) for name in names])
 
 
-def _bounded(batches: Iterable[Any], limit: int) -> Iterator[Any]:
-    """Yield the batches. Raises UnreadableError where they take more than `limit` bytes."""
+def _check_dictionaries(file: Any, names: Sequence[str], block: Block) -> None:
+    """Raise LimitError for a text that is too long in a dictionary, which few bytes can repeat in every row.
+
+    The first row of a row group is enough to read the dictionaries of its columns.
+    """
+    from pyarrow import parquet  # noqa: PLC0415
+
+    held = [name for name in names if _is_plain_text(file.schema_arrow.field(name).type)]
+    if not held:
+        return
+    packed = parquet.ParquetFile(pa.BufferReader(block.content), read_dictionary=held)
+    for group in range(packed.num_row_groups):
+        for batch in packed.iter_batches(1, row_groups=[group], columns=held):
+            for column in batch.columns:
+                if pa.types.is_dictionary(column.type):
+                    _check_texts(column.dictionary, block)
+            break
+
+
+def _is_plain_text(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
+
+
+def _check_texts(values: pa.Array, block: Block) -> None:
+    """Raise LimitError for a text that is too long."""
+    length = pc.max(pc.binary_length(values)).as_py() or 0
+    if length > block.limits.id_bytes:
+        raise LimitError(block.limits, "id_bytes", f"the table has a text of {length:,} bytes")
+
+
+def _bounded(batches: Iterable[Any], block: Block) -> Iterator[Any]:
+    """Yield the batches. Raises LimitError where their plain values take too much memory."""
+    limits = block.limits
     size = 0
     for batch in batches:
-        size += batch.nbytes
-        if size > limit:
-            raise UnreadableError(f"the file grows to more than {EXPANSION} times its size; refused")
+        size += sum(_plain_size(column, block) for column in batch.columns)
+        if size > limits.table_mb * MB:
+            raise LimitError(limits, "table_mb", f"the table takes more than {size // MB:,} MB of memory")
+        if size > max(SMALL, limits.expansion * len(block.content)):
+            times = size // len(block.content)
+            raise LimitError(limits, "expansion", f"the content has {times:,} times the size of the file")
         yield batch
+
+
+def _plain_size(column: pa.Array, block: Block) -> int:
+    """The bytes that a column takes without its dictionary. Raises LimitError for a text that is too long in it."""
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    values = column.dictionary
+    if not _is_plain_text(values.type):
+        return int(column.nbytes + 8 * len(column))
+    _check_texts(values, block)
+    return int(pc.sum(pc.binary_length(values).take(column.indices)).as_py() or 0) + 8 * len(column)
 
 
 def _written(queries: list[str], items: list[str], held: Mapping[str, Any], options: Mapping[str, str]) -> bytes:

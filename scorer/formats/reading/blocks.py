@@ -13,12 +13,10 @@ import pyarrow.compute as pc
 
 from scorer.errors import Findings
 from scorer.formats.reading.arrow import booleans, keep, strings, take, text_lengths
-from scorer.formats.reading.bytes import UnreadableError, read_chunk
+from scorer.formats.reading.bytes import LimitError, UnreadableError, read_chunk
+from scorer.limits import MB, OWN_FILES, Limits
 from scorer.measures.arrays import Bools, Ints
 from scorer.wording import quoted
-
-LONGEST_LINE = 1 << 24
-"""In bytes; a longer line is no ranked list."""
 
 LINE_END = ord("\n")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -34,6 +32,8 @@ class Block:
     content: bytes
     first_line: int
     """The number of its first line, from 1."""
+    limits: Limits = OWN_FILES
+    """The limits on the file."""
 
     @property
     def lines(self) -> pa.StringArray:
@@ -95,10 +95,10 @@ def trimmed(texts: pa.StringArray, block: Block) -> pa.StringArray:
     return pc.ascii_trim_whitespace(texts) if block.holds(b" ", b"\t", b"\v", b"\f") else texts
 
 
-def blocks(stream: BinaryIO, start: bytes | None = None) -> Iterator[Block]:
+def blocks(stream: BinaryIO, start: bytes | None = None, limits: Limits = OWN_FILES) -> Iterator[Block]:
     """Yield the stream in blocks of whole lines; `start` has been read from it already.
 
-    Raises UnreadableError where the bytes are not text in UTF-8.
+    Raises UnreadableError where the bytes are not text in UTF-8 or a line is too long.
     """
     line = 1
     rest = b""
@@ -116,12 +116,11 @@ def blocks(stream: BinaryIO, start: bytes | None = None) -> Iterator[Block]:
         if not chunk:
             content, rest = rest, b""
         if content:
-            yield Block(checked(content, line), line)
+            yield Block(checked(content, line), line, limits)
             line += int(np.count_nonzero(np.frombuffer(content, dtype=np.uint8) == LINE_END))
-        if len(rest) > LONGEST_LINE:
-            raise UnreadableError(
-                f"the line is longer than {LONGEST_LINE >> 20} MiB; is this a file of ranked lists?", line
-            )
+        if len(rest) > limits.line_mb * MB:
+            found = f"the line has more than {len(rest) // MB:,} MB; is this a file of ranked lists?"
+            raise LimitError(limits, "line_mb", found, line)
         if not chunk:
             return
 

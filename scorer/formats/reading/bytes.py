@@ -1,4 +1,4 @@
-"""From a path to bytes: opening, decompression, digests and limits."""
+"""From a path to bytes: opening, decompression, digests, and limits on sizes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Protocol, cast
 
 import pyarrow as pa
 
+from scorer.limits import MB, OWN_FILES, Limits
 from scorer.paths import Remote, is_standard_input, located, regular_size
 
 BLOCK = 1 << 23
@@ -19,8 +20,8 @@ BLOCK = 1 << 23
 GZIP, XZ, ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
 """The first bytes of compressed files."""
 
-EXPANSION = 300
-"""How many times its own size a compressed file may grow to; ranked lists grow three to twenty times."""
+SMALL = 1 << 26
+"""The bytes that any file may grow to, however small it is."""
 
 
 class UnreadableError(Exception):
@@ -31,27 +32,54 @@ class UnreadableError(Exception):
         self.line = line
 
 
+class LimitError(UnreadableError):
+    """The file exceeds a limit on its content."""
+
+    def __init__(self, limits: Limits, name: str, found: str, line: int = 0) -> None:
+        """`name` is that of the limit; `found` says what was found, with the unit."""
+        value: int = getattr(limits, name)
+        super().__init__(f"{found}; the limit is {value:,} (limits.{name})", line)
+        self.limits = {name: value}
+
+
+class InaccessibleError(UnreadableError):
+    """The bytes of the file could not be read, which says nothing about them."""
+
+
 @contextmanager
-def open_bytes(path: str | os.PathLike[str], digest: Digest | None = None) -> Iterator[BinaryIO]:
+def open_bytes(
+    path: str | os.PathLike[str], digest: Digest | None = None, limits: Limits = OWN_FILES
+) -> Iterator[BinaryIO]:
     """Open a file, and decompress it if its first bytes say that it is compressed; "-" is standard input.
 
-    `digest` is updated with all bytes of the file, including those that are not read. Raises UnreadableError.
+    `digest` is updated with all bytes of the file, including those that are not read.
+
+    Raises
+    ------
+    LimitError
+        The file, or its content after decompression, is too large.
+    InaccessibleError
+        The file cannot be opened or read.
+    UnreadableError
+        The compressed file is damaged.
     """
+    if (regular_size(path) or 0) > limits.file_mb * MB:
+        raise LimitError(limits, "file_mb", f"the file has {(regular_size(path) or 0) / MB:,.0f} MB")
     try:
-        read = _Counted(_opened(path), digest)
+        read = _Counted(_opened(path), digest, limits)
         raw: io.BufferedReader[Any] = io.BufferedReader(read, buffer_size=1 << 20)
     except (OSError, ValueError) as error:
-        raise UnreadableError(_reason(error)) from error
+        raise InaccessibleError(_reason(error)) from error
     with raw:
         try:
             inner = _expanding(raw)
         except OSError as error:
-            raise UnreadableError(_reason(error)) from error
+            raise InaccessibleError(_reason(error)) from error
         try:
-            yield io.BufferedReader(_Expanded(inner, read), buffer_size=1 << 20) if inner else raw
+            yield io.BufferedReader(_Expanded(inner, read, limits), buffer_size=1 << 20) if inner else raw
         finally:
             if digest is not None:
-                with suppress(OSError):
+                with suppress(OSError, LimitError):
                     while raw.read(BLOCK):
                         pass
 
@@ -68,12 +96,17 @@ def is_large(path: str | os.PathLike[str]) -> bool:
     return (regular_size(path) or 0) > BLOCK // 4
 
 
-def read_chunk(stream: BinaryIO, line: int = 1, *, whole: bool = False) -> bytes:
-    """Return the next bytes of a file, or all that are left; they begin at `line`. Raises UnreadableError."""
+def read_chunk(stream: BinaryIO, line: int = 1, size: int = BLOCK) -> bytes:
+    """Return the next bytes of a file, at most `size`; they begin at `line`. Raises UnreadableError as `open_bytes`."""
     try:
-        return stream.read(-1 if whole else BLOCK)
-    except (OSError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        return stream.read(size)
+    except LimitError as error:
+        error.line = line
+        raise
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise UnreadableError(_reason(error), line) from error
+    except OSError as error:
+        raise InaccessibleError(_reason(error), line) from error
 
 
 def _reason(error: BaseException) -> str:
@@ -101,11 +134,12 @@ class Digest(Protocol):
 
 
 class _Counted(io.RawIOBase):
-    """A file that counts and digests its bytes as they are read."""
+    """A file that counts and digests its bytes as they are read. Raises LimitError for a stream that is too long."""
 
-    def __init__(self, raw: io.RawIOBase, digest: Digest | None) -> None:
+    def __init__(self, raw: io.RawIOBase, digest: Digest | None, limits: Limits) -> None:
         self._raw = raw
         self._digest = digest
+        self._limits = limits
         self.count = 0
 
     def readable(self) -> bool:
@@ -114,6 +148,8 @@ class _Counted(io.RawIOBase):
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         count = self._raw.readinto(buffer) or 0
         self.count += count
+        if self.count > self._limits.file_mb * MB:
+            raise LimitError(self._limits, "file_mb", f"the file has more than {self.count // MB:,} MB")
         if self._digest is not None:
             self._digest.update(memoryview(buffer)[:count])
         return count
@@ -146,9 +182,10 @@ def _expanding(raw: io.BufferedReader[Any]) -> _Readable | None:
 class _Expanded(io.RawIOBase):
     """A decompressed stream that refuses a file that grows out of proportion."""
 
-    def __init__(self, inner: _Readable, packed: _Counted) -> None:
+    def __init__(self, inner: _Readable, packed: _Counted, limits: Limits) -> None:
         self._inner = inner
         self._packed = packed
+        self._limits = limits
         self._given = 0
 
     def readable(self) -> bool:
@@ -157,14 +194,17 @@ class _Expanded(io.RawIOBase):
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         count = self._expanded(buffer)
         self._given += count
-        if self._given > 8 * BLOCK and self._given > EXPANSION * self._packed.count:
-            raise OSError(0, f"the compressed file grows to more than {EXPANSION} times its size; refused")
+        if self._given > self._limits.expanded_mb * MB:
+            raise LimitError(self._limits, "expanded_mb", f"the content has more than {self._given // MB:,} MB")
+        if self._given > max(SMALL, self._limits.expansion * self._packed.count):
+            times = self._given // max(self._packed.count, 1)
+            raise LimitError(self._limits, "expansion", f"the content has {times:,} times the size of the file")
         return count
 
     def _expanded(self, buffer: bytearray | memoryview) -> int:
         try:
             return self._inner.readinto(buffer)
-        except (EOFError, zlib.error, gzip.BadGzipFile):
+        except (EOFError, zlib.error, gzip.BadGzipFile, MemoryError, UnreadableError):
             raise
         except Exception as error:
             # lzma raises its own exception, and those of Arrow have no number.

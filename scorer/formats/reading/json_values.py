@@ -7,7 +7,12 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from scorer.errors import Findings
+from scorer.formats.reading.blocks import LINE_END, Block
+from scorer.formats.reading.bytes import LimitError
+from scorer.measures.arrays import Bools, Ints
 from scorer.wording import printable, quoted
 
 
@@ -19,6 +24,42 @@ DECODER = json.JSONDecoder(object_pairs_hook=Pairs)
 
 MALFORMED = (ValueError, RecursionError)
 """What the decoder raises: for text that is not JSON, numbers of thousands of digits, and values nested too deeply."""
+
+
+QUOTE = ord('"')
+STEPS = np.zeros(256, dtype=np.int8)
+"""[byte]: by how many levels it changes the depth."""
+STEPS[list(b"[{")] = 1
+STEPS[list(b"]}")] = -1
+MARKS = STEPS != 0
+MARKS[[QUOTE, LINE_END]] = True
+
+
+def check_nesting(block: Block, *, by_line: bool) -> None:
+    """Raise LimitError where values are nested too deeply, before they are decoded.
+
+    `by_line`: each line is a value of its own, and an unclosed bracket or quote does not affect the next line.
+    """
+    content = block.content
+    if b"\\" in content:
+        content = content.replace(b"\\\\", b"").replace(b'\\"', b"")  # only quotes that end a string are left
+    every = np.frombuffer(content, dtype=np.uint8)
+    marks = every[MARKS[every]]
+    new_line = marks == LINE_END
+    in_text = _since(np.cumsum(marks == QUOTE), new_line, reset=by_line) % 2 == 1
+    depth = _since(np.cumsum(np.where(in_text, 0, STEPS[marks]), dtype=np.int64), new_line, reset=by_line)
+    deep = np.flatnonzero(depth > block.limits.nesting)
+    if deep.size:
+        line = block.first_line + int(np.count_nonzero(new_line[: deep[0]]))
+        raise LimitError(block.limits, "nesting", f"values are nested {int(depth.max()):,} deep", line)
+
+
+def _since(total: Ints, new_line: Bools, *, reset: bool) -> Ints:
+    """The running total, which begins again at each line if `reset`."""
+    if not reset:
+        return total
+    last = np.maximum.accumulate(np.where(new_line, np.arange(total.size), -1))
+    return total - np.where(last >= 0, total[last], 0)
 
 
 def explained(error: BaseException) -> str:
