@@ -20,7 +20,7 @@ from benchmarks.tools import MEASURES
 from scorer import Solution, evaluate
 from scorer.measures.matched import Matched
 from scorer.scoring.evaluation import measures_named
-from scorer.scoring.outcomes import Scored
+from scorer.scoring.outcomes import Failed, Rejected
 from scorer.scoring.rules import Rules
 from scorer.scoring.submission import score
 
@@ -71,7 +71,9 @@ def main(arguments: Sequence[str]) -> None:
     qrels_path, run_path = arguments
     solution = Solution.read(qrels_path)
     outcome = score(solution, run_path, Rules(tuple(measures_named(MEASURES).values())))
-    if not isinstance(outcome, Scored):
+    if isinstance(outcome, Failed):
+        raise SystemExit(f"{run_path}: {outcome.reason}")
+    if isinstance(outcome, Rejected):
         raise SystemExit("\n".join(outcome.problems.lines(run_path)))
     arrays = Arrays(outcome.matched)
     run = run_as_dict(run_path)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scorer.wording import printable
+from scorer.wording import printable, shortened
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 """How many problems of one file are stored as text; the others are only counted."""
+
+LONGEST = 300
+"""How many characters the text of a problem has at most; a longer one is cut."""
 
 
 class ScorerError(Exception):
@@ -55,6 +58,10 @@ class Problem:
     line: int
     """From 1; 0 for a problem of the whole file."""
     text: str
+    """At most `LONGEST` characters."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", shortened(self.text, LONGEST))
 
     def __str__(self) -> str:
         return f"{self.line}: {self.text}" if self.line else self.text
@@ -67,6 +74,9 @@ class Findings:
     shown: list[Problem] = field(default_factory=list)
     """Sorted by line; problems of the whole file come first."""
     count: int = 0
+
+    def __post_init__(self) -> None:
+        self.shown = self.shown[:SHOWN]
 
     def add(self, line: int, text: str) -> None:
         """Add a problem."""

@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-TIME_LIMIT = 600.0
-"""How many seconds scoring one submission may take by default."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Option:

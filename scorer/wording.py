@@ -1,10 +1,13 @@
-"""Text for messages: counted, quoted and printable; and escaped for Markdown, LaTeX and spreadsheets."""
+"""Text for people: counted, quoted, shortened and printable; times; escaping for Markdown, LaTeX and spreadsheets."""
 
 from __future__ import annotations
 
 import html
 import json
 import re
+from datetime import UTC, datetime
+from typing import Literal
+from unicodedata import category
 
 QUOTED = 60
 """How many characters of text from a file a message repeats."""
@@ -16,36 +19,69 @@ def counted(count: int, singular: str, plural: str = "") -> str:
 
 
 INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
 )
 """Characters that Python calls printable although they show nothing (Unicode's Default_Ignorable_Code_Point, and the
-blank pattern of braille)."""
+blank pattern of braille and a blank note)."""
+
+MARKS = 4
+"""How many marks one letter may have. More of them cover the lines above and below."""
 
 
 def printable(text: str) -> str:
-    """`text` with all characters escaped that show nothing: controls, bidirectional marks, fillers, lone surrogates."""
-    if text.isprintable() and not INVISIBLE.search(text):
+    """`text` with all characters escaped that do not show, or not in their place.
+
+    These are controls, bidirectional marks, fillers, lone surrogates, and marks on a letter that has `MARKS` of them.
+    """
+    if text.isprintable() and (text.isascii() or not (INVISIBLE.search(text) or _is_marked(text))):
         return text
-    return "".join(char if char.isprintable() and not INVISIBLE.match(char) else _escaped(char) for char in text)
+    shown, marks = [], 0
+    for char in text:
+        marks = marks + 1 if category(char) in ("Mn", "Me") else 0
+        plain = char.isprintable() and not INVISIBLE.match(char) and marks <= MARKS
+        shown.append(char if plain else _escaped(char))
+    return "".join(shown)
+
+
+def _is_marked(text: str) -> bool:
+    return any(category(char) in ("Mn", "Me") for char in text)
 
 
 def printable_name(name: str) -> str:
-    """The name of a file or of a team as printable text. Different names give different text."""
-    return printable(name.replace("\\", "\\\\"))
+    """The name of a file or of a team as printable text. Different names give different text.
+
+    Spaces that a page would not show, those at an end or after another space, are escaped too.
+    """
+    return printable(re.sub(r"^ | $|(?<= ) ", r"\\x20", name.replace("\\", "\\\\")))
 
 
 def _escaped(char: str) -> str:
     return char.encode("unicode_escape").decode()
 
 
+def shortened(text: str, length: int) -> str:
+    """`text` in at most `length` characters; what is cut is replaced by "..."."""
+    return text if len(text) <= length else text[: length - 3] + "..."
+
+
 def quoted(text: str) -> str:
     """Text from a file for a message: in double quotes, on one line, escaped and shortened."""
-    shortened = text if len(text) <= QUOTED else text[: QUOTED - 3] + "..."
-    return printable(json.dumps(shortened, ensure_ascii=False))
+    return printable(json.dumps(shortened(text, QUOTED), ensure_ascii=False))
 
 
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-"""Spreadsheets compute a cell that begins with one of these."""
+def utc_time(when: datetime, unit: Literal["day", "minute", "second"] = "minute") -> str:
+    """A time in UTC: ``2011-04-18``, ``2011-04-18 08:15`` or ``2011-04-18 08:15:30``. The year has four digits."""
+    return iso_time(when).replace("T", " ")[: {"day": 10, "minute": 16, "second": 19}[unit]]
+
+
+def iso_time(when: datetime) -> str:
+    """A time for programs, in UTC: ``2011-04-18T08:15:30Z``. The year has four digits."""
+    return when.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+
+
+FORMULA = re.compile(r"""(?:^|(?<=[;\t\r\n]))(?=[ "]*[=+\-@\t\r])""")
+"""Where a spreadsheet may find a formula: at the beginning of a cell, also of one that ``;``, a tab or a line end in
+the text begins. Spaces and quotes may precede the formula."""
 
 LATEX = {
     "\\": r"\textbackslash{}",
@@ -60,8 +96,8 @@ LATEX = {
 
 
 def guard_formula(text: str) -> str:
-    """`text` for a cell of a spreadsheet, after a ' if it would be a formula."""
-    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+    """`text` for a cell of a spreadsheet, with a ' wherever a formula would begin, regardless of the delimiter."""
+    return FORMULA.sub("'", text)
 
 
 def escape_markdown(text: str) -> str:

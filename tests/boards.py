@@ -8,10 +8,10 @@ from hashlib import sha256
 from itertools import cycle, islice
 from pathlib import Path
 
-from scorer.board.board import Board, Row, Team
+from scorer.board.board import Board, Commitment, Row, Team
 from scorer.board.ranking import ranked
 from scorer.challenge.settings import Challenge, Track
-from scorer.entries.entry import ColumnScores, Entry
+from scorer.entries.entry import ColumnScores, Entry, Status
 from scorer.errors import Problem
 from scorer.matching.match import Counts
 
@@ -79,7 +79,7 @@ def entry(
     final: ColumnScores,
     preliminary: ColumnScores,
     *,
-    status: str = "scored",
+    status: Status = "scored",
     counting: bool = False,
     findings: tuple[Problem, ...] = (),
     more: int = 0,
@@ -165,7 +165,7 @@ def board(track: Track) -> Board:
 def board_of(track: Track, *rows: Row) -> Board:
     """A board with these rows, in order and ranked."""
     columns = tuple(str(measure) for measure in track.all_measures)
-    return Board(track, columns, ranked(rows, track), 500, 484, 97, digest(track.name))
+    return Board(track, columns, ranked(rows, track), 500, 484, 97, Commitment(digest(track.name)))
 
 
 def without_final(row: Row) -> Row:

@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,18 @@ class Terminal:
         return Answer(code, *self._capsys.readouterr())
 
 
+def here(*arguments: str | Path) -> Answer:
+    """As `Terminal.run`, for fixtures of a module."""
+    out, err, code = StringIO(), StringIO(), 0
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["scorer", *map(str, arguments)])
+        try:
+            main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+    return Answer(code, out.getvalue(), err.getvalue())
+
+
 def command(*arguments: str | Path) -> list[str]:
     """The command line that runs ``scorer`` in another process."""
     return [sys.executable, "-c", "from scorer.cli import main; main()", *map(str, arguments)]
@@ -58,3 +72,29 @@ def process(*arguments: str | Path, environment: Mapping[str, str] | None = None
         env={**os.environ, **(environment or {})},
     )
     return Answer(done.returncode, done.stdout, done.stderr)
+
+
+MEASURED = """
+import atexit, sys
+from pathlib import Path
+def tell():
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    print("MEMORY", status["VmHWM"].split()[0], file=sys.stderr)
+atexit.register(tell)
+from scorer.cli import main
+main()
+"""
+
+
+def measured(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> tuple[Answer, int]:
+    """Run ``scorer`` in another process. Returns the answer, and the most memory of that process, in bytes."""
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env={**os.environ, **(environment or {})},
+    )
+    err, _, memory = done.stderr.rpartition("MEMORY ")
+    return Answer(done.returncode, done.stdout, err), int(memory) << 10

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import Terminal
+from tests.databases import KINDS, NewPlace, new_places
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -41,6 +42,19 @@ def challenge(new_challenge: Path) -> Path:
     assert 'stage = "preliminary"' in text
     settings.write_text(text.replace('stage = "preliminary"', 'stage = "final"'), encoding="utf-8")
     return new_challenge
+
+
+@pytest.fixture(params=KINDS)
+def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewPlace]:
+    """Returns a place for a new database, of each kind in turn."""
+    with new_places(request.param, tmp_path) as new_place:
+        yield new_place
+
+
+@pytest.fixture
+def place(new_place: NewPlace) -> str:
+    """A place for a new database."""
+    return new_place()
 
 
 @pytest.fixture

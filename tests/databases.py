@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,7 +13,9 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import create_engine, inspect, make_url, text
+from sqlalchemy import Table, create_engine, inspect, make_url, select, text, update
+
+from scorer.store.checksums import sealed
 
 KINDS = ("sqlite", "postgresql") if os.environ.get("SCORER_TEST_DB") else ("sqlite",)
 """Without a server, test_postgres says so once, for all."""
@@ -70,15 +73,40 @@ def removed(database: Path) -> None:
             path.unlink()
 
 
-VOLATILE = {"identity", "revision", "at"}
+def seal(place: str, table: Table) -> None:
+    """Give all rows of a table the checksums of their values, as if the store had written them."""
+    with _connected(place) as connection:
+        for row in connection.execute(select(table)).mappings().all():
+            key = (column == row[column.name] for column in table.primary_key)
+            connection.execute(update(table).where(*key).values(checksum=sealed(table, row)["checksum"]))
+
+
+SALTED = re.compile(rb'(?<=<code class="salted-digest">)[0-9a-f]{64}(?=</code>)')
+
+
+def unsalted(page: bytes) -> bytes:
+    """A page without what depends on the salt of its database, which is random."""
+    return SALTED.sub(b"", page)
+
+
+def site_content(folder: Path) -> dict[str, bytes]:
+    """The content of every page of a site, without the salt; files whose names begin with a dot are left out."""
+    files = (path for path in folder.rglob("[!.]*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): unsalted(path.read_bytes()) for path in files}
+
+
+VOLATILE = {"identity", "salt", "revision", "at", "checksum"}
 """Columns that differ between two databases with the same record: they depend on chance, the clock, or retries."""
+
+CACHES = {"scanned_file"}
+"""Tables that depend on when the files were scanned, and decide nothing but whether they are read again."""
 
 
 def content(place: str) -> list[str]:
-    """All rows of a database without its volatile columns, sorted by their text."""
+    """All rows of a database without its caches and its volatile columns, sorted by their text."""
     found = []
     with _connected(place) as connection:
-        for table in sorted(inspect(connection).get_table_names()):
+        for table in sorted(set(inspect(connection).get_table_names()) - CACHES):
             rows = connection.execute(text(f'SELECT * FROM "{table}"')).mappings()
             stable = ({name: value for name, value in row.items() if name not in VOLATILE} for row in rows)
             found += [f"{table}: {row}" for row in stable]

@@ -15,6 +15,7 @@ from scorer.errors import StoreError
 from scorer.executors.base import Executor, FileOutcome, FileToScore
 from scorer.executors.processes import Processes
 from scorer.executors.serial import Serial
+from scorer.limits import Limits
 from scorer.matching.solution import Solution
 from scorer.organising.run import carry_out, plan
 from scorer.scoring.rules import Rules
@@ -32,10 +33,10 @@ class Interrupted:
     what: Callable[[], object]
 
     def results(
-        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], time_limit: float
+        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits
     ) -> Generator[tuple[int, FileOutcome], None, None]:
         """See `Executor`."""
-        for number, result in enumerate(self.executor.results(solution, rules, files, time_limit)):
+        for number, result in enumerate(self.executor.results(solution, rules, files, limits)):
             if number == len(files) // 2:
                 self.what()
             yield result
@@ -59,7 +60,7 @@ def test_a_database_locked_for_too_long_ends_the_batch(tmp_path: Path, terminal:
     challenge = batch(tmp_path)
     neighbour = sqlite3.connect(tmp_path / "scores.db", isolation_level=None)
     with Store.open(challenge.database_address, wait=0.2) as store:
-        work = plan(store, challenge.tracks[0])
+        work = plan(store, challenge, challenge.tracks[0])
         lock = Interrupted(executor, lambda: neighbour.execute("BEGIN IMMEDIATE"))
         with pytest.raises(StoreError, match="is in use: another process did not finish"):
             list(carry_out(store, work, lock))
@@ -85,7 +86,7 @@ def test_a_disk_that_fills_up_ends_the_batch(small_disk: Path, terminal: Termina
                 pass
 
     with Store.open(challenge.database_address) as store:
-        work = plan(store, challenge.tracks[0])
+        work = plan(store, challenge, challenge.tracks[0])
         with pytest.raises(StoreError, match="disk is full"):
             list(carry_out(store, work, Interrupted(Serial(), fill)))
 

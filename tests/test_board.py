@@ -7,7 +7,8 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
@@ -28,12 +29,13 @@ from scorer.challenge.settings import Track
 from scorer.entries.entry import Entry, rounded
 from scorer.errors import Findings, Problem
 from scorer.matching.match import Counts
-from scorer.measures import parse
+from scorer.measures import Measure, parse
 from scorer.reports.boards import export_columns, export_rows, to_csv, to_json, to_markdown
 from scorer.scoring.outcomes import Rejected, Scored
-from scorer.store.records import Basis, Submission
+from scorer.store.records import Basis, Failure, StoredSubmission, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
+from scorer.wording import printable_name
 from tests.databases import KINDS, NewPlace, new_places
 from tests.strategies import matched
 
@@ -451,16 +453,100 @@ def test_a_track_that_was_never_scored_has_an_empty_board(store: Store) -> None:
     """The board has no rows and no queries; exports have a heading only."""
     found = board(store, track())
 
-    assert (found.rows, found.queries, found.scored_queries, found.solution_digest) == ((), 0, 0, "")
+    assert (found.rows, found.queries, found.scored_queries, found.commitment) == ((), 0, 0, None)
     assert to_csv(found) == 'rank,team,baseline,"MARp@5,10",RR,entries,last entry\r\n'
     assert "No entry has been scored yet." in rules(found)
 
 
-def test_names_are_made_printable_for_teams_and_baselines_alike(sent: Sent, store: Store) -> None:
-    """A name with a control character is escaped, and still matches the name of the baseline."""
+def patched(store: Store, track: Track, change: Callable[[StoredSubmission], StoredSubmission]) -> Board:
+    """The board of a track after a change of each stored submission."""
+
+    class Changed(Snapshot):
+        def entries(
+            self, track: str, basis: Basis | None, measures: Sequence[Measure] = ()
+        ) -> tuple[StoredSubmission, ...]:
+            return tuple(map(change, super().entries(track, basis, measures)))
+
+    return store.read(lambda view: build_board(Changed(view._connection, view._database), track, BASIS))
+
+
+def test_a_failed_entry_has_its_own_status(sent: Sent, store: Store) -> None:
+    """It was tried, unlike a pending one; it counts among the entries, and its team has no scored entry."""
+    sent("tried", None, 1)
+    sent("new", None, 2)
+    sent("scored", 0.5, 3)
+    failure = Failure("memory", "the reason for the organiser", 2)
+
+    found = patched(
+        store, track(), lambda each: replace(each, failure=failure) if each.submission.team != "new" else each
+    )
+
+    assert {row.team.name: row.entries[0].status for row in found.rows} == {
+        "scored": "scored",
+        "tried": "failed",
+        "new": "pending",
+    }
+    assert ranking(found) == [(1, "scored"), (None, "new"), (None, "tried")]
+    assert [len(row.sent) for row in found.rows] == [1, 1, 1]
+    assert "the reason" not in repr(found)
+
+
+@pytest.mark.parametrize("rule", ["best", "last"])
+def test_an_entry_with_an_impossible_time_never_counts(sent: Sent, store: Store, rule: str) -> None:
+    """Another entry of the team counts; a team with no other entry has no rank. It remains one of the entries."""
+    sent("team", 0.5, 1)
+    sent("team", 0.9, 2)
+    sent("only", 0.8, 2)
+    sent("broken", rejected(), 2)
+    late = START + timedelta(hours=2)
+
+    found = patched(store, track(entry=rule), lambda each: replace(each, misdated=each.submission.received == late))
+
+    assert ranking(found) == [(1, "team"), (None, "broken"), (None, "only")]
+    assert counting(found, "team").final[0] == 0.5
+    assert [[entry.status for entry in row.entries] for row in found.rows] == [
+        ["misdated", "scored"],
+        ["misdated"],
+        ["misdated"],
+    ]
+    assert [len(row.sent) for row in found.rows] == [2, 1, 1]
+    assert [row.last_received for row in found.rows] == [START + timedelta(hours=1), None, None]
+    assert [row["last entry"] for row in export_rows(found)] == ["2011-04-18T11:00:00Z", None, None]
+    assert to_csv(found).count("\r\n") == 4
+    assert json.loads(to_json(found))["rows"][2]["last entry"] is None
+
+
+def test_a_withdrawn_entry_is_withdrawn_in_any_case(sent: Sent, store: Store) -> None:
+    """Its team is not on the board."""
+    sent("team", 0.5, 1)
+
+    found = patched(store, track(), lambda each: replace(each, present=False, misdated=True))
+
+    assert found.rows == ()
+
+
+def test_names_that_print_alike_remain_two_teams(sent: Sent, store: Store) -> None:
+    """A name that is not UTF-8, and one that looks like its escaped form, have different rows and slugs."""
+    names = {"latin-1": "caf\udce9", "literal": "caf\\udce9"}
+    for team in names:
+        sent(team, 0.5)
+
+    found = patched(
+        store,
+        track(baselines=["caf\\udce9"]),
+        lambda each: replace(each, submission=replace(each.submission, team=names[each.submission.team])),
+    )
+
+    assert sorted(row.team.name for row in found.rows) == ["caf\\\\udce9", "caf\\udce9"]
+    assert len({row.team.slug for row in found.rows}) == 2
+
+
+@pytest.mark.parametrize("baseline", ["abc\u202egnp", "abc\\u202egnp"], ids=["raw", "printable"])
+def test_a_baseline_is_given_by_its_raw_or_its_printable_name(sent: Sent, store: Store, baseline: str) -> None:
+    """A name with a control character is escaped; both forms name the baseline."""
     sent("abc\u202egnp", 0.5)
 
-    (row,) = board(store, track(baselines=["abc\u202egnp"])).rows
+    (row,) = board(store, track(baselines=[baseline])).rows
 
     assert row.team.name == "abc\\u202egnp"
     assert row.baseline
@@ -539,7 +625,8 @@ def test_csv_is_read_back_and_has_no_formulas(hostile: Board) -> None:
     assert text.count("\r\n") == text.count("\n") == len(rows) + 1
     assert tuple(head) == export_columns(hostile)
     assert {len(row) for row in rows} == {len(head)}
-    assert {row[1] for row in rows} == {*HOSTILE, "undefined", "random", "broken"} - {HOSTILE[1]} | {"'" + HOSTILE[1]}
+    names = {printable_name(name) for name in HOSTILE} - {HOSTILE[1]} | {"'" + HOSTILE[1]}
+    assert {row[1] for row in rows} == names | {"undefined", "random", "broken"}
     assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for row in rows for cell in row)
     assert ["", "random", "true", "0.062", "0.250", "0.125", "1", "2011-04-19T06:00:00Z"] in rows
     assert ["", "broken", "false", "", "", "", "1", "2011-04-18T10:00:00Z"] in rows
@@ -571,7 +658,7 @@ def test_json_is_read_back(hostile: Board) -> None:
     assert found["rules"] == list(rules(hostile))
     assert found["columns"] == list(export_columns(hostile))
     assert found["rows"] == list(export_rows(hostile))
-    assert {row["team"] for row in found["rows"]} >= set(HOSTILE)
+    assert {row["team"] for row in found["rows"]} >= {printable_name(name) for name in HOSTILE}
 
 
 def test_names_in_markdown_are_text(hostile: Board) -> None:
@@ -581,7 +668,7 @@ def test_names_in_markdown_are_text(hostile: Board) -> None:
 
     assert {len(each) for each in cells} == {len(export_columns(hostile)) + 2}
     assert "<" not in "".join(lines)
-    assert any(r"| a\|b\\c |" in line for line in lines)
+    assert any(r"| a\|b\\\\c |" in line for line in lines)
     assert "|  | random | true | 0.062 | 0.250 | 0.125 | 1 | 2011-04-19T06:00:00Z |" in lines
 
 

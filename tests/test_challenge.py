@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from scorer.challenge.loading import read_challenge
-from scorer.challenge.settings import Challenge, Track, check_stage
+from scorer.challenge.settings import Challenge, LimitSettings, Track, check_stage
 from scorer.challenge.starter import FILES, write_new
 from scorer.errors import ChallengeError
 
@@ -88,6 +88,7 @@ def test_defaults_are_the_documented_ones(challenge_file: Write) -> None:
         stage=None,
         final="all",
         baselines=(),
+        reveal_solution=False,
         solution_format=None,
         submission_format=None,
     )
@@ -100,7 +101,8 @@ def test_every_value_is_read(challenge_file: Write) -> None:
         '"Thirty."\nqueries = "solution.txt"\nitems = "solution.txt"\nsubmissions = "sent"\n'
         'measures = ["nDCG@10", "RR"]\ndecimals = 0\n'
         'missing = "reject"\nties = "order"\nequal_ranks = "earlier"\nentry = "last"\nstage = "preliminary"\n'
-        'final = "rest"\nbaselines = ["random", "007"]\nsolution_format = "vlnet"\nsubmission_format = "trec"\n'
+        'final = "rest"\nbaselines = ["random", "007"]\nreveal_solution = true\n'
+        'solution_format = "vlnet"\nsubmission_format = "trec"\n'
     )
 
     challenge = read_challenge(file)
@@ -123,6 +125,7 @@ def test_every_value_is_read(challenge_file: Write) -> None:
         "stage": "preliminary",
         "final": "rest",
         "baselines": ("random", "007"),
+        "reveal_solution": True,
         "solution_format": "vlnet",
         "submission_format": "trec",
     }
@@ -244,7 +247,7 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
             "decimal = 4",
             "decimal: unknown key (did you mean decimals?); known: title, description, solution, queries, items, "
             "submissions, list_length, cutoffs, primary, measures, decimals, missing, ties, equal_ranks, entry, stage, "
-            "final, baselines, solution_format, submission_format",
+            "final, baselines, reveal_solution, solution_format, submission_format",
         ),
     ],
 )
@@ -339,7 +342,7 @@ def test_a_hostile_key_is_quoted_on_one_line(challenge_file: Write, key: str) ->
     error = error_in(challenge_file(f"{key} = 1\n" + TOP + TRACK))
 
     assert error.startswith(f"{key}: unknown key")
-    assert error.endswith("; known: name, description, tracks, database, site")
+    assert error.endswith("; known: name, description, tracks, limits, database, site")
 
 
 @pytest.mark.parametrize(
@@ -506,7 +509,7 @@ def test_every_key_is_documented() -> None:
     reference = (ROOT / "docs" / "challenge-toml.md").read_text(encoding="utf-8")
     listed = {line.split("`")[1] for line in reference.splitlines() if line.startswith("| `")}
 
-    assert listed == {*Challenge.keys(), *Track.keys()} - {"tracks"}
+    assert listed == {*Challenge.keys(), *Track.keys(), *LimitSettings.keys()} - {"tracks", "limits"}
 
 
 def track_with(stage: str | None) -> Track:

@@ -155,7 +155,7 @@ WRONG_CALLS = {
         ("evaluate", "solution.txt", "good.txt", "-m", "AP", "--significance", "2"),
         'found "2", expected a number from 0.0001 to 0.5',
     ),
-    "invalid time": (("run", "--time-limit", "soon"), 'found "soon", expected a number of 0.1 or more'),
+    "invalid time": (("run", "--time-limit", "soon"), 'found "soon", expected a number of 1 or more'),
     "invalid grade": (
         ("evaluate", "solution.txt", "good.txt", "-m", "AP", "-l", "nan"),
         'found "nan", expected a finite number',
@@ -384,7 +384,8 @@ def test_a_missing_folder_of_submissions_withdraws_nothing(challenge: Path, term
     answer = terminal.run("run", challenge)
 
     assert answer.code == 1
-    assert "no such folder, but it has held submissions" in answer.err
+    assert "2 of 2 submissions are missing, such as " in answer.err
+    assert "none of them is withdrawn; restore them, or confirm with --confirm-withdrawals" in answer.err
     assert terminal.run("leaderboard", challenge, "--format", "csv").out == first
 
 
@@ -415,7 +416,7 @@ def test_a_run_renders_the_site_in_spite_of_an_invalid_solution(challenge: Path,
 
     assert answer.code == 1
     assert (challenge / "site" / "index.html").is_file()
-    assert "waiting" in (challenge / "site" / "teams" / "first-team.html").read_text(encoding="utf-8")
+    assert "not scored yet" in (challenge / "site" / "teams" / "first-team.html").read_text(encoding="utf-8")
 
 
 def test_the_public_queries_must_have_all_queries_of_the_solution(challenge: Path, terminal: Terminal) -> None:
@@ -455,16 +456,25 @@ def test_evaluate_reports_how_many_queries_the_means_leave_out(files: Path, term
     assert "the solution flags every query, so --split rest has no queries" in all_flagged.err
 
 
-def test_a_board_shows_an_overflow_as_a_blank(challenge: Path, terminal: Terminal) -> None:
-    """A sum of huge gains is infinite; pages and exports show a blank."""
+@pytest.mark.parametrize("first_run", [False, True], ids=["new", "known"])
+def test_grades_that_are_too_high_for_a_measure_are_refused(
+    challenge: Path, terminal: Terminal, first_run: bool
+) -> None:
+    """The message names the measure, the query, the item and its grade, also where the measure is added later."""
     solution = challenge / "solutions" / "main.txt"
     solution.write_text(solution.read_text(encoding="utf-8").replace("apple|3", "apple|5000"), encoding="utf-8")
+    if first_run:
+        assert terminal.run("run", challenge).code == 0
     toml = challenge / "challenge.toml"
     text = toml.read_text(encoding="utf-8").replace('measures = ["AP"', 'measures = ["DCG(gain=exp)", "AP"')
     toml.write_text(text, encoding="utf-8")
 
-    assert terminal.run("run", challenge).code == 0
-    assert "inf" not in terminal.run("leaderboard", challenge, "--format", "csv").out.lower()
+    answer = terminal.run("run", challenge)
+
+    assert answer.code == 1
+    assert f"{solution}: DCG(gain=exp): its score can exceed the largest floating-point number" in answer.err
+    assert 'item "apple" of query "' in answer.err
+    assert "has the grade 5000; choose another gain or measure, or give smaller grades" in answer.err
 
 
 def test_score_stores_and_render_shows_the_results(challenge: Path, terminal: Terminal) -> None:

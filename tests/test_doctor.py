@@ -41,14 +41,14 @@ def test_a_sound_database_has_no_problems(folder: Path, terminal: Terminal) -> N
 @pytest.mark.parametrize(
     ("statement", "check", "problem"),
     [
-        ('DELETE FROM event WHERE "index" = 2', "record", "event 2 is missing: the next one is 3"),
+        ('DELETE FROM event WHERE "index" = 2', "record", "is damaged: event 2 is missing; restore a backup"),
         (
             "UPDATE event SET body = replace(body, 'amber', 'x') WHERE kind = 'arrival'",
-            "main",
-            "is recorded and missing",
+            "record",
+            "event 1 has the wrong checksum; it cannot be derived again; restore a backup",
         ),
-        ("UPDATE result SET hits = substr(hits, 1, 12)", "results", "is damaged"),
-        ("UPDATE result SET matching_digest = 'x'", "results", "has the wrong key"),
+        ("UPDATE result SET hits = substr(hits, 1, 12)", "results", "has the wrong checksum; it can be derived again"),
+        ("UPDATE result SET matching_digest = 'x'", "results", "the result"),
         ("UPDATE solution SET ideal = substr(ideal, 1, 9)", "results", "the solution"),
     ],
 )
@@ -99,7 +99,7 @@ def test_status_shows_the_state_of_a_challenge(folder: Path, terminal: Terminal)
     assert len(lines) <= 10
     assert lines[0] == "challenge: Arrivals"
     assert lines[2].startswith("site: rendered 20")
-    assert lines[3] == "main: 3 entries of 3 teams: 2 scored, 1 rejected, 0 waiting; 1 new file in the folder"
+    assert lines[3] == "main: 3 entries of 3 teams: 2 scored, 1 rejected, 0 failed, 0 waiting; 1 new file in the folder"
     assert lines[4].startswith("main: last run 20")
 
 

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import os
 import random
-import resource
+import re
+import shutil
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from scorer.errors import ExecutorError
-from scorer.executors import base, dask, processes
+from scorer.executors import base, dask
 from scorer.executors.base import Executor, FileOutcome, FileToScore
 from scorer.executors.dask import Dask
+from scorer.executors.identity import identity
 from scorer.executors.names import executor_named
 from scorer.executors.processes import Processes
 from scorer.executors.serial import Serial
+from scorer.limits import Limits
 from scorer.matching.solution import Solution
 from scorer.measures import parse
 from scorer.paths import digest
@@ -31,6 +33,7 @@ from scorer.scoring import submission
 from scorer.scoring.outcomes import Failed, Rejected, Summary
 from scorer.scoring.rules import Rules
 from tests.commands import Terminal, process
+from tests.databases import rows, site_content
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/fd").exists(), reason="needs /proc, to find the process that reads a file"
@@ -38,8 +41,8 @@ pytestmark = pytest.mark.skipif(
 
 QUERIES = range(60)
 RULES = Rules((*parse("MARp@5,10"), *parse("nDCG@10")), list_length=10)
-PATIENT = 60.0
-"""A time limit in seconds that no file exceeds."""
+PATIENT = Limits(seconds=60)
+"""Limits that no file exceeds."""
 
 
 def write_lists(file: Path, seed: str) -> None:
@@ -99,21 +102,25 @@ def pipe(tmp_path: Path) -> Path:
     return tmp_path / "pipe"
 
 
+SOURCE = Path(__file__).parents[1]
+
+
 class Cluster:
     """A scheduler and two workers of one thread each, all of them processes of this machine."""
 
-    def __init__(self, folder: Path, nanny: bool) -> None:
+    def __init__(self, folder: Path, nanny: bool, sources: Sequence[Path]) -> None:
         self._file = folder / "scheduler.json"
         self._folder = folder
         quiet = ("--scheduler-file", str(self._file), "--no-dashboard")
         self._scheduler = self._started("scheduler", *quiet, "--host", "127.0.0.1", "--port", "0")
         options = ("--nthreads", "1", "--nanny" if nanny else "--no-nanny", "--local-directory", str(folder))
-        self._workers = [self._started("worker", *quiet, *options) for _ in range(2)]
+        self._workers = [self._started("worker", *quiet, *options, source=source) for source in sources]
 
-    def _started(self, kind: str, *options: str) -> subprocess.Popen[bytes]:
+    def _started(self, kind: str, *options: str, source: Path = SOURCE) -> subprocess.Popen[bytes]:
+        """Start a program that imports scorer from the folder `source`."""
         command = [sys.executable, "-m", "dask", kind, *options]
         with (self._folder / f"{kind}.log").open("ab") as log:
-            return subprocess.Popen(command, stdout=log, stderr=log, cwd=Path(__file__).parents[1])
+            return subprocess.Popen(command, stdout=log, stderr=log, cwd=source)
 
     @property
     def address(self) -> str:
@@ -139,10 +146,10 @@ class Cluster:
 
 
 @contextmanager
-def cluster_in(folder: Path, *, nanny: bool = True) -> Iterator[Cluster]:
+def cluster_in(folder: Path, *, nanny: bool = True, sources: Sequence[Path] = (SOURCE, SOURCE)) -> Iterator[Cluster]:
     """A cluster that is stopped at the end."""
     pytest.importorskip("distributed", reason="dask is not installed")
-    cluster = Cluster(folder, nanny)
+    cluster = Cluster(folder, nanny, sources)
     try:
         yield cluster
     finally:
@@ -162,9 +169,9 @@ def executor(request: pytest.FixtureRequest) -> Executor:
     return Processes(2) if request.param == "processes" else Dask(request.getfixturevalue("cluster"))
 
 
-def results(executor: Executor, work: Work, files: list[FileToScore], time_limit: float = PATIENT) -> list[FileOutcome]:
+def results(executor: Executor, work: Work, files: list[FileToScore], limits: Limits = PATIENT) -> list[FileOutcome]:
     """The outcomes of the files, in their order. Each file has one."""
-    found = list(executor.results(work.solution, RULES, files, time_limit))
+    found = list(executor.results(work.solution, RULES, files, limits))
     assert sorted(index for index, _ in found) == list(range(len(files)))
     return [result for _, result in sorted(found, key=lambda each: each[0])]
 
@@ -199,9 +206,10 @@ def test_all_executors_make_the_same_site(tmp_path: Path, cluster: str) -> None:
 
         answer = process("run", folder, "--executor", name)
 
-        assert (answer.code, answer.err) == (0, "main: 6 scored, 0 known, 0 rejected\n")
+        assert answer.code == 0
+        assert answer.err.endswith("main: 6 scored, 0 known, 0 rejected\n")
         site = folder / "site"
-        sites.append({str(page.relative_to(site)): page.read_bytes() for page in site.rglob("[!.]*") if page.is_file()})
+        sites.append(site_content(site))
     assert sites[0] == sites[1] == sites[2]
 
 
@@ -264,28 +272,19 @@ def test_a_killed_worker_costs_one_file(executor: Executor, work: Work, pipe: Pa
 
 def test_a_worker_that_hangs_costs_one_file(executor: Executor, work: Work, pipe: Path) -> None:
     """Only that file exceeds the time limit."""
-    assert_only_one_failed(results(executor, work, work.with_a(pipe), time_limit=2), "it took longer than 2 seconds")
+    assert_only_one_failed(
+        results(executor, work, work.with_a(pipe), Limits(seconds=2)), "it took longer than 2 seconds"
+    )
 
 
-def initialise_with_little_memory(solution: Solution, rules: Rules) -> None:
-    """As a process of the pool starts, but it may use only another 100 MB."""
-    status = Path("/proc/self/status").read_text()
-    used = int(status.split("VmSize:")[1].split()[0]) << 10
-    resource.setrlimit(resource.RLIMIT_AS, (used + (100 << 20), resource.RLIM_INFINITY))
-    processes._shared = solution, rules
-
-
-def test_a_file_too_large_for_memory_costs_one_file(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a limit of the system. The process continues with the next file."""
+def test_a_file_too_large_for_memory_costs_one_file(work: Work) -> None:
+    """A document takes many times its size while it is read."""
     large = work.folder / "large"
-    with large.open("w") as file:
-        for query in range(400_000):
-            file.write(f"other-{query}:{','.join(str(query * 10 + item) for item in range(10))}\n")
-    monkeypatch.setattr(processes, "_initialise", initialise_with_little_memory)
+    large.write_bytes(b'{"0": [' + b'"a",' * 20_000_000 + b'"a"]}')
 
-    found = results(Processes(1), work, work.with_a(large))
+    found = results(Processes(2), work, work.with_a(large), Limits(memory_mb=200))
 
-    assert_only_one_failed(found, "it needs more memory than is available")
+    assert_only_one_failed(found, "it took more than 200 MB of memory")
 
 
 def test_a_bug_costs_one_file(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,33 +300,11 @@ def test_a_bug_costs_one_file(work: Work, monkeypatch: pytest.MonkeyPatch) -> No
     assert_only_one_failed(results(Serial(), work, work.with_a(work.folder / "odd")), "KeyError: 'unheard of'")
 
 
-def initialise_unless_first(file: Path, solution: Solution, rules: Rules) -> None:
-    """As a process of the pool starts, but the first one creates a file and dies."""
-    if not file.exists():
-        file.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    processes._shared = solution, rules
-
-
-def test_an_idle_process_that_is_killed_costs_no_file(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pool breaks, and a new one scores the files that are left."""
-    monkeypatch.setattr(processes, "_initialise", partial(initialise_unless_first, work.folder / "once"))
-    found = results(Processes(1), work, list(work.files))
-    assert [type(each) for each in found] == [Summary] * 6 + [Rejected]
-
-
-def test_a_batch_ends_if_all_processes_die(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No file is tried for ever."""
-    monkeypatch.setattr(processes, "_initialise", partial(initialise_unless_first, work.folder / "no" / "folder"))
-    found = results(Processes(2), work, list(work.files))
-    assert {type(each) for each in found} == {Failed}
-
-
 def test_the_next_run_tries_only_failed_files_again(tmp_path: Path) -> None:
     """The first run reports the failure and exits with 1; the second scores only that file."""
     folder = tmp_path / "challenge"
     write_challenge(folder)
-    # The file becomes a pipe once its digest has been computed, so opening it takes for ever.
+    # The file becomes a pipe once its digest has been computed.
     file = folder / "submissions/main/slow.txt"
     write_lists(file, "slow")
     slow = f"""
@@ -337,8 +314,8 @@ from scorer.organising import run
 from scorer.cli import main
 file = Path({str(file)!r})
 plan = run.plan
-def planned(*given):
-    work = plan(*given)
+def planned(*given, **named):
+    work = plan(*given, **named)
     file.rename(file.with_name(".aside"))
     os.mkfifo(file)
     return work
@@ -351,7 +328,7 @@ main()
     )
 
     assert first.returncode == 1
-    assert "main/slow.txt: not scored: it took longer than 2 seconds; the next run tries it again" in first.stderr
+    assert "main/slow.txt: not scored: not a regular file; the next run tries it again" in first.stderr
     assert "main: 6 scored, 0 known, 0 rejected, 1 failed" in first.stderr
 
     file.unlink()
@@ -369,7 +346,7 @@ def test_a_cluster_without_nannies_loses_one_file_too(tmp_path: Path, work: Work
         found = results(Dask(cluster.address), work, [FileToScore(pipe, "0" * 64), *work.files])
     assert killed
     assert [type(each) for each in found[1:]] == [Summary] * 6 + [Rejected]
-    assert isinstance(found[0], Failed)
+    assert found[0] == dask.DIED
 
 
 def test_a_batch_ends_if_the_scheduler_goes_away(
@@ -383,14 +360,75 @@ def test_a_batch_ends_if_the_scheduler_goes_away(
         cluster.stop_scheduler()
         found += list(running)
     assert sorted(index for index, _ in found) == list(range(8))
-    assert isinstance(dict(found)[1], Failed)
+    given_up = dict(found)[1]
+    assert isinstance(given_up, Failed)
+    assert given_up.kind == "machine"
 
 
-def test_a_worker_with_another_scorer_is_an_error(cluster: str, work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It might give other scores."""
-    monkeypatch.setattr(dask, "__version__", "99.1")
-    with pytest.raises(ExecutorError, match=r"does not have scorer 99\.1 \(0\.\d+\.\d+\); install it there"):
-        results(Dask(cluster), work, list(work.files))
+OTHER_WORKERS = {
+    "generation": (
+        "scoring/rules.py",
+        ("MATCHING_GENERATION = 1", "MATCHING_GENERATION = 2"),
+        r"has scorer \S+ \(source (\w+)\), this machine \S+ \(source (?!\1)\w+\); install the same there, and restart",
+    ),
+    "measure": (
+        "measures/position.py",
+        ('"""', '"""Another.\n\n'),
+        r"has scorer \S+ \(source (\w+)\), this machine \S+ \(source (?!\1)\w+\); install the same there, and restart",
+    ),
+    "numpy": (
+        "executors/identity.py",
+        ("np.__version__", '"1.26.4"'),
+        r"has scorer .*; numpy 1\.26\.4, this machine \d\S+; install the same there, and restart",
+    ),
+    "earlier": (
+        "executors/dask.py",
+        ("def _identity", "def _version"),
+        r"has no scorer, or another version of it \(AttributeError.*\); install the same there, and restart",
+    ),
+}
+"""Changes of the package that a worker runs: the module, what is replaced there, and the message."""
+
+
+@pytest.mark.parametrize("change", OTHER_WORKERS)
+def test_a_worker_with_another_scorer_is_refused(tmp_path: Path, terminal: Terminal, change: str) -> None:
+    """It might give other scores. Nothing is stored, although the cluster has a worker with this scorer, too."""
+    module, (old, new), message = OTHER_WORKERS[change]
+    other, challenge = tmp_path / "other", tmp_path / "challenge"
+    shutil.copytree(Path(base.__file__).parents[1], other / "scorer", ignore=shutil.ignore_patterns("__pycache__"))
+    altered = other / "scorer" / module
+    text = altered.read_text()
+    assert old in text
+    altered.write_text(text.replace(old, new, 1))
+    write_challenge(challenge)
+
+    with cluster_in(tmp_path, sources=(SOURCE, other)) as cluster:
+        answer = terminal.run("run", challenge, "--executor", f"dask:{cluster.address}")
+
+    assert answer.code == 1
+    assert re.search(rf"the worker at tcp://\S+ {message}", " ".join(answer.err.split())), answer.err
+    assert "Traceback" not in answer.err
+    assert rows(str(challenge / "scores.db"), "SELECT count(*) FROM result") == [(0,)]
+
+
+def test_the_identity_does_not_depend_on_the_place(tmp_path: Path) -> None:
+    """A copy of the package, as an installation is, has the same."""
+    shutil.copytree(Path(base.__file__).parents[1], tmp_path / "scorer")
+    code = "from scorer.executors.identity import identity; print(dict(identity()))"
+    found = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert found.stdout == f"{dict(identity())}\n"
+
+
+def test_a_file_that_the_scheduler_gives_up_is_lost(
+    tmp_path: Path, work: Work, pipe: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A scheduler may fail the tasks of a worker that dies before the list of workers is updated."""
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
+    with cluster_in(tmp_path) as cluster, deadly(pipe) as killed:
+        found = results(Dask(cluster.address), work, work.with_a(pipe))
+    assert killed
+    assert found[1] == dask.DIED
+    assert_only_one_failed(found, "that scored it died")
 
 
 def test_a_cluster_that_does_not_exist_is_an_error(

@@ -18,10 +18,12 @@ import pytest
 from pyarrow import parquet
 
 import scorer
-from scorer.errors import SHOWN, Findings
+from scorer.errors import SHOWN, Findings, SolutionError
 from scorer.formats.detection import FORMATS, opened
-from scorer.formats.reading.bytes import UnreadableError
+from scorer.formats.reading.bytes import InaccessibleError, UnreadableError
+from scorer.matching.solution import Solution
 from scorer.options import FormatName
+from scorer.wording import printable
 
 
 def rows(content: bytes | str, tmp_path: Path, *, solution: bool = False, name: str | None = None) -> Any:
@@ -532,6 +534,8 @@ UNREADABLE = {
         'column "query" is of type double; expected text',
     ),
     "words as scores": (table(query=["q"], item=["a"], score=["1"]), 'column "score" is of type string; expected num'),
+    "a wide space": ("\u3000\n".encode(), 'the format cannot be detected from "\\u3000"; expected lines like'),
+    "an information separator": (b"\x1c\n", 'the format cannot be detected from "\\u001c"; expected lines like'),
     "prose": (b"This is\nno list at all\n", 'the format cannot be detected from "This is"; expected lines like '),
     "a line without end": (
         b"q:" + b"a," * (16 << 20),
@@ -549,6 +553,23 @@ def test_an_unreadable_file_is_reported(content: bytes, message: str, tmp_path: 
     assert message in str(caught.value)
 
 
+def test_blank_lines_do_not_hide_the_format(tmp_path: Path) -> None:
+    """Regardless of their number."""
+    assert rows("\n" * 100_000 + "q Q0 a 1 2 t\n", tmp_path) == ([("q", "a", 2.0)], [])
+
+
+def test_the_reason_of_a_damaged_parquet_file_is_one_line(tmp_path: Path) -> None:
+    """What Arrow says about it may have several lines."""
+    content = bytearray(table(query=["q"], item=["a"], score=[1.0]))
+    content[4:30] = b"\xff" * 26
+
+    with pytest.raises(UnreadableError, match="no whole Parquet file") as caught:
+        rows(bytes(content), tmp_path)
+
+    assert "\n" not in str(caught.value)
+    assert str(caught.value) == printable(str(caught.value))
+
+
 @pytest.mark.parametrize("compress", [gzip.compress, lzma.compress, zstd], ids=["gzip", "xz", "zstd"])
 def test_a_compressed_bomb_is_refused(compress: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A compressed file that grows out of proportion is not read to its end."""
@@ -559,6 +580,24 @@ def test_a_compressed_bomb_is_refused(compress: Any, tmp_path: Path, monkeypatch
         match=r"the content has [0-9,]+ times the size of the file; the limit is 300 \(limits.expansion\)",
     ):
         rows(compress(b"q:a\n" * (1 << 20)), tmp_path)
+
+
+def test_a_compressed_file_that_demands_too_much_memory_is_damaged(tmp_path: Path) -> None:
+    """Its own header says so, and every machine refuses it: the machine has not failed."""
+    with pytest.raises(UnreadableError, match="damaged") as caught:
+        rows(b"\x28\xb5\x2f\xfd\x00\xff" + bytes(20), tmp_path)
+    assert not isinstance(caught.value, InaccessibleError)
+
+
+def test_times_are_no_flags(tmp_path: Path) -> None:
+    """Not even those that Python cannot represent."""
+    file = tmp_path / "solution.parquet"
+    times = pa.array([2**62], pa.timestamp("us"))
+    file.write_bytes(table(query=["q"], item=["a"], grade=[1.0], flag=times))
+    with pytest.raises(
+        SolutionError, match=r'column "flag" is of type timestamp\[us\]; expected 1 \(preliminary\) or 0'
+    ):
+        Solution.read(file)
 
 
 def test_a_file_that_cannot_be_opened_is_reported(tmp_path: Path) -> None:

@@ -3,67 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from unittest.mock import patch
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorer.errors import Findings
-from scorer.formats.detection import format_named
-from scorer.formats.reading.batches import Graded, Ranked
-from scorer.formats.reading.blocks import Block, checked
+from scorer.formats.reading.blocks import checked
 from scorer.formats.reading.bytes import UnreadableError
-
-Read = tuple[object, ...]
-
-
-def read(content: bytes, name: str, *, solution: bool) -> Read:
-    """Return all that the format reads from the content: rows with their lines, or findings, or the error."""
-    findings = Findings()
-    try:
-        head = Block(checked(content, 1), 1)
-        detected = format_named(name)
-        batch: Graded | Ranked
-        if solution:
-            batch = detected.graded(head)(head, findings)
-            values: tuple[np.ndarray | None, ...] = (batch.grade, batch.flag)
-        else:
-            batch = detected.ranked(head)(head, findings)
-            values = (batch.run_score, batch.rank)
-    except UnreadableError as error:
-        return ("unreadable", str(error), error.line)
-    if findings:
-        # Rows of an invalid file are not used.
-        return ("invalid", findings.count, *map(str, findings))
-    texts = (batch.query.to_pylist(), batch.item.to_pylist())
-    # repr tells -0.0 from 0.0.
-    numbers = [None if each is None else repr(each.tolist()) for each in (*values, batch.line, batch.row_of_item)]
-    return ("valid", texts, numbers)
-
-
-@contextmanager
-def by_lines() -> Iterator[None]:
-    """Switch all fast readers off."""
-    with (
-        patch("scorer.formats.reading.regular.columns", lambda *_, **__: None),
-        patch("scorer.formats.reading.regular.members", lambda *_: None),
-        patch("scorer.formats.vlnet._is_plain", lambda *_: False),
-    ):
-        yield
-
-
-def agree(content: bytes, name: str) -> None:
-    """Compare both readers, on the content as a solution and as a submission."""
-    for solution in (False, True):
-        fast = read(content, name, solution=solution)
-        with by_lines():
-            slow = read(content, name, solution=solution)
-        assert fast == slow
-
+from tests.readers import agree
 
 NUMBERS = st.sampled_from(["1", "2", "0", "-3e2", "0.1", "0.10000000000000002"]) | st.floats(-9, 9).map(repr)
 IDS = st.sampled_from(["q", "r", "a", "b", "007", "NA", "null", "nan", "#0", "é", "1677128#0"])

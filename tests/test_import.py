@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import time
@@ -13,11 +14,14 @@ import pytest
 from scorer.board.board import Board
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge, Track
+from scorer.limits import Limits
 from scorer.matching.solution import Solution
 from scorer.measures import parse
+from scorer.organising.intake import scan
 from scorer.organising.render import boards
-from scorer.organising.run import _scan, _second_look, carry_out, plan
+from scorer.organising.run import _second_look, carry_out, plan
 from scorer.paths import digest
+from scorer.paths.below import FileBelow
 from scorer.reports.boards import to_json
 from scorer.scoring.rules import Rules
 from scorer.scoring.submission import score
@@ -82,7 +86,7 @@ def track(folder: Path) -> Track:
 
 def scanned(track: Track) -> list[Submission]:
     """What a scan of the folder finds now."""
-    return [submission for _, submission in _scan(track)[0]]
+    return [submission for _, submission in scan(track, Limits(), {}, {}, ()).found]
 
 
 def states(store: Store) -> dict[str, bool]:
@@ -96,8 +100,8 @@ def test_a_file_that_arrives_after_the_scan_is_not_withdrawn(folder: Path, track
     with Store.open(folder / "scores.db") as store:
         earlier = scanned(track)
         send(folder, "cedar")
-        store.import_submissions("main", scanned(track), _second_look(track))
-        store.import_submissions("main", earlier, _second_look(track))
+        store.import_submissions("main", scanned(track), _second_look(track, Limits()))
+        store.import_submissions("main", earlier, _second_look(track, Limits()))
 
         assert list(states(store).values()) == [True, True, True]
         assert {event.kind for event in store.read(lambda view: view.events())} == {"arrival"}
@@ -108,8 +112,8 @@ def test_a_file_replaced_after_the_scan_keeps_its_new_content(folder: Path, trac
     with Store.open(folder / "scores.db") as store:
         earlier = scanned(track)
         file = send(folder, "amber", "other lists")
-        store.import_submissions("main", scanned(track), _second_look(track))
-        store.import_submissions("main", earlier, _second_look(track))
+        store.import_submissions("main", scanned(track), _second_look(track, Limits()))
+        store.import_submissions("main", earlier, _second_look(track, Limits()))
 
         present = [key for key, is_present in states(store).items() if is_present and "amber" in key]
     assert present == [f"main/{file.name} {digest(file)[:4]}"]
@@ -122,7 +126,7 @@ def test_a_file_that_is_gone_is_withdrawn_and_returns(folder: Path, track: Track
     with Store.open(folder / "scores.db") as store:
         for change in (lambda: None, file.unlink, lambda: file.write_text(text)):
             change()
-            store.import_submissions("main", scanned(track), _second_look(track))
+            store.import_submissions("main", scanned(track), _second_look(track, Limits()))
         events = store.read(lambda view: view.events())
 
     assert [event.kind for event in events] == ["arrival", "arrival", "withdrawal", "return"]
@@ -133,14 +137,15 @@ def test_a_file_that_cannot_be_read_is_not_withdrawn(
 ) -> None:
     """It is reported as skipped, and its entry stays as it was."""
     with Store.open(folder / "scores.db") as store:
-        store.import_submissions("main", scanned(track), _second_look(track))
+        store.import_submissions("main", scanned(track), _second_look(track, Limits()))
 
-        def unreadable(path: object) -> str:
+        def unreadable(path: object) -> None:
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr("scorer.organising.run.digest", unreadable)
-        found, skipped = _scan(track)
-        store.import_submissions("main", [submission for _, submission in found], _second_look(track))
+        monkeypatch.setattr("scorer.paths.below.FileBelow.open", unreadable)
+        again = scan(track, Limits(), {}, {}, ())
+        found, skipped = again.found, again.skipped
+        store.import_submissions("main", [submission for _, submission in found], _second_look(track, Limits()))
 
         assert (len(found), len(skipped)) == (0, 2)
         assert list(states(store).values()) == [True, True]
@@ -154,7 +159,7 @@ def test_submissions_of_another_source_are_never_withdrawn(folder: Path, track: 
     with Store.open(folder / "scores.db") as store:
         with store.database.writing() as connection:
             store._append(connection, "main", [("arrival", events.arrival(other, "service"))])
-        store.import_submissions("main", scanned(track), _second_look(track))
+        store.import_submissions("main", scanned(track), _second_look(track, Limits()))
 
         assert states(store)["uploads/1 dddd"]
 
@@ -225,7 +230,7 @@ def test_all_entries_of_a_track_are_read_in_one_go(folder: Path) -> None:
     challenge = read_challenge(folder)
     measures = (*parse("AP"), *parse("MARp@1,5"))
     with Store.open(folder / "scores.db") as store:
-        work = plan(store, challenge.tracks[0])
+        work = plan(store, challenge, challenge.tracks[0])
         list(carry_out(store, work))
         digests = [submission.digest for _, submission in work.pending]
         found = dict(store.read(lambda view: list(view.scores(digests, work.basis, measures))))
@@ -243,7 +248,7 @@ def test_rendering_holds_no_lock(folder: Path, terminal: Terminal, monkeypatch: 
     def pages_while_another_writes(challenge: Challenge, shown: list[Board]) -> dict[str, str]:
         send(folder, "cedar")
         with Store.open(folder / "scores.db", wait=0.0) as other:
-            list(carry_out(other, plan(other, challenge.tracks[0])))
+            list(carry_out(other, plan(other, challenge, challenge.tracks[0])))
         return pages(challenge, shown)
 
     monkeypatch.setattr("scorer.organising.render.pages", pages_while_another_writes)
@@ -310,7 +315,7 @@ def test_boards_are_the_same_on_every_store(folder: Path) -> None:
     seen = []
     for name in ("one.db", "two.db"):
         with Store.open(folder / name) as store:
-            list(carry_out(store, plan(store, challenge.tracks[0])))
+            list(carry_out(store, plan(store, challenge, challenge.tracks[0])))
             seen.append([to_json(board) for board in store.read(lambda view: boards(view, challenge.tracks))])
     assert seen[0] == seen[1]
 
@@ -320,3 +325,72 @@ def test_a_basis_without_rules_of_schema_2_is_compared_by_the_digest_of_schema_1
     assert Basis("s", "", "v1").has_rules_of(Basis("s", "m", "v1"))
     assert not Basis("s", "", "v1").has_rules_of(Basis("s", "m", "other"))
     assert not Basis("s", "n", "v1").has_rules_of(Basis("s", "m", "v1"))
+
+
+# Files that have not changed
+
+
+@pytest.fixture
+def opened_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the submissions that are opened, in order."""
+    names: list[str] = []
+    genuine = FileBelow.open
+
+    def open_file(file: FileBelow, mode: str = "rb") -> object:
+        names.append(file.name)
+        return genuine(file, mode)
+
+    monkeypatch.setattr(FileBelow, "open", open_file)
+    return names
+
+
+def planned(folder: Path, *, verify: bool = False) -> set[str]:
+    """Plan a run; return the digests of the pending submissions."""
+    challenge = read_challenge(folder)
+    with Store.open(folder / "scores.db") as store:
+        work = plan(store, challenge, challenge.tracks[0], verify_files=verify)
+    return {submission.digest for _, submission in work.pending}
+
+
+def test_a_settled_file_is_not_read_again(
+    folder: Path, opened_files: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its status and its digest are stored. `--verify-files` reads all files."""
+    monkeypatch.setattr("scorer.organising.intake.SETTLED", 0.0)
+    digests = planned(folder)
+    assert len(digests) == len(opened_files) == 2
+    opened_files.clear()
+
+    assert planned(folder) == digests
+    assert opened_files == []
+    assert planned(folder, verify=True) == digests
+    assert len(opened_files) == 2
+
+
+def test_a_file_that_changed_a_moment_ago_is_read_again(folder: Path, opened_files: list[str]) -> None:
+    """Times of file systems are coarse: it may change again and keep its status."""
+    digests = planned(folder)
+    opened_files.clear()
+
+    assert planned(folder) == digests
+    assert len(opened_files) == 2
+
+
+def test_a_changed_file_with_its_old_size_and_time_is_read_again(
+    folder: Path, opened_files: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time at which its status changed cannot be set."""
+    monkeypatch.setattr("scorer.organising.intake.SETTLED", 0.0)
+    before = planned(folder)
+    opened_files.clear()
+    file = next(iter((folder / "submissions" / "main").iterdir()))
+    status, text = file.stat(), file.read_text()
+    time.sleep(0.05)
+    file.write_text(text[:-2] + ("1" if text[-2] != "1" else "2") + "\n")
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert (file.stat().st_size, file.stat().st_mtime_ns) == (status.st_size, status.st_mtime_ns)
+
+    after = planned(folder)
+
+    assert opened_files[:1] == [file.name]
+    assert len(after - before) == 1

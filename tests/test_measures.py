@@ -17,7 +17,7 @@ from scorer.measures.matched import Matched
 from scorer.measures.phi import Whisker, relevance_curves
 from tests import oracles
 from tests.oracles import ORACLES
-from tests.strategies import ITEMS, JUNK, QUERIES, Solution, Submission, matched, solutions, submissions
+from tests.strategies import ITEMS, JUNK, QUERIES, Solution, Submission, matched, measures, solutions, submissions
 
 CUTOFFS: dict[str, tuple[Cutoff, ...]] = {
     "none": (None,),
@@ -317,11 +317,39 @@ def test_grades_of_any_size_give_finite_scores(kind: Kind, grades: tuple[float, 
 
 
 def test_a_gain_above_the_largest_number_is_undefined() -> None:
-    """DCG is undefined if the sum exceeds the floating-point numbers; nDCG is defined."""
+    """DCG is undefined if the sum of the best list exceeds the floating-point numbers; nDCG is defined."""
     solution, ranking = graded_list(1024.0, 1.0)
 
     assert math.isnan(score("DCG(gain=exp)", solution, ranking))
+    assert math.isnan(score("DCG(gain=exp)", solution, ranking[1:]))
     assert score("nDCG(gain=exp)", solution, ranking) == 1.0
+
+
+@given(
+    measures(),
+    solutions((-1e308, -1.0, 0.0, 1.0, 2.0, 1000.0, 1023.0, 5000.0, 1e308)),
+    submissions(),
+    submissions(),
+)
+def test_which_queries_are_undefined_depends_on_the_solution_only(
+    measure: Measure, solution: Solution, one: Submission, other: Submission
+) -> None:
+    """With grades of any size, no score is infinite, and a submission does not change which scores are undefined."""
+    first, second = measure(matched(solution, one)), measure(matched(solution, other))
+
+    assert not np.isinf(first).any()
+    assert np.isnan(first).tolist() == np.isnan(second).tolist()
+
+
+@given(measures(), solutions((-1e308, 0.0, 1.0, 1023.0, 5000.0, 1e308)), submissions())
+def test_no_score_exceeds_the_highest(measure: Measure, solution: Solution, submission: Submission) -> None:
+    """The highest score is at least that of any list."""
+    seen = matched(solution, submission)
+    highest = measure.highest(seen)
+
+    if highest is not None:
+        scores = measure(seen)
+        assert (scores <= highest)[~np.isnan(scores)].all()
 
 
 # --- The values of the sources ----------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 from contextlib import closing
@@ -14,12 +15,15 @@ from sqlalchemy import create_engine, text
 from scorer.challenge.loading import read_challenge
 from scorer.organising.render import boards
 from scorer.reports.boards import to_json
+from scorer.store.integrity import derived_problems, record_problems
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.store import Store
 from tests.commands import Terminal, process
-from tests.databases import content, rows, schema
+from tests.databases import changed, content, rows, schema
+from tests.schema_2.make import write_odd_names
 
 SCHEMA_1 = Path(__file__).parent / "schema_1"
+SCHEMA_2 = Path(__file__).parent / "schema_2"
 BACKUP = "schema-1.db.schema-1.backup"
 
 
@@ -152,23 +156,80 @@ def test_a_migration_that_cannot_write_its_backup_changes_nothing(small_disk: Pa
     assert terminal.run("leaderboard", folder).code == 0
 
 
-def test_schema_1_on_a_server_is_migrated_too(folder: Path) -> None:
+@pytest.mark.parametrize(("source", "name"), [(SCHEMA_1, "schema-1.db"), (SCHEMA_2, "schema-2.db")])
+def test_an_earlier_schema_on_a_server_is_migrated_too(source: Path, name: str, tmp_path: Path) -> None:
     """The same rows in PostgreSQL give the same record and the same boards."""
+    folder = tmp_path / "challenge"
+    shutil.copytree(source, folder)
     with schema() as place:
-        copy_schema_1(folder / "schema-1.db", place)
-        with Store.open(place) as on_server, Store.open(folder / "schema-1.db") as in_file:
+        copy_to_server(folder / name, place, SERVER_TABLES[name])
+        with Store.open(place) as on_server, Store.open(folder / name) as in_file:
             challenge = read_challenge(folder)
             seen = [
                 [to_json(board) for board in store.read(lambda view: boards(view, challenge.tracks))]
                 for store in (on_server, in_file)
             ]
-        record = 'SELECT "index", track, kind, body FROM event ORDER BY "index"'
-        assert rows(place, record) == rows(str(folder / "schema-1.db"), record)
+        record = 'SELECT "index", track, kind, at, body, checksum FROM event ORDER BY "index"'
+        assert rows(place, record) == rows(str(folder / name), record)
 
     assert seen[0] == seen[1]
 
 
-SERVER_TABLES = """
+@pytest.mark.parametrize("source", [SCHEMA_1, SCHEMA_2])
+def test_a_migrated_database_has_the_tables_of_a_new_one(source: Path, tmp_path: Path) -> None:
+    """Each step is frozen, so this fails if the last step and the current tables differ."""
+    migrated, new = tmp_path / "migrated.db", tmp_path / "new.db"
+    shutil.copy(next(source.glob("*.db")), migrated)
+    for database in (migrated, new):
+        Store.open(database).close()
+
+    declared = "SELECT name, replace(sql, '\"', '') FROM sqlite_master ORDER BY name"
+    assert rows(str(migrated), declared) == rows(str(new), declared)
+
+
+@pytest.fixture
+def folder_2(tmp_path: Path) -> Path:
+    """A copy of the challenge with a database of schema 2, and with the files whose names are no plain text."""
+    copied = tmp_path / "challenge-2"
+    shutil.copytree(SCHEMA_2, copied)
+    write_odd_names(copied / "submissions" / "main")
+    return copied
+
+
+def test_a_database_of_schema_2_renders_the_same_boards(folder_2: Path, terminal: Terminal) -> None:
+    """And a run scores nothing again, records no event for escaped names, and shows the same board."""
+    before = rows(str(folder_2 / "schema-2.db"), 'SELECT "index", track, kind, body FROM event ORDER BY "index"')
+    expected_board = json.loads((SCHEMA_2 / "expected-main.json").read_text())
+    for command in ("render", "run"):
+        answer = terminal.run(command, folder_2)
+        assert answer.code == 0
+        assert rendered(folder_2, "main") == expected_board
+    after = rows(str(folder_2 / "schema-2.db"), 'SELECT "index", track, kind, body FROM event ORDER BY "index"')
+
+    assert "main: 0 scored, 7 known, 1 rejected" in answer.err
+    assert after[: len(before)] == before
+    assert {kind for _, _, kind, _ in after[len(before) :]} <= {"basis"}
+    assert "0 new files in the folder" in terminal.run("status", folder_2).out
+    assert "ok       main: the recorded files are present and unchanged" in terminal.run("doctor", folder_2).out
+    assert rows(str(folder_2 / "schema-2.db"), "SELECT version FROM scorer_schema") == [(SCHEMA_VERSION,)]
+
+
+@pytest.mark.parametrize(("source", "count"), [(SCHEMA_1, 10), (SCHEMA_2, 15)])
+def test_migrated_rows_have_checksums(source: Path, count: int, tmp_path: Path) -> None:
+    """Each is verified, and damage to it is found."""
+    database = tmp_path / "copy.db"
+    shutil.copy(next(source.glob("*.db")), database)
+    with Store.open(database) as store:
+        assert list(record_problems(store)) == []
+        assert list(derived_problems(store)) == []
+    assert rows(str(database), "SELECT count(*) FROM result") == [(count,)]
+    changed(str(database), "UPDATE result SET findings = findings || ' '")
+    with Store.open(database) as store:
+        assert len(list(derived_problems(store))) == count
+
+
+SERVER_TABLES = {
+    "schema-1.db": """
 CREATE TABLE scorer_schema (version INTEGER PRIMARY KEY);
 CREATE TABLE solution (digest VARCHAR(64) PRIMARY KEY, queries BYTEA, flagged BYTEA, ideal BYTEA);
 CREATE TABLE track (name VARCHAR PRIMARY KEY, solution_digest VARCHAR(64), settings_digest VARCHAR(64));
@@ -178,23 +239,38 @@ CREATE TABLE result (digest VARCHAR(64) PRIMARY KEY, submission_digest VARCHAR(6
     REFERENCES solution, settings_digest VARCHAR(64), status VARCHAR(8), counts JSON, findings JSON, hits BYTEA);
 CREATE TABLE mean (result_digest VARCHAR(64) REFERENCES result, split VARCHAR(16), measure VARCHAR,
     value DOUBLE PRECISION, undefined INTEGER, PRIMARY KEY (result_digest, split, measure));
-"""
+""",
+    "schema-2.db": """
+CREATE TABLE scorer_schema (version INTEGER PRIMARY KEY, scorer VARCHAR(32), identity VARCHAR(32), revision BIGINT);
+CREATE TABLE event ("index" BIGINT PRIMARY KEY, track VARCHAR, kind VARCHAR(16), at TIMESTAMP, body VARCHAR);
+CREATE TABLE solution (digest VARCHAR(64) PRIMARY KEY, queries BYTEA, flagged BYTEA, ideal BYTEA);
+CREATE TABLE result (digest VARCHAR(64) PRIMARY KEY, submission_digest VARCHAR(64), solution_digest VARCHAR(64)
+    REFERENCES solution, matching_digest VARCHAR(64), status VARCHAR(8), counts JSON, findings JSON, hits BYTEA,
+    UNIQUE (submission_digest, solution_digest, matching_digest));
+CREATE TABLE mean (result_digest VARCHAR(64) REFERENCES result, measure VARCHAR, mask VARCHAR(32), generation INTEGER,
+    value DOUBLE PRECISION, undefined INTEGER, PRIMARY KEY (result_digest, measure, mask, generation));
+CREATE TABLE last_run (track VARCHAR PRIMARY KEY, at TIMESTAMP);
+""",
+}
+"""By the name of the file; in the order in which rows can be inserted."""
 
 
-def copy_schema_1(file: Path, place: str) -> None:
-    """Copy all tables of schema 1 from a file to a server."""
+def copy_to_server(file: Path, place: str, declared: str) -> None:
+    """Copy all tables of a file to a server."""
     engine = create_engine(place)
     with closing(sqlite3.connect(file)) as source, engine.begin() as target:
-        for statement in SERVER_TABLES.split(";"):
+        for statement in declared.split(";"):
             if statement.strip():
                 target.execute(text(statement))
-        for table in ("scorer_schema", "solution", "track", "submission", "result", "mean"):
+        for table in re.findall(r"CREATE TABLE (\w+)", declared):
             cursor = source.execute(f"SELECT * FROM {table}")
             names = [column[0] for column in cursor.description]
-            marks = ", ".join(f":{name}" for name in names)
+            columns, marks = (
+                ", ".join(f"{mark}{name}{end}" for name in names) for mark, end in (('"', '"'), (":", ""))
+            )
             for row in cursor:
                 values = dict(zip(names, row, strict=True))
                 if table == "submission":
                     values["present"] = bool(values["present"])
-                target.execute(text(f"INSERT INTO {table} VALUES ({marks})"), values)
+                target.execute(text(f"INSERT INTO {table} ({columns}) VALUES ({marks})"), values)
     engine.dispose()

@@ -23,6 +23,7 @@ from scorer.organising.submission_files import SkippedFile, SubmissionFile, Uplo
 from scorer.paths import Remote, digest, is_url, located, shown
 from scorer.scoring.evaluation import evaluate
 from tests.commands import Answer, Terminal, process
+from tests.databases import site_content
 from tests.test_executors import write_challenge
 
 fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
@@ -104,21 +105,22 @@ def test_a_run_writes_the_site_of_the_same_local_challenge(memory: Any, tmp_path
     """Byte for byte. The second run scores nothing, and withdraws a file that is gone."""
 
     def site(folder: Path) -> dict[str, bytes]:
-        return {str(page.relative_to(folder)): page.read_bytes() for page in folder.rglob("[!.]*") if page.is_file()}
+        return site_content(folder)
 
     def run(folder: Path) -> Answer:
-        answer = terminal.run("run", folder)
+        # Other processes do not have this store in memory.
+        answer = terminal.run("run", folder, "--executor", "serial")
         assert answer.code == 0
         return answer
 
     for name in ("here", "there"):
         write_challenge(tmp_path / name)
     served(memory, tmp_path / "there")
-    assert run(tmp_path / "here").err == run(tmp_path / "there").err == "main: 6 scored, 0 known, 0 rejected\n"
+    assert run(tmp_path / "here").err == run(tmp_path / "there").err
     assert site(tmp_path / "here/site") == site(tmp_path / "there/site")
 
     memory.rm("/challenge/submissions/main/20110418T100000Z-team-3.txt")
-    assert run(tmp_path / "there").err == "main: 0 scored, 5 known, 0 rejected\n"
+    assert run(tmp_path / "there").err.endswith("main: 0 scored, 5 known, 0 rejected\n")
 
 
 def test_processes_read_remote_files(tmp_path: Path) -> None:
@@ -131,13 +133,14 @@ def test_processes_read_remote_files(tmp_path: Path) -> None:
     assert (answer.code, answer.err) == (0, "main: 6 scored, 0 known, 0 rejected\n")
 
 
-def test_a_remote_file_can_be_checked(files: str, memory: Any, tmp_path: Path, terminal: Terminal) -> None:
+def test_a_remote_file_can_be_checked(memory: Any, tmp_path: Path, terminal: Terminal) -> None:
     """By a participant, against a remote list of queries."""
     write_challenge(tmp_path)
     toml = tmp_path / "challenge.toml"
     toml.write_text(toml.read_text() + 'queries = "memory://lists/queries.txt"\n')
     memory.pipe("/lists/queries.txt", b"q1\nq2\n")
-    answer = terminal.run("check", f"{files}/submission.txt", "--track", "main", "--challenge", tmp_path)
+    (tmp_path / "submission.txt").write_bytes(SUBMISSION)
+    answer = terminal.run("check", f"file://{tmp_path}/submission.txt", "--track", "main", "--challenge", tmp_path)
     assert answer.code == 0
     assert answer.out.endswith(f"sha256 {sha256(SUBMISSION).hexdigest()}\n")
 
@@ -201,7 +204,7 @@ def test_a_store_without_times_needs_them_in_the_names(
 
 def test_a_missing_folder_has_no_submissions(memory: Any, tmp_path: Path) -> None:
     """As on this machine before the first submission."""
-    assert submission_files(track(tmp_path, "memory://nothing")) == []
+    assert not list(submission_files(track(tmp_path, "memory://nothing")))
 
 
 # What goes wrong
@@ -369,7 +372,7 @@ sys.argv = ["scorer", "run", {str(tmp_path)!r}, "--executor", "serial"]
 try:
     main()
 finally:
-    print({{"fsspec", "dask", "pebble", "psycopg"}} & {{*sys.modules}})
+    print({{"fsspec", "dask", "psutil", "psycopg"}} & {{*sys.modules}})
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "set()"

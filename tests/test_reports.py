@@ -15,6 +15,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from scipy import stats
 
 from scorer.measures import KINDS, parse_one
@@ -167,6 +169,21 @@ def test_text_is_escaped_as_each_notation_needs_it(
 ) -> None:
     """Other text is unchanged."""
     assert (escape_latex(text), escape_markdown(text), guard_formula(text)) == (in_latex, in_markdown, in_a_spreadsheet)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"], ids=["comma", "semicolon", "tab"])
+@given(st.lists(st.tuples(*[st.text("=+-@;,\t\r\n \"'ab", max_size=12)] * 2), min_size=1, max_size=3))
+@example([("x;=cmd()", 'x; "=cmd()')])
+@example([("x\t=cmd()", "x;\t=cmd()")])
+def test_no_delimiter_makes_a_formula_of_text(delimiter: str, rows: list[tuple[str, str]]) -> None:
+    """A spreadsheet may split CSV at commas, semicolons or tabs: no cell begins with a formula, spaces ignored."""
+    table = Table([Column("a"), Column("b")], [[Cell(text) for text in row] for row in rows])
+
+    cells = [
+        cell for row in csv.reader(StringIO(TABLES["csv"](table), newline=""), delimiter=delimiter) for cell in row
+    ]
+
+    assert not [cell for cell in cells if cell.lstrip(" ").startswith(("=", "+", "-", "@", "\t"))]
 
 
 def test_trec_has_three_columns() -> None:

@@ -15,15 +15,17 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import scorer
 from scorer.errors import MeasureError, SolutionError, SubmissionError
 from scorer.matching.solution import Solution
-from scorer.measures import KINDS
+from scorer.measures import KINDS, Measure
+from scorer.options import Ties
 from scorer.paths import digest
-from scorer.scoring.outcomes import Rejected, Scored
+from scorer.scoring.outcomes import Failed, Rejected, Scored
 from scorer.scoring.rules import Rules
-from scorer.scoring.submission import ChangedError, check, score
+from scorer.scoring.submission import check, score
 from tests import strategies
 from tests.oracles import ORACLES
 
@@ -168,6 +170,85 @@ def test_every_measure_equals_its_oracle_from_dicts(
 FLAGGED = "q1:1:a|1\nq2:0:b|1\nq3:1:\nq4:0:c|1\n"
 
 
+TOO_LARGE = {
+    "a gain": ("DCG(gain=exp)@3", {"q": {"a": 5000, "b": 1}}, 'its score .* item "a" of query "q" has the grade 5000;'),
+    "a sum of gains": ("DCG", {"q": {"a": 1e308, "b": 1.5e308, "c": 1e308}}, 'item "b" .* has the grade 1.5e\\+308;'),
+    "mapped gains": (
+        "DCG(gain={1:1e308,2:0})",
+        {"q": {"a": 1, "b": 1, "c": 2, "d": 1}},
+        "its score .* has the grade 2;",
+    ),
+    "the sum over queries": ("DCG", {"q": {"a": 1e308}, "r": {"a": 1.1e308}}, 'the sum of its scores .* query "r"'),
+    "run scores of ranx": ("rbp.0", {"q": {"a": 1e308}, "r": {"a": 1e308}}, "the sum of its scores"),
+}
+
+
+@pytest.mark.parametrize(("measure", "solution", "message"), TOO_LARGE.values(), ids=TOO_LARGE.keys())
+@pytest.mark.parametrize("found", [["a", "b"], ["x"]], ids=["found", "not found"])
+def test_grades_too_high_for_a_measure_are_an_error_of_the_solution(
+    measure: str, solution: dict[str, dict[str, float]], message: str, found: list[str]
+) -> None:
+    """For every submission alike. The message names the measure, the query and the grade; nDCG is not affected."""
+    with pytest.raises(SolutionError, match=message) as caught:
+        scorer.evaluate(solution, {"q": found}, ["nDCG", measure])
+
+    assert caught.value.findings.count == 1
+    assert "choose another gain or measure, or give smaller grades" in str(caught.value)
+    assert scorer.evaluate(solution, {"q": found}, ["nDCG", "nDCG(gain=exp)"])["nDCG"] >= 0
+
+
+def test_the_file_of_a_solution_with_too_high_grades_is_named(tmp_path: Path) -> None:
+    """Every query is reported."""
+    solution, submission = files(tmp_path, "q 0 a 5000\nr 0 a 1024\ns 0 a 1023\n", "q 1 a\n")
+
+    with pytest.raises(SolutionError) as caught:
+        scorer.evaluate(solution, submission, "DCG(gain=exp)")
+
+    assert caught.value.findings.count == 2
+    assert all(line.startswith(f"{solution}: DCG(gain=exp): ") for line in str(caught.value).splitlines())
+
+
+def test_large_gains_that_can_be_summed_are_accepted() -> None:
+    """Up to the largest number; the mean of a tie group is finite where the sum of its gains is not."""
+    solution = {"q": {"a": 1e308, "b": 1e308}}
+    tied = {"q": {"a": 1.0, "b": 1.0}}
+
+    assert scorer.evaluate(solution, tied, "DCG")["DCG"] == pytest.approx(1e308 * (1 + math.log(2, 3)))
+    assert scorer.evaluate(solution, tied, "DCG", ties="expected")["DCG"] == pytest.approx(1e308 * (1 + math.log(2, 3)))
+    assert scorer.evaluate({"q": {"a": 1023}}, {"q": ["a"]}, "DCG(gain=exp)")["DCG(gain=exp)"] == 2.0**1023
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    strategies.measures(),
+    strategies.solutions((-1e308, 0.0, 1.0, 40.0, 5000.0, 1e308)),
+    strategies.submissions(),
+    strategies.submissions(),
+    st.sampled_from(["trec", "expected", "worst"]),
+)
+def test_an_accepted_solution_has_the_same_undefined_queries_for_all(
+    measure: Measure,
+    solution: strategies.Solution,
+    one: strategies.Submission,
+    other: strategies.Submission,
+    ties: Ties,
+) -> None:
+    """No score and no mean is infinite, and which scores are undefined depends on the solution only."""
+    undefined: list[dict[str, bool]] = []
+    for lists in (one, other):
+        tied = {query: dict.fromkeys(items, 0.0) for query, items in lists.items()}
+        try:
+            found = scorer.evaluate(solution, tied, measure, True, ties=ties)
+        except (SolutionError, SubmissionError, MeasureError) as error:
+            undefined.append({type(error).__name__: True})
+            continue
+        scores = {query: score[str(measure)] for query, score in found.by_query().items()}
+        assert not any(map(math.isinf, [*scores.values(), found[str(measure)]]))
+        undefined.append({query: math.isnan(score) for query, score in scores.items()})
+    if {"SubmissionError": True} not in undefined:
+        assert undefined[0] == undefined[1]
+
+
 def test_splits_follow_the_flags(tmp_path: Path) -> None:
     """The split "preliminary" is the flagged queries. Queries without relevant items are counted, but not scored."""
     both = files(tmp_path, FLAGGED, "q1:a\nq2:x\nq3:x\nq4:c\n")
@@ -300,8 +381,7 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(tmp_path: Path) -> Non
 
     assert isinstance(score(solution, submission_file, rules, digest=planned), Scored)
     submission_file.write_text("1:3,4\n", encoding="utf-8")
-    with pytest.raises(ChangedError):
-        score(solution, submission_file, rules, digest=planned)
+    assert isinstance(score(solution, submission_file, rules, digest=planned), Failed)
     with pytest.raises(SolutionError, match="changed while it was read"):
         Solution.read(solution_file, digest=planned)
 

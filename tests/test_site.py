@@ -6,21 +6,25 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from scorer.board.board import Board
+from scorer.board.board import Board, Row, Team
 from scorer.challenge.settings import Track
 from scorer.charts.timeline import Point, timeline
-from scorer.errors import ScorerError
+from scorer.entries.entry import Status
+from scorer.errors import LONGEST, Problem, ScorerError
+from scorer.errors import SHOWN as MOST_SHOWN
 from scorer.measures import KINDS, Kind
 from scorer.site.folder import write
 from scorer.site.pages import ASSETS, pages
 from scorer.site.templates import shipped_templates
-from tests.boards import ERRORS, HOSTILE, START, board, board_of, challenge, entry, scored_row, team
+from scorer.wording import printable_name, utc_time
+from tests.boards import ERRORS, HOSTILE, START, board, board_of, challenge, entry, scored_row, team, without_final
 from tests.browser import Page, browser, chromium
 
 VOID = frozenset({"meta", "link", "input", "br", "wbr", "img", "hr"})
@@ -193,7 +197,7 @@ def test_hostile_text_adds_no_element(site: dict[str, str]) -> None:
 
 def test_paths_come_from_slugs(site: dict[str, str]) -> None:
     """Paths consist of safe characters only."""
-    assert all(re.fullmatch(r"([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|json)", path) for path in site)
+    assert all(re.fullmatch(r"([a-z0-9-]+/)?[a-z0-9-]+(\.[0-9]+)?\.(html|css|js|csv|json)", path) for path in site)
 
 
 # Content of the pages
@@ -292,15 +296,173 @@ def test_notes_on_other_entries_do_not_change_the_result(site: dict[str, str]) -
     assert "on the entry that counts" not in page
 
 
-def test_pending_entries_are_shown_as_waiting() -> None:
-    """Pages say that an entry waits, and the board counts such entries."""
+def with_entries(row: Row, *statuses: Status) -> Row:
+    """The row with a later entry of each status."""
+    blank = (None,) * 5
+    later = (entry(row.team.name, number, blank, blank, status=each) for number, each in enumerate(statuses, 2))
+    return replace(row, entries=(*reversed(tuple(later)), *row.entries))
+
+
+@pytest.mark.parametrize("status", ["pending", "failed"])
+def test_entries_without_a_result_are_shown_alike(status: Status) -> None:
+    """Pages say that an entry is not scored yet, whether it was tried or not, and the board counts such entries."""
+    declared = challenge()
+    row = with_entries(scored_row("solo", 0.3, 0.3, 5), status)
+    site = pages(declared, [board_of(declared.tracks[0], row)])
+    page = site["teams/solo.html"]
+    assert [cells[2] for cells in rows(page, "entries")] == ["not scored yet", "scored, 1 note counts"]
+    assert "The team need not do anything." in page
+    assert "failed" not in page
+    assert "1 not scored yet" in site["cold-start/index.html"]
+    assert row_of(site["cold-start/index.html"], "solo")[-2] == "2"
+
+
+def test_an_entry_without_a_possible_time_is_explained() -> None:
+    """Its status and a sentence say that the organisers must confirm the time; the board ignores that time."""
+    declared = challenge()
+    row = scored_row("solo", 0.3, 0.3, 5)
+    far = replace(
+        entry("solo", 2, (0.9,) * 5, (0.9,) * 5, status="misdated"), received=datetime(9999, 12, 31, tzinfo=UTC)
+    )
+    site = pages(declared, [board_of(declared.tracks[0], replace(row, entries=(far, *row.entries)))])
+    page, table = site["teams/solo.html"], site["cold-start/index.html"]
+    assert rows(page, "entries")[0][2] == "time not confirmed"
+    assert "The organisers must confirm the time of receipt" in page
+    assert "timeline" not in page
+    assert "1 whose time of receipt is not confirmed" in table
+    assert row_of(table, "solo")[-2:] == ["2", utc_time(row.entries[0].received)]
+    alone = replace(row, entry=None, entries=(far,))
+    table = pages(declared, [board_of(declared.tracks[0], alone)])["cold-start/index.html"]
+    assert row_of(table, "solo")[-2:] == ["1", "–"]
+
+
+def test_findings_of_an_entry_that_has_no_scores_are_errors() -> None:
+    """A rejected entry that was withdrawn has errors, not notes."""
     declared = challenge()
     blank = (None,) * 5
+    gone = entry("solo", 2, blank, blank, status="withdrawn", findings=ERRORS)
     row = scored_row("solo", 0.3, 0.3, 5)
-    row = replace(row, entries=(entry("solo", 2, blank, blank, status="pending"), *row.entries))
-    site = pages(declared, [board_of(declared.tracks[0], row)])
-    assert [cells[2] for cells in rows(site["teams/solo.html"], "entries")] == ["waiting", "scored, 1 note counts"]
-    assert "1 waiting to be scored" in site["cold-start/index.html"]
+    page = pages(declared, [board_of(declared.tracks[0], replace(row, entries=(gone, *row.entries)))])[
+        "teams/solo.html"
+    ]
+    assert rows(page, "entries")[0][2] == "withdrawn, 3 errors"
+    assert next(read(page).all("h3")).words().startswith("Errors in entry 2")
+
+
+# Pages of a team with many entries
+
+
+def many_entries(count: int, counting: int, columns: int) -> Row:
+    """The row of a team with this many scored entries; `counting` is the number of the one that counts."""
+    sent = tuple(
+        entry(
+            "solo",
+            number,
+            (number / 10_000,) * columns,
+            (0.1,) * columns,
+            counting=number == counting,
+            findings=ERRORS[:1] if number == counting else (),
+        )
+        for number in range(count, 0, -1)
+    )
+    return Row(None, None, team("solo"), False, sent[count - counting], sent)
+
+
+@pytest.fixture(scope="module")
+def long() -> dict[str, str]:
+    """The site of a team with 120 entries in one track, the third of which counts, and 51 in another."""
+    declared = challenge()
+    first, second = declared.tracks
+    return pages(
+        declared,
+        [
+            board_of(first, many_entries(120, 3, 5), scored_row("short", 0.3, 0.3, 5)),
+            board_of(second, without_final(many_entries(51, 51, 2))),
+        ],
+    )
+
+
+SOLO = ("teams/solo.html", "teams/solo.2.html", "teams/solo.3.html")
+
+
+def test_the_entries_of_a_team_are_on_several_pages(long: dict[str, str]) -> None:
+    """Each page has at most 50 entries of each track, the latest first; every entry is on one page."""
+    assert [path for path in sorted(long) if path.startswith("teams/solo")] == sorted(SOLO)
+    numbers = [[row.words() for row in read(long[path]).all("caption")] for path in SOLO]
+    assert [[re.sub(r"[;,].*", "", words) for words in page] for page in numbers] == [
+        ["Entries 71 to 120 of 120", "Entries 2 to 51 of 51"],
+        ["Entries 21 to 70 of 120", "Entries 1 to 1 of 51"],
+        ["Entries 1 to 20 of 120"],
+    ]
+    found = [
+        (table.attributes["aria-labelledby"], int(next(row.all("td")).words()))
+        for path in SOLO
+        for table in read(long[path]).all("div")
+        if "aria-labelledby" in table.attributes
+        for body in table.all("tbody")
+        for row in body.all("tr")
+    ]
+    assert sorted(found) == sorted(
+        [("entries-cold-start", number) for number in range(1, 121)]
+        + [("entries-pooled-sequences", number) for number in range(1, 52)]
+    )
+
+
+def test_the_pages_of_a_team_are_linked(long: dict[str, str]) -> None:
+    """Each page names its number and links to its neighbours; every link has a target, and ids are unique."""
+    test_every_link_has_a_target(long)
+    test_ids_are_unique(long)
+    test_every_page_is_well_formed(long)
+    bars = [
+        next(each for each in read(long[path]).all("nav") if each.attributes.get("class") == "pages") for path in SOLO
+    ]
+    assert [bar.words() for bar in bars] == [
+        "Page 1 of 3 Older entries",
+        "Newer entries Page 2 of 3 Older entries",
+        "Newer entries Page 3 of 3",
+    ]
+    assert [[link.attributes["href"] for link in bar.all("a")] for bar in bars] == [
+        ["solo.2.html"],
+        ["solo.html", "solo.3.html"],
+        ["solo.2.html"],
+    ]
+    assert 'class="pages"' not in long["teams/short.html"]
+
+
+def test_the_first_page_has_the_result_and_the_chart(long: dict[str, str]) -> None:
+    """Other pages have entries only. The result links to the entry that counts on its page."""
+    shown = [
+        [each.words() for each in read(long[path]).all("p") if each.attributes.get("class") == "result"]
+        for path in SOLO
+    ]
+    assert [len(page) for page in shown] == [2, 0, 0]
+    assert "Rank 2" in shown[0][0]
+    assert "The entry that counts is entry 3." in shown[0][0]
+    assert 'href="solo.3.html#counts-cold-start"' in long[SOLO[0]]
+    assert 'href="solo.3.html#entry-cold-start-3"' in long[SOLO[0]]
+    assert [long[path].count("<figure>") for path in SOLO] == [2, 0, 0]
+
+
+def test_a_chart_has_the_latest_entries_and_the_one_that_counts(long: dict[str, str]) -> None:
+    """A long chart is bounded, and its caption says what it shows."""
+    figure = next(read(long[SOLO[0]]).all("figure"))
+    assert len(list(figure.all("circle"))) == 101
+    assert [dot.words() for dot in figure.all("circle") if "class" in dot.attributes] == ["Entry 3: 0.0003"]
+    assert "of each of the latest 100 scored entries and of the one that counts." in figure.words()
+
+
+def test_the_size_of_a_page_is_bounded() -> None:
+    """A thousand rejected entries with the most and the longest errors give 20 pages of similar size."""
+    declared = challenge()
+    blank = (None,) * 5
+    errors = tuple(Problem(line, "<" * 1000) for line in range(1, MOST_SHOWN + 1))
+    sent = tuple(
+        entry("solo", number, blank, blank, status="rejected", findings=errors, more=9) for number in range(1000, 0, -1)
+    )
+    site = pages(declared, [board_of(declared.tracks[0], Row(None, None, team("solo"), False, None, sent))])
+    sizes = [len(text.encode()) for path, text in site.items() if path.startswith("teams/")]
+    assert len(sizes) == 20
+    assert max(sizes) < 50 * MOST_SHOWN * (len("&lt;") * LONGEST + 100)
 
 
 @pytest.mark.parametrize("name", ["main", "board", "a-1"])
@@ -333,7 +495,7 @@ def test_negative_zero_is_zero() -> None:
 def test_a_challenge_without_submissions_has_pages() -> None:
     """The pages say that there are no submissions yet."""
     declared = challenge()
-    empty = [Board(track, tuple(map(str, track.all_measures)), (), 0, 0, 0, "") for track in declared.tracks]
+    empty = [Board(track, tuple(map(str, track.all_measures)), (), 0, 0, 0, None) for track in declared.tracks]
     site = pages(declared, empty)
     assert "No scored entries yet." in site["index.html"]
     assert "No submissions yet." in site["cold-start/index.html"]
@@ -603,6 +765,24 @@ class TestInBrowser:
         for name in ("tea-kettle", HOSTILE[5], HOSTILE[1]):
             tab.open(f"{address}/teams/{team(name).slug}.html", width=width)
             assert tab.ask("document.documentElement.scrollWidth") <= width, name
+
+    @pytest.mark.parametrize("width", [320, 760, 1280])
+    def test_long_pages_and_names_fit(self, tab: Page, long: dict[str, str], tmp_path: Path, width: int) -> None:
+        """The pages of a team with many entries and of one whose name is 255 escaped bytes do not scroll sideways."""
+        declared = challenge()
+        name = Team(printable_name("\udcff" * 255), "escaped")
+        row = scored_row("solo", 0.3, 0.3, 5, entries=2)
+        named = tuple(replace(each, file=f"cold-start/{name.name}/{name.name}.txt") for each in row.entries)
+        row = replace(row, team=name, entry=named[0], entries=named)
+        write(pages(declared, [board_of(track, row) for track in declared.tracks[:1]]), tmp_path / "escaped", 1)
+        write(long, tmp_path / "long", 1)
+        for path in ("index.html", "cold-start/index.html", "teams/escaped.html"):
+            tab.open(f"{(tmp_path / 'escaped').as_uri()}/{path}", width=width)
+            assert tab.ask("document.documentElement.scrollWidth") <= width, path
+        for path in SOLO:
+            tab.open(f"{(tmp_path / 'long').as_uri()}/{path}", width=width)
+            assert tab.errors == []
+            assert tab.ask("document.documentElement.scrollWidth") <= width, path
 
     def test_on_a_phone_the_other_scores_unfold(self, tab: Page, address: str) -> None:
         """Rank, team and primary score are shown; the other columns unfold, also without scripts."""

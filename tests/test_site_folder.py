@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from scorer.errors import ScorerError
+from scorer.paths.lock import locked
 from scorer.site import folder as site_folder
 from scorer.site.folder import LOCK, MANIFEST, write
-from scorer.site.lock import locked
 from scorer.site.pages import ASSETS, pages
 from tests.boards import board, challenge
 
@@ -270,7 +270,7 @@ def test_a_killed_first_render_is_completed_by_the_next(tmp_path: Path) -> None:
 HOLDER = """
 import sys
 from pathlib import Path
-from scorer.site.lock import locked
+from scorer.paths.lock import locked
 with locked(Path(sys.argv[1]), 0):
     print("locked", flush=True)
     sys.stdin.read()

@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from hashlib import sha256
@@ -24,9 +24,9 @@ from scorer.matching.match import Counts
 from scorer.measures import Measure, parse
 from scorer.scoring.outcomes import Rejected, Scored
 from scorer.store.records import Basis, StoredSubmission, Submission
-from scorer.store.schema import SCHEMA_VERSION
+from scorer.store.schema import SCHEMA_VERSION, schema_table
 from scorer.store.store import Store
-from tests.databases import KINDS, NewPlace, changed, content, new_places, rows
+from tests.databases import NewPlace, changed, content, rows, seal
 from tests.strategies import matched
 
 QUERIES = tuple(f"q{number}" for number in range(20))
@@ -107,19 +107,6 @@ def opened(place: str | Path) -> Store:
     store = Store.open(place)
     store.store_solution(BASIS.solution, QUERIES, FLAGGED, IDEAL)
     return store
-
-
-@pytest.fixture(params=KINDS)
-def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewPlace]:
-    """Returns a place for a new database, of each kind in turn."""
-    with new_places(request.param, tmp_path) as new_place:
-        yield new_place
-
-
-@pytest.fixture
-def place(new_place: NewPlace) -> str:
-    """A place for a new database."""
-    return new_place()
 
 
 @pytest.fixture
@@ -331,16 +318,19 @@ def test_a_submission_is_pending_until_it_is_recorded(place: str) -> None:
     assert second.result is None
 
 
-def test_names_that_cannot_be_stored_are_escaped(place: str) -> None:
-    """Lone surrogates and NUL are stored escaped, and the import recognises the escaped file."""
-    hostile = Submission("cold-start", "a\udcffb\0", "cold-start/a\udcffb\0.txt", "d" * 64, START)
+def test_names_are_kept_as_they_are(place: str) -> None:
+    """Names are bytes: a lone surrogate, NUL and a name that prints alike stay three teams and three files."""
+    names = ["a\udcffb\0", "a\\udcffb\\x00", "a\udcffb\\0"]
+    sent = [Submission("cold-start", name, f"cold-start/{name}.txt", "d" * 64, START) for name in names]
     with opened(place) as store:
-        store_result(store, hostile, BASIS, scored())
-        store.import_submissions("cold-start", [hostile])
-        (stored,) = entries(store, "cold-start", BASIS)
+        for _ in range(2):
+            store.import_submissions("cold-start", sent)
+        stored = entries(store, "cold-start", BASIS)
+        recorded = store.read(lambda view: view.events())
 
-    assert stored.submission.team == "a\\udcffb\\x00"
-    assert stored.present
+    assert {each.submission.team for each in stored} == set(names)
+    assert {each.submission.file for each in stored} == {each.file for each in sent}
+    assert [event.kind for event in recorded] == ["arrival"] * 3
 
 
 def test_hostile_names_are_only_text(place: str) -> None:
@@ -427,10 +417,10 @@ def test_reading_creates_no_database(file: Path) -> None:
 @pytest.mark.parametrize(
     ("version", "message"),
     [
-        (0, r": schema version 0 is unknown; expected 1 to 2"),
+        (0, r": schema version 0 is unknown; expected 1 to 3"),
         (
             SCHEMA_VERSION + 1,
-            r": scorer 99\.1 wrote it \(schema version 3\), .* install scorer 99\.1 or",
+            r": scorer 99\.1 wrote it \(schema version 4\), .* install scorer 99\.1 or",
         ),
     ],
 )
@@ -438,6 +428,7 @@ def test_another_schema_version_is_refused(place: str, version: int, message: st
     """The message names the version found and the scorer that is needed; the database stays as it is."""
     opened(place).close()
     changed(place, f"UPDATE scorer_schema SET version = {version}, scorer = '99.1'")
+    seal(place, schema_table)
     before = content(place)
 
     with pytest.raises(StoreError, match=message):

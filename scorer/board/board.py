@@ -14,7 +14,7 @@ class Team:
     """A team with at least one submission."""
 
     name: str
-    """Text from outside, made printable."""
+    """As `printable_name` returns it: different teams have different names."""
     slug: str
     """Safe in paths and URLs; unique among all teams, also when case is ignored."""
 
@@ -40,8 +40,21 @@ class Row:
         return tuple(entry for entry in self.entries if entry.status != "withdrawn")
 
     @property
-    def last_received(self) -> datetime:
-        return self.sent[0].received
+    def last_received(self) -> datetime | None:
+        """When the last of them was received; None if no time of receipt is possible."""
+        return next((entry.received for entry in self.sent if entry.status != "misdated"), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Commitment:
+    """Shows that the solution of a board stays the same, without a clue to its content before it is revealed."""
+
+    salted_digest: str
+    """The HMAC-SHA256 of `digest` with the salt as the key, in hexadecimal."""
+    digest: str = ""
+    """SHA-256 of the solution, in hexadecimal; empty until it is revealed."""
+    salt: str = ""
+    """In hexadecimal; empty until it is revealed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,5 +72,5 @@ class Board:
     """How many of them enter the mean of the primary measure, over all splits."""
     preliminary_queries: int
     """How many of `scored_queries` enter the preliminary scores; 0 where the solution flags none."""
-    solution_digest: str
-    """SHA-256 in hexadecimal; empty where the track was never scored."""
+    commitment: Commitment | None
+    """To the solution; None where the track was never scored."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from scorer.board.board import Board, Row, Team
+from scorer.board.board import Board, Commitment, Row, Team
 from scorer.board.ranking import ranked
 from scorer.board.slugs import slug
 from scorer.challenge.settings import Track
@@ -13,7 +13,7 @@ from scorer.entries.entry import Entry, counting_entry, entry_of
 from scorer.options import Split
 from scorer.store.records import Basis, StoredResult
 from scorer.store.snapshot import Snapshot
-from scorer.wording import printable
+from scorer.wording import printable_name
 
 
 def board(view: Snapshot, track: Track, basis: Basis | None) -> Board:
@@ -44,10 +44,16 @@ def board(view: Snapshot, track: Track, basis: Basis | None) -> Board:
     preliminary_queries = _defined(results, "preliminary", columns[0], int(sum(flagged)))
     by_team: dict[str, list[Entry]] = {}
     for each in stored:
-        by_team.setdefault(printable(each.submission.team), []).append(entry_of(each, track, columns))
-    baselines = set(map(printable, track.baselines))
+        by_team.setdefault(each.submission.team, []).append(entry_of(each, track, columns))
+    baselines = set(track.baselines)
     rows = [
-        _row(name, entries, track, baseline=name in baselines, by_preliminary=preliminary_queries > 0)
+        _row(
+            name,
+            entries,
+            track,
+            baseline=not baselines.isdisjoint({name, printable_name(name)}),
+            by_preliminary=preliminary_queries > 0,
+        )
         for name, entries in by_team.items()
         if any(entry.status != "withdrawn" for entry in entries)
     ]
@@ -58,8 +64,14 @@ def board(view: Snapshot, track: Track, basis: Basis | None) -> Board:
         queries=len(flagged),
         scored_queries=scored_queries,
         preliminary_queries=preliminary_queries,
-        solution_digest=basis.solution if basis else "",
+        commitment=_commitment(view, track, basis) if basis else None,
     )
+
+
+def _commitment(view: Snapshot, track: Track, basis: Basis) -> Commitment:
+    """What the board shows about the solution: the plain digest and the salt only if the organiser reveals them."""
+    salted = view.commitment(basis.solution)
+    return Commitment(salted, basis.solution, view.salt) if track.reveal_solution else Commitment(salted)
 
 
 def _defined(results: Iterable[StoredResult], split: Split, measure: str, queries: int) -> int:
@@ -73,7 +85,7 @@ def _row(name: str, entries: list[Entry], track: Track, *, baseline: bool, by_pr
 
     Parameters
     ----------
-    name : the team
+    name : the name of the team, as recorded
     entries : its entries, the earliest first
     track : the track
     baseline : whether the team is a baseline
@@ -85,7 +97,7 @@ def _row(name: str, entries: list[Entry], track: Track, *, baseline: bool, by_pr
     return Row(
         rank=None,
         preliminary_rank=None,
-        team=Team(name, slug(name)),
+        team=Team(printable_name(name), slug(name)),
         baseline=baseline,
         entry=next((entry for entry in marked if entry.is_counting), None),
         entries=marked,

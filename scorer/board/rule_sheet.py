@@ -31,7 +31,7 @@ def rules(board: Board) -> tuple[str, ...]:
         f"Scores are rounded to {counted(track.decimals, 'decimal')} before they are compared.",
         EQUAL_RANKS[track.equal_ranks],
         _counting(board),
-        "Rejected and withdrawn entries never count.",
+        "Rejected and withdrawn entries never count, nor do entries whose time of receipt is not confirmed.",
         *(["Baselines are listed by their scores and have no rank."] if track.baselines else []),
     )
 

@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from scorer.challenge.settings import FILE, Challenge, SettingsTable, Track, located_in, suggestion
+from scorer.challenge.settings import FILE, Challenge, LimitSettings, SettingsTable, Track, located_in, suggestion
 from scorer.errors import ChallengeError, MeasureError
+from scorer.limits import Limits
 from scorer.wording import quoted
 
 Model = TypeVar("Model", bound=SettingsTable)
@@ -53,8 +54,10 @@ def read_challenge(path: str | Path, *, solutions: bool = True) -> Challenge:
         track_errors += [*errors, *_missing_files(table, ("tracks", name), root, solutions=solutions)]
     if isinstance(tables, dict) and tables:
         document["tracks"] = tuple(tracks)
+    limits, limit_errors = _read_table(LimitSettings, document.get("limits", {}), ("limits",))
+    document["limits"] = Limits() if limits is None else Limits(**limits.model_dump())
     challenge, errors = _read_table(Challenge, document, (), root=root)
-    errors += track_errors
+    errors += limit_errors + track_errors
     if challenge is None or errors:
         raise ChallengeError("\n".join(f"{file}: {error}" for error in errors))
     return challenge

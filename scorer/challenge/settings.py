@@ -10,9 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, create_model, field_validator
 
 from scorer.errors import ChallengeError
+from scorer.limits import Limits
 from scorer.measures import Measure, parse
 from scorer.options import (
     COUNTING_ENTRY,
@@ -138,6 +139,7 @@ class Track(SettingsTable):
     stage: Stage | None = Field(None, description=STAGE.allowed)
     final: FinalSplit = Field("all", description=FINAL_SPLIT.allowed)
     baselines: tuple[Stated, ...] = Field((), strict=False, description="names of teams, each once")
+    reveal_solution: bool = Field(False, description="true or false")
     solution_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
     submission_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
 
@@ -207,6 +209,17 @@ class Track(SettingsTable):
         return located_in(self.root, self.submissions or f"submissions/{self.name}")
 
 
+LimitSettings = create_model(  # type: ignore[call-overload]
+    "LimitSettings",
+    __base__=SettingsTable,
+    __doc__="The table [limits]: those of `Limits`, by name.",
+    **{
+        name: (int, Field(getattr(Limits(), name), ge=1, le=10**12, description=f"a whole number from 1: {about}"))
+        for name, about in Limits.about().items()
+    },
+)
+
+
 class Challenge(SettingsTable):
     """A challenge: its name, its tracks in the order of the file, its database and its site."""
 
@@ -214,6 +227,7 @@ class Challenge(SettingsTable):
     name: Stated = Field(description=TEXT)
     description: str = Field("", description=PARAGRAPHS)
     tracks: tuple[Track, ...] = Field(description="a table for each track, as in [tracks.cold-start]")
+    limits: Limits = Field(Limits(), description="a table, as in [limits]")
     database: PathText = Field("scores.db", description="the path of a file, or the URL of a database")
     site: PathText = Field("site", validate_default=True, description="the path of a folder for the site only")
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from xml.etree.ElementTree import Element, SubElement, tostring
+
+from scorer.wording import utc_time
 
 WIDTH, HEIGHT = 640, 200
 RIGHT, TOP, BOTTOM = 616, 20, 160
@@ -106,4 +108,4 @@ def _text(image: Element, x: float, y: float, anchor: str, text: str) -> None:
 
 
 def _day(point: Point) -> str:
-    return point.when.astimezone(UTC).strftime("%Y-%m-%d")
+    return utc_time(point.when, "day")

@@ -9,7 +9,22 @@ import sys
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Sequence
 
-from scorer.cli import check, convert, doctor, evaluate, init, leaderboard, measures, render, run, score, status
+from scorer.cli import (
+    amend,
+    check,
+    convert,
+    doctor,
+    evaluate,
+    forget,
+    init,
+    leaderboard,
+    measures,
+    render,
+    retry,
+    run,
+    score,
+    status,
+)
 from scorer.cli.arguments import Command, Parser, WrongCallError, add_folder
 from scorer.cli.console import print_message, print_result
 from scorer.errors import ScorerError
@@ -23,7 +38,10 @@ COMMANDS = {
     "convert": Command(convert.convert, convert.add_conversion),
     "leaderboard": Command(leaderboard.leaderboard, leaderboard.add_board),
     "status": Command(status.status, add_folder),
-    "doctor": Command(doctor.doctor, add_folder),
+    "retry": Command(retry.retry, retry.add_entries),
+    "forget": Command(forget.forget, forget.add_outcome),
+    "amend": Command(amend.amend, amend.add_time),
+    "doctor": Command(doctor.doctor, doctor.add_repair),
     "measures": Command(measures.measures, measures.add_measure),
     "init": Command(init.init, init.add_new_folder),
 }
@@ -47,6 +65,14 @@ def main() -> None:
     except BrokenPipeError:
         # The reader closed the pipe. Python flushes standard output at exit, which must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    except Exception as error:
+        from scorer.formats.reading.failures import system_failure
+
+        failure = system_failure(error)
+        if failure is None:
+            raise
+        print_message(f"stopped: {'not enough memory' if isinstance(failure, MemoryError) else failure}")
         code = 1
     gc.freeze()  # Python searches for garbage at exit, too
     sys.exit(code)

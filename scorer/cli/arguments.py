@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 FORMAT_HELP = f"needed only where it cannot be detected: {FORMATS_ALLOWED}"
 
 
+ENTRY_HELP = "an entry: its file as messages show it, or the beginning of its SHA-256"
+
+
 class WrongCallError(Exception):
     """The arguments of a command are wrong; the text is a message for the person who typed them."""
 
@@ -65,6 +68,28 @@ def add_folder(parser: ArgumentParser) -> None:
         default=Path(),
         help="the challenge: a folder with challenge.toml, or that file; default: the current folder",
     )
+
+
+def add_challenge(parser: ArgumentParser) -> None:
+    """Add the option for the challenge, of commands whose arguments are something else."""
+    parser.add_argument(
+        "--challenge",
+        type=Path,
+        default=Path(),
+        metavar="FOLDER",
+        help="the folder with challenge.toml; default: the current folder",
+    )
+
+
+def add_reason(parser: ArgumentParser) -> None:
+    """Add the option for the reason of a decision."""
+    parser.add_argument("--reason", required=True, type=_stated, metavar="TEXT", help="why; it is recorded")
+
+
+def _stated(text: str) -> str:
+    if not text.strip():
+        raise ArgumentTypeError("found a blank text, expected a reason")
+    return text
 
 
 def add_track(parser: ArgumentParser) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import FORMAT_HELP, format_name, requested_track
+from scorer.cli.arguments import FORMAT_HELP, add_challenge, format_name, requested_track
 from scorer.cli.console import print_message, print_result
 from scorer.paths import shown
 from scorer.wording import counted, printable
@@ -21,13 +21,7 @@ def add_file(parser: ArgumentParser) -> None:
     """Add the arguments of ``check``."""
     parser.add_argument("file", help="the submission: a path or a URL")
     parser.add_argument("-t", "--track", required=True, metavar="NAME", help="the track that the file is for")
-    parser.add_argument(
-        "--challenge",
-        type=Path,
-        default=Path(),
-        metavar="FOLDER",
-        help="the folder with challenge.toml; default: the current folder",
-    )
+    add_challenge(parser)
     parser.add_argument("--submission-format", metavar="FORMAT", help=f"the format of the file, {FORMAT_HELP}")
 
 
@@ -38,20 +32,25 @@ def check(file: str, track: str, challenge: Path, submission_format: str | None)
     the challenge has public lists of them.
     """
     from scorer.challenge.loading import read_challenge
+    from scorer.executors.checking import checked
     from scorer.matching.solution import read_ids
     from scorer.paths import digest, is_regular
-    from scorer.scoring.outcomes import Rejected
+    from scorer.scoring.outcomes import Failed, Rejected
     from scorer.scoring.rules import Rules
-    from scorer.scoring.submission import check as check_submission
 
-    requested = requested_track(read_challenge(challenge, solutions=False), track)
+    settings = read_challenge(challenge, solutions=False)
+    requested = requested_track(settings, track)
     rules = Rules.of(requested)
     if submission_format is not None:
         rules = replace(rules, submission_format=format_name(submission_format, "--submission-format"))
     queries = _queries(requested)
     candidates = None if requested.items_path is None else read_ids(requested.items_path)
-    outcome = check_submission(queries, file, rules, candidates=candidates)
+    outcome = checked(queries, file, rules, settings.limits, candidates=candidates)
     path = printable(shown(file))
+    if isinstance(outcome, Failed):
+        print_message(f"{path}: {outcome.reason}")
+        print_message(f"{path}: not checked")
+        return 1
     if isinstance(outcome, Rejected):
         print_message("\n".join(outcome.problems.lines(shown(file))))
         print_message(f"{path}: invalid for track {requested.name}: {counted(outcome.problems.count, 'error')}")

@@ -1,24 +1,38 @@
-"""``scorer doctor``: check a database."""
+"""``scorer doctor``: check a database, and repair it."""
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from pathlib import Path
 
-from scorer.cli.arguments import open_challenge
+from scorer.cli.arguments import add_folder, open_challenge
 from scorer.cli.console import print_message, print_result
 
 
-def doctor(folder: Path) -> int:
+def add_repair(parser: ArgumentParser) -> None:
+    """Add the arguments of ``doctor``."""
+    add_folder(parser)
+    parser.add_argument(
+        "--repair",
+        action="store_true",
+        help="first delete damaged rows that `scorer run` can derive again, after a backup of the database file; "
+        "what was recorded stays as it is",
+    )
+
+
+def doctor(folder: Path, repair: bool) -> int:
     """Check the database of a challenge, and the files that it refers to.
 
     Prints a line for each check, and what to do about each problem. Exits with 1 if there is a problem.
     """
-    from scorer.organising.doctor import examine
+    from scorer.organising.doctor import examine, repair_store
     from scorer.store.store import Store
 
     challenge, _ = open_challenge(folder, None)
     problems = 0
     with Store.open(challenge.database_address, create=False) as store:
+        for line in repair_store(store) if repair else []:
+            print_result(f"{'repair':7}  {line}")
         for check in examine(challenge, store):
             print_result(f"{'problem' if check.problems else 'ok':7}  {check.name}")
             problems += len(check.problems)

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from scorer.cli.arguments import open_challenge
 from scorer.cli.render import print_rendered
-from scorer.cli.score import requested_executor, score_tracks
+from scorer.cli.score import ScoringOptions, requested_executor, score_tracks
 
 
-def run(folder: Path, track: str | None, executor: str | None, time_limit: float, strict: bool) -> int:
+def run(folder: Path, track: str | None, **options: Any) -> int:
     """Score new submissions, store the results, and render the site: the main job.
 
     The last line of the output is the path of the site.
 
-    Exit code 1 means that this run rejected a submission, or could not read or score one, or could not score a track.
-    All other submissions are scored, and the site is rendered, in that case too. With --strict, exit code 1 also means
-    that a submission that an earlier run rejected is still there.
+    Exit code 1 means that this run rejected a submission, or could not read or score one, or could not score a track,
+    or that submissions are missing. All other submissions are scored, and the site is rendered, in that case too. With
+    --strict, exit code 1 also means that a submission that an earlier run rejected or gave up is still there.
     """
     from scorer.organising.render import render as render_site
     from scorer.store.store import Store
 
     challenge, tracks = open_challenge(folder, track)
-    scoring = requested_executor(executor)
+    chosen = ScoringOptions(**options)
+    scoring = requested_executor(chosen.executor)
     with Store.open(challenge.database_address) as store:
-        succeeded = score_tracks(store, tracks, scoring, time_limit, strict=strict)
+        succeeded = score_tracks(store, challenge, tracks, scoring, chosen)
         print_rendered(render_site(challenge, store, pending=True))
     return 0 if succeeded else 1

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scorer.cli.arguments import WrongCallError, add_folder, add_track, number, open_challenge
 from scorer.cli.console import print_message, with_progress
 from scorer.errors import ChallengeError, ExecutorError, FileError
-from scorer.options import TIME_LIMIT
+from scorer.limits import ATTEMPTS, Limits
+from scorer.wording import printable_name, utc_time
 
 if TYPE_CHECKING:
-    from scorer.challenge.settings import Track
+    from scorer.challenge.settings import Challenge, Track
     from scorer.executors.base import Executor
+    from scorer.organising.run import Work
+    from scorer.scoring.outcomes import Failed
+    from scorer.store.records import StoredSubmission
     from scorer.store.store import Store
 
 
@@ -25,33 +31,64 @@ def add_scoring(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--executor",
         metavar="NAME",
-        help="where to score: serial, processes, processes:N or dask:ADDRESS; default: chosen by the amount of work",
+        help="where to score: processes, processes:N or dask:ADDRESS; or serial, for debugging, which limits neither "
+        "time nor memory; default: processes",
     )
     parser.add_argument(
         "--time-limit",
-        type=number(least=0.1),
-        default=TIME_LIMIT,
+        type=number(least=1),
         metavar="SECONDS",
-        help="how long scoring one submission may take; default: %(default)g",
+        help="how long scoring one submission may take; default: limits.seconds in challenge.toml, or "
+        f"{Limits().seconds}",
     )
     parser.add_argument(
-        "--strict", action="store_true", help="exit with 1 if any submission is rejected, also by an earlier run"
+        "--confirm-withdrawals",
+        action="store_true",
+        help="record missing files as withdrawals, even if many are missing or the folder is empty",
+    )
+    parser.add_argument(
+        "--verify-files",
+        action="store_true",
+        help="read all files again, also those whose size, times and inode have not changed",
+    )
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="exit with 1 if any submission is rejected or was given up, also by an earlier run",
     )
 
 
-def score(folder: Path, track: str | None, executor: str | None, time_limit: float, strict: bool) -> int:
+@dataclass(frozen=True, slots=True)
+class ScoringOptions:
+    """The options of ``run`` and ``score``."""
+
+    executor: str | None
+    time_limit: float | None
+    confirm_withdrawals: bool
+    verify_files: bool
+    strict: bool
+
+    def limits(self, challenge: Challenge) -> Limits:
+        """The limits of the challenge with the requested time limit."""
+        if self.time_limit is None:
+            return challenge.limits
+        return replace(challenge.limits, seconds=math.ceil(self.time_limit))
+
+
+def score(folder: Path, track: str | None, **options: Any) -> int:
     """Score new submissions and store the results; do not render the site.
 
-    Exit code 1 means that this run rejected a submission, or could not read or score one, or could not score a track.
-    All other submissions are scored in that case too. With --strict, exit code 1 also means that a submission that an
-    earlier run rejected is still there.
+    Exit code 1 means that this run rejected a submission, or could not read or score one, or could not score a track,
+    or that submissions are missing. All other submissions are scored in that case too. With --strict, exit code 1 also
+    means that a submission that an earlier run rejected or gave up is still there.
     """
     from scorer.store.store import Store
 
     challenge, tracks = open_challenge(folder, track)
-    scoring = requested_executor(executor)
+    chosen = ScoringOptions(**options)
+    scoring = requested_executor(chosen.executor)
     with Store.open(challenge.database_address) as store:
-        return 0 if score_tracks(store, tracks, scoring, time_limit, strict=strict) else 1
+        return 0 if score_tracks(store, challenge, tracks, scoring, chosen) else 1
 
 
 def requested_executor(name: str | None) -> Executor | None:
@@ -59,22 +96,21 @@ def requested_executor(name: str | None) -> Executor | None:
     from scorer.executors.names import executor_named
 
     try:
+        if name == "serial":
+            print_message("serial: for debugging; the limits on time and memory have no effect")
         return None if name is None else executor_named(name)
     except ExecutorError as error:
         raise WrongCallError(f"--executor: {error}") from error
 
 
 def score_tracks(
-    store: Store, tracks: Sequence[Track], executor: Executor | None, time_limit: float, *, strict: bool
+    store: Store, challenge: Challenge, tracks: Sequence[Track], executor: Executor | None, options: ScoringOptions
 ) -> bool:
-    """Score each track, and report errors in it; return whether there were none.
-
-    With `strict`, a submission that an earlier run rejected is an error as well.
-    """
+    """Score each track, and report errors in it; return whether there were none."""
     succeeded = True
     for track in tracks:
         try:
-            succeeded &= _score_track(store, track, executor, time_limit, strict=strict)
+            succeeded &= _score_track(store, challenge, track, executor, options)
         except (ChallengeError, FileError) as error:
             print_message(str(error))
             print_message(f"{track.name}: not scored; its board is unchanged")
@@ -82,34 +118,70 @@ def score_tracks(
     return succeeded
 
 
-def _score_track(store: Store, track: Track, executor: Executor | None, time_limit: float, *, strict: bool) -> bool:
-    from scorer.organising.run import carry_out, hint, plan, rejected
+def _score_track(
+    store: Store, challenge: Challenge, track: Track, executor: Executor | None, options: ScoringOptions
+) -> bool:
+    from scorer.organising.run import carry_out, hint, plan, present_entries
     from scorer.organising.submission_files import UploadInProgress
     from scorer.scoring.outcomes import Failed, Rejected
 
-    work = plan(store, track)
-    for skipped in work.skipped:
-        print_message(str(skipped))
-    scored, failed, rejected_now = 0, 0, set()
-    results = carry_out(store, work, executor, time_limit)
+    work = plan(
+        store,
+        challenge,
+        track,
+        limits=options.limits(challenge),
+        confirm_withdrawals=options.confirm_withdrawals,
+        verify_files=options.verify_files,
+    )
+    for each in (*work.skipped, *work.warnings):
+        print_message(str(each))
+    scored, failed = 0, 0
+    rejected_now: set[str] = set()
+    results = carry_out(store, work, executor)
     for submission, result in with_progress(results, len(work.pending), track.name):
+        name = printable_name(submission.file)
         match result:
-            case Failed(reason):
+            case Failed():
                 failed += 1
-                print_message(f"{submission.file}: not scored: {reason}; the next run tries it again")
+                print_message(f"{name}: not scored: {_failure(result, work.attempts.get(submission.digest, 0))}")
             case Rejected(problems):
                 rejected_now.add(submission.file)
-                print_message("\n".join(problems.lines(submission.file)))
+                print_message("\n".join(problems.lines(name)))
             case _:
                 scored += 1
                 if expected := hint(work, result.counts):
-                    print_message("\n".join(result.notes.lines(submission.file)))
-                    print_message(f"{submission.file}: {expected}")
-    rejected_ever = rejected(store, work)
-    for file in rejected_ever:
-        if file not in rejected_now:
-            print_message(f"{file}: rejected by an earlier run; the page of its team has the errors")
+                    print_message("\n".join(result.notes.lines(name)))
+                    print_message(f"{name}: {expected}")
+    rejected_ever = _print_earlier(present_entries(store, work), work, rejected_now)
     counts = [f"{scored:,} scored", f"{work.known:,} known", f"{len(rejected_ever):,} rejected"]
-    print_message(f"{track.name}: {', '.join([*counts, *([f'{failed:,} failed'] if failed else [])])}")
+    counts += [f"{failed + len(work.given_up):,} failed"] if failed or work.given_up else []
+    print_message(f"{track.name}: {', '.join(counts)}")
     unreadable = any(not isinstance(skipped, UploadInProgress) for skipped in work.skipped)
-    return not (failed or unreadable or (rejected_ever if strict else rejected_now))
+    if options.strict and (rejected_ever or work.given_up):
+        return False
+    return not (failed or unreadable or work.warnings or rejected_now)
+
+
+def _print_earlier(entries: Sequence[StoredSubmission], work: Work, rejected_now: set[str]) -> set[str]:
+    """Print what earlier runs left for the organiser to look at; return all files that are rejected."""
+    rejected = {each.submission.file for each in entries if each.result and each.result.status == "rejected"}
+    for file in sorted(rejected - rejected_now):
+        print_message(f"{printable_name(file)}: rejected by an earlier run; the page of its team has the errors")
+    for submission in (entry.submission for entry in entries if entry.misdated):
+        received = f"received {utc_time(submission.received, 'second')} UTC, which is impossible"
+        name = printable_name(submission.file)
+        print_message(f"{name}: {received}; it does not count until `scorer amend` corrects the time")
+    for submission, failure in work.given_up:
+        given_up = f"{printable_name(submission.file)}: given up after {failure.attempts} attempts"
+        print_message(f"{given_up}: {failure.reason}; `scorer retry` has it tried again")
+    return rejected
+
+
+def _failure(failed: Failed, attempts: int) -> str:
+    """Why a submission failed, and when it is tried again."""
+    if not failed.is_counted:
+        return f"{failed.reason}; the next run tries it again"
+    attempt = f"{failed.reason} (attempt {attempts + 1} of {ATTEMPTS})"
+    if attempts + 1 < ATTEMPTS:
+        return f"{attempt}; the next run tries it again"
+    return f"{attempt}; it is not tried again until `scorer retry`"

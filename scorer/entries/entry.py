@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from scorer.challenge.settings import Track
 from scorer.errors import Problem
@@ -13,10 +14,14 @@ from scorer.matching.match import Counts
 from scorer.options import Split
 from scorer.scoring.means import Mean
 from scorer.store.records import StoredSubmission
-from scorer.wording import printable
+from scorer.wording import printable_name
 
 ColumnScores = tuple[float | None, ...]
 """One for each column of the board, rounded to the track's decimals; None where undefined or not to be shown."""
+
+Status = Literal["scored", "rejected", "withdrawn", "pending", "failed", "misdated"]
+"""Withdrawn: no longer among the submissions. Pending: not scored yet. Failed: scoring it was tried, without a result.
+Misdated: its time of receipt is impossible, so it does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +29,12 @@ class Entry:
     """A file of a team in a track."""
 
     file: str
-    """Its path under submissions/, as foreign text made printable."""
+    """Its path under submissions/, as `printable_name` returns it."""
     digest: str
     """SHA-256 of its content, in hexadecimal."""
     received: datetime
     """UTC."""
-    status: str
-    """"scored" | "rejected" | "withdrawn" (no longer among the submissions) | "pending" (not yet scored so)."""
+    status: Status
     is_counting: bool
     """Whether the rank of the team comes from this entry."""
     final: ColumnScores
@@ -46,8 +50,8 @@ class Entry:
 
 
 def rounded(value: float | None, decimals: int) -> float | None:
-    """A score as it is compared and printed: half to even, as ``f"{value:.{decimals}f}"``; None for None and NaN."""
-    if value is None or math.isnan(value):
+    """A score as it is compared and printed: half to even, as ``f"{value:.{decimals}f}"``; None if it is no number."""
+    if value is None or not math.isfinite(value):
         return None
     return round(value, decimals) + 0.0  # + 0.0: what rounds to -0.0 is 0
 
@@ -59,10 +63,10 @@ def entry_of(kept: StoredSubmission, track: Track, columns: tuple[str, ...]) -> 
     means: Mapping[Split, Mapping[str, Mean]] = result.means if result else {}
     final = means.get(track.final, {}) if track.shows_final else {}
     return Entry(
-        file=printable(kept.submission.file),
+        file=printable_name(kept.submission.file),
         digest=kept.submission.digest,
         received=kept.submission.received,
-        status="withdrawn" if not kept.present else result.status if result else "pending",
+        status=_status(kept),
         is_counting=False,
         final=_scores(final, columns, track.decimals),
         preliminary=_scores(means.get("preliminary", {}), columns, track.decimals),
@@ -70,6 +74,16 @@ def entry_of(kept: StoredSubmission, track: Track, columns: tuple[str, ...]) -> 
         findings=tuple(findings) if findings else (),
         findings_count=findings.count if findings else 0,
     )
+
+
+def _status(kept: StoredSubmission) -> Status:
+    if not kept.present:
+        return "withdrawn"
+    if kept.misdated:
+        return "misdated"
+    if kept.result is not None:
+        return kept.result.status
+    return "pending" if kept.failure is None else "failed"
 
 
 def _scores(means: Mapping[str, Mean], columns: tuple[str, ...], decimals: int) -> ColumnScores:

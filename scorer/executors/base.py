@@ -6,11 +6,14 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from scorer.formats.reading.failures import system_failure
+from scorer.limits import Limits
 from scorer.matching.solution import Solution
-from scorer.paths import Location
+from scorer.paths import AnyFile
 from scorer.scoring.outcomes import Failed, Rejected, Scored, Summary
 from scorer.scoring.rules import Rules
-from scorer.scoring.submission import ChangedError, score
+from scorer.scoring.submission import NEEDS_MEMORY, score
+from scorer.wording import QUOTED, printable
 
 FileOutcome = Summary | Rejected | Failed
 
@@ -19,7 +22,7 @@ FileOutcome = Summary | Rejected | Failed
 class FileToScore:
     """The file of a submission."""
 
-    path: Location
+    path: AnyFile
     digest: str
     """SHA-256 of its content, in hexadecimal."""
 
@@ -31,9 +34,7 @@ FileOutcomes = Generator[tuple[int, FileOutcome], None, None]
 class Executor(Protocol):
     """Scores files."""
 
-    def results(
-        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], time_limit: float
-    ) -> FileOutcomes:
+    def results(self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits) -> FileOutcomes:
         """Score the files.
 
         Parameters
@@ -42,8 +43,8 @@ class Executor(Protocol):
             What the files are scored against, and how.
         files
             The files to score.
-        time_limit
-            The seconds that one file may take.
+        limits
+            What each file may take.
 
         Yields
         ------
@@ -53,22 +54,44 @@ class Executor(Protocol):
         ...
 
 
-def too_slow(time_limit: float) -> Failed:
-    """The outcome of a file that took longer than `time_limit` seconds."""
-    return Failed(f"it took longer than {time_limit:g} seconds")
+@dataclass(frozen=True, slots=True, eq=False)
+class Scoring:
+    """What a worker needs to score files."""
+
+    solution: Solution
+    rules: Rules
+    limits: Limits
+    threads: int
+    """How many threads may score a large file."""
 
 
-def outcome_of(solution: Solution, rules: Rules, file: FileToScore, threads: int) -> FileOutcome:
+def outcome_of(scoring: Scoring, file: FileToScore) -> FileOutcome:
     """Score one file. Exceptions become a Failed."""
     try:
-        outcome = score(solution, file.path, rules, threads=threads, digest=file.digest)
-    except ChangedError:
-        return Failed("it changed while it was read, or could not be read completely")
-    except MemoryError:
-        return Failed("it needs more memory than is available")
-    except OSError as error:
-        return Failed(f"it could not be read: {error.strerror or error}")
+        outcome = score(
+            scoring.solution,
+            file.path,
+            scoring.rules,
+            threads=scoring.threads,
+            digest=file.digest,
+            limits=scoring.limits,
+        )
     except Exception as error:
-        # A file that reveals a bug must not keep the others from being scored.
-        return Failed(f"scorer failed on it ({type(error).__name__}: {error}); `scorer evaluate` shows where")
+        return unexpected(error)
     return outcome.summary() if isinstance(outcome, Scored) else outcome
+
+
+def too_slow(limits: Limits) -> Failed:
+    """The outcome of a file that took longer than the limit."""
+    return Failed(f"it took longer than {limits.seconds:g} seconds", "time")
+
+
+def unexpected(error: Exception) -> Failed:
+    """The outcome of a file that reveals a bug, or a system that fails: neither keeps the others from being scored."""
+    failure = system_failure(error)
+    if isinstance(failure, MemoryError):
+        return Failed(NEEDS_MEMORY, "memory")
+    text = printable(str(failure or error))[:QUOTED]
+    if isinstance(failure or error, OSError | ImportError):
+        return Failed(f"the system failed while it was scored: {text}")
+    return Failed(f"scorer failed on it ({type(error).__name__}: {text}); `scorer evaluate` shows where", "lost")

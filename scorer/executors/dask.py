@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from scorer import __version__
 from scorer.errors import ExecutorError
-from scorer.executors.base import FileOutcome, FileOutcomes, FileToScore, outcome_of, too_slow
+from scorer.executors.base import FileOutcome, FileOutcomes, FileToScore, Scoring, outcome_of, too_slow
+from scorer.executors.identity import differences, identity
+from scorer.limits import Limits
 from scorer.matching.solution import Solution
 from scorer.scoring.outcomes import Failed
 from scorer.scoring.rules import Rules
@@ -31,19 +32,21 @@ RESULT_TIMEOUT = 10.0
 AHEAD = 4
 """The number of files assigned to a worker for each of its threads, those in work included."""
 
+DIED = Failed("the worker that scored it died", "lost")
+"""The outcome of the only file of a worker that died."""
+
 
 @dataclass(frozen=True, slots=True)
 class Dask:
     """Scores files on the workers of a Dask cluster.
 
-    The workers must have the same version of scorer and see the files under the same paths.
+    The workers must have the same scorer, numpy and pyarrow as this machine, and see the files under the same paths.
+    The memory that a file may take is that of its worker: a nanny restarts a worker that exceeds its own limit.
     """
 
     address: str
 
-    def results(
-        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], time_limit: float
-    ) -> FileOutcomes:
+    def results(self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits) -> FileOutcomes:
         """See `Executor`. Raises ExecutorError if the cluster does not answer or a worker has another scorer."""
         if not files:
             return
@@ -58,7 +61,7 @@ class Dask:
         except (OSError, ValueError) as error:
             raise ExecutorError(f"no Dask scheduler answers at {self.address} ({error})") from error
         with client:
-            yield from _Batch(client, (solution, rules), files, time_limit).results()
+            yield from _Batch(client, Scoring(solution, rules, limits, 1), files).results()
 
 
 @dataclass(slots=True, eq=False)
@@ -85,9 +88,8 @@ class _Batch:
     """
 
     client: Any
-    shared: tuple[Solution, Rules]
+    shared: Scoring
     files: Sequence[FileToScore]
-    time_limit: float
     workers: dict[str, _Worker] = field(default_factory=dict)
     """By address."""
     waiting: deque[int] = field(default_factory=deque)
@@ -106,8 +108,8 @@ class _Batch:
         self.seen_at = time.monotonic()
         while self.waiting or self.suspects or self._tasks():
             try:
-                yield from self._update_workers()
                 done = self._done()
+                yield from self._update_workers()
                 self._assign()
                 for task, index in done:
                     yield from self._outcome(task, index)
@@ -127,7 +129,7 @@ class _Batch:
         present = self.client.nthreads()
         for address, worker in list(self.workers.items()):
             # A worker that was restarted under its old address has lost its tasks.
-            if address not in present or any(task.status in {"cancelled", "lost"} for task in worker.assigned):
+            if address not in present or any(map(_is_lost, worker.assigned)):
                 yield from self._died(address)
         for address in present.keys() - self.workers.keys() - self.stuck:
             self._add(address, present[address])
@@ -136,13 +138,16 @@ class _Batch:
 
     def _add(self, address: str, threads: int) -> None:
         """Give a new worker the solution and the rules."""
-        found = self.client.run(_version, workers=[address], on_error="return").get(address)
+        found = self.client.run(_identity, workers=[address], on_error="return").get(address)
         if found is None or isinstance(found, OSError):
             return  # the worker is gone already
-        if found != __version__:
+        if isinstance(found, Exception):
             raise ExecutorError(
-                f"the worker at {address} does not have scorer {__version__} ({found}); install it there"
+                f"the worker at {address} has no scorer, or another version of it ({found}); install the same there, "
+                "and restart the worker"
             )
+        if message := differences(address, found):
+            raise ExecutorError(message)
         # If the worker goes now, the next update removes it.
         with suppress(TimeoutError, KeyError):
             self.workers[address] = _Worker(threads, self.client.scatter(self.shared, workers=[address], hash=False))
@@ -172,6 +177,9 @@ class _Batch:
                 wait(pending, timeout=1, return_when="FIRST_COMPLETED")
         done = []
         for worker in self.workers.values():
+            if any(map(_is_lost, worker.assigned)):
+                self.checked_at = -math.inf  # no other file is assigned to it
+                continue
             ready = [task for task in worker.assigned if task.status in {"finished", "error"}]
             done += [(task, worker.assigned.pop(task)) for task in ready]
             worker.on_trial &= bool(worker.assigned)
@@ -181,23 +189,19 @@ class _Batch:
 
     def _outcome(self, task: Any, index: int) -> Iterator[tuple[int, FileOutcome]]:
         """The outcome of a task that is done."""
-        from distributed import KilledWorker
-
         try:
             yield index, task.result(timeout=RESULT_TIMEOUT)
-        except KilledWorker:
-            self.suspects.append(index)
         except (TimeoutError, CancelledError):
             # The worker died before the result arrived.
             self.waiting.append(index)
         except Exception as error:
             # Any exception of a worker is raised here; it must not stop the other files.
-            yield index, Failed(f"the worker failed ({type(error).__name__}: {error})")
+            yield index, Failed(f"the worker failed ({type(error).__name__}: {error})", "machine")
 
     def _died(self, address: str) -> Iterator[tuple[int, FileOutcome]]:
         worker = self.workers.pop(address)
         if worker.on_trial:
-            yield from ((index, Failed("the worker that scored it died")) for index in worker.assigned.values())
+            yield from ((index, DIED) for index in worker.assigned.values())
         else:
             assigned = list(worker.assigned.values())
             self.suspects.extend(assigned[: worker.threads])
@@ -210,9 +214,9 @@ class _Batch:
         now = time.monotonic()
         for address, worker in list(self.workers.items()):
             worker.begun = {task: worker.begun.get(task, now) for task in islice(worker.assigned, worker.threads)}
-            late = [task for task, begun in worker.begun.items() if now - begun > self.time_limit]
+            late = [task for task, begun in worker.begun.items() if now - begun > self.shared.limits.seconds]
             if late:
-                yield from ((worker.assigned.pop(task), too_slow(self.time_limit)) for task in late)
+                yield from ((worker.assigned.pop(task), too_slow(self.shared.limits)) for task in late)
                 self.waiting.extend(worker.assigned.values())
                 self._restart(address, [*late, *worker.assigned])
 
@@ -229,15 +233,24 @@ class _Batch:
     def _abandoned(self, reason: str) -> Iterator[tuple[int, FileOutcome]]:
         """Give up all files that are left."""
         assigned = [index for worker in self.workers.values() for index in worker.assigned.values()]
-        yield from ((index, Failed(reason)) for index in (*assigned, *self.waiting, *self.suspects))
+        yield from ((index, Failed(reason, "machine")) for index in (*assigned, *self.waiting, *self.suspects))
         self.workers.clear()
         self.waiting.clear()
         self.suspects.clear()
 
 
-def _version() -> str:
-    return __version__
+def _is_lost(task: Any) -> bool:
+    """Whether the worker of a task has died, as far as the client knows."""
+    from distributed import KilledWorker
+
+    if task.status == "error":
+        return isinstance(task.exception(timeout=RESULT_TIMEOUT), KilledWorker)
+    return task.status in {"cancelled", "lost"}
 
 
-def _score(shared: tuple[Solution, Rules], file: FileToScore) -> FileOutcome:
-    return outcome_of(*shared, file, 1)
+def _identity() -> Mapping[str, str]:
+    return identity()
+
+
+def _score(shared: Scoring, file: FileToScore) -> FileOutcome:
+    return outcome_of(shared, file)

@@ -15,7 +15,7 @@ from scorer.formats.format import Format
 from scorer.formats.reading.arrow import longest
 from scorer.formats.reading.batches import Batch, Graded, Ranked, Reader
 from scorer.formats.reading.blocks import BYTE_ORDER_MARK, Block, blocks
-from scorer.formats.reading.bytes import BLOCK, Digest, LimitError, UnreadableError, open_bytes, read_chunk
+from scorer.formats.reading.bytes import Digest, LimitError, UnreadableError, open_bytes, read_chunk
 from scorer.limits import MB, OWN_FILES, Limits
 from scorer.wording import quoted
 
@@ -68,10 +68,10 @@ def _limited(read: Reader[Batch]) -> Reader[Batch]:
 
     def limited(block: Block, findings: Findings) -> Batch:
         batch = read(block, findings)
-        for ids, what in ((batch.query, "query"), (batch.item, "item")):
+        for ids, what in ((batch.query, "a query"), (batch.item, "an item")):
             length = longest(ids)
             if length > block.limits.id_bytes:
-                raise LimitError(block.limits, "id_bytes", f"the id of a {what} has {length:,} bytes", block.first_line)
+                raise LimitError(block.limits, "id_bytes", f"the id of {what} has {length:,} bytes", block.first_line)
         return batch
 
     return limited
@@ -132,7 +132,7 @@ def _document(start: bytes, stream: BinaryIO, limits: Limits) -> bytes:
     while parts[-1]:
         if size > limits.document_mb * MB:
             raise LimitError(limits, "document_mb", f"the document has more than {size // MB:,} MB")
-        parts.append(read_chunk(stream, size=BLOCK))
+        parts.append(read_chunk(stream))
         size += len(parts[-1])
     return b"".join(parts)
 
@@ -160,8 +160,10 @@ def _detected(first: Block, setting: Setting) -> DetectedFormat:
         return detected
     example = "SOLUTION" if setting == "solution_format" else "SUBMISSION"
     examples = ", ".join(f"{getattr(known, example)} ({name})" for name, known in reversed(FORMATS.items()))
+    # White space beyond ASCII is blank here only: the readers would take it as an id.
+    found = lines[0] if lines else first.content[:SAMPLE_BYTES].decode(errors="ignore").strip("\r\n")
     raise UnreadableError(
-        f"the format cannot be detected from {quoted(lines[0])}; expected lines like {examples}; {_hint(setting)}",
+        f"the format cannot be detected from {quoted(found)}; expected lines like {examples}; {_hint(setting)}",
         first.first_line,
     )
 
@@ -176,7 +178,9 @@ def _recognised(lines: list[str], setting: Setting, *, one_block: bool = False) 
 
 def _sample(content: bytes) -> list[str]:
     """Return the first lines that are not blank."""
-    lines = content[:SAMPLE_BYTES].decode("utf-8", errors="ignore").split("\n")
+    blank = len(content) - len(content.lstrip())
+    start = content.rfind(b"\n", 0, blank) + 1
+    lines = content[start : start + SAMPLE_BYTES].decode("utf-8", errors="ignore").split("\n")
     return [line.strip("\r\n") for line in lines if line.strip()][:SAMPLE_LINES]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -17,8 +18,10 @@ from scorer.formats.reading.arrow import texts
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block
 from scorer.formats.reading.bytes import SMALL, LimitError, UnreadableError
+from scorer.formats.reading.failures import system_failure
 from scorer.formats.writing import SolutionContent, SubmissionContent, fitting
 from scorer.limits import MB
+from scorer.wording import printable
 
 NAME = "parquet"
 SOLUTION = "columns query, item, grade"
@@ -72,28 +75,40 @@ def write_submission(submission: SubmissionContent, options: Mapping[str, str]) 
 
 
 def _graded(options: Mapping[str, str], block: Block, findings: Findings) -> Graded:
-    return tables.graded(_table(block, columns.SOLUTION, options), options, findings)
+    with _errors_in_words():
+        return tables.graded(_table(block, columns.SOLUTION, options), options, findings)
 
 
 def _ranked(options: Mapping[str, str], block: Block, findings: Findings) -> Ranked:
-    return tables.ranked(_table(block, columns.SUBMISSION, options), options, findings)
+    with _errors_in_words():
+        return tables.ranked(_table(block, columns.SUBMISSION, options), options, findings)
 
 
 def _table(block: Block, wanted: tuple[str, ...], options: Mapping[str, str]) -> pa.Table:
     """Return the wanted columns that the file has."""
     from pyarrow import parquet  # noqa: PLC0415 (few files need it)
 
+    file = parquet.ParquetFile(pa.BufferReader(block.content))
+    names = [name.strip().lower() for name in file.schema_arrow.names]
+    places = {columns.place(names, name, options) for name in wanted}
+    chosen = [file.schema_arrow.names[place] for place in sorted(place for place in places if place is not None)]
+    if file.metadata.num_rows > block.limits.items:
+        raise LimitError(block.limits, "items", f"the table has {file.metadata.num_rows:,} rows")
+    _check_dictionaries(file, chosen, block)
+    return pa.Table.from_batches(_bounded(file.iter_batches(ROWS, columns=chosen), block), _schema(file, chosen))
+
+
+@contextmanager
+def _errors_in_words() -> Iterator[None]:
+    """Turn the errors of Arrow about the content into UnreadableError."""
     try:
-        file = parquet.ParquetFile(pa.BufferReader(block.content))
-        names = [name.strip().lower() for name in file.schema_arrow.names]
-        places = {columns.place(names, name, options) for name in wanted}
-        chosen = [file.schema_arrow.names[place] for place in sorted(place for place in places if place is not None)]
-        if file.metadata.num_rows > block.limits.items:
-            raise LimitError(block.limits, "items", f"the table has {file.metadata.num_rows:,} rows")
-        _check_dictionaries(file, chosen, block)
-        return pa.Table.from_batches(_bounded(file.iter_batches(ROWS, columns=chosen), block), _schema(file, chosen))
+        yield
     except (pa.ArrowException, OSError) as error:
-        raise UnreadableError(f"no whole Parquet file ({error}); write it again") from error
+        if failure := system_failure(error):
+            raise failure from error
+        # The text may have several lines, and bytes of the file.
+        reason = printable(" ".join(str(error).split()))
+        raise UnreadableError(f"no whole Parquet file ({reason}); write it again") from error
 
 
 def _schema(file: Any, names: list[str]) -> pa.Schema:

@@ -12,6 +12,8 @@ import numpy as np
 from scorer.errors import Findings
 from scorer.formats.reading.arrow import take
 from scorer.formats.reading.batches import Ranked
+from scorer.formats.reading.bytes import LimitError
+from scorer.limits import OWN_FILES, Limits
 from scorer.matching.finding import BY_GRADE, FoundItems, find
 from scorer.matching.membership import Membership
 from scorer.matching.notes import check_items, check_lengths, check_queries
@@ -70,6 +72,7 @@ def match(
     ties: Ties = "trec",
     tie_bounds: bool = False,
     pool: Executor | None = None,
+    limits: Limits = OWN_FILES,
 ) -> tuple[Matched, Counts]:
     """Find the solution's items in a submission's lists.
 
@@ -94,6 +97,8 @@ def match(
         Whether to give the result its `extremes`.
     pool
         Matches parts in parallel; None: this thread.
+    limits
+        The limits on the submission.
 
     Returns
     -------
@@ -106,6 +111,8 @@ def match(
     ------
     ScatteredError
         The rows of a query are in several parts.
+    LimitError
+        There are too many lists.
     """
     match_part = partial(
         _match_part, solution, query_once=query_once, list_length=list_length, ties=ties, with_groups=tie_bounds
@@ -114,6 +121,8 @@ def match(
     seen = _Matches(np.zeros(queries, dtype=np.int64), np.zeros(queries, dtype=bool), Membership(solution))
     for part in ordered(pool, match_part, parts, AHEAD):
         seen.add(part)
+        if seen.lists > limits.queries:
+            raise LimitError(limits, "queries", f"the file has {seen.lists:,} lists or more")
     problems.extend(seen.problems)
     lengths = np.concatenate([np.zeros(0, dtype=np.int64), *seen.lengths])
     check_queries(solution, seen.answered, lengths.size, missing, problems, notes)
@@ -175,6 +184,8 @@ class _Matches:
     unknown: set[str] = field(default_factory=set)
     lengths: list[Ints] = field(default_factory=list)
     """The lengths of all lists, those of unknown queries included."""
+    lists: int = 0
+    """How many lists there are, those of unknown queries included."""
     found: list[FoundItems] = field(default_factory=list)
     repeated: int = 0
     problems: Findings = field(default_factory=Findings)
@@ -189,6 +200,7 @@ class _Matches:
         self.answered[number] = True
         self.length[number] = part.length[known]
         self.lengths.append(part.length)
+        self.lists += part.length.size
         self.unknown.update(part.unknown)
         self.found.append(part.found)
         self.repeated += part.repeated

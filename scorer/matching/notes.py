@@ -61,11 +61,10 @@ def check_items(members: Membership, in_solution: int | None, items: int, possib
     """
     few_known = in_solution is not None and items > 0 and (not in_solution or bool(few(in_solution, items, possible)))
     if few_known:
-        found = f"none of its {counted(items, 'item')} is"
-        if in_solution:
-            found = f"only {in_solution:,} of its {items:,} items {'is' if in_solution == 1 else 'are'}"
+        # The number would tell a team which items are judged for queries that are hidden.
+        found = f"none or hardly any of its {counted(items, 'item')} is in the solution"
         outside = next((f" (for example, {problem.text} is not)" for problem in members.outside), "")
-        notes.add(0, f"{found} in the solution{outside}; check that the ids are those of this track")
+        notes.add(0, f"{found}{outside}; check that the ids are those of this track")
     if members.strangers:
         count, shown = members.strangers.count, members.strangers.shown[:EXAMPLES]
         verb = "is not a candidate item" if count == 1 else "are not candidate items"

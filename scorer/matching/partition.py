@@ -6,12 +6,17 @@ import pickle
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from scorer.formats.reading.arrow import fingerprints, run_starts
 from scorer.formats.reading.batches import Ranked
+from scorer.limits import MB, OWN_FILES
+from scorer.paths.temporary import temporary_folder
+
+
+class TemporarySpaceError(Exception):
+    """The rows take more temporary disk space than is allowed."""
 
 
 def whole_lists(batches: Iterable[Ranked]) -> Iterator[list[Ranked]]:
@@ -45,20 +50,30 @@ def _last_list(batch: Ranked) -> int:
     return int(run_starts(batch.query)[-1]) if len(batch.query) else 0
 
 
-def by_query(batches: Iterable[Ranked], partitions: int) -> Iterator[list[Ranked]]:
+def by_query(
+    batches: Iterable[Ranked], partitions: int, temporary_mb: int = OWN_FILES.temporary_mb
+) -> Iterator[list[Ranked]]:
     """The batches' rows in partitions on disk; all rows of a query are in one of them.
 
-    Memory holds one batch, then one partition, at a time. The rows of a partition are in the order of the file. Raises
-    OSError where the temporary folder has not enough space.
+    Memory holds one batch, then one partition, at a time. The rows of a partition are in the order of the file.
+
+    Raises
+    ------
+    TemporarySpaceError
+        The rows take more than `temporary_mb` MB.
+    OSError
+        The temporary folder cannot be written, or its disk is full.
     """
-    with TemporaryDirectory(prefix="scorer-") as folder:
-        files = [Path(folder) / str(number) for number in range(partitions)]
+    with temporary_folder() as folder:
+        files = [folder / str(number) for number in range(partitions)]
         with ExitStack() as stack:
             streams = [stack.enter_context(file.open("wb")) for file in files]
             for batch in batches:
                 partition = (fingerprints(batch.query) % np.uint64(partitions)).astype(np.int64)
                 for number in np.unique(partition).tolist():
                     pickle.dump(batch.where(partition == number), streams[number])
+                if sum(stream.tell() for stream in streams) > temporary_mb * MB:
+                    raise TemporarySpaceError
         for file in files:
             if part := list(_read(file)):
                 yield part

@@ -41,6 +41,9 @@ Gains = Callable[[JudgedItems], Floats]
 
 LOG_2 = float(np.log(2))
 
+ROUNDING = 1e-9
+"""By how much, as a share, the rounding of a sum may exceed the sum."""
+
 _CHUNK = 1 << 20
 """The number of discounts that are summed at a time."""
 
@@ -90,6 +93,18 @@ def ndcg(
     return ratio(found, np.where(best > 0, best, 1), defined)
 
 
+def highest_dcg(matched: Matched, k: int | None, *, gain: Gain, discount: Discount, rel: GainThreshold) -> Floats:
+    """[query]: the DCG of the items of the solution in descending order of gain; infinite where it may overflow."""
+
+    def compute() -> Floats:
+        gains = above_threshold(_absolute(gain), rel)
+        with np.errstate(over="ignore"):
+            best_list = _by_gain(matched.ideal, gains) if isinstance(gain, tuple) else matched.ideal
+            return discounted_sum(matched, best_list, gains, k, discount) * (1 + ROUNDING)
+
+    return matched.ideal.cached(("highest DCG", matched.queries, k, gain, discount, rel), compute)
+
+
 @partial(
     Kind,
     name="DCG",
@@ -100,6 +115,7 @@ def ndcg(
     source=f"{_JARVELIN}; {_BURGES}",
     aliases={"dcg_burges": {"gain": "exp"}},
     bounded=False,
+    highest=highest_dcg,
 )
 def dcg(
     matched: Matched,
@@ -112,9 +128,18 @@ def dcg(
     """The sum of the gains of the items in the list, each discounted by its rank.
 
     Scores of different queries, or of different scales of grades, cannot be compared. A negative grade has gain 0.
-    Undefined where the query has no positive grade, or none of at least rel, and where the sum exceeds the largest
-    floating-point number (with gain=exp from grade 1024 on), which cannot happen in nDCG.
+    Undefined where the query has no positive grade, or none of at least rel, and where the sum of the best possible
+    list exceeds the largest floating-point number (with gain=exp from grade 1024 on). A solution with such a query is
+    refused; nDCG has no such limit.
     """
+    with np.errstate(over="ignore"):
+        sums = discounted_sum(matched, matched.found, above_threshold(_absolute(gain), rel), k, discount)
+    defined = np.isfinite(highest_dcg(matched, k, gain=gain, discount=discount, rel=rel))
+    return ratio(sums, 1, (matched.relevant_items(rel) > 0) & (best_grades(matched) > 0) & defined)
+
+
+def _absolute(gain: Gain) -> Gains:
+    """Return the gains of the definition, which may exceed the floating-point numbers."""
 
     def gains(hits: JudgedItems) -> Floats:
         grade = np.maximum(hits.grade, 0)
@@ -122,9 +147,7 @@ def dcg(
             return np.exp2(grade) - 1
         return grade if gain == "linear" else _mapped_gains(gain, grade)
 
-    with np.errstate(over="ignore"):
-        sums = discounted_sum(matched, matched.found, above_threshold(gains, rel), k, discount)
-    return ratio(sums, 1, (matched.relevant_items(rel) > 0) & (best_grades(matched) > 0) & np.isfinite(sums))
+    return gains
 
 
 def normalised(matched: Matched, gains: Gains, k: int | None) -> Floats:

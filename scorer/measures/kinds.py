@@ -69,6 +69,9 @@ class Kind:
     """Whether the closed form holds also where a list is cut within a tie group."""
     closed_form_when_cut_except: Mapping[str, Value] = field(default_factory=dict)
     """Values of parameters for which it does not hold there."""
+    highest: Callable[..., Floats] | None = None
+    """Computes the highest score that any list can have, with the arguments of the function: [query]; infinite where it
+    exceeds the floating-point numbers. None if no score is large."""
     aggregation: Aggregation = "mean"
     mean_name: str = ""
     """The name of the mean over queries, where it has its own."""
@@ -204,8 +207,20 @@ class Measure:
         """
         if matched.found.tied is not None:
             self.need_closed_form(cut=matched.cut_within_ties)
+        return self._computed(self.kind.function, matched)
+
+    def highest(self, matched: Matched) -> Floats | None:
+        """Compute the highest score that any list can have for each query of the solution.
+
+        Returns
+        -------
+        [query]: the scores; infinite where they exceed the floating-point numbers. None if no score is large.
+        """
+        return None if self.bounded or self.kind.highest is None else self._computed(self.kind.highest, matched)
+
+    def _computed(self, function: Callable[..., Floats], matched: Matched) -> Floats:
         cutoff = () if self.kind.cutoff == "none" else (self.cutoff,)
-        return self.kind.function(matched, *cutoff, **{each.name: value for each, value in self._settings()})
+        return function(matched, *cutoff, **{each.name: value for each, value in self._settings()})
 
     def need_closed_form(self, *, cut: bool = False) -> None:
         """Raise MeasureError if no closed form of the mean over the orders of tied items is known.

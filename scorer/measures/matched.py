@@ -234,8 +234,12 @@ class Matched:
             return RankValues(hits.query, hits.rank, valued)
         groups = TieGroups.of(hits, hits.tied)
         group, rank = self.group_ranks(groups, k)
-        means = np.bincount(np.repeat(np.arange(groups.query.size), groups.hits), valued, groups.query.size)
-        return RankValues(groups.query[group], rank, (means / groups.tied.size)[group])
+        of_group = np.repeat(np.arange(groups.query.size), groups.hits)
+        means = np.bincount(of_group, valued, groups.query.size) / groups.tied.size
+        if not np.isfinite(means).all():  # the sum of large values may overflow where their mean does not
+            valued = valued / groups.tied.size[of_group]
+            means = np.asarray(np.bincount(of_group, valued, groups.query.size), dtype=np.float64)
+        return RankValues(groups.query[group], rank, means[group])
 
     def group_ranks(self, groups: TieGroups, k: int | None = None) -> tuple[Ints, Ints]:
         """Return all ranks of tie groups that are in the list, and not above `k`.

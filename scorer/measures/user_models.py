@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
 
 from scorer.measures.arrays import Floats, Ints, cumulative, ratio
-from scorer.measures.gain import LOG_2, best_grades, share_of_best
+from scorer.measures.gain import LOG_2, ROUNDING, best_grades, share_of_best
 from scorer.measures.kinds import Kind
 from scorer.measures.matched import JudgedItems, Matched, Threshold, Tied, TieGroups
 from scorer.measures.parameters import About
@@ -39,6 +40,14 @@ Normalise = Annotated[
 ]
 
 
+def highest_rbp(matched: Matched, k: int | None, *, p: Persistence, gain: RbpGain, rel: RbpThreshold) -> Floats:
+    """[query]: the RBP of the items of the solution by descending grade; infinite where it may overflow."""
+    best = replace(matched, found=matched.ideal, retrieved=matched.total(matched.ideal).astype(np.int64))
+    scores = rank_biased_precision.function(best, k, p=p, gain=gain, rel=rel)
+    with np.errstate(over="ignore"):
+        return np.where(np.isnan(scores), 0, scores) * (1 + ROUNDING)
+
+
 @partial(
     Kind,
     name="RBP",
@@ -49,6 +58,7 @@ Normalise = Annotated[
     bounded_except={"gain": "linear"},
     decimals="p",
     decimals_with={"gain": "linear"},
+    highest=highest_rbp,
 )
 def rank_biased_precision(
     matched: Matched, k: int | None, *, p: Persistence = 0.9, gain: RbpGain = "share", rel: RbpThreshold = "positive"

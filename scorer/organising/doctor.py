@@ -6,11 +6,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from scorer.challenge.settings import Challenge, Track
-from scorer.organising.submission_files import SubmissionFile, submission_files
+from scorer.errors import StoreError
+from scorer.organising.intake import safe_digest
+from scorer.organising.submission_files import submission_files
 from scorer.paths import digest
-from scorer.store.integrity import derived_problems, file_problems, record_problems
-from scorer.store.schema import SCHEMA_VERSION, storable
+from scorer.store.integrity import derived_problems, file_problems, record_problems, repair
+from scorer.store.names import unescaped
+from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.store import Store
+from scorer.wording import counted, printable_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +33,38 @@ def examine(challenge: Challenge, store: Store) -> Iterator[Check]:
     """
     yield _check(f"schema: version {SCHEMA_VERSION}", ())
     yield _check("integrity: the file of the database is whole", file_problems(store.database))
-    yield _check("record: the events are complete", store.read(lambda view: list(record_problems(view))))
-    yield _check("results: solutions, results and their keys can be read", derived_problems(store))
+    yield _check("record: the events are complete and as they were recorded", record_problems(store))
+    yield _check("results: what was derived is as it was stored", derived_problems(store))
     yield _check("solutions: the bytes of every basis are stored", _solution_problems(challenge, store))
     for track in challenge.tracks:
-        yield _check(f"{track.name}: the recorded files are present and unchanged", _file_problems(store, track))
+        yield _check(
+            f"{track.name}: the recorded files are present and unchanged", _file_problems(challenge, store, track)
+        )
+
+
+def repair_store(store: Store) -> list[str]:
+    """Delete what is damaged and can be derived again, after a backup; recorded rows stay as they are.
+
+    Returns
+    -------
+    What was done, a line each.
+
+    Raises
+    ------
+    StoreError
+        The backup cannot be written, or the database is too damaged.
+    """
+    backup, deleted = repair(store)
+    lines = [] if backup is None else [f"wrote the backup {backup}"]
+    lines += [f"deleted {counted(count, 'row')} of the table {name}" for name, count in sorted(deleted.items())]
+    return lines if deleted else [*lines, "found no damaged row that can be derived again"]
 
 
 def _check(name: str, problems: Iterable[str]) -> Check:
-    return Check(name, tuple(problems))
+    try:
+        return Check(name, tuple(problems))
+    except StoreError as error:
+        return Check(name, (str(error),))
 
 
 def _solution_problems(challenge: Challenge, store: Store) -> Iterator[str]:
@@ -61,19 +88,24 @@ def _solution_problems(challenge: Challenge, store: Store) -> Iterator[str]:
             yield f"{path}: has the SHA-256 {found[:12]}...; replace it by the solution with the SHA-256 {solution}"
 
 
-def _file_problems(store: Store, track: Track) -> Iterator[str]:
-    listed = {storable(each.file): each for each in submission_files(track) if isinstance(each, SubmissionFile)}
+def _file_problems(challenge: Challenge, store: Store, track: Track) -> Iterator[str]:
+    listed = submission_files(track)
+    escaped = {unescaped(file): each for file, each in listed.files.items()}
     for state in store.read(lambda view: view.submissions(track.name)):
         if not state.present:
             continue
-        submission = state.submission
-        if submission.file not in listed:
-            yield f"{submission.file}: is recorded and missing; restore it, or `scorer run` records its withdrawal"
+        submission, name = state.submission, printable_name(state.submission.file)
+        found = listed.files.get(submission.file) or (escaped.get(submission.file) if state.was_escaped else None)
+        if found is None and not listed.is_missing(submission.file):
+            yield f"{name}: cannot be read as a submission any more; `scorer run` says why"
+            continue
+        if found is None:
+            yield f"{name}: is recorded and missing; restore it, or `scorer run` records its withdrawal"
             continue
         try:
-            changed = digest(listed[submission.file].path) != submission.digest
+            changed = safe_digest(found.path, challenge.limits) != submission.digest
         except OSError as error:
-            yield f"{submission.file}: cannot be read ({error.strerror}); make it readable"
+            yield f"{name}: cannot be read ({error.strerror}); make it readable"
             continue
         if changed:
-            yield f"{submission.file}: has changed since it was recorded; `scorer run` scores the new content"
+            yield f"{name}: has changed since it was recorded; `scorer run` scores the new content"

@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
-from scorer.challenge.settings import Track, check_stage
+from scorer.challenge.settings import Challenge, Track, check_stage
 from scorer.errors import ChallengeError, Findings, SolutionError
 from scorer.executors.base import Executor, FileOutcome, FileToScore
 from scorer.executors.processes import Processes
-from scorer.executors.serial import Serial
+from scorer.limits import ATTEMPTS, Limits
 from scorer.matching.match import Counts
 from scorer.matching.solution import Solution, read_ids
-from scorer.options import TIME_LIMIT
+from scorer.organising.intake import safe_digest, scan
 from scorer.organising.submission_files import SkippedFile, SubmissionFile, UploadInProgress, submission_files
 from scorer.paths import digest, is_regular
-from scorer.scoring.outcomes import Failed
+from scorer.paths.temporary import remove_abandoned_folders
+from scorer.scoring.large_scores import check_gains
 from scorer.scoring.rules import Rules
-from scorer.store.records import Basis, RecordedBasis, StoredSubmission, Submission
-from scorer.store.schema import storable
-from scorer.store.store import GENERATIONS, SecondLook, Store
+from scorer.store.records import Basis, Failure, RecordedBasis, StoredSubmission, Submission
+from scorer.store.snapshot import Snapshot
+from scorer.store.store import SecondLook, Store
 from scorer.wording import counted, quoted
 
 STORE_EVERY = 0.5
 """Seconds between two transactions that store results."""
-
-LARGE_BATCH = 24 << 20
-"""Bytes of submissions for which several processes are started."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,23 +39,56 @@ class Work:
 
     track: Track
     rules: Rules
+    limits: Limits
     basis: Basis
     solution: Solution | None
     """None if nothing needs it, because every submission has a result."""
     pending: tuple[tuple[SubmissionFile, Submission], ...]
-    """Submissions without a result by the basis."""
+    """Submissions to score: those without a result by the basis, except the ones that were given up."""
     known: int
     """The number of submissions with a result."""
+    given_up: tuple[tuple[Submission, Failure], ...]
+    """Submissions that have failed `ATTEMPTS` times."""
+    attempts: Mapping[str, int]
+    """By digest of the submission: how often it has failed before."""
     skipped: tuple[SkippedFile | UploadInProgress, ...]
+    warnings: tuple[str, ...]
+    """What is wrong with the folder of submissions, and what to do."""
 
     @cached_property
     def settings(self) -> Mapping[str, object]:
         """All settings of the track, as they are recorded."""
-        return self.track.model_dump(mode="json", exclude={"root", "name"})
+        return settings(self.track)
 
 
-def plan(store: Store, track: Track) -> Work:
+def settings(track: Track) -> Mapping[str, object]:
+    """All settings of a track, as they are recorded."""
+    return track.model_dump(mode="json", exclude={"root", "name"})
+
+
+def plan(
+    store: Store,
+    challenge: Challenge,
+    track: Track,
+    *,
+    limits: Limits | None = None,
+    confirm_withdrawals: bool = False,
+    verify_files: bool = False,
+) -> Work:
     """Record which submissions of a track arrived or were withdrawn, and find those without a result.
+
+    Temporary files of runs that were killed are removed first.
+
+    Parameters
+    ----------
+    store, challenge, track
+        The database, the challenge, and the track of it.
+    limits
+        The limits on submissions; None: those of the challenge.
+    confirm_withdrawals
+        Whether many missing files, or an empty folder, are withdrawals. Otherwise nothing is withdrawn then.
+    verify_files
+        Whether to read all files, also those whose status has not changed since they were read.
 
     Raises
     ------
@@ -66,28 +99,75 @@ def plan(store: Store, track: Track) -> Work:
     StoreError
         The database cannot be used.
     """
+    with suppress(OSError):
+        remove_abandoned_folders(Path(tempfile.gettempdir()))
+    limits = limits or challenge.limits
     rules = track_rules(track)
     basis = Basis.of(_digest_of_solution(track), rules)
-    found, skipped = _scan(track)
     # All results are read, so that a damaged database is reported before anything is written to it.
-    known, entries, recorded = store.read(
-        lambda view: (view.known_digests(basis), view.entries(track.name, basis), view.recorded_basis(track.name))
+    entries, scanned_before, recorded, is_stored = store.read(
+        lambda view: (
+            view.entries(track.name, basis),
+            view.scanned_files(track.name),
+            view.recorded_basis(track.name),
+            basis.solution in view.solution_digests(),
+        )
     )
-    _check_folder(track, found, entries)
-    pending = tuple(each for each in found if each[1].digest not in known)
+    present = {entry.submission.file: entry.submission.digest for entry in entries if entry.present}
+    archive = store.archive(track.root)
+    scanned = scan(
+        track,
+        limits,
+        present,
+        {} if verify_files else scanned_before,
+        {basis.solution, *archive.digests()},
+        confirmed=confirm_withdrawals,
+    )
+    store.void_rejections(basis, limits)
+    known, failures = store.read(lambda view: (view.known_digests(basis), _failures(view, track, basis)))
+    unknown = [each for each in scanned.found if each[1].digest not in known]
+    pending = tuple(each for each in unknown if not _is_given_up(failures.get(each[1].digest)))
+    unchanged = recorded is not None and (recorded.basis, recorded.settings) == (basis, settings(track))
     solution = None
-    if pending or recorded is None or recorded.basis != basis:
+    if pending or not unchanged or not is_stored:
         solution = Solution.read(track.solution_path, track.solution_format, digest=basis.solution)
         _compare_queries(track, solution)
+        check_gains(solution, rules.measures, str(track.solution_path))
         if track.items_path is not None:
             solution = solution.with_candidates(read_ids(track.items_path))
-        store.archive(track.root).add(track.solution_path, basis.solution)
-        flagged = solution.flagged
-    else:
-        flagged = store.read(lambda view: view.flags(basis.solution))
+        archive.add(track.solution_path, basis.solution)
+    flagged = store.read(lambda view: view.flags(basis.solution)) if solution is None else solution.flagged
     check_stage(track, int(flagged.sum()))
-    store.import_submissions(track.name, [submission for _, submission in found], _second_look(track))
-    return Work(track, rules, basis, solution, pending, len(found) - len(pending), tuple(skipped))
+    found = [submission for _, submission in scanned.found]
+    store.import_submissions(track.name, found, _second_look(track, limits), withdraw=scanned.warning is None)
+    store.store_scanned_files(track.name, scanned.statuses)
+    return Work(
+        track=track,
+        rules=rules,
+        limits=limits,
+        basis=basis,
+        solution=solution,
+        pending=pending,
+        known=len(found) - len(unknown),
+        given_up=tuple(
+            (submission, failure)
+            for _, submission in unknown
+            if (failure := failures.get(submission.digest)) and _is_given_up(failure)
+        ),
+        attempts={digest: failure.attempts for digest, failure in failures.items()},
+        skipped=scanned.skipped,
+        warnings=(*scanned.left_out, *([scanned.warning] if scanned.warning else ())),
+    )
+
+
+def _failures(view: Snapshot, track: Track, basis: Basis) -> dict[str, Failure]:
+    """The failures of a track's submissions, by digest."""
+    entries = view.entries(track.name, basis)
+    return {entry.submission.digest: entry.failure for entry in entries if entry.failure is not None}
+
+
+def _is_given_up(failure: Failure | None) -> bool:
+    return failure is not None and failure.attempts >= ATTEMPTS
 
 
 def track_rules(track: Track) -> Rules:
@@ -113,9 +193,7 @@ def hint(work: Work, counts: Counts) -> str | None:
     return None if example is None else f"the items of the solution look like {quoted(example)}"
 
 
-def carry_out(
-    store: Store, work: Work, executor: Executor | None = None, time_limit: float = TIME_LIMIT
-) -> Iterator[tuple[Submission, FileOutcome]]:
+def carry_out(store: Store, work: Work, executor: Executor | None = None) -> Iterator[tuple[Submission, FileOutcome]]:
     """Score the submissions that have no result, and store the results; the board is based on them afterwards.
 
     Parameters
@@ -125,9 +203,7 @@ def carry_out(
     work
         As `plan` returns it.
     executor
-        Where to score; None: in this process, or in several if there is much to score.
-    time_limit
-        Seconds that one submission may take.
+        Where to score; None: in as many processes of this machine as it has cores.
 
     Yields
     ------
@@ -139,11 +215,11 @@ def carry_out(
             work.basis.solution, work.solution.queries.to_pylist(), work.solution.flagged, work.solution.ideal
         )
         files = [FileToScore(file.path, submission.digest) for file, submission in work.pending]
-        chosen = executor or _suitable_executor(work)
+        chosen = executor or Processes(os.cpu_count() or 1)
         done: list[tuple[Submission, FileOutcome]] = []
         stored_at = time.monotonic()
         # Closing it ends the work if the database fails or the caller stops.
-        with closing(chosen.results(work.solution, work.rules, files, time_limit)) as outcomes:
+        with closing(chosen.results(work.solution, work.rules, files, work.limits)) as outcomes:
             for position, outcome in outcomes:
                 done.append((work.pending[position][1], outcome))
                 if time.monotonic() - stored_at > STORE_EVERY:
@@ -154,90 +230,48 @@ def carry_out(
     store.note_run(work.track.name)
 
 
-def rejected(store: Store, work: Work) -> list[str]:
-    """The files that are present and rejected, by this run or by an earlier one."""
+def present_entries(store: Store, work: Work) -> list[StoredSubmission]:
+    """The track's submissions that are not withdrawn, with their results, after the work is carried out."""
     entries = store.read(lambda view: view.entries(work.track.name, work.basis))
-    return [
-        each.submission.file for each in entries if each.present and each.result and each.result.status == "rejected"
-    ]
+    return [entry for entry in entries if entry.present]
 
 
 def _stored(
     store: Store, work: Work, done: list[tuple[Submission, FileOutcome]]
 ) -> list[tuple[Submission, FileOutcome]]:
-    """What is done, once it is stored. What failed is not stored, so that the next run tries it again."""
-    store.store_results(
-        [(each.digest, outcome) for each, outcome in done if not isinstance(outcome, Failed)], work.basis
-    )
+    """What is done, once it is stored."""
+    store.store_results([(each.digest, outcome) for each, outcome in done], work.basis)
     return done
 
 
 def _record_basis(store: Store, work: Work) -> None:
     """Base the board on the results of this work; compute the means of new measures first."""
     name = work.track.name
-    recorded = store.read(lambda view: view.recorded_basis(name))
-    if recorded and (recorded.basis, recorded.settings, recorded.generations) == (
-        work.basis,
-        work.settings,
-        GENERATIONS,
-    ):
-        return
     store.complete_means(name, work.basis, work.rules.measures)
     store.record_basis(name, work.basis, work.settings)
 
 
-def _suitable_executor(work: Work) -> Executor:
-    """Starting processes takes as long as scoring some megabytes."""
-    size = sum(file.path.stat().st_size for file, _ in work.pending if file.path.exists())
-    return Processes(os.cpu_count() or 1) if len(work.pending) > 1 and size > LARGE_BATCH else Serial()
-
-
-def _scan(
-    track: Track,
-) -> tuple[list[tuple[SubmissionFile, Submission]], list[SkippedFile | UploadInProgress]]:
-    """The submissions in the folder of a track, and what cannot be one."""
-    found: list[tuple[SubmissionFile, Submission]] = []
-    skipped: list[SkippedFile | UploadInProgress] = []
-    for each in submission_files(track):
-        if not isinstance(each, SubmissionFile):
-            skipped.append(each)
-            continue
-        try:
-            found.append((each, Submission(track.name, each.team, each.file, digest(each.path), each.received)))
-        except OSError as error:
-            skipped.append(SkippedFile(each.file, f"cannot be read: {error.strerror}"))
-    return found, skipped
-
-
-def _second_look(track: Track) -> SecondLook:
+def _second_look(track: Track, limits: Limits) -> SecondLook:
     """Looks again at files that the scan and the record differ on; see `Store.import_submissions`."""
 
     def look(files: set[str]) -> dict[str, str | None]:
-        listed = {storable(each.file): each for each in submission_files(track)}
+        again = submission_files(track)
         found: dict[str, str | None] = {}
         for file in files:
-            each = listed.get(file)
+            each = again.files.get(file)
             if each is None:
-                found[file] = None
-            elif isinstance(each, SubmissionFile):
-                try:
-                    found[file] = digest(each.path)
-                except FileNotFoundError:
+                if again.is_missing(file):
                     found[file] = None
-                except OSError:
-                    continue  # what cannot be read is not withdrawn
+                continue
+            try:
+                found[file] = safe_digest(each.path, limits)
+            except FileNotFoundError:
+                found[file] = None
+            except OSError:
+                continue  # what cannot be read is not withdrawn
         return found
 
     return look
-
-
-def _check_folder(track: Track, found: Sequence[object], entries: Sequence[StoredSubmission]) -> None:
-    """Refuse a missing folder if it has held submissions: it may be a disk that is not mounted."""
-    if not found and not track.submissions_path.exists() and any(entry.present for entry in entries):
-        raise ChallengeError(
-            f"{track.submissions_path}: no such folder, but it has held submissions; restore it, or create an empty "
-            "folder to withdraw them all"
-        )
 
 
 def _compare_queries(track: Track, solution: Solution) -> None:

@@ -10,10 +10,11 @@ from scorer.challenge.settings import Challenge, Track
 from scorer.organising.run import current_basis
 from scorer.organising.submission_files import SubmissionFile, submission_files
 from scorer.site.folder import MANIFEST
-from scorer.store.schema import storable
+from scorer.store.names import unescaped
+from scorer.store.records import StoredSubmission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
-from scorer.wording import counted
+from scorer.wording import counted, utc_time
 
 
 def status(challenge: Challenge, store: Store) -> list[str]:
@@ -38,13 +39,18 @@ def _last_render(challenge: Challenge) -> str:
 def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
     basis = current_basis(track, view.recorded_basis(track.name))
     present = [each for each in view.entries(track.name, basis) if each.present]
-    states = Counter("waiting" if each.result is None else each.result.status for each in present)
+    states = Counter(map(_state, present))
     known = {each.submission.file for each in present}
-    new = sum(isinstance(each, SubmissionFile) and storable(each.file) not in known for each in submission_files(track))
+    escaped = {each.submission.file for each in view.submissions(track.name) if each.present and each.was_escaped}
+    new = sum(
+        isinstance(each, SubmissionFile) and each.file not in known and unescaped(each.file) not in escaped
+        for each in submission_files(track)
+    )
     teams = len({each.submission.team for each in present})
     yield (
         f"{track.name}: {counted(len(present), 'entry', 'entries')} of {counted(teams, 'team')}: "
-        f"{states['scored']:,} scored, {states['rejected']:,} rejected, {states['waiting']:,} waiting; "
+        f"{states['scored']:,} scored, {states['rejected']:,} rejected, {states['failed']:,} failed, "
+        f"{states['waiting']:,} waiting; "
         f"{counted(new, 'new file')} in the folder"
     )
     last_run = view.last_run(track.name)
@@ -52,4 +58,10 @@ def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
 
 
 def _shown(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return f"{utc_time(moment, 'second')} UTC"
+
+
+def _state(entry: StoredSubmission) -> str:
+    if entry.result is not None:
+        return entry.result.status
+    return "waiting" if entry.failure is None else "failed"

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import PurePath
+from functools import cached_property
+from pathlib import Path, PurePath
 
 from scorer.challenge.settings import Track
 from scorer.errors import ChallengeError
-from scorer.paths import Location, Remote
-from scorer.wording import printable
+from scorer.paths import AnyFile, Remote
+from scorer.paths.below import FileBelow, RefusedError, files_in
+from scorer.wording import printable_name
 
 RECEIVED = re.compile(r"(\d{8}T\d{6}Z)[-_. ]*")
 """The beginning of a file's name that states when it was received, in UTC."""
@@ -31,15 +35,17 @@ LITTER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class SubmissionFile:
-    """A file of a team."""
+    """A file of a team. Names are as the system has them; different names are different texts."""
 
-    path: Location
+    path: AnyFile
     file: str
-    """The name of the track and the path in the track's folder, as printable text."""
+    """The name of the track and the path in the track's folder."""
     team: str
-    """As printable text: the name of the team's folder, or part of the file's name if it is in the track's folder."""
+    """The name of the team's folder, or part of the file's name if it is in the track's folder."""
     received: datetime
     """UTC: the time at the beginning of the file's name, or else the time of its last change."""
+    status: os.stat_result | None
+    """Of the file when it was listed; None for a remote file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,7 @@ class SkippedFile:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.reason}; skipped"
+        return f"{printable_name(self.file)}: {self.reason}; skipped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +64,49 @@ class UploadInProgress:
     """A file or folder whose name begins with a dot: it is read once it is renamed."""
 
     file: str
+    more: int = 0
+    """Above 0: `file` is a folder, and so many files in it are meant that are not reported one by one."""
 
     def __str__(self) -> str:
-        return f"{self.file}: upload in progress (the name begins with a dot); it is read once it is renamed"
+        name = printable_name(self.file)
+        if self.more:
+            return f"{name}: and {self.more:,} more uploads in progress"
+        return f"{name}: upload in progress (the name begins with a dot); it is read once it is renamed"
 
 
 Found = SubmissionFile | SkippedFile | UploadInProgress
 
 
-def submission_files(track: Track) -> list[Found]:
+@dataclass(frozen=True)
+class Listing:
+    """What the folder of a track holds, in order of the names."""
+
+    found: tuple[Found, ...]
+
+    def __iter__(self) -> Iterator[Found]:
+        return iter(self.found)
+
+    @cached_property
+    def files(self) -> Mapping[str, SubmissionFile]:
+        """The submissions, by file."""
+        return {each.file: each for each in self.found if isinstance(each, SubmissionFile)}
+
+    def is_missing(self, file: str) -> bool:
+        """Whether a file is gone. A file that cannot be read, or whose folder cannot be read, is not gone."""
+        parts = file.split("/")
+        return file not in self.files and self._unread.isdisjoint(
+            "/".join(parts[:end]) for end in range(1, len(parts) + 1)
+        )
+
+    @cached_property
+    def _unread(self) -> frozenset[str]:
+        return frozenset(each.file for each in self.found if not isinstance(each, SubmissionFile))
+
+
+def submission_files(track: Track) -> Listing:
     """List the files of a track's teams, ``<team>.txt`` or ``<team>/<file>``, in order of their names.
 
-    Hidden files of systems and tools, such as ``.DS_Store``, are ignored.
+    Hidden files of systems and tools, such as ``.DS_Store``, are ignored. Links are skipped, never followed.
 
     Raises
     ------
@@ -79,44 +116,88 @@ def submission_files(track: Track) -> list[Found]:
     folder = track.submissions_path
     try:
         if not folder.exists():
-            return []
-        return list(_within(folder, track.name, None))
+            return Listing(())
+        if isinstance(folder, Remote):
+            return Listing(tuple(_in_remote(folder, track.name, None)))
+        return Listing(tuple(_in_folder(folder, track.name)))
     except OSError as error:
         raise ChallengeError(
             f"{folder}: cannot be read: {error.strerror}; expected the folder of submissions"
         ) from error
 
 
-def _within(folder: Location, shown: str, team: str | None) -> Iterator[Found]:
-    inside: list[Location] = [*folder.iterdir()]
-    for path in sorted(inside, key=lambda path: path.name):
-        if LITTER.fullmatch(path.name):
-            continue
-        file = f"{shown}/{printable(path.name)}"
-        if path.name.startswith("."):
-            yield UploadInProgress(file)
+def _in_folder(folder: Path, shown: str) -> Iterator[Found]:
+    for below, status in files_in(folder):
+        file = f"{shown}/{below.name}"
+        if (skipped := _by_name(below.name, file)) is not None:
+            yield from skipped
+        elif isinstance(status, os.stat_result) and stat.S_ISDIR(status.st_mode):
+            yield from _in_team_folder(below, file)
+        else:
+            yield _found(below, file, None, status)
+
+
+def _in_team_folder(folder: FileBelow, shown: str) -> Iterator[Found]:
+    try:
+        for below, status in folder.list():
+            file = f"{shown}/{below.name}"
+            if (skipped := _by_name(below.name, file)) is not None:
+                yield from skipped
+            elif isinstance(status, os.stat_result) and stat.S_ISDIR(status.st_mode):
+                yield SkippedFile(file, A_FOLDER)
+            else:
+                yield _found(below, file, folder.name, status)
+    except OSError as error:
+        yield SkippedFile(shown, _reason(error))
+
+
+def _found(below: FileBelow, file: str, team: str | None, status: os.stat_result | OSError) -> Found:
+    if isinstance(status, OSError):
+        return SkippedFile(file, _reason(status))
+    if stat.S_ISLNK(status.st_mode):
+        return SkippedFile(file, "a link; links are not followed: submit the file itself")
+    if not stat.S_ISREG(status.st_mode):
+        return SkippedFile(file, "not a regular file")
+    return SubmissionFile(below, file, team or _team(below.name), received(below.name, status.st_mtime), status)
+
+
+def _in_remote(folder: Remote, shown: str, team: str | None) -> Iterator[Found]:
+    for path in sorted(folder.iterdir(), key=lambda path: path.name):
+        file = f"{shown}/{path.name}"
+        if (skipped := _by_name(path.name, file)) is not None:
+            yield from skipped
             continue
         try:
             if path.is_dir() and team is None:
-                yield from _within(path, file, printable(path.name))
+                yield from _in_remote(path, file, path.name)
             elif path.is_dir():
-                yield SkippedFile(
-                    file, "a folder in the folder of a team; move its files up into the folder of the team"
-                )
+                yield SkippedFile(file, A_FOLDER)
             elif path.is_file():
-                yield SubmissionFile(path, file, team or _team(path.name), _received(path))
+                yield SubmissionFile(path, file, team or _team(path.name), _received_remote(path), None)
             else:
-                yield SkippedFile(
-                    file, "not a regular file" if path.exists() else "a link to a file that does not exist"
-                )
+                yield SkippedFile(file, "not a regular file")
         except OSError as error:
-            yield SkippedFile(file, f"cannot be read: {error.strerror}")
+            yield SkippedFile(file, _reason(error))
+
+
+A_FOLDER = "a folder in the folder of a team; move its files up into the folder of the team"
+
+
+def _by_name(name: str, file: str) -> list[Found] | None:
+    """What a file is by its name; None if its status decides."""
+    if LITTER.fullmatch(name):
+        return []
+    return [UploadInProgress(file)] if name.startswith(".") else None
+
+
+def _reason(error: OSError) -> str:
+    return str(error.strerror) if isinstance(error, RefusedError) else f"cannot be read: {error.strerror}"
 
 
 def _team(file_name: str) -> str:
     """The team in a file's name: the name without the time and the extension."""
     stem = PurePath(COMPRESSED.sub("", file_name)).stem
-    return printable(stem[_time(stem)[1] :].strip() or stem.strip() or file_name)
+    return stem[_time(stem)[1] :].strip() or stem.strip() or file_name
 
 
 def _time(name: str) -> tuple[datetime | None, int]:
@@ -130,14 +211,20 @@ def _time(name: str) -> tuple[datetime | None, int]:
     return None, 0
 
 
-def _received(path: Location) -> datetime:
-    stated, _ = _time(path.name)
+def received(name: str, changed: float) -> datetime:
+    """When a file was received, by its name or else by the time of its last change, in seconds since 1970."""
+    stated, _ = _time(name)
     if stated is not None:
         return stated
-    changed = path.changed() if isinstance(path, Remote) else path.stat().st_mtime
-    if changed is None:
+    return datetime.fromtimestamp(min(max(int(changed), FIRST_SECOND), LAST_SECOND), UTC)
+
+
+def _received_remote(path: Remote) -> datetime:
+    stated, _ = _time(path.name)
+    changed = None if stated is not None else path.changed()
+    if stated is None and changed is None:
         raise OSError(
             errno.ENODATA,
             "the time of its last change is unknown; begin its name with the time, as in 20110418T100000Z-x.txt",
         )
-    return datetime.fromtimestamp(min(max(int(changed), FIRST_SECOND), LAST_SECOND), UTC)
+    return received(path.name, changed or 0.0)

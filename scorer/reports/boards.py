@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 
 from scorer.board.board import Board
 from scorer.board.rule_sheet import rules
 from scorer.entries.entry import ColumnScores, Entry
 from scorer.reports.table import Cell, CellValue, Column, Table, csv_table, markdown_table
+from scorer.wording import iso_time
 
 EXPORT_VERSION = 1
 """The version of the structure of `to_json`."""
@@ -35,7 +35,7 @@ def export_rows(board: Board) -> tuple[dict[str, CellValue], ...]:
             "baseline": row.baseline,
             **_named_scores(board, row.entry),
             "entries": len(row.sent),
-            "last entry": _iso(row.last_received),
+            "last entry": None if row.last_received is None else iso_time(row.last_received),
         }
         for row in board.rows
     )
@@ -91,7 +91,3 @@ def _named_scores(board: Board, entry: Entry | None) -> dict[str, CellValue]:
     if board.preliminary_queries:
         named[names[0]] = preliminary[0]
     return named
-
-
-def _iso(when: datetime) -> str:
-    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorer.errors import Findings, MeasureError, SolutionError, SubmissionError
+from scorer.errors import Findings, MeasureError, Problem, SolutionError, SubmissionError
 from scorer.formats.reading import memory
 from scorer.formats.reading.arrow import take
 from scorer.formats.reading.bytes import UnreadableError
@@ -29,7 +29,8 @@ from scorer.options import (
     Unjudged,
 )
 from scorer.paths import shown
-from scorer.scoring.outcomes import Outcome, Rejected, Scored
+from scorer.scoring.large_scores import check_gains
+from scorer.scoring.outcomes import Failed, Outcome, Rejected, Scored
 from scorer.scoring.rules import Rules
 from scorer.scoring.submission import score, score_parts
 from scorer.wording import quoted
@@ -230,7 +231,8 @@ def evaluate(
     MeasureError
         A name is not that of a measure, or `ties` is "expected" and a measure has no formula for it.
     SolutionError, SubmissionError
-        The solution or the submission cannot be read or is invalid. All errors are reported together.
+        The solution or the submission cannot be read or is invalid, or the solution has grades that are too high for a
+        measure. All errors are reported together.
     """
     policies = policies_named(
         split=split, missing=missing, ties=ties, nothing_relevant=nothing_relevant, unjudged=unjudged, rel=rel
@@ -245,12 +247,16 @@ def evaluate(
         unjudged=unjudged,
         tie_bounds=tie_bounds,
     )
+    path = shown(solution) if isinstance(solution, str | os.PathLike) else "the solution"
     if not isinstance(solution, Solution):
         solution = _solution(solution, solution_format)
+    check_gains(solution, rules.measures, path)
     if isinstance(submission, str | os.PathLike):
         where, outcome = shown(submission), score(solution, submission, rules, threads=os.cpu_count() or 1)
     else:
         where, outcome = "the submission", _score_table(solution, submission, rules)
+    if isinstance(outcome, Failed):
+        raise SubmissionError(where, Findings([Problem(0, outcome.reason)], 1))
     if isinstance(outcome, Rejected):
         raise SubmissionError(where, outcome.problems)
     return Evaluation(names, outcome, solution, split, per_query=per_query, policies=policies)

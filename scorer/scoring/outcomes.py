@@ -112,4 +112,4 @@ class Failed:
         return self.kind != "machine"
 
 
-Outcome = Scored | Rejected
+Outcome = Scored | Rejected | Failed

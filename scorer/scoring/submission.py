@@ -1,10 +1,11 @@
-"""score() and check(): one submission becomes Scored or Rejected."""
+"""score() and check(): one submission becomes Scored, Rejected or Failed."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
@@ -14,18 +15,19 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.formats.detection import opened
+from scorer.formats.detection import Setting, opened
 from scorer.formats.reading.batches import Ranked
 from scorer.formats.reading.blocks import Block
-from scorer.formats.reading.bytes import UnreadableError, is_large
+from scorer.formats.reading.bytes import InaccessibleError, LimitError, UnreadableError, is_large
+from scorer.limits import OWN_FILES, Limits
 from scorer.matching.match import AHEAD, ScatteredError, match
 from scorer.matching.parallel import ordered
-from scorer.matching.partition import by_query, whole_lists
+from scorer.matching.partition import TemporarySpaceError, by_query, whole_lists
 from scorer.matching.solution import Solution, coded
 from scorer.measures.arrays import Floats
 from scorer.measures.matched import Matched
 from scorer.paths import is_regular, located
-from scorer.scoring.outcomes import Outcome, Rejected, Scored
+from scorer.scoring.outcomes import Failed, Outcome, Rejected, Scored
 from scorer.scoring.rules import Rules
 
 PARTITION_BYTES = 16 << 20
@@ -34,13 +36,21 @@ PARTITION_BYTES = 16 << 20
 MAX_PARTITIONS = 256
 """Each partition is an open file while the lists are collected."""
 
+NEEDS_MEMORY = "it needs more memory than is available"
+
 
 class ChangedError(Exception):
     """The bytes of a file do not have the expected digest."""
 
 
 def score(
-    solution: Solution, path: str | os.PathLike[str], rules: Rules, *, threads: int = 1, digest: str | None = None
+    solution: Solution,
+    path: str | os.PathLike[str],
+    rules: Rules,
+    *,
+    threads: int = 1,
+    digest: str | None = None,
+    limits: Limits = OWN_FILES,
 ) -> Outcome:
     """Score the submission in a file.
 
@@ -58,21 +68,47 @@ def score(
         The number of threads for a large file.
     digest
         The SHA-256 that the file must have, in hexadecimal; None: any.
+    limits
+        The limits on the content of the file, and on temporary disk space.
 
     Returns
     -------
-    Scored or Rejected
-        Rejected, with all errors in the file, if it cannot be read or is invalid; no exception is raised.
-
-    Raises
-    ------
-    ChangedError
-        The bytes that were read do not have the digest.
+    Scored, Rejected or Failed
+        Rejected, with all errors in the file, if its bytes are invalid or exceed a limit. Failed if the machine
+        prevents the file from being read, or if its bytes do not have the digest.
     """
+    try:
+        return _scored(solution, path, rules, threads, digest, limits)
+    except InaccessibleError as error:
+        return Failed(str(error))
+    except ChangedError:
+        return Failed("it changed while it was read, or could not be read completely")
+    except TemporarySpaceError:
+        return _needs_space(limits)
+    except MemoryError:
+        return Failed(NEEDS_MEMORY, "memory")
+    except OSError as error:
+        if error.errno == errno.EFBIG:  # the system limits each file to the same size
+            return _needs_space(limits)
+        return Failed(f"the system failed while it was scored: {error.strerror or error}")
+
+
+def _needs_space(limits: Limits) -> Failed:
+    return Failed(f"it took more than {limits.temporary_mb:,} MB of temporary disk space", "space")
+
+
+def _scored(
+    solution: Solution,
+    path: str | os.PathLike[str],
+    rules: Rules,
+    threads: int,
+    digest: str | None,
+    limits: Limits,
+) -> Scored | Rejected:
     parallel = threads > 1 and (is_large(path) or not is_regular(path))
     with ThreadPoolExecutor(threads) if parallel else nullcontext() as pool:
         try:
-            return _score_file(solution, path, rules, pool, digest, whole_lists)
+            return _score_file(solution, path, rules, pool, digest, limits, whole_lists)
         except ScatteredError:
             if not is_regular(path):
                 problems = Findings()
@@ -82,8 +118,9 @@ def score(
                 return Rejected(problems)
         if is_large(path):
             partitions = min(located(path).stat().st_size // PARTITION_BYTES + 1, MAX_PARTITIONS)
-            return _score_file(solution, path, rules, pool, digest, partial(by_query, partitions=partitions))
-        return _score_file(solution, path, rules, pool, digest, lambda batches: [list(batches)])
+            parted = partial(by_query, partitions=partitions, temporary_mb=limits.temporary_mb)
+            return _score_file(solution, path, rules, pool, digest, limits, parted)
+        return _score_file(solution, path, rules, pool, digest, limits, lambda batches: [list(batches)])
 
 
 def _score_file(
@@ -92,34 +129,46 @@ def _score_file(
     rules: Rules,
     pool: Executor | None,
     digest: str | None,
+    limits: Limits,
     parted: Callable[[Iterable[Ranked]], Iterable[Sequence[Ranked]]],
-) -> Outcome:
+) -> Scored | Rejected:
     problems, notes = Findings(), Findings()
+    exceeded: Mapping[str, int] = {}
     outcome, read = None, None if digest is None else hashlib.sha256()
     try:
-        with opened(path, rules.submission_format, "submission_format", read) as (detected, head, blocks):
-            batches = _read(detected.ranked(head), blocks, problems, pool)
-            outcome = score_parts(solution, parted(batches), rules, problems, notes, detected.format.QUERY_ONCE, pool)
+        with opened(path, rules.submission_format, "submission_format", read, limits) as (detected, head, blocks):
+            batches = _read(detected.ranked(head), blocks, problems, pool, limits)
+            once = detected.format.QUERY_ONCE
+            outcome = score_parts(solution, parted(batches), rules, problems, notes, once, pool, limits)
+    except InaccessibleError:
+        raise
     except UnreadableError as error:
         problems.add(error.line, str(error))
-    except OSError as error:
-        problems.add(0, f"its lists cannot be collected in the folder for temporary files: {error.strerror or error}")
+        exceeded = error.limits if isinstance(error, LimitError) else {}
     if read is not None and read.hexdigest() != digest:
-        raise ChangedError(os.fspath(path))
-    return Rejected(problems) if problems or outcome is None else outcome
+        raise ChangedError
+    return Rejected(problems, exceeded) if problems or outcome is None else outcome
 
 
 def _read(
-    read: Callable[[Block, Findings], Ranked], blocks: Iterable[Block], problems: Findings, pool: Executor | None
+    read: Callable[[Block, Findings], Ranked],
+    blocks: Iterable[Block],
+    problems: Findings,
+    pool: Executor | None,
+    limits: Limits,
 ) -> Iterator[Ranked]:
-    """The rows of each block; problems are added in the order of the blocks."""
+    """The rows of each block; problems are added in the order of the blocks. Raises LimitError for too many items."""
 
     def read_apart(block: Block) -> tuple[Ranked, Findings]:
         found = Findings()
         return read(block, found), found
 
+    items = 0
     for batch, found in ordered(pool, read_apart, blocks, AHEAD):
         problems.extend(found)
+        items += len(batch.item)
+        if items > limits.items:
+            raise LimitError(limits, "items", f"the lists have {items:,} items or more")
         yield batch
 
 
@@ -129,6 +178,7 @@ def check(
     rules: Rules,
     *,
     candidates: pa.StringArray | None = None,
+    limits: Limits = OWN_FILES,
 ) -> Outcome:
     """Check a submission without a solution.
 
@@ -142,25 +192,30 @@ def check(
         The settings; their measures are not used.
     candidates
         The candidate items; None: those of `queries`, if any.
+    limits
+        As for `score`.
 
     Returns
     -------
-    Scored or Rejected
+    Scored, Rejected or Failed
         A valid file gives a Scored with counts and notes, but without scores.
     """
     if queries is None:
         findings = Findings()
         try:
-            with opened(path, rules.submission_format, "submission_format") as (detected, head, blocks):
-                batches = _read(detected.ranked(head), blocks, findings, None)
+            setting: Setting = "submission_format"
+            with opened(path, rules.submission_format, setting, limits=limits) as (detected, head, blocks):
+                batches = _read(detected.ranked(head), blocks, findings, None, limits)
                 ids = [query for batch in batches for query in coded([batch.query])[1].to_pylist()]
+        except InaccessibleError as error:
+            return Failed(str(error))
         except UnreadableError as error:
             findings.add(error.line, str(error))
             return Rejected(findings)
         queries = Solution.of_queries(ids)
     if candidates is not None:
         queries = queries.with_candidates(candidates)
-    return score(queries, path, replace(rules, measures=()))
+    return score(queries, path, replace(rules, measures=()), limits=limits)
 
 
 def score_parts(
@@ -171,6 +226,7 @@ def score_parts(
     notes: Findings,
     query_once: bool = False,
     pool: Executor | None = None,
+    limits: Limits = OWN_FILES,
 ) -> Scored | None:
     """Match parts of whole lists with the solution and score them; None if there are problems.
 
@@ -187,6 +243,7 @@ def score_parts(
         ties=rules.ties,
         tie_bounds=rules.tie_bounds,
         pool=pool,
+        limits=limits,
     )
     if problems:
         return None

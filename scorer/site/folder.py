@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from scorer.errors import ScorerError
-from scorer.site.lock import locked
+from scorer.paths.lock import LockedError, locked
 from scorer.wording import quoted
 
 MANIFEST = ".manifest.json"
@@ -88,6 +88,8 @@ def write(pages: Mapping[str, str], folder: Path, snapshot: int, database: str =
             if before.database == database and before.snapshot is not None and before.snapshot > snapshot:
                 return None
             return _update(folder, contents, before, Manifest(frozenset(contents), snapshot, database))
+    except LockedError as error:
+        raise ScorerError(str(error)) from error
     except OSError as error:
         raise ScorerError(f"{error.filename or folder}: cannot write the site ({error.strerror or error})") from error
 

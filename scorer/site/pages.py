@@ -9,8 +9,9 @@ from jinja2 import ChoiceLoader
 from scorer.board.board import Board
 from scorer.challenge.settings import Challenge
 from scorer.reports.boards import to_csv, to_json
+from scorer.site.team_pages import team_pages
 from scorer.site.templates import TemplateFolder, environment_with, render_template, shipped_templates
-from scorer.site.views import board_view, by_kind, measure_columns, team_sections
+from scorer.site.views import board_view, by_kind, measure_columns
 
 ASSETS = ("style.css", "board.js")
 """Copied without rendering."""
@@ -54,6 +55,6 @@ def pages(challenge: Challenge, boards: Sequence[Board]) -> dict[str, str]:
         add(f"{folder}/index.html", "board.html", board=view)
         site[f"{folder}/leaderboard.csv"] = to_csv(view.board)
         site[f"{folder}/leaderboard.json"] = to_json(view.board)
-    for team, sections in team_sections(views):
-        add(f"teams/{team.slug}.html", "team.html", team=team, sections=sections)
+    for page in team_pages(views):
+        add(page.path, "team.html", team=page.team, sections=page.sections, page=page)
     return site

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from traceback import walk_tb
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError
 
 from scorer.errors import ScorerError
-from scorer.wording import counted
+from scorer.wording import counted, iso_time, utc_time
 
 NO_SCORE = "–"
 
@@ -51,8 +50,8 @@ def environment_with(loader: ChoiceLoader) -> Environment:
         "counted": counted,
         "number": _number,
         "paragraphs": _paragraphs,
-        "stamp": _stamp,
-        "iso": _iso,
+        "stamp": utc_time,
+        "iso": iso_time,
     }
     return environment
 
@@ -64,14 +63,6 @@ def _number(score: float | None, decimals: int) -> str:
 
 def _paragraphs(text: str) -> list[str]:
     return [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]
-
-
-def _stamp(when: datetime) -> str:
-    return when.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
-
-
-def _iso(when: datetime) -> str:
-    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def render_template(environment: Environment, name: str, context: Mapping[str, object]) -> str:

@@ -1,4 +1,4 @@
-"""What the templates show of boards, in addition to their values."""
+"""What the templates show of boards and measures, in addition to their values."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from scorer.board.board import Board, Row, Team
+from scorer.board.board import Board, Row
 from scorer.board.rule_sheet import rules
 from scorer.challenge.settings import Track
-from scorer.charts.timeline import Point, Svg, timeline
-from scorer.entries.entry import ColumnScores, Entry
+from scorer.entries.entry import ColumnScores, Entry, Status
 from scorer.measures import Measure
 
 LEADING_RANKS = 3
@@ -21,9 +20,6 @@ LEADING_TEAMS = 6
 
 WINDOW_WIDTHS = (64, 72, 80, 88, 96, 104)
 """Widths of windows in rem; the style sheet has a class for each."""
-
-STATUS_LABELS = {"pending": "waiting"}
-"""How pages show a status, where they use another word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +105,9 @@ class BoardView:
     def entries(self) -> int:
         return sum(len(view.row.sent) for view in self.rows)
 
-    def with_status(self, status: str) -> int:
-        """How many entries have this status."""
-        return sum(entry.status == status for view in self.rows for entry in view.row.entries)
+    def with_status(self, *statuses: Status) -> int:
+        """How many entries have one of these."""
+        return sum(entry.status in statuses for view in self.rows for entry in view.row.entries)
 
     @property
     def window_class(self) -> str:
@@ -124,41 +120,9 @@ class BoardView:
         return next((f"fits-{limit}" for limit in WINDOW_WIDTHS if width <= limit), "fits-none")
 
 
-@dataclass(frozen=True, slots=True)
-class EntryView:
-    """An entry in the table of a team."""
-
-    number: int
-    """From 1, the first entry of the team."""
-    entry: Entry
-    scores: ColumnScores
-    """The scores that the board is ranked by."""
-
-    @property
-    def status(self) -> str:
-        return STATUS_LABELS.get(self.entry.status, self.entry.status)
-
-
-@dataclass(frozen=True, slots=True)
-class TeamSection:
-    """The section about one track on the page of a team."""
-
-    board: BoardView
-    view: RowView
-    entries: tuple[EntryView, ...]
-    """The latest first."""
-    chart: Svg | None
-    """The primary score over time; None where fewer than two entries have one."""
-
-    @property
-    def counting(self) -> EntryView | None:
-        """The counting entry, if the team has one."""
-        return next((each for each in self.entries if each.entry.is_counting), None)
-
-
 def board_view(board: Board, columns: Mapping[str, MeasureColumn]) -> BoardView:
     """The view of a board; `columns` has the column of each of its measures by name."""
-    scores = [_shown_scores(board, row.entry) for row in board.rows]
+    scores = [shown_scores(board, row.entry) for row in board.rows]
     drawn = [values[0] for values in scores] + [row.entry.preliminary[0] for row in board.rows if row.entry]
     highest = max((score for score in drawn if score is not None), default=0.0)
     sharing = Counter(row.rank for row in board.rows)
@@ -180,7 +144,8 @@ def _row_view(row: Row, scores: ColumnScores, highest: float, *, shared: bool) -
     )
 
 
-def _shown_scores(board: Board, entry: Entry | None) -> ColumnScores:
+def shown_scores(board: Board, entry: Entry | None) -> ColumnScores:
+    """The scores of an entry that the board is ranked by; all None without an entry."""
     if entry is None:
         return (None,) * len(board.columns)
     return entry.final if board.track.shows_final else entry.preliminary
@@ -189,7 +154,7 @@ def _shown_scores(board: Board, entry: Entry | None) -> ColumnScores:
 def _percent(score: float | None, highest: float) -> float | None:
     if score is None or highest <= 0:
         return None
-    return max(100 * score / highest, 0.0)
+    return max(100 * (score / highest), 0.0)
 
 
 def measure_columns(boards: Iterable[Board]) -> dict[str, MeasureColumn]:
@@ -222,33 +187,3 @@ def by_kind(columns: Mapping[str, MeasureColumn]) -> list[list[MeasureColumn]]:
     for column in columns.values():
         kinds.setdefault(column.measure.kind.name, []).append(column)
     return list(kinds.values())
-
-
-def team_sections(boards: Iterable[BoardView]) -> list[tuple[Team, list[TeamSection]]]:
-    """Every team with a section for each track that it takes part in, in the order of the boards."""
-    teams: dict[str, tuple[Team, list[TeamSection]]] = {}
-    for board in boards:
-        for view in board.rows:
-            _, sections = teams.setdefault(view.row.team.slug, (view.row.team, []))
-            sections.append(_team_section(board, view))
-    return list(teams.values())
-
-
-def _team_section(board: BoardView, view: RowView) -> TeamSection:
-    entries = tuple(
-        EntryView(len(view.row.entries) - index, entry, _shown_scores(board.board, entry))
-        for index, entry in enumerate(view.row.entries)
-    )
-    points = [
-        Point(
-            each.entry.received,
-            score,
-            f"Entry {each.number}: {score:.{board.track.decimals}f}",
-            each.entry.is_counting,
-        )
-        for each in entries
-        if (score := each.scores[0]) is not None
-    ]
-    title = f"{board.stage.capitalize()} {board.primary.name} of each scored entry over time"
-    chart = timeline(points, title, board.track.decimals) if len(points) > 1 else None
-    return TeamSection(board, view, entries, chart)

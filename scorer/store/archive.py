@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from scorer.errors import StoreError
 from scorer.paths import digest, located
+from scorer.paths.temporary import temporary_folder
 
 SUFFIX = ".solutions"
 """Ends the name of the folder, which begins with the name of the database."""
@@ -29,6 +29,10 @@ class SolutionArchive:
     def path(self, solution_digest: str) -> Path:
         """The file with the bytes of a solution."""
         return self.folder / solution_digest
+
+    def digests(self) -> list[str]:
+        """The digests of all solutions that are stored; none if there is no such folder yet."""
+        return sorted(path.name for path in self.folder.iterdir()) if self.folder.is_dir() else []
 
     def add(self, source: str | os.PathLike[str], solution_digest: str) -> None:
         """Store the bytes of a solution, unless they are stored already.
@@ -50,18 +54,16 @@ class SolutionArchive:
             if target.exists():
                 return
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # The file has mode 0600 from the start.
-            descriptor, part = tempfile.mkstemp(dir=self.folder, prefix=".part-")
-            try:
-                with os.fdopen(descriptor, "wb") as copy, located(source).open("rb") as content:
+            with temporary_folder(self.folder) as folder:
+                part = folder / solution_digest
+                with part.open("xb") as copy, located(source).open("rb") as content:
                     shutil.copyfileobj(content, copy)
                     copy.flush()
                     os.fsync(copy.fileno())
                 if digest(part) != solution_digest:
                     raise StoreError(f"{source}: the file changed while it was copied; run again when it is complete")
-                Path(part).replace(target)
-            finally:
-                Path(part).unlink(missing_ok=True)
+                part.chmod(0o600)
+                part.replace(target)
         except OSError as error:
             raise StoreError(
                 f"{self.folder}: cannot store a copy of the solution: {error.strerror or error}"

@@ -7,17 +7,20 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, insert, make_url, select, update
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 
 from scorer.errors import StoreError
 from scorer.store.schema import schema_table
 from scorer.wording import printable
 
-CONNECT_TIMEOUT = 10
-"""Seconds that a PostgreSQL server may take to answer, unless the URL sets another limit."""
+if TYPE_CHECKING:
+    from scorer.store.postgresql import Server
+
+REPEATS = 10
+"""How often an operation is repeated if the server is lost each time: the operation may be what ends the server."""
 
 RETRY_EVERY = 0.2
 """Seconds between two attempts to reach a server."""
@@ -51,23 +54,40 @@ class Database:
         if url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:"):
             self.file = Path(str(url.database))
             _check_file(self.file, create)
-        self._engine = _engine(url, self.where, wait)
+        self._server = _server(url, self.where, wait)
+        self._engine = _engine(url, self.where, wait) if self._server is None else self._server.engine
         self.kind = self._engine.dialect.name
+        if self._server is not None:
+            with self._errors_in_words():
+                self._server.open()
 
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
 
     def retried(self, work: Callable[[], _Answer]) -> _Answer:
-        """The result of `work`, which is repeated while the server does not answer, for `wait` seconds at most."""
-        deadline = time.monotonic() + self.wait
-        while True:
+        """The result of `work`, which is repeated if the server is lost, once the server answers again.
+
+        Each time, the server is waited for, for `wait` seconds at most, however long `work` took until then.
+        """
+        for _ in range(REPEATS):
             try:
                 return work()
             except LostError:
+                self._wait_for_server()
+        return work()
+
+    def _wait_for_server(self) -> None:
+        """Wait until the server answers. Raises LostError after `wait` seconds."""
+        deadline = time.monotonic() + self.wait
+        while True:
+            time.sleep(RETRY_EVERY)
+            try:
+                with self.reading():
+                    return
+            except LostError:
                 if time.monotonic() > deadline:
                     raise
-                time.sleep(RETRY_EVERY)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -89,8 +109,9 @@ class Database:
     def migrating(self) -> Iterator[Connection]:
         """A transaction for creating or migrating tables, one process at a time."""
         with self._damage_in_words(), self._transaction(_TO_WRITE) as connection:
-            if self.kind == "postgresql":
+            if self._server is not None:
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtext('scorer'))")
+                self._server.limit(connection, statements=False)  # the steps of a migration may rewrite tables
             yield connection
 
     def set_wal(self) -> None:
@@ -112,17 +133,17 @@ class Database:
 
     def damaged(self) -> StoreError:
         """The error for content that cannot be read."""
-        return StoreError(f"{self.where}: {_WORDS['malformed']}")
+        return StoreError(f"{self.where}: {_DAMAGED}")
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Connection]:
         with self._errors_in_words(), self._engine.execution_options(**{_BEGIN: begin}).connect() as connection:
-            if self.kind == "postgresql":
+            if self._server is not None:
                 level = "REPEATABLE READ" if begin == _TO_READ else "READ COMMITTED"
                 connection.execution_options(isolation_level=level)
             with connection.begin():
-                if begin == _TO_WRITE and self.kind == "postgresql":
-                    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, round(1000 * self.wait))}")
+                if self._server is not None:
+                    self._server.limit(connection)
                 yield connection
 
     @contextmanager
@@ -130,14 +151,30 @@ class Database:
         """Turn the errors of the driver into StoreError."""
         try:
             yield
-        except IntegrityError:
-            raise  # a mistake of this package, never of the user
+        except IntegrityError as error:
+            if self._is_whole():
+                raise  # a mistake of this package, never of the user
+            raise self.damaged() from error
         except DBAPIError as error:
             found = printable(" ".join(str(error.orig).split()))
-            if _is_lost(error):
+            if self._server is not None and self._server.is_lost(error):
                 raise LostError(f"{self.where}: cannot be reached: {found}") from error
-            messages = (words.format(wait=self.wait) for sign, words in _WORDS.items() if sign in found)
-            raise StoreError(f"{self.where}: {next(messages, f'cannot be used: {found}')}") from error
+            raise StoreError(f"{self.where}: {self._meaning(error, found)}") from error
+
+    def _meaning(self, error: DBAPIError, found: str) -> str:
+        """What an error of the driver means to the user."""
+        if self._server is not None:
+            words = self._server.words(error)
+        else:
+            words = next((words for sign, words in _WORDS.items() if sign in found), None)
+        return f"cannot be used: {found}" if words is None else words.format(wait=self.wait)
+
+    def _is_whole(self) -> bool:
+        """Whether SQLite finds no damage in its file; a server checks itself."""
+        if self.kind != "sqlite":
+            return True
+        with self._transaction(_TO_READ) as connection:
+            return connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar() == "ok"
 
     @contextmanager
     def _damage_in_words(self) -> Iterator[None]:
@@ -154,26 +191,21 @@ def insert_all(connection: Connection, table: Table, rows: Sequence[Mapping[str,
         connection.execute(insert(table), rows)
 
 
-_IN_USE = "is in use: another process did not finish writing within {wait:g} seconds; try again when it has"
+IN_USE = "is in use: another process did not finish writing within {wait:g} seconds; try again when it has"
+_DAMAGED = (
+    "is damaged; restore a backup, or move it away and run `scorer run` to score all submissions again; "
+    "`scorer doctor` lists the damage"
+)
 _WORDS = {
-    "locked": _IN_USE,
-    "lock timeout": _IN_USE,
+    "locked": IN_USE,
     "not a database": "is not a database; move it away, or name another file as `database` in challenge.toml",
-    "malformed": "is damaged; restore a backup, or move it away and run `scorer run` to score all submissions again",
+    **dict.fromkeys(("malformed", "Could not decode", "no such table", "no such column", "no such index"), _DAMAGED),
     "readonly": "cannot be written to: the file or its folder is read-only; make both writable",
     "unable to open": "cannot be opened; make its folder readable and writable",
     "is full": "cannot be written to: the disk is full",
-    "No space left": "cannot be written to: the disk of its server is full",
     "disk I/O": "cannot be read or written: the disk is full or failing",
 }
-"""Parts of the messages of SQLite and PostgreSQL, and the words for them."""
-
-
-def _is_lost(error: DBAPIError) -> bool:
-    """Whether the server is gone or not up yet. PostgreSQL reports it by SQLSTATE, or has none if nothing answers."""
-    state = getattr(error.orig, "sqlstate", "")
-    gone = state is None or state.startswith(("08", "57P"))
-    return error.connection_invalidated or (isinstance(error, OperationalError) and gone)
+"""Parts of the messages of SQLite, and the words for them."""
 
 
 def _address(place: str | Path) -> tuple[URL, str]:
@@ -210,18 +242,31 @@ def _check_file(path: Path, create: bool) -> None:
             raise StoreError(f"{path}: is not a file; give the path of a database file")
 
 
+def _server(url: URL, where: str, wait: float) -> Server | None:
+    """The server of the database; None for SQLite."""
+    if url.get_backend_name() != "postgresql":
+        return None
+    try:
+        from scorer.store.postgresql import Server  # noqa: PLC0415 (needs a driver that may not be installed)
+    except ImportError as error:
+        raise _not_installed(where, error) from error
+    return Server(url, where, wait)
+
+
 def _engine(url: URL, where: str, wait: float) -> Engine:
     try:
         if url.get_backend_name() != "sqlite":
-            if url.get_backend_name() == "postgresql":
-                url = url.update_query_dict({"connect_timeout": str(CONNECT_TIMEOUT), **url.query})
             return create_engine(url, pool_pre_ping=True)
         engine = create_engine(url, connect_args={"timeout": wait})
     except ImportError as error:
-        raise StoreError(f"{where}: the driver of this database is not installed ({error})") from error
+        raise _not_installed(where, error) from error
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _not_installed(where: str, error: ImportError) -> StoreError:
+    return StoreError(f"{where}: the driver of this database is not installed ({error})")
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:

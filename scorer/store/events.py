@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
+from scorer.store.checksums import sealed
+from scorer.store.names import unescaped
 from scorer.store.records import Basis, RecordedBasis, Submission
-from scorer.store.schema import storable
+from scorer.store.schema import event_table
 
-Kind = Literal["arrival", "withdrawal", "return", "basis"]
+Kind = Literal["arrival", "withdrawal", "return", "basis", "amendment", "forgetting"]
 
 FOLDER = "folder"
 """The source of submissions that were imported from the folder. Only these can be withdrawn by an import."""
+
+FIRST_RECEIPT = datetime(1990, 1, 1, tzinfo=UTC)
+"""The earliest time of receipt that is possible."""
+
+CLOCK_SKEW = timedelta(minutes=5)
+"""How far a time of receipt may be after the time at which it is recorded: clocks differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +44,14 @@ class SubmissionState:
     submission: Submission
     present: bool
     source: str
+    misdated: bool
+    """Whether its time of receipt is impossible, see `is_misdated`."""
+    was_escaped: bool
+    """Whether its names were recorded escaped, by schema 1 or 2."""
 
+
+SecondLook = Callable[[set[str]], Mapping[str, str | None]]
+"""Given files, the digest of each as it is now, or None if it is gone; files that cannot be read are left out."""
 
 Key = tuple[str, str]
 """A submission of a track: the file and the digest."""
@@ -44,44 +59,101 @@ Key = tuple[str, str]
 
 def key_of(submission: Submission) -> Key:
     """The key of a submission."""
-    return storable(submission.file), submission.digest
+    return submission.file, submission.digest
+
+
+def is_misdated(received: datetime, recorded: datetime | None) -> bool:
+    """Whether a time of receipt is impossible: before 1990, or after it was recorded (None: unknown)."""
+    return received < FIRST_RECEIPT or (recorded is not None and received > recorded + CLOCK_SKEW)
+
+
+def iso(moment: datetime) -> str:
+    """A time as text, in UTC and with microseconds."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def encoded(body: Mapping[str, Any]) -> str:
-    """A body as JSON with sorted keys: equal bodies give equal text."""
+    """A body as JSON in ASCII with sorted keys: equal bodies give equal text."""
     return json.dumps(body, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=str)
 
 
-def row(index: int, track: str, kind: Kind, at: datetime | None, body: Mapping[str, Any]) -> dict[str, Any]:
+def row(index: int, track: str, kind: Kind, at: datetime, body: Mapping[str, Any]) -> dict[str, Any]:
     """An event as a row of its table."""
-    return {"index": index, "track": track, "kind": kind, "at": at, "body": encoded(body)}
+    return sealed(event_table, {"index": index, "track": track, "kind": kind, "at": iso(at), "body": encoded(body)})
+
+
+def event_of(index: int, track: str, kind: Kind, at: str | None, body: str) -> Event:
+    """The event of a row."""
+    return Event(index, track, kind, None if at is None else datetime.fromisoformat(at), json.loads(body))
 
 
 def arrival(submission: Submission, source: str = FOLDER) -> dict[str, Any]:
-    """The body of the arrival of a submission."""
+    """The body of the arrival of a submission. Its names are as they are, which those of schema 1 and 2 are not."""
     return {
-        "team": storable(submission.team),
-        "file": storable(submission.file),
+        "team": submission.team,
+        "file": submission.file,
+        "names": "raw",
         "digest": submission.digest,
-        "received": submission.received.astimezone(UTC).isoformat(timespec="microseconds"),
+        "received": iso(submission.received),
         "source": source,
     }
 
 
+def decision(submission: Submission, reason: str, **details: str) -> dict[str, Any]:
+    """The body of an amendment or of a forgetting."""
+    return {"file": submission.file, "digest": submission.digest, "reason": reason, **details}
+
+
 def submission_states(events: Iterable[Event]) -> dict[Key, SubmissionState]:
-    """The submissions of one track, given its events in order."""
+    """The submissions of one track, given its events in order.
+
+    Names that schema 1 and 2 escaped are taken to be those that were escaped, which are more likely than names with
+    escape sequences; see also `as_recorded`.
+    """
     states: dict[Key, SubmissionState] = {}
     for event in events:
-        if event.kind == "basis":
-            continue
-        key = event.body["file"], event.body["digest"]
         if event.kind == "arrival":
-            received = datetime.fromisoformat(event.body["received"])
-            submission = Submission(event.track, event.body["team"], *key, received)
-            states[key] = SubmissionState(submission, True, event.body["source"])
-        else:
-            states[key] = replace(states[key], present=event.kind == "return")
+            state = _arrived(event)
+            states[key_of(state.submission)] = state
+        elif event.kind != "basis":
+            file, digest = event.body["file"], event.body["digest"]
+            key = (file, digest) if (file, digest) in states else (unescaped(file), digest)
+            states[key] = _changed(states[key], event)
     return states
+
+
+def _arrived(event: Event) -> SubmissionState:
+    body = event.body
+    received = datetime.fromisoformat(body["received"])
+    was_escaped = body.get("names") != "raw"
+    team, file = (unescaped(body[name]) if was_escaped else body[name] for name in ("team", "file"))
+    submission = Submission(event.track, team, file, body["digest"], received)
+    return SubmissionState(submission, True, body["source"], is_misdated(received, event.at), was_escaped)
+
+
+def _changed(state: SubmissionState, event: Event) -> SubmissionState:
+    if event.kind == "amendment":
+        received = datetime.fromisoformat(event.body["received"])
+        submission = replace(state.submission, received=received)
+        return replace(state, submission=submission, misdated=is_misdated(received, event.at))
+    if event.kind in ("withdrawal", "return"):
+        return replace(state, present=event.kind == "return")
+    return state
+
+
+def as_recorded(states: Mapping[Key, SubmissionState], found: Iterable[Submission]) -> dict[Key, Submission]:
+    """What a scan of the folder found, by the keys that the record has.
+
+    Schema 1 and 2 did not distinguish a name with an escape sequence from the name that it stands for. A file with
+    such a name is the recorded one unless the scan also found the other file.
+    """
+    scanned = {key_of(each): each for each in found}
+    taken = {}
+    for key, each in scanned.items():
+        other = unescaped(each.file), each.digest
+        is_other = key not in states and other not in scanned and other in states and states[other].was_escaped
+        taken[other if is_other else key] = each
+    return taken
 
 
 def last_basis(events: Sequence[Event]) -> RecordedBasis | None:
@@ -110,8 +182,32 @@ def basis_body(basis: Basis, settings: Mapping[str, object] | None, generations:
     }
 
 
+def import_changes(
+    states: Mapping[Key, SubmissionState], found: Iterable[Submission], second_look: SecondLook | None
+) -> list[tuple[Kind, dict[str, Any]]]:
+    """The events that bring the record to the state of the folder, as a second look finds it.
+
+    Parameters
+    ----------
+    states
+        The submissions as recorded.
+    found
+        The submissions that a scan of the folder found.
+    second_look
+        Looks again at the files on which both differ; None: the scan is the latest.
+    """
+    taken = as_recorded(states, found)
+    files = disputed(states, taken)
+    if second_look is None:
+        present = dict.fromkeys(files) | {file: digest for file, digest in taken if file in files}
+        return changes(states, taken, present)
+    names = {file: file for file in files} | {key[0]: each.file for key, each in taken.items() if key[0] in files}
+    looked = second_look(set(names.values())) if files else {}
+    return changes(states, taken, {file: looked[name] for file, name in names.items() if name in looked})
+
+
 def changes(
-    states: Mapping[Key, SubmissionState], found: Iterable[Submission], present_now: Mapping[str, str | None]
+    states: Mapping[Key, SubmissionState], found: Mapping[Key, Submission], present_now: Mapping[str, str | None]
 ) -> list[tuple[Kind, dict[str, Any]]]:
     """The events that bring the record to the state of the folder.
 
@@ -120,7 +216,7 @@ def changes(
     states
         The submissions as recorded.
     found
-        The submissions that a scan of the folder found.
+        The submissions that a scan of the folder found, as `as_recorded` returns them.
     present_now
         For files on which the record and the scan differ, the digest that a second look found, or None if the file is
         gone. A file that is missing here is left as it is.
@@ -129,9 +225,8 @@ def changes(
     -------
     The kind and body of each event: arrivals by time of receipt, team and file, then withdrawals and returns.
     """
-    new = {key_of(each): each for each in found}
     arrivals = sorted(
-        (each for key, each in new.items() if key not in states),
+        (each for key, each in found.items() if key not in states),
         key=lambda each: each.sort_key,
     )
     events: list[tuple[Kind, dict[str, Any]]] = [("arrival", arrival(each)) for each in arrivals]
@@ -143,17 +238,12 @@ def changes(
     return events
 
 
-def is_complete(states: Mapping[Key, SubmissionState], found: Iterable[Submission]) -> bool:
+def is_complete(states: Mapping[Key, SubmissionState], found: Mapping[Key, Submission]) -> bool:
     """Whether the record already says what a scan of the folder found."""
     present = {key for key, state in states.items() if state.present and state.source == FOLDER}
-    return present == set(map(key_of, found))
+    return present == found.keys()
 
 
-def disputed(states: Mapping[Key, SubmissionState], found: Iterable[Submission]) -> set[str]:
+def disputed(states: Mapping[Key, SubmissionState], found: Mapping[Key, Submission]) -> set[str]:
     """The files on which the record and a scan of the folder differ, and that need a second look."""
-    scanned = set(map(key_of, found))
-    return {
-        file
-        for (file, digest), state in states.items()
-        if state.source == FOLDER and state.present != ((file, digest) in scanned)
-    }
+    return {key[0] for key, state in states.items() if state.source == FOLDER and state.present != (key in found)}

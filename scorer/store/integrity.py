@@ -1,22 +1,42 @@
-"""Checks of a database: the file, the record, and whether the derived rows can be read."""
+"""Checks of a database: the file, the checksums, the record, and whether derived rows can be read; and its repair."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, Connection, Table, delete, literal_column, null, select
 
 from scorer.errors import StoreError
 from scorer.scoring.compact import unpack_hits
+from scorer.store.backup import back_up
+from scorer.store.checksums import DERIVED, RECORDED, REPAIR, RESTORE, is_sound, layout, row_name
 from scorer.store.database import Database
 from scorer.store.records import Basis
-from scorer.store.schema import result_table
+from scorer.store.rows import has_sound_hits
+from scorer.store.schema import (
+    failure_table,
+    last_run_table,
+    mean_table,
+    result_table,
+    scanned_file_table,
+    solution_table,
+    tables,
+)
 from scorer.store.snapshot import Snapshot
-from scorer.store.store import Store, result_digest
+from scorer.store.store import Store, now
+from scorer.store.writing import delete_results, result_digest
+from scorer.wording import printable_name
 
-RESTORE = "restore a backup of the database"
-DERIVE = "restore a backup, or delete this row and let `scorer run` make it again"
+BACKUP = ".before-repair-{time:%Y%m%dT%H%M%S%fZ}.backup"
+"""Ends the name of the backup that is made of an SQLite file before it is repaired."""
+
+_CAN = "can be derived again; " + REPAIR
+_CANNOT = "cannot be derived again; " + RESTORE
 
 
 def file_problems(database: Database) -> Iterator[str]:
@@ -26,51 +46,171 @@ def file_problems(database: Database) -> Iterator[str]:
     with database.reading() as connection:
         for (found,) in connection.exec_driver_sql("PRAGMA integrity_check(10)"):
             if found != "ok":
-                yield f"{database.where}: {found}; {RESTORE}"
+                yield f"{database.where}: {found}; {REPAIR}; if the problem remains, {RESTORE}"
         for row in connection.exec_driver_sql("PRAGMA foreign_key_check"):
-            yield f"{database.where}: a row of {row[0]} refers to a missing row of {row[2]}; {RESTORE}"
+            yield f"{database.where}: a row of {row[0]} refers to a missing row of {row[2]}; {REPAIR}"
 
 
-def record_problems(view: Snapshot) -> Iterator[str]:
-    """Gaps in the record, and events that refer to unknown submissions."""
-    known: set[tuple[str, str, str]] = set()
-    for expected, event in enumerate(view.events(), 1):
-        if event.index != expected:
-            yield f"event {expected} is missing: the next one is {event.index}; {RESTORE}"
-            return
-        if event.kind == "basis":
-            continue
-        key = event.track, event.body["file"], event.body["digest"]
+def record_problems(store: Store) -> Iterator[str]:
+    """Damaged rows of recorded tables, missing events, and events that refer to unknown submissions."""
+    problems = list(_checksum_problems(store.database, RECORDED))
+    yield from problems
+    if problems:
+        return
+    try:
+        events = store.read(lambda view: view.events())
+    except StoreError as error:
+        yield str(error)
+        return
+    known: set[tuple[str, str]] = set()
+    for event in events:
         if event.kind == "arrival":
-            known.add(key)
-        elif key not in known:
-            yield f"event {event.index}: the {event.kind} of {key[1]}, which never arrived; {RESTORE}"
+            known.add((event.track, event.body["digest"]))
+        elif event.kind != "basis" and (event.track, event.body["digest"]) not in known:
+            file = printable_name(event.body["file"])
+            yield f"event {event.index}: the {event.kind} of {file}, which never arrived; {RESTORE}"
 
 
 def derived_problems(store: Store) -> Iterator[str]:
-    """Solutions and results that cannot be read, or that have the wrong key."""
+    """Damaged rows of derived tables, and solutions and results that cannot be read."""
+    problems = list(_checksum_problems(store.database, DERIVED))
+    yield from problems
+    if problems:
+        return
+    yield from store.database.retried(partial(_unreadable, store.database))
+
+
+def _unreadable(database: Database) -> list[str]:
+    """Solutions and results that cannot be read although their checksums are right."""
+    with database.reading() as connection:
+        return list(_unreadable_rows(connection, Snapshot(connection, database)))
+
+
+def _unreadable_rows(connection: Connection, view: Snapshot) -> Iterator[str]:
     ideals = {}
-    rows = select(
-        result_table.c.digest,
-        result_table.c.submission_digest,
-        result_table.c.solution_digest,
-        result_table.c.matching_digest,
-        result_table.c.status,
-        result_table.c.hits,
-    )
-    with store.database.reading() as connection:
-        view = Snapshot(connection, store.database)
-        for digest in view.solution_digests():
+    for digest in view.solution_digests():
+        try:
+            ideals[digest] = view.solution(digest).ideal
+        except StoreError:
+            yield f"the solution {digest[:12]} cannot be read; it {_CAN}"
+    columns = (*layout(result_table).columns, result_table.c.hits)
+    for row in connection.execute(select(*columns).order_by(result_table.c.digest)):
+        if row.digest != result_digest(row.submission_digest, Basis(row.solution_digest, row.matching_digest)):
+            yield f"the result {row.digest[:12]} has the wrong key; it {_CAN}"
+        elif row.status == "scored" and row.solution_digest in ideals:
             try:
-                ideals[digest] = view.solution(digest).ideal
+                view.unpacked(row.hits, partial(unpack_hits, ideal=ideals[row.solution_digest]))
             except StoreError:
-                yield f"the solution {digest[:12]} is damaged; {DERIVE}"
-        for row in connection.execute(rows.order_by(result_table.c.digest)):
-            where = f"the result {row.digest[:12]} of the submission {row.submission_digest[:12]}"
-            if row.digest != result_digest(row.submission_digest, Basis(row.solution_digest, row.matching_digest)):
-                yield f"{where} has the wrong key; {DERIVE}"
-            elif row.status == "scored" and row.solution_digest in ideals:
-                try:
-                    view.unpacked(row.hits, partial(unpack_hits, ideal=ideals[row.solution_digest]))
-                except StoreError:
-                    yield f"{where} is damaged; {DERIVE}"
+                yield f"the result {row.digest[:12]} cannot be read; it {_CAN}"
+
+
+def _checksum_problems(database: Database, names: Collection[str]) -> Iterator[str]:
+    """The damaged rows of these tables, and whether each can be derived again."""
+    for table in tables.sorted_tables:
+        if table.name in names:
+            try:
+                yield from database.retried(partial(_wrong_checksums, database, table))
+            except StoreError as error:
+                yield f"the table {table.name} cannot be read ({error})"
+
+
+def _wrong_checksums(database: Database, table: Table) -> list[str]:
+    remedy = _CAN if table.name in DERIVED else _CANNOT
+    with database.reading() as connection, _any_text(connection):
+        return [
+            f"{row_name(table, row.values)} has the wrong checksum; it {remedy}" for row in _damaged(connection, table)
+        ]
+
+
+def repair(store: Store) -> tuple[Path | None, dict[str, int]]:
+    """Delete the derived rows that are damaged, so that they are derived again; recorded rows stay as they are.
+
+    On SQLite the indexes of the derived tables are made again, too.
+
+    Parameters
+    ----------
+    store
+        The store.
+
+    Returns
+    -------
+    The backup that was made of an SQLite file, and how many rows of each table were deleted.
+
+    Raises
+    ------
+    StoreError
+        The backup cannot be written, or the file is too damaged to delete rows from it.
+    """
+    database = store.database
+    backup = None
+    if database.file is not None:
+        backup = database.file.with_name(database.file.name + BACKUP.format(time=now()))
+        back_up(database.file, backup, "a repair")
+    deleted: Counter[str] = Counter()
+    with database.writing() as connection, _any_text(connection):
+        if database.kind == "sqlite":
+            connection.exec_driver_sql("PRAGMA defer_foreign_keys = ON")
+            for table in tables.sorted_tables:
+                if table.name in DERIVED and table is not mean_table:
+                    connection.exec_driver_sql(f"REINDEX {table.name}")
+        for table in (mean_table, scanned_file_table):
+            # These are made again as a whole at little cost, and a damaged key cannot be found in an order of keys.
+            if any(_damaged(connection, table)):
+                deleted[table.name] += connection.execute(delete(table)).rowcount
+        for table in (failure_table, last_run_table, result_table, solution_table):
+            for row in list(_damaged(connection, table)):
+                deleted[table.name] += _delete(connection, table, row)
+        solutions = select(solution_table.c.digest)
+        deleted[result_table.name] += delete_results(connection, result_table.c.solution_digest.not_in(solutions))
+        results = select(result_table.c.digest)
+        orphans = delete(mean_table).where(mean_table.c.result_digest.not_in(results))
+        deleted[mean_table.name] += connection.execute(orphans).rowcount
+    return backup, {name: count for name, count in deleted.items() if count}
+
+
+class _DamagedRow(NamedTuple):
+    """A row with the wrong checksum."""
+
+    rowid: int | None
+    """Where SQLite has it; None elsewhere and in the table of means, which has its rows in the order of their keys."""
+    values: Sequence[Any]
+
+
+def _damaged(connection: Connection, table: Table) -> Iterator[_DamagedRow]:
+    columns, has_bytes = layout(table)
+    has_rowid = connection.dialect.name == "sqlite" and table is not mean_table
+    rowid: ColumnElement[Any] = literal_column("rowid") if has_rowid else null()
+    hits = [result_table.c.hits] if table is result_table else []
+    statement = select(rowid, *columns, *hits).with_hint(table, "NOT INDEXED", "sqlite")
+    for row in connection.execute(statement):
+        values = row[1:]
+        if not (has_sound_hits(values) if hits else is_sound(values, has_bytes)):
+            yield _DamagedRow(row[0], values)
+
+
+def _delete(connection: Connection, table: Table, row: _DamagedRow) -> int:
+    """Delete a damaged row, and on a server what refers to it."""
+    if row.rowid is not None:
+        # A damaged key is not found. What referred to it is deleted afterwards.
+        return connection.execute(delete(table).where(literal_column("rowid") == row.rowid)).rowcount
+    key = row.values[0]
+    if table is solution_table:
+        delete_results(connection, result_table.c.solution_digest == key)
+    if table is result_table:
+        return delete_results(connection, result_table.c.digest == key)
+    (column,) = table.primary_key
+    return connection.execute(delete(table).where(column == key)).rowcount
+
+
+@contextmanager
+def _any_text(connection: Connection) -> Iterator[None]:
+    """Let SQLite return text that is not UTF-8, which a damaged row may have."""
+    driver = connection.connection.dbapi_connection
+    if connection.dialect.name != "sqlite" or driver is None:
+        yield
+        return
+    before, driver.text_factory = driver.text_factory, lambda text: text.decode("utf-8", "surrogateescape")
+    try:
+        yield
+    finally:
+        driver.text_factory = before

@@ -24,7 +24,7 @@ class Submission:
     track: str
     team: str
     file: str
-    """Its path below submissions/."""
+    """Its path below submissions/; names are bytes, decoded with surrogateescape."""
     digest: str
     """SHA-256 of its content, in hexadecimal."""
     received: datetime
@@ -82,6 +82,20 @@ class Failure:
     """Of the last attempt; for the organiser, not for the public."""
     attempts: int
     """Those that count, see `Failed.is_counted`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedFile:
+    """What a scan found about a file: while the numbers are the same, the file need not be read again."""
+
+    size: int
+    """Bytes."""
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    device: int
+    digest: str
+    """SHA-256 of its content, in hexadecimal."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,27 +1,26 @@
-"""The tables of the database."""
+"""The tables of the database.
+
+Every row has a checksum, so all columns have types that a driver returns as they are stored: times and JSON are text.
+"""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from sqlalchemy import (
-    JSON,
     BigInteger,
     Column,
-    DateTime,
     Dialect,
     Double,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
     String,
     Table,
     TypeDecorator,
-    UniqueConstraint,
 )
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 def storable(text: str) -> str:
@@ -39,21 +38,20 @@ class Text(TypeDecorator[str]):
         return None if value is None else storable(value)
 
 
-class Time(TypeDecorator[datetime]):
-    """A time in UTC. It is stored without a zone, because SQLite has none."""
-
-    impl = DateTime
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
-        return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
-
-    def process_result_value(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
-        return None if value is None else value.replace(tzinfo=UTC)
-
-
 Digest = String(64)
+Time = String(32)
+"""A time in UTC, as ISO 8601 has it, with microseconds."""
+
+Number = String(24)
+"""A whole number as text: the numbers of file systems exceed 64 bits."""
+
 tables = MetaData()
+
+
+def _checksum() -> Column[int]:
+    """See `checksums`."""
+    return Column("checksum", BigInteger, nullable=False)
+
 
 schema_table = Table(
     "scorer_schema",
@@ -61,10 +59,13 @@ schema_table = Table(
     Column("version", Integer, primary_key=True, autoincrement=False),
     Column("scorer", String(32), nullable=False),
     Column("identity", String(32), nullable=False),
+    Column("salt", String(64), nullable=False),
+    _checksum(),
     Column("revision", BigInteger, nullable=False),
 )
 """`scorer` is the version of the package that created or migrated the tables; `identity` is random, so that a new
-database differs from an earlier one; `revision` grows with every write."""
+database differs from an earlier one; `salt` is random and secret; `revision` grows with every write, and is the one
+column without a checksum. Later versions of the schema must keep this checksum over the same four columns."""
 
 event_table = Table(
     "event",
@@ -73,10 +74,11 @@ event_table = Table(
     Column("track", Text, nullable=False),
     Column("kind", String(16), nullable=False),
     Column("at", Time),
-    Column("body", Text, nullable=False),
+    Column("body", String, nullable=False),
+    _checksum(),
 )
 """`index` counts from 1 without gaps; `at` is when the event was recorded, NULL for those of schema 1; `body` is JSON
-with sorted keys."""
+in ASCII, with sorted keys."""
 
 solution_table = Table(
     "solution",
@@ -85,6 +87,7 @@ solution_table = Table(
     Column("queries", LargeBinary, nullable=False),
     Column("flagged", LargeBinary, nullable=False),
     Column("ideal", LargeBinary, nullable=False),
+    _checksum(),
 )
 
 result_table = Table(
@@ -95,13 +98,17 @@ result_table = Table(
     Column("solution_digest", Digest, ForeignKey("solution.digest"), nullable=False),
     Column("matching_digest", Digest, nullable=False),
     Column("status", String(8), nullable=False),
-    Column("counts", JSON(none_as_null=True)),
-    Column("findings", JSON, nullable=False),
+    Column("counts", String),
+    Column("findings", String, nullable=False),
+    Column("limits", String, nullable=False),
+    Column("hits_checksum", BigInteger),
+    _checksum(),
     Column("hits", LargeBinary),
-    UniqueConstraint("submission_digest", "solution_digest", "matching_digest"),
+    Index("result_key", "submission_digest", "solution_digest", "matching_digest", unique=True),
 )
 """`digest` is the digest of the other three. `matching_digest` is that of the matching rules, which includes their
-generation; in results of schema 1 it is the digest of all settings, measures included."""
+generation; in results of schema 1 it is the digest of all settings, measures included. `counts`, `findings` and
+`limits` are JSON. `hits` comes last and has its own checksum, because most readers leave it out."""
 
 mean_table = Table(
     "mean",
@@ -112,13 +119,46 @@ mean_table = Table(
     Column("generation", Integer, primary_key=True, autoincrement=False),
     Column("value", Double),
     Column("undefined", Integer, nullable=False),
+    _checksum(),
     sqlite_with_rowid=False,
 )
 """`measure` is the full name of the measure, with all parameters; `mask` the digest of the queries of the mean."""
+
+failure_table = Table(
+    "failure",
+    tables,
+    Column("digest", Digest, primary_key=True),
+    Column("submission_digest", Digest, nullable=False),
+    Column("solution_digest", Digest, nullable=False),
+    Column("matching_digest", Digest, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("at", Time, nullable=False),
+    _checksum(),
+    Index("failure_key", "submission_digest", "solution_digest", "matching_digest", unique=True),
+)
+"""Keys are those of results; `at` is the time of the last attempt."""
+
+scanned_file_table = Table(
+    "scanned_file",
+    tables,
+    Column("track", Text, primary_key=True),
+    Column("file", String, primary_key=True),
+    Column("size", Number, nullable=False),
+    Column("mtime_ns", Number, nullable=False),
+    Column("ctime_ns", Number, nullable=False),
+    Column("inode", Number, nullable=False),
+    Column("device", Number, nullable=False),
+    Column("digest", Digest, nullable=False),
+    _checksum(),
+)
+"""`file` is the name as JSON in ASCII, so that names that are no text stay different."""
 
 last_run_table = Table(
     "last_run",
     tables,
     Column("track", Text, primary_key=True),
     Column("at", Time, nullable=False),
+    _checksum(),
 )

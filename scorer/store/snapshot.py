@@ -2,75 +2,77 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import select
 
-from scorer.errors import Findings, Problem, StoreError
+from scorer.errors import Findings, Problem
 from scorer.matching.match import Counts
 from scorer.measures import Measure
 from scorer.measures.arrays import Bools, Floats
 from scorer.measures.matched import JudgedItems
 from scorer.options import SPLITS, Split
-from scorer.scoring.compact import DamagedError, unpack_hits, unpack_ideal
+from scorer.scoring.compact import unpack_hits, unpack_ideal
 from scorer.scoring.means import Mean, all_means, split_masks
-from scorer.scoring.rules import MEASURE_GENERATION
-from scorer.store.database import Database
+from scorer.store.checksums import rows_of
 from scorer.store.events import Event, SubmissionState, last_basis, submission_states
-from scorer.store.records import Basis, RecordedBasis, StoredResult, StoredSolution, StoredSubmission
-from scorer.store.schema import (
-    event_table,
-    last_run_table,
-    mean_table,
-    result_table,
-    schema_table,
-    solution_table,
+from scorer.store.names import decoded_name
+from scorer.store.packing import unpack_flags, unpack_ids
+from scorer.store.records import (
+    Basis,
+    Failure,
+    RecordedBasis,
+    ScannedFile,
+    StoredResult,
+    StoredSolution,
+    StoredSubmission,
 )
+from scorer.store.rows import Rows, by
+from scorer.store.schema import failure_table, last_run_table, scanned_file_table, schema_table, solution_table
 
 Means = dict[tuple[str, str], Mean]
 """By full name of the measure and digest of the mask."""
 
-_Unpacked = TypeVar("_Unpacked")
-
-_AT_A_TIME = 500
-"""Results whose judged items are read at a time."""
-
 
 @dataclass(frozen=True)
-class Snapshot:
+class Snapshot(Rows):
     """One state of the database. Every method raises StoreError if the database fails or is damaged."""
-
-    _connection: Connection
-    _database: Database
 
     @cached_property
     def identity(self) -> str:
         """Random text that no other database has."""
-        return str(self._connection.execute(select(schema_table.c.identity)).scalar_one())
+        return str(self.schema_row.identity)
 
     @cached_property
     def revision(self) -> int:
         """A number that every write increases."""
         return int(self._connection.execute(select(schema_table.c.revision)).scalar_one())
 
+    @property
+    def salt(self) -> str:
+        """The secret of `commitment`: 32 random bytes, in hexadecimal."""
+        return str(self.schema_row.salt)
+
+    def commitment(self, solution_digest: str) -> str:
+        """The HMAC-SHA256 of the digest of a solution, with the salt as the key; in hexadecimal.
+
+        It shows that the solution stays the same. Without the salt, nobody can use it to confirm a guessed solution.
+        """
+        return hmac.new(bytes.fromhex(self.salt), solution_digest.encode("ascii"), hashlib.sha256).hexdigest()
+
     # The record
 
     def events(self, track: str | None = None) -> list[Event]:
         """The events of a track, or of all tracks, by index."""
-        statement = select(event_table).order_by(event_table.c.index)
-        if track is not None:
-            statement = statement.where(event_table.c.track == track)
-        return [
-            Event(index, of_track, kind, at, json.loads(body))
-            for index, of_track, kind, at, body in self._connection.execute(statement)
-        ]
+        return [event for event in self.all_events if track is None or event.track == track]
 
     def submissions(self, track: str) -> list[SubmissionState]:
         """The submissions of a track with their state, by time of receipt, team, file and digest."""
@@ -83,44 +85,50 @@ class Snapshot:
 
     def last_run(self, track: str) -> datetime | None:
         """When the track was last scored; None if it never was."""
-        statement = select(last_run_table.c.at).where(last_run_table.c.track == track)
-        at: datetime | None = self._connection.execute(statement).scalar()
-        return at
+        found = {row.track: row.at for row in self.verified(last_run_table, rows_of(last_run_table))}
+        return datetime.fromisoformat(found[track]) if track in found else None
+
+    def scanned_files(self, track: str) -> dict[str, ScannedFile]:
+        """What the last scan of a track's folder found, by the names of the files."""
+        statement = rows_of(scanned_file_table).where(scanned_file_table.c.track == track)
+        return {
+            decoded_name(row.file): ScannedFile(
+                size=int(row.size),
+                mtime_ns=int(row.mtime_ns),
+                ctime_ns=int(row.ctime_ns),
+                inode=int(row.inode),
+                device=int(row.device),
+                digest=row.digest,
+            )
+            for row in self.verified(scanned_file_table, statement)
+        }
 
     # Solutions and results
 
     def solution(self, digest: str) -> StoredSolution:
         """A solution. Raises StoreError if it is not stored."""
-        row = self._row_of_solution(digest)
+        row = self.solution_row(digest)
         query_ids = self.unpacked(row.queries, unpack_ids)
         flagged = unpack_flags(row.flagged, len(query_ids))
         return StoredSolution(query_ids, flagged, self.unpacked(row.ideal, unpack_ideal))
 
     def flags(self, digest: str) -> Bools:
         """[query]: the flags of a solution. Raises StoreError if it is not stored."""
-        row = self._row_of_solution(digest)
+        row = self.solution_row(digest)
         return unpack_flags(row.flagged, len(self.unpacked(row.queries, unpack_ids)))
-
-    def _row_of_solution(self, digest: str) -> Any:
-        row = self._connection.execute(select(solution_table).where(solution_table.c.digest == digest)).first()
-        if row is None:
-            raise StoreError(
-                f"{self._database.where}: holds no solution with the digest {digest[:12]}; `scorer run` stores it"
-            )
-        return row
 
     def solution_digests(self) -> list[str]:
         """The digests of all solutions, sorted."""
-        return sorted(self._connection.scalars(select(solution_table.c.digest)))
+        return sorted(row.digest for row in self.verified(solution_table, rows_of(solution_table)))
 
     def known_digests(self, basis: Basis) -> frozenset[str]:
         """The digests of the submissions that have a result by `basis`."""
-        return frozenset(self._connection.scalars(select(result_table.c.submission_digest).where(*_by(basis))))
+        return frozenset(row.submission_digest for row in self.result_rows(basis))
 
     def entries(
         self, track: str, basis: Basis | None, measures: Sequence[Measure] = ()
     ) -> tuple[StoredSubmission, ...]:
-        """All submissions of a track with their results.
+        """All submissions of a track with their results and failures.
 
         Parameters
         ----------
@@ -138,13 +146,25 @@ class Snapshot:
         """
         submissions = self.submissions(track)
         results: dict[str, StoredResult] = {}
+        failures: dict[str, Failure] = {}
         if basis is not None:
             wanted = {state.submission.digest for state in submissions}
-            results = self._results(basis, wanted, measures)
+            results = self._stored_results(basis, wanted, measures)
+            failures = self._failures(basis)
         return tuple(
-            StoredSubmission(state.submission, state.present, results.get(state.submission.digest))
+            StoredSubmission(
+                state.submission,
+                state.present,
+                results.get(state.submission.digest),
+                None if state.submission.digest in results else failures.get(state.submission.digest),
+                state.misdated,
+            )
             for state in submissions
         )
+
+    def rejected_limits(self, basis: Basis) -> dict[str, dict[str, int]]:
+        """The limits that rejected submissions exceeded, by the digests of their results."""
+        return {row.digest: json.loads(row.limits) for row in self.result_rows(basis) if row.status == "rejected"}
 
     def scores(
         self, submission_digests: Iterable[str], basis: Basis, measures: Sequence[Measure]
@@ -166,7 +186,7 @@ class Snapshot:
         of ``solution(basis.solution).query_ids``.
         """
         ideal = self.solution(basis.solution).ideal
-        for _, digest, hits in self._hits(basis, set(submission_digests)):
+        for _, digest, hits in self.hits(basis, set(submission_digests)):
             yield digest, self._scores(hits, ideal, measures)
 
     def missing_means(
@@ -200,30 +220,26 @@ class Snapshot:
             stored = self.stored_means(basis, measures) if measures else {}
         keys = [(measure, {(measure.full, mask.digest) for mask in masks.values()}) for measure in measures]
         lacking: dict[str, list[Measure]] = {}
-        for row in self._connection.execute(
-            select(result_table.c.digest, result_table.c.submission_digest).where(
-                *_by(basis), result_table.c.status == "scored"
-            )
-        ):
+        for row in self.result_rows(basis):
             have = stored.get(row.digest, {}).keys()
             missing = [measure for measure, wanted_keys in keys if not wanted_keys <= have]
-            if missing and row.submission_digest in wanted:
+            if missing and row.status == "scored" and row.submission_digest in wanted:
                 lacking[row.digest] = missing
         if not lacking:
             return
         ideal = self.solution(basis.solution).ideal
-        for result, _, hits in self._hits(basis, wanted, set(lacking)):
+        for result, _, hits in self.hits(basis, wanted, lacking):
             missing = lacking[result]
             means = all_means(missing, self._scores(hits, ideal, missing), masks)
             already = stored.get(result, {})
             yield result, {key: mean for key, mean in means.items() if key not in already}
 
-    def unpacked(self, packed: bytes, unpack: Callable[[bytes], _Unpacked]) -> _Unpacked:
-        """Packed bytes as `unpack` returns them. Raises StoreError if they are damaged."""
-        try:
-            return unpack(packed)
-        except (DamagedError, ValueError, zlib.error) as error:
-            raise self._database.damaged() from error
+    def stored_means(self, basis: Basis, measures: Sequence[Measure]) -> dict[str, Means]:
+        """The stored means of these measures, of all results by `basis`, by digest of the result."""
+        means: dict[str, Means] = {}
+        for result, measure, mask, _, value, undefined, _ in map(tuple, self.mean_rows(basis, measures)):
+            means.setdefault(result, {})[measure, mask] = Mean(value, undefined)
+        return means
 
     def _scores(self, hits: bytes, ideal: JudgedItems, measures: Sequence[Measure]) -> Floats:
         """[measure, query]"""
@@ -231,18 +247,11 @@ class Snapshot:
         scores = np.array([measure(matched) for measure in measures], dtype=np.float64)
         return scores.reshape(len(measures), matched.queries)
 
-    def _results(self, basis: Basis, wanted: set[str], measures: Sequence[Measure]) -> dict[str, StoredResult]:
+    def _stored_results(
+        self, basis: Basis, wanted: Collection[str], measures: Sequence[Measure]
+    ) -> dict[str, StoredResult]:
         """By digest of the submission; a result by the current rules hides one that schema 1 stored."""
-        columns = (result_table.c.digest, result_table.c.submission_digest, result_table.c.matching_digest)
-        details = (result_table.c.status, result_table.c.counts, result_table.c.findings)
-        rows = {
-            row.submission_digest: row
-            for row in sorted(
-                self._connection.execute(select(*columns, *details).where(*_by(basis))),
-                key=lambda row: row.matching_digest == basis.matching,
-            )
-            if row.submission_digest in wanted
-        }
+        rows = {row.submission_digest: row for row in self.result_rows(basis) if row.submission_digest in wanted}
         means: dict[str, Means] = {}
         keys: list[tuple[Split, str, tuple[str, str]]] = []
         if rows and measures:
@@ -256,89 +265,29 @@ class Snapshot:
             ]
         return {digest: _result(row, means.get(row.digest, {}), keys) for digest, row in rows.items()}
 
-    def stored_means(self, basis: Basis, measures: Sequence[Measure]) -> dict[str, Means]:
-        """The stored means of these measures, of all results by `basis`, by digest of the result."""
-        means: dict[str, Means] = {}
-        statement = select(mean_table).join(result_table).where(*_by(basis))
-        statement = statement.where(
-            mean_table.c.generation == MEASURE_GENERATION,
-            mean_table.c.measure.in_([measure.full for measure in measures]),
-        )
-        for row in self._connection.execute(statement):
-            means.setdefault(row.result_digest, {})[row.measure, row.mask] = Mean(row.value, row.undefined)
-        return means
+    def _failures(self, basis: Basis) -> dict[str, Failure]:
+        """By digest of the submission."""
+        exact = Basis(basis.solution, basis.matching)
+        return {
+            row.submission_digest: Failure(row.kind, row.reason, row.attempts)
+            for row in self.complete(failure_table, "failure_key", *by(failure_table, exact))
+        }
 
     def _incomplete(self, basis: Basis, measures: Sequence[Measure], masks: int) -> list[Measure]:
         """The measures that do not have a stored mean for every scored result and each of so many masks."""
-        scored = select(func.count()).select_from(result_table).where(*_by(basis), result_table.c.status == "scored")
-        wanted = masks * (self._connection.execute(scored).scalar() or 0)
-        statement = select(mean_table.c.measure, func.count()).join(result_table).where(*_by(basis))
-        statement = statement.where(mean_table.c.generation == MEASURE_GENERATION).group_by(mean_table.c.measure)
-        counts: dict[str, int] = {row[0]: row[1] for row in self._connection.execute(statement)}
+        wanted = masks * sum(row.status == "scored" for row in self.result_rows(basis))
+        counts = self.mean_counts(basis)
         return [measure for measure in measures if counts.get(measure.full, 0) < wanted]
-
-    def _hits(
-        self, basis: Basis, submissions: set[str], results: set[str] | None = None
-    ) -> Iterator[tuple[str, str, bytes]]:
-        """The digest of a result, that of its submission, and the packed judged items, for scored results."""
-        columns = (result_table.c.digest, result_table.c.submission_digest)
-        keys = [
-            row
-            for row in self._connection.execute(
-                select(*columns, result_table.c.matching_digest)
-                .where(*_by(basis), result_table.c.status == "scored")
-                .order_by(result_table.c.digest)
-            )
-            if row.submission_digest in submissions and (results is None or row.digest in results)
-        ]
-        if results is None:  # one result for each submission
-            current = {row.submission_digest for row in keys if row.matching_digest == basis.matching}
-            keys = [
-                row for row in keys if row.matching_digest == basis.matching or row.submission_digest not in current
-            ]
-        for start in range(0, len(keys), _AT_A_TIME):
-            chosen = [row.digest for row in keys[start : start + _AT_A_TIME]]
-            statement = select(*columns, result_table.c.hits).where(result_table.c.digest.in_(chosen))
-            for row in self._connection.execute(statement.order_by(result_table.c.digest)):
-                yield row.digest, row.submission_digest, row.hits
-
-
-def pack_ids(query_ids: Iterable[str]) -> bytes:
-    """Query ids in few bytes, for `unpack_ids`."""
-    return zlib.compress(json.dumps(list(query_ids), separators=(",", ":")).encode("ascii"))
-
-
-def unpack_ids(packed: bytes) -> tuple[str, ...]:
-    """The ids that `pack_ids` packed."""
-    return tuple(json.loads(zlib.decompress(packed)))
-
-
-def pack_flags(flagged: Bools) -> bytes:
-    """The flags of queries in few bytes, for `unpack_flags`."""
-    return np.packbits(flagged).tobytes()
-
-
-def unpack_flags(packed: bytes, count: int) -> Bools:
-    """The flags of `count` queries that `pack_flags` packed."""
-    return np.unpackbits(np.frombuffer(packed, dtype=np.uint8), count=count).astype(bool)
-
-
-def _by(basis: Basis) -> tuple[Any, ...]:
-    """The condition on results: those of the current rules, and those that schema 1 stored for the same settings."""
-    same_rules = result_table.c.matching_digest == basis.matching
-    if basis.version_1:
-        same_rules = or_(same_rules, result_table.c.matching_digest == basis.version_1)
-    return result_table.c.solution_digest == basis.solution, same_rules
 
 
 def _result(row: Any, means: Means, keys: Sequence[tuple[Split, str, tuple[str, str]]]) -> StoredResult:
     """The result of a row; `keys` has the split, the name and the key of each mean."""
-    shown = [Problem(line, text) for line, text in row.findings["shown"]]
-    findings = Findings(shown, row.findings["count"])
+    stored = json.loads(row.findings)
+    findings = Findings([Problem(line, text) for line, text in stored["shown"]], stored["count"])
     if row.status == "rejected":
         return StoredResult(row.status, None, findings, {})
     by_split: dict[Split, dict[str, Mean]] = {split: {} for split in SPLITS}
     for split, name, key in keys:
         if key in means:
             by_split[split][name] = means[key]
-    return StoredResult(row.status, Counts(**row.counts), findings, by_split)
+    return StoredResult(row.status, Counts(**json.loads(row.counts)), findings, by_split)

@@ -1,39 +1,33 @@
-"""Store: what is written to the database of a challenge."""
+"""Store: the database of a challenge, with what can be derived again."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Self
 
-from sqlalchemy import Connection, Table, func, insert, select, update
+from sqlalchemy import Connection, delete
 
-from scorer.errors import Findings
+from scorer.limits import Limits
 from scorer.measures import Measure
 from scorer.measures.arrays import Bools
 from scorer.measures.matched import JudgedItems
 from scorer.scoring.compact import pack_ideal
-from scorer.scoring.outcomes import Rejected, Summary
-from scorer.scoring.rules import MATCHING_GENERATION, MEASURE_GENERATION
-from scorer.store import events
+from scorer.scoring.outcomes import Failed, Rejected, Summary
+from scorer.store import writing
 from scorer.store.archive import SolutionArchive
 from scorer.store.database import Database, insert_all
+from scorer.store.events import SecondLook, iso
 from scorer.store.migrations import prepare
-from scorer.store.records import Basis, Submission
-from scorer.store.schema import event_table, last_run_table, mean_table, result_table, solution_table
-from scorer.store.snapshot import Means, Snapshot, pack_flags, pack_ids
+from scorer.store.packing import pack_flags, pack_ids
+from scorer.store.record import GENERATIONS, Record
+from scorer.store.records import Basis, ScannedFile
+from scorer.store.schema import last_run_table, mean_table, result_table, solution_table
+from scorer.store.snapshot import Means, Snapshot
 
-GENERATIONS = {"matching": MATCHING_GENERATION, "measures": MEASURE_GENERATION}
-
-SecondLook = Callable[[set[str]], Mapping[str, str | None]]
-"""Given files, the digest of each as it is now, or None if it is gone; files that cannot be read are left out."""
-
-_Answer = TypeVar("_Answer")
-_Row = dict[str, Any]
+__all__ = ["GENERATIONS", "SecondLook", "Store", "now"]
 
 
 def now() -> datetime:
@@ -41,16 +35,12 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-class Store:
+class Store(Record):
     """The database of a challenge. As a context manager, it closes the database at the end.
 
     Every method raises StoreError if the database cannot be reached, is in use for too long, read-only, full or
     damaged.
     """
-
-    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
-        self.database = database
-        self._clock = clock
 
     @classmethod
     def open(
@@ -94,87 +84,9 @@ class Store:
     ) -> None:
         self.close()
 
-    @property
-    def where(self) -> str:
-        """The name of the database in messages."""
-        return self.database.where
-
     def archive(self, root: Path) -> SolutionArchive:
         """Where the bytes of solutions are stored: next to the database file, or in `root` if it is on a server."""
         return SolutionArchive.beside(self.database.file or root / "scores")
-
-    def read(self, work: Callable[[Snapshot], _Answer]) -> _Answer:
-        """The result of `work`, which reads one snapshot; it is repeated if the connection to the server is lost."""
-
-        def once() -> _Answer:
-            with self.database.reading() as connection:
-                return work(Snapshot(connection, self.database))
-
-        return self.database.retried(once)
-
-    def _write(self, work: Callable[[Connection], None]) -> None:
-        def once() -> None:
-            with self.database.writing() as connection:
-                work(connection)
-
-        self.database.retried(once)
-
-    # Recorded rows
-
-    def import_submissions(
-        self, track: str, found: Sequence[Submission], second_look: SecondLook | None = None
-    ) -> None:
-        """Record which submissions of a track have arrived, are withdrawn, or have returned.
-
-        A scan may be older than what another process recorded in the meantime. So this looks again, while no other
-        process can write, at each file on which the scan and the record differ, and records only what is so now.
-        Submissions from another source than the folder are left as they are.
-
-        Parameters
-        ----------
-        track
-            The name of the track.
-        found
-            All submissions that a scan of the folder found.
-        second_look
-            Looks again at files; without it, the scan is taken to be the latest.
-        """
-        if self.read(lambda view: events.is_complete(events.submission_states(view.events(track)), found)):
-            return
-
-        def work(connection: Connection) -> None:
-            record = Snapshot(connection, self.database).events(track)
-            states = events.submission_states(record)
-            files = events.disputed(states, found)
-            if second_look is None:
-                present_now: Mapping[str, str | None] = dict.fromkeys(files) | {
-                    key[0]: key[1] for key in map(events.key_of, found) if key[0] in files
-                }
-            else:
-                present_now = second_look(files) if files else {}
-            self._append(connection, track, events.changes(states, found, present_now))
-
-        self._write(work)
-
-    def record_basis(self, track: str, basis: Basis, settings: Mapping[str, object] | None = None) -> None:
-        """Record what a track's board is based on, unless it is the same as before; the solution must be stored."""
-        body = events.basis_body(basis, settings, GENERATIONS)
-
-        def work(connection: Connection) -> None:
-            record = Snapshot(connection, self.database).events(track)
-            last = events.last_basis_event(record)
-            if last is None or events.encoded(last.body) != events.encoded(body):
-                self._append(connection, track, [("basis", body)])
-
-        self._write(work)
-
-    def _append(self, connection: Connection, track: str, added: Sequence[tuple[events.Kind, _Row]]) -> None:
-        last = connection.execute(select(func.max(event_table.c.index))).scalar() or 0
-        at = self._clock()
-        rows = [events.row(index, track, kind, at, body) for index, (kind, body) in enumerate(added, last + 1)]
-        insert_all(connection, event_table, rows)
-
-    # Derived rows
 
     def store_solution(self, digest: str, query_ids: Sequence[str], flagged: Bools, ideal: JudgedItems) -> None:
         """Store the queries of a solution, with a flag for each, and its grades, unless the digest is known."""
@@ -184,28 +96,66 @@ class Store:
             "flagged": pack_flags(flagged),
             "ideal": pack_ideal(ideal, len(query_ids)),
         }
+        self._write(lambda connection: writing.add(connection, solution_table, row))
 
-        def work(connection: Connection) -> None:
-            _add(connection, solution_table, row)
-
-        self._write(work)
-
-    def store_results(self, outcomes: Iterable[tuple[str, Summary | Rejected]], basis: Basis) -> None:
+    def store_results(self, outcomes: Iterable[tuple[str, Summary | Rejected | Failed]], basis: Basis) -> None:
         """Store the outcomes of submissions, by their digests, in one transaction.
 
-        A submission that has a result by `basis` keeps it. The solution of `basis` must be stored.
+        A submission that has a result by `basis` keeps it. A failure adds to the attempts if it counts, and a result
+        ends them. The solution of `basis` must be stored.
         """
         listed = list(outcomes)
-        if not listed:
-            return
 
-        def work(connection: Connection) -> None:
-            for submission_digest, outcome in listed:
-                row = _result_row(submission_digest, basis, outcome)
-                if _add(connection, result_table, row) and isinstance(outcome, Summary):
-                    insert_all(connection, mean_table, _mean_rows(row["digest"], outcome.means))
+        def work(connection: Connection) -> bool:
+            at = self._clock()
+            stored = [
+                writing.store_outcome(connection, digest, basis, outcome, at, self.where) for digest, outcome in listed
+            ]
+            return any(stored)
+
+        if listed:
+            self._write(work)
+
+    def retry(self, basis: Basis, submission_digests: Collection[str] | None = None) -> int:
+        """Delete the failures by `basis` of these submissions, or of all, so that their attempts count from 0 again.
+
+        Returns
+        -------
+        How many submissions had failed.
+        """
+        deleted = 0
+
+        def work(connection: Connection) -> bool:
+            nonlocal deleted
+            deleted = writing.delete_failures(connection, basis, submission_digests)
+            return deleted > 0
 
         self._write(work)
+        return deleted
+
+    def void_rejections(self, basis: Basis, limits: Limits) -> int:
+        """Delete the results by `basis` of submissions that exceeded a limit which has another value now.
+
+        Returns
+        -------
+        How many results were deleted.
+        """
+
+        def void(view: Snapshot) -> list[str]:
+            return [digest for digest, exceeded in view.rejected_limits(basis).items() if limits.differing(exceeded)]
+
+        if not self.read(void):
+            return 0
+        deleted = 0
+
+        def work(connection: Connection) -> bool:
+            nonlocal deleted
+            chosen = void(Snapshot(connection, self.database))
+            deleted = sum(writing.delete_results(connection, result_table.c.digest == digest) for digest in chosen)
+            return deleted > 0
+
+        self._write(work)
+        return deleted
 
     def complete_means(self, track: str, basis: Basis, measures: Sequence[Measure]) -> int:
         """Compute and store the means that results of a track lack, from their judged items.
@@ -221,76 +171,49 @@ class Store:
 
         computed = self.read(missing)
 
-        def work(connection: Connection) -> None:
+        def work(connection: Connection) -> bool:
             names = {measure for _, means in computed for measure, _ in means}
             lacking = [measure for measure in measures if measure.full in names]
-            stored = Snapshot(connection, self.database).stored_means(basis, lacking)
-            rows = [row for result, means in computed for row in _mean_rows(result, means)]
-            insert_all(
-                connection,
-                mean_table,
-                [row for row in rows if (row["measure"], row["mask"]) not in stored.get(row["result_digest"], {})],
-            )
+            view = Snapshot(connection, self.database)
+            stored = view.stored_means(basis, lacking)
+            # Another process may have deleted results in the meantime.
+            present = {row.digest for row in view.result_rows(basis)}
+            rows = [
+                row
+                for result, means in computed
+                if result in present
+                for row in writing.mean_rows(result, means)
+                if (row["measure"], row["mask"]) not in stored.get(result, {})
+            ]
+            insert_all(connection, mean_table, rows)
+            return bool(rows)
 
         if computed:
             self._write(work)
         return len(computed)
 
+    def store_scanned_files(self, track: str, files: Mapping[str, ScannedFile]) -> None:
+        """Store what a scan of a track's folder found, by the names of the files; only differences are written."""
+
+        def differences(view: Snapshot) -> tuple[list[str], dict[str, ScannedFile]]:
+            stored = view.scanned_files(track)
+            changed = {name: scanned for name, scanned in files.items() if stored.get(name) != scanned}
+            return [name for name in stored if name not in files], changed
+
+        def work(connection: Connection) -> bool:
+            gone, changed = differences(Snapshot(connection, self.database))
+            writing.replace_scanned_files(connection, track, gone, changed)
+            return bool(gone or changed)
+
+        if any(self.read(differences)):
+            self._write(work)
+
     def note_run(self, track: str) -> None:
         """Store that the track has just been scored."""
-        row = {"track": track, "at": self._clock()}
+        row = {"track": track, "at": iso(self._clock())}
 
-        def work(connection: Connection) -> None:
-            if not _add(connection, last_run_table, row):
-                connection.execute(update(last_run_table).where(last_run_table.c.track == track).values(row))
+        def work(connection: Connection) -> bool:
+            connection.execute(delete(last_run_table).where(last_run_table.c.track == track))
+            return writing.add(connection, last_run_table, row)
 
         self._write(work)
-
-
-def result_digest(submission_digest: str, basis: Basis) -> str:
-    """The key of a result."""
-    return hashlib.sha256(f"{submission_digest}\n{basis.solution}\n{basis.matching}".encode()).hexdigest()
-
-
-def _add(connection: Connection, table: Table, row: _Row) -> bool:
-    """Insert a row unless its key exists. Returns whether it was inserted."""
-    key = select(*table.primary_key).where(*(column == row[column.name] for column in table.primary_key))
-    if connection.execute(key).first() is not None:
-        return False
-    connection.execute(insert(table), row)
-    return True
-
-
-def _result_row(submission_digest: str, basis: Basis, outcome: Summary | Rejected) -> _Row:
-    if isinstance(outcome, Rejected):
-        status, counts, findings, hits = "rejected", None, outcome.problems, None
-    else:
-        status, counts, findings, hits = "scored", asdict(outcome.counts), outcome.notes, outcome.hits
-    return {
-        "digest": result_digest(submission_digest, basis),
-        "submission_digest": submission_digest,
-        "solution_digest": basis.solution,
-        "matching_digest": basis.matching,
-        "status": status,
-        "counts": counts,
-        "findings": _findings(findings),
-        "hits": hits,
-    }
-
-
-def _findings(findings: Findings) -> _Row:
-    return {"shown": [[found.line, found.text] for found in findings.shown], "count": findings.count}
-
-
-def _mean_rows(digest: str, means: Means | Mapping[tuple[str, str], Any]) -> list[_Row]:
-    return [
-        {
-            "result_digest": digest,
-            "measure": measure,
-            "mask": mask,
-            "generation": MEASURE_GENERATION,
-            "value": mean.value,
-            "undefined": mean.undefined,
-        }
-        for (measure, mask), mean in means.items()
-    ]

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from scorer.errors import Findings
 from scorer.formats.reading.arrow import booleans, keep, strings, take, text_lengths
-from scorer.formats.reading.bytes import LimitError, UnreadableError, read_chunk
+from scorer.formats.reading.bytes import LimitError, UnreadableError, is_last, read_chunk
 from scorer.limits import MB, OWN_FILES, Limits
 from scorer.measures.arrays import Bools, Ints
 from scorer.wording import quoted
@@ -105,23 +105,22 @@ def blocks(stream: BinaryIO, start: bytes | None = None, limits: Limits = OWN_FI
     started = False
     while True:
         chunk = read_chunk(stream, line) if started or start is None else start
+        last = is_last(chunk)
         if not started:
             if chunk[:2] in UTF_16:
                 raise UnreadableError("the file is in UTF-16; save it as UTF-8 and try again")
             chunk = chunk.removeprefix(BYTE_ORDER_MARK)
             started = True
-        end = chunk.rfind(b"\n") + 1 if chunk else 0
-        content = b"".join([rest, memoryview(chunk)[:end]]) if end else b""
-        rest = chunk[end:] if end else rest + chunk
-        if not chunk:
-            content, rest = rest, b""
+        end = len(chunk) if last else chunk.rfind(b"\n") + 1
+        content = b"".join([rest, memoryview(chunk)[:end]]) if end or last else b""
+        rest = chunk[end:] if end or last else rest + chunk
         if content:
             yield Block(checked(content, line), line, limits)
             line += int(np.count_nonzero(np.frombuffer(content, dtype=np.uint8) == LINE_END))
         if len(rest) > limits.line_mb * MB:
             found = f"the line has more than {len(rest) // MB:,} MB; is this a file of ranked lists?"
             raise LimitError(limits, "line_mb", found, line)
-        if not chunk:
+        if last:
             return
 
 

@@ -8,12 +8,14 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
 import pyarrow as pa
 
+from scorer.formats.reading.failures import system_failure
 from scorer.limits import MB, OWN_FILES, Limits
-from scorer.paths import Remote, is_standard_input, located, regular_size
+from scorer.paths import is_standard_input, located, regular_size
 
 BLOCK = 1 << 23
 """Bytes read at a time."""
@@ -88,7 +90,7 @@ def _opened(path: str | os.PathLike[str]) -> io.RawIOBase:
     if is_standard_input(path):
         return io.FileIO(0, closefd=False)
     place = located(path)
-    return cast(io.RawIOBase, place.open() if isinstance(place, Remote) else io.FileIO(path))
+    return io.FileIO(place) if isinstance(place, Path) else cast(io.RawIOBase, place.open())
 
 
 def is_large(path: str | os.PathLike[str]) -> bool:
@@ -96,10 +98,10 @@ def is_large(path: str | os.PathLike[str]) -> bool:
     return (regular_size(path) or 0) > BLOCK // 4
 
 
-def read_chunk(stream: BinaryIO, line: int = 1, size: int = BLOCK) -> bytes:
-    """Return the next bytes of a file, at most `size`; they begin at `line`. Raises UnreadableError as `open_bytes`."""
+def read_chunk(stream: BinaryIO, line: int = 1) -> bytes:
+    """Return the next block of a file, which begins at `line`. Raises UnreadableError as `open_bytes`."""
     try:
-        return stream.read(size)
+        return stream.read(BLOCK)
     except LimitError as error:
         error.line = line
         raise
@@ -107,6 +109,11 @@ def read_chunk(stream: BinaryIO, line: int = 1, size: int = BLOCK) -> bytes:
         raise UnreadableError(_reason(error), line) from error
     except OSError as error:
         raise InaccessibleError(_reason(error), line) from error
+
+
+def is_last(chunk: bytes) -> bool:
+    """Whether a chunk of `read_chunk` is the last one: any other has the size of a block."""
+    return len(chunk) < BLOCK
 
 
 def _reason(error: BaseException) -> str:
@@ -204,12 +211,12 @@ class _Expanded(io.RawIOBase):
     def _expanded(self, buffer: bytearray | memoryview) -> int:
         try:
             return self._inner.readinto(buffer)
-        except (EOFError, zlib.error, gzip.BadGzipFile, MemoryError, UnreadableError):
+        except (EOFError, gzip.BadGzipFile, UnreadableError):
             raise
         except Exception as error:
-            # lzma raises its own exception, and those of Arrow have no number.
-            if isinstance(error, OSError) and error.errno is not None:
-                raise
+            # lzma raises its own exception.
+            if failure := system_failure(error):
+                raise failure from error
             if "runcated" in str(error):
                 raise EOFError(str(error)) from error
             raise zlib.error(str(error)) from error

@@ -38,7 +38,7 @@ MARKS[[QUOTE, LINE_END]] = True
 def check_nesting(block: Block, *, by_line: bool) -> None:
     """Raise LimitError where values are nested too deeply, before they are decoded.
 
-    `by_line`: each line is a value of its own, and an unclosed bracket or quote does not affect the next line.
+    `by_line`: each line is a separate value, and an unclosed bracket or quote does not affect the next line.
     """
     content = block.content
     if b"\\" in content:

@@ -84,7 +84,10 @@ def _columns(table: pa.Table, wanted: tuple[str, ...], options: Mapping[str, str
         if name in ("query", "item"):
             if not (_is_text(column.type) or pa.types.is_integer(column.type)):
                 raise UnreadableError(f"{found}; expected text or whole numbers as ids")
-        elif name != "flag" and not _is_number(column.type):
+        elif name == "flag":
+            if not (pa.types.is_boolean(column.type) or _is_text(column.type) or _is_number(column.type)):
+                raise UnreadableError(f"{found}; expected {columns.A_FLAG} as the flag")
+        elif not _is_number(column.type):
             raise UnreadableError(f"{found}; expected numbers as the {name}")
     return held
 

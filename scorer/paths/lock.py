@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from scorer.errors import ScorerError
-
 if sys.platform == "win32":
     import msvcrt
 
@@ -28,30 +26,39 @@ PAUSE = 0.05
 """Seconds between two attempts."""
 
 
+class LockedError(Exception):
+    """Another process holds the lock."""
+
+
+def try_lock(file: IO[bytes]) -> bool:
+    """Lock an open file, if no other process holds the lock; return whether it is locked now.
+
+    The system releases the lock when the file is closed or the process ends, however it ends.
+    """
+    try:
+        _acquire(file)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
 @contextmanager
 def locked(path: Path, wait: float) -> Iterator[None]:
-    """Hold the lock file `path` within the context.
-
-    The file is created if necessary and never deleted. The system releases the lock when the process ends, however it
-    ends.
+    """Hold the lock file `path` within the context. The file is created if necessary and never deleted.
 
     Raises
     ------
-    ScorerError
+    LockedError
         Another process holds the lock for longer than `wait` seconds.
     OSError
         The file cannot be opened or locked.
     """
     deadline = time.monotonic() + wait
     with path.open("ab") as file:
-        while True:
-            try:
-                _acquire(file)
-                break
-            except (BlockingIOError, PermissionError):
-                if time.monotonic() >= deadline:
-                    raise ScorerError(
-                        f"{path}: another process has held the lock for {wait:g} seconds; wait until it ends, or end it"
-                    ) from None
+        while not try_lock(file):
+            if time.monotonic() >= deadline:
+                raise LockedError(
+                    f"{path}: another process has held the lock for {wait:g} seconds; wait until it ends, or end it"
+                )
             time.sleep(PAUSE)
         yield

@@ -22,6 +22,8 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from scorer.paths.below import FileBelow
+
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 """The beginning of a URL. A scheme of one letter would be a drive of Windows."""
 
@@ -138,11 +140,15 @@ class Remote:
 
 
 Location = Path | Remote
+"""A file or folder of the organiser's."""
+
+AnyFile = Location | FileBelow
+"""These, and the files of teams."""
 
 
-def located(path: str | os.PathLike[str]) -> Location:
+def located(path: str | os.PathLike[str]) -> AnyFile:
     """The path or the remote file that `path` names."""
-    if isinstance(path, Path | Remote):
+    if isinstance(path, Path | Remote | FileBelow):
         return path
     text = os.fspath(path)
     return Remote(text) if is_url(text) else Path(text)

@@ -1,0 +1,53 @@
+"""``scorer amend``: a wrong time of receipt is corrected."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError
+from datetime import UTC, datetime
+from pathlib import Path
+
+from scorer.cli.arguments import ENTRY_HELP, add_challenge, add_reason, open_challenge
+from scorer.cli.console import print_result
+from scorer.wording import printable_name, quoted, utc_time
+
+
+def add_time(parser: ArgumentParser) -> None:
+    """Add the arguments of ``amend``."""
+    parser.add_argument("entry", help=ENTRY_HELP)
+    parser.add_argument(
+        "--received",
+        required=True,
+        type=_time,
+        metavar="TIME",
+        help="when the entry was received, with its offset from UTC, as in 2011-04-18T10:00:00Z",
+    )
+    add_reason(parser)
+    add_challenge(parser)
+
+
+def _time(text: str) -> datetime:
+    try:
+        time = datetime.fromisoformat(text)
+        if time.tzinfo is not None:
+            return time.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise ArgumentTypeError(f"found {quoted(text)}, expected a time with its offset, as in 2011-04-18T10:00:00Z")
+
+
+def amend(entry: str, received: datetime, reason: str, challenge: Path) -> int:
+    """Correct the time at which an entry was received. The decision is recorded with its reason.
+
+    An entry whose time of receipt is impossible, as in the future, does not count until then.
+    """
+    from scorer.organising.decisions import amend as amend_time
+    from scorer.store.store import Store
+
+    settings, _ = open_challenge(challenge, None)
+    with Store.open(settings.database_address, create=False) as store:
+        state = amend_time(settings, store, entry, received, reason)
+    before, after = (utc_time(each, "second") for each in (state.submission.received, received))
+    print_result(
+        f"{printable_name(state.submission.file)}: received {after} UTC, not {before} UTC; `scorer run` shows it"
+    )
+    return 0

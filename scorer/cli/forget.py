@@ -1,0 +1,29 @@
+"""``scorer forget``: a wrong outcome is dropped."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+
+from scorer.cli.arguments import ENTRY_HELP, add_challenge, add_reason, open_challenge
+from scorer.cli.console import print_result
+from scorer.wording import printable_name
+
+
+def add_outcome(parser: ArgumentParser) -> None:
+    """Add the arguments of ``forget``."""
+    parser.add_argument("entry", help=ENTRY_HELP)
+    add_reason(parser)
+    add_challenge(parser)
+
+
+def forget(entry: str, reason: str, challenge: Path) -> int:
+    """Drop the outcome of an entry, so that the next run scores it again. The decision is recorded with its reason."""
+    from scorer.organising.decisions import forget as forget_outcome
+    from scorer.store.store import Store
+
+    settings, _ = open_challenge(challenge, None)
+    with Store.open(settings.database_address, create=False) as store:
+        state = forget_outcome(settings, store, entry, reason)
+    print_result(f"{printable_name(state.submission.file)}: its outcome is dropped; `scorer run` scores it again")
+    return 0

@@ -1,0 +1,31 @@
+"""``scorer retry``: failed entries are tried again."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+
+from scorer.cli.arguments import ENTRY_HELP, add_challenge, open_challenge
+from scorer.cli.console import print_result
+from scorer.wording import counted
+
+
+def add_entries(parser: ArgumentParser) -> None:
+    """Add the arguments of ``retry``."""
+    parser.add_argument("entries", nargs="*", metavar="entry", help=f"{ENTRY_HELP}; default: all that have failed")
+    add_challenge(parser)
+
+
+def retry(entries: list[str], challenge: Path) -> int:
+    """Let the next run try entries again that were not scored because they took too much time or memory.
+
+    An entry is given up after three attempts. This command sets the count back.
+    """
+    from scorer.organising.decisions import retry as retry_entries
+    from scorer.store.store import Store
+
+    settings, _ = open_challenge(challenge, None)
+    with Store.open(settings.database_address, create=False) as store:
+        count = retry_entries(settings, store, entries)
+    print_result(f"{counted(count, 'failed entry', 'failed entries')}; `scorer run` tries again")
+    return 0

@@ -1,0 +1,97 @@
+"""Decisions of the organiser about single entries: to try again, to forget a result, to correct a time of receipt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from scorer.challenge.settings import Challenge, Track
+from scorer.errors import ChallengeError
+from scorer.organising.run import current_basis
+from scorer.store.events import SubmissionState
+from scorer.store.snapshot import Snapshot
+from scorer.store.store import Store
+from scorer.wording import printable_name, quoted
+
+PART_OF_DIGEST = re.compile(r"[0-9a-f]{8,64}")
+
+
+def retry(challenge: Challenge, store: Store, names: Sequence[str] = ()) -> int:
+    """Let the next run try failed entries again, also those that were given up.
+
+    Parameters
+    ----------
+    challenge, store
+        The challenge and its database.
+    names
+        The entries, as for `entry_named`; none: all that have failed.
+
+    Returns
+    -------
+    How many entries had failed.
+
+    Raises
+    ------
+    ChallengeError
+        A name is not that of one entry.
+    StoreError
+        The database fails.
+    """
+    named = store.read(lambda view: [entry_named(view, challenge, name) for name in names])
+    count = 0
+    for track in challenge.tracks:
+        basis = current_basis(track, store.read(lambda view, of=track: view.recorded_basis(of.name)))  # type: ignore[misc]
+        digests = {each.submission.digest for each in named if each.submission.track == track.name}
+        if basis is not None and (digests or not names):
+            count += store.retry(basis, digests if names else None)
+    return count
+
+
+def forget(challenge: Challenge, store: Store, name: str, reason: str) -> SubmissionState:
+    """Drop the results of an entry, so that the next run scores it again; the decision is recorded.
+
+    Returns the entry. Raises ChallengeError if `name` is not that of one entry, and StoreError.
+    """
+    state = store.read(lambda view: entry_named(view, challenge, name))
+    submission = state.submission
+    store.forget(submission.track, submission.file, submission.digest, reason)
+    return state
+
+
+def amend(challenge: Challenge, store: Store, name: str, received: datetime, reason: str) -> SubmissionState:
+    """Correct the time at which an entry was received; the decision is recorded.
+
+    Returns the entry as it was. Raises ChallengeError if `name` is not that of one entry, and StoreError.
+    """
+    state = store.read(lambda view: entry_named(view, challenge, name))
+    submission = state.submission
+    store.amend_received(submission.track, submission.file, submission.digest, received, reason)
+    return state
+
+
+def entry_named(view: Snapshot, challenge: Challenge, name: str) -> SubmissionState:
+    """The entry with this name: its file as messages and pages show it, or the beginning of its SHA-256.
+
+    Raises ChallengeError if there is no such entry, or several.
+    """
+    found = [
+        state for track in challenge.tracks for state in view.submissions(track.name) if _is_named(state, track, name)
+    ]
+    if not found:
+        raise ChallengeError(
+            f"no entry is called {quoted(name)}; give its file as messages show it, as in main/team/run.txt, or at "
+            "least 8 digits of its SHA-256"
+        )
+    if len(found) > 1:
+        submissions = [state.submission for state in found[:5]]
+        listed = ", ".join(f"{printable_name(each.file)} {each.digest[:12]}" for each in submissions)
+        raise ChallengeError(f"{quoted(name)} names {len(found)} entries ({listed}); give more digits of the SHA-256")
+    return found[0]
+
+
+def _is_named(state: SubmissionState, track: Track, name: str) -> bool:
+    submission = state.submission
+    if PART_OF_DIGEST.fullmatch(name) and submission.digest.startswith(name):
+        return True
+    return name in (submission.file, printable_name(submission.file)) and submission.track == track.name

@@ -1,0 +1,149 @@
+"""The pages of a team: its result in each track, and all of its entries, some on each page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from scorer.board.board import Team
+from scorer.charts.timeline import Point, Svg, timeline
+from scorer.entries.entry import ColumnScores, Entry, Status
+from scorer.site.views import BoardView, RowView, shown_scores
+
+PER_PAGE = 50
+"""How many entries of a track a page has."""
+
+DRAWN = 100
+"""How many entries a chart has, the latest ones; the entry that counts is drawn too."""
+
+STATUS_LABELS: dict[Status, str] = {
+    "pending": "not scored yet",
+    "failed": "not scored yet",
+    "misdated": "time not confirmed",
+}
+"""How pages show a status, where they use other words."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryView:
+    """An entry in the table of a team."""
+
+    number: int
+    """From 1, the first entry of the team."""
+    page: int
+    """The number of the page that lists it."""
+    entry: Entry
+    scores: ColumnScores
+    """The scores that the board is ranked by."""
+
+    @property
+    def status(self) -> str:
+        return STATUS_LABELS.get(self.entry.status, self.entry.status)
+
+    @property
+    def is_invalid(self) -> bool:
+        """Whether its findings are errors, rather than notes."""
+        return self.entry.counts is None
+
+
+@dataclass(frozen=True, slots=True)
+class TeamSection:
+    """The section about one track on a page of a team."""
+
+    board: BoardView
+    view: RowView
+    entries: tuple[EntryView, ...]
+    """Those on the page, the latest first."""
+    counting: EntryView | None
+    """The counting entry, which may be on another page."""
+    chart: Svg | None
+    """The primary score over time, on the first page; None where fewer than two entries have one."""
+    drawn: str
+    """Which entries the chart shows, in words."""
+
+    def has_status(self, *statuses: Status) -> bool:
+        """Whether an entry on the page has one of these."""
+        return any(each.entry.status in statuses for each in self.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class TeamPage:
+    """One of the pages of a team. The first one has the latest entries of every track, and the team's results."""
+
+    team: Team
+    number: int
+    """From 1."""
+    count: int
+    """How many pages the team has."""
+    sections: tuple[TeamSection, ...]
+    """One for each track with entries on the page."""
+
+    def name(self, number: int) -> str:
+        """The name of the file of a page of the team. A slug has no dot, so no two pages share a name."""
+        return f"{self.team.slug}.html" if number == 1 else f"{self.team.slug}.{number}.html"
+
+    @property
+    def path(self) -> str:
+        return f"teams/{self.name(self.number)}"
+
+
+def team_pages(boards: Iterable[BoardView]) -> Iterator[TeamPage]:
+    """The pages of every team, with a section for each track that it takes part in, in the order of the boards."""
+    teams: dict[str, tuple[Team, list[tuple[BoardView, RowView]]]] = {}
+    for board in boards:
+        for view in board.rows:
+            _, rows = teams.setdefault(view.row.team.slug, (view.row.team, []))
+            rows.append((board, view))
+    for team, rows in teams.values():
+        count = max(_page_of(len(view.row.entries) - 1) for _, view in rows)
+        tracks = [(board, view, _entries(board, view)) for board, view in rows]
+        for number in range(1, count + 1):
+            sections = (_section(*track, number) for track in tracks)
+            yield TeamPage(team, number, count, tuple(section for section in sections if section.entries))
+
+
+def _page_of(index: int) -> int:
+    """The page that lists the entry at this index, the latest having index 0."""
+    return index // PER_PAGE + 1
+
+
+def _entries(board: BoardView, view: RowView) -> list[EntryView]:
+    """All entries of a team in a track, the latest first."""
+    entries = view.row.entries
+    return [
+        EntryView(len(entries) - index, _page_of(index), entry, shown_scores(board.board, entry))
+        for index, entry in enumerate(entries)
+    ]
+
+
+def _section(board: BoardView, view: RowView, entries: Sequence[EntryView], number: int) -> TeamSection:
+    chart, drawn = _chart(board, entries) if number == 1 else (None, "")
+    return TeamSection(
+        board=board,
+        view=view,
+        entries=tuple(each for each in entries if each.page == number),
+        counting=next((each for each in entries if each.entry.is_counting), None),
+        chart=chart,
+        drawn=drawn,
+    )
+
+
+def _chart(board: BoardView, entries: Sequence[EntryView]) -> tuple[Svg | None, str]:
+    """The chart of the primary score over time, and which entries it shows, in words."""
+    scored = [
+        (each, score) for each in entries if each.entry.status != "misdated" and (score := each.scores[0]) is not None
+    ]
+    shown = scored[:DRAWN] + [(each, score) for each, score in scored[DRAWN:] if each.entry.is_counting]
+    drawn = "each scored entry"
+    if len(scored) > len(shown):
+        drawn = (
+            f"each of the latest {DRAWN} scored entries{' and of the one that counts' if len(shown) > DRAWN else ''}"
+        )
+    points = [
+        Point(
+            each.entry.received, score, f"Entry {each.number}: {score:.{board.track.decimals}f}", each.entry.is_counting
+        )
+        for each, score in shown
+    ]
+    title = f"{board.stage.capitalize()} {board.primary.name} of {drawn} over time"
+    return timeline(points, title, board.track.decimals) if len(points) > 1 else None, drawn

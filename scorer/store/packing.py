@@ -1,0 +1,31 @@
+"""The queries of a solution in few bytes."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable
+
+import numpy as np
+
+from scorer.measures.arrays import Bools
+
+
+def pack_ids(query_ids: Iterable[str]) -> bytes:
+    """Query ids in few bytes, for `unpack_ids`."""
+    return zlib.compress(json.dumps(list(query_ids), separators=(",", ":")).encode("ascii"))
+
+
+def unpack_ids(packed: bytes) -> tuple[str, ...]:
+    """The ids that `pack_ids` packed."""
+    return tuple(json.loads(zlib.decompress(packed)))
+
+
+def pack_flags(flagged: Bools) -> bytes:
+    """The flags of queries in few bytes, for `unpack_flags`."""
+    return np.packbits(flagged).tobytes()
+
+
+def unpack_flags(packed: bytes, count: int) -> Bools:
+    """The flags of `count` queries that `pack_flags` packed."""
+    return np.unpackbits(np.frombuffer(packed, dtype=np.uint8), count=count).astype(bool)

@@ -1,0 +1,178 @@
+"""Record: what is appended to the database of a challenge, and never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, delete, func, select
+
+from scorer.errors import StoreError
+from scorer.scoring.rules import MATCHING_GENERATION, MEASURE_GENERATION
+from scorer.store import events
+from scorer.store.database import Database, insert_all
+from scorer.store.records import Basis, Submission
+from scorer.store.schema import event_table, failure_table, result_table
+from scorer.store.snapshot import Snapshot
+from scorer.store.writing import delete_results
+from scorer.wording import printable_name
+
+GENERATIONS = {"matching": MATCHING_GENERATION, "measures": MEASURE_GENERATION}
+
+_Answer = TypeVar("_Answer")
+
+
+class _NothingToWriteError(Exception):
+    """Ends a transaction that has nothing to write."""
+
+
+class Record:
+    """The recorded rows of a database.
+
+    Every method raises StoreError if the database cannot be reached, is in use for too long, read-only, full or
+    damaged.
+    """
+
+    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+        self.database = database
+        self._clock = clock
+
+    @property
+    def where(self) -> str:
+        """The name of the database in messages."""
+        return self.database.where
+
+    def read(self, work: Callable[[Snapshot], _Answer]) -> _Answer:
+        """The result of `work`, which reads one snapshot; it is repeated if the connection to the server is lost."""
+
+        def once() -> _Answer:
+            with self.database.reading() as connection:
+                return work(Snapshot(connection, self.database))
+
+        return self.database.retried(once)
+
+    def _write(self, work: Callable[[Connection], bool]) -> None:
+        """Do the work in a transaction. It returns whether it wrote anything; if not, the revision stays as it is."""
+
+        def once() -> None:
+            with suppress(_NothingToWriteError), self.database.writing() as connection:
+                if not work(connection):
+                    raise _NothingToWriteError
+
+        self.database.retried(once)
+
+    def import_submissions(
+        self,
+        track: str,
+        found: Sequence[Submission],
+        second_look: events.SecondLook | None = None,
+        withdraw: bool = True,
+    ) -> None:
+        """Record which submissions of a track have arrived, are withdrawn, or have returned.
+
+        A scan may be older than what another process recorded in the meantime. So this looks again, while no other
+        process can write, at each file on which the scan and the record differ, and records only what is so now.
+        Submissions from another source than the folder are left as they are.
+
+        Parameters
+        ----------
+        track
+            The name of the track.
+        found
+            All submissions that a scan of the folder found.
+        second_look
+            Looks again at files; without it, the scan is taken to be the latest.
+        withdraw
+            Whether withdrawals are recorded, or only arrivals and returns.
+        """
+
+        def complete(view: Snapshot) -> bool:
+            states = events.submission_states(view.events(track))
+            return events.is_complete(states, events.as_recorded(states, found))
+
+        if self.read(complete):
+            return
+
+        def work(connection: Connection) -> bool:
+            states = events.submission_states(Snapshot(connection, self.database).events(track))
+            changes = events.import_changes(states, found, second_look)
+            return self._append(connection, track, [each for each in changes if withdraw or each[0] != "withdrawal"])
+
+        self._write(work)
+
+    def record_basis(self, track: str, basis: Basis, settings: Mapping[str, object] | None = None) -> None:
+        """Record what a track's board is based on, unless it is the same as before; the solution must be stored."""
+        body = events.basis_body(basis, settings, GENERATIONS)
+
+        def work(connection: Connection) -> bool:
+            record = Snapshot(connection, self.database).events(track)
+            last = events.last_basis_event(record)
+            if last is not None and events.encoded(last.body) == events.encoded(body):
+                return False
+            return self._append(connection, track, [("basis", body)])
+
+        self._write(work)
+
+    def amend_received(self, track: str, file: str, digest: str, received: datetime, reason: str) -> None:
+        """Record the correct time of receipt of a submission.
+
+        Parameters
+        ----------
+        track, file, digest
+            The submission.
+        received
+            The time, with a zone.
+        reason
+            Why it is corrected.
+
+        Raises
+        ------
+        StoreError
+            There is no such submission, the reason is blank, or the time is impossible: before 1990 or in the future.
+        ValueError
+            The time has no zone.
+        """
+        if received.tzinfo is None:
+            raise ValueError(f"a time without a zone: {received}")
+        if events.is_misdated(received, self._clock()):
+            raise StoreError(
+                f"{events.iso(received)}: is not a time of receipt; give one from 1990 on and not later than now"
+            )
+        self._decide(track, "amendment", (file, digest), reason, received=events.iso(received))
+
+    def forget(self, track: str, file: str, digest: str, reason: str) -> None:
+        """Delete what became of a submission, by every basis, so that the next run scores it again; record the reason.
+
+        Results belong to the content of a file: other submissions with the same content are scored again, too.
+
+        Raises StoreError if there is no such submission, or the reason is blank.
+        """
+        self._decide(track, "forgetting", (file, digest), reason)
+
+    def _decide(self, track: str, kind: events.Kind, key: events.Key, reason: str, **details: str) -> None:
+        """Record a decision of the organiser about a submission."""
+        if not reason.strip():
+            raise StoreError("the reason is blank; give one: it is recorded")
+
+        def work(connection: Connection) -> bool:
+            state = events.submission_states(Snapshot(connection, self.database).events(track)).get(key)
+            if state is None:
+                raise StoreError(
+                    f"{self.where}: no submission of track {track} is {printable_name(key[0])} with the digest "
+                    f"{key[1][:12]}; the page of the team lists its entries"
+                )
+            if kind == "forgetting":
+                delete_results(connection, result_table.c.submission_digest == key[1])
+                connection.execute(delete(failure_table).where(failure_table.c.submission_digest == key[1]))
+            return self._append(connection, track, [(kind, events.decision(state.submission, reason, **details))])
+
+        self._write(work)
+
+    def _append(self, connection: Connection, track: str, added: Sequence[tuple[events.Kind, dict[str, Any]]]) -> bool:
+        last = connection.execute(select(func.max(event_table.c.index))).scalar() or 0
+        at = self._clock()
+        rows = [events.row(index, track, kind, at, body) for index, (kind, body) in enumerate(added, last + 1)]
+        insert_all(connection, event_table, rows)
+        return bool(rows)

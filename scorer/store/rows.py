@@ -1,0 +1,168 @@
+"""Rows: the verified rows of the tables, as of one moment."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, or_, select
+
+from scorer.errors import StoreError
+from scorer.measures import Measure
+from scorer.scoring.compact import DamagedError
+from scorer.scoring.rules import MEASURE_GENERATION
+from scorer.store.checksums import (
+    REPAIR,
+    RESTORE,
+    damaged_row,
+    is_sound,
+    key_rows,
+    layout,
+    missing_rows,
+    rows_of,
+    verified,
+)
+from scorer.store.database import Database
+from scorer.store.events import Event, event_of
+from scorer.store.records import Basis
+from scorer.store.schema import event_table, mean_table, result_table, schema_table, solution_table
+
+_Unpacked = TypeVar("_Unpacked")
+
+_AT_A_TIME = 500
+"""Results whose judged items are read at a time."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """One state of the tables. Every method raises StoreError if the database fails or is damaged."""
+
+    _connection: Connection
+    _database: Database
+    _results: dict[tuple[str, str, str], list[Row[Any]]] = field(default_factory=dict)
+    """The results that were read, by what they are by."""
+
+    def verified(self, table: Table, statement: Select[Any]) -> Iterator[Row[Any]]:
+        """The rows that a statement selects as `rows_of` does, each with the checksum that it should have."""
+        return verified(table, self._connection.execute(statement), self._database.where)
+
+    def complete(self, table: Table, index: str, *conditions: ColumnElement[bool]) -> list[Row[Any]]:
+        """The rows that satisfy the conditions; the index must have the same."""
+        rows = list(self.verified(table, rows_of(table).where(*conditions)))
+        keys = set(map(tuple, self._connection.execute(key_rows(table, index).where(*conditions))))
+        if keys != {(row.submission_digest, row.solution_digest, row.matching_digest) for row in rows}:
+            raise missing_rows(table, self._database.where)
+        return rows
+
+    @cached_property
+    def schema_row(self) -> Any:
+        """The row of the schema."""
+        (row,) = self.verified(schema_table, rows_of(schema_table))
+        return row
+
+    @cached_property
+    def all_events(self) -> list[Event]:
+        """All events, without a gap."""
+        statement = rows_of(event_table).order_by(event_table.c.index)
+        events = [event_of(*tuple(row)[:-1]) for row in self.verified(event_table, statement)]
+        indexes = [index for (index,) in self._connection.execute(key_rows(event_table, "sqlite_autoindex_event_1"))]
+        last = max(len(events), len(indexes))
+        for indexes_of_one in ([event.index for event in events], sorted(indexes)):
+            lacking = set(range(1, last + 1)).difference(indexes_of_one)
+            if lacking:
+                raise StoreError(f"{self._database.where}: is damaged: event {min(lacking)} is missing; {RESTORE}")
+        return events
+
+    def solution_row(self, digest: str) -> Any:
+        """The row of a solution. Raises StoreError if it is not stored."""
+        found = list(
+            self.verified(
+                solution_table, select(*layout(solution_table).columns).where(solution_table.c.digest == digest)
+            )
+        )
+        if not found:
+            raise StoreError(
+                f"{self._database.where}: holds no solution with the digest {digest[:12]}; `scorer run` stores it"
+            )
+        if found[0].digest != digest:
+            raise missing_rows(solution_table, self._database.where)
+        return found[0]
+
+    def result_rows(self, basis: Basis) -> list[Row[Any]]:
+        """The rows of the results by a basis, without judged items; those that schema 1 stored come first."""
+        key = (basis.solution, basis.matching, basis.version_1)
+        if key not in self._results:
+            rows = self.complete(result_table, "result_key", *by(result_table, basis))
+            self._results[key] = sorted(rows, key=lambda row: (row.matching_digest == basis.matching, row.digest))
+        return self._results[key]
+
+    def mean_rows(self, basis: Basis, measures: Sequence[Measure]) -> Iterator[Row[Any]]:
+        """The rows of the means of these measures, of all results by a basis."""
+        statement = select(*layout(mean_table).columns).join(result_table).where(*by(result_table, basis))
+        names = [measure.full for measure in measures]
+        current = mean_table.c.generation == MEASURE_GENERATION
+        return self.verified(mean_table, statement.where(current, mean_table.c.measure.in_(names)))
+
+    def mean_counts(self, basis: Basis) -> dict[str, int]:
+        """The number of means of each measure, of all results by a basis."""
+        statement = select(mean_table.c.measure, func.count()).join(result_table).where(*by(result_table, basis))
+        statement = statement.where(mean_table.c.generation == MEASURE_GENERATION).group_by(mean_table.c.measure)
+        return {row[0]: row[1] for row in self._connection.execute(statement)}
+
+    def hits(
+        self, basis: Basis, submissions: Collection[str], results: Collection[str] | None = None
+    ) -> Iterator[tuple[str, str, bytes]]:
+        """The digest of a result, that of its submission, and the packed judged items, for scored results.
+
+        Without `results`, there is one result for each submission.
+        """
+        scored = [
+            row
+            for row in self.result_rows(basis)
+            if row.status == "scored"
+            and row.submission_digest in submissions
+            and (results is None or row.digest in results)
+        ]
+        if results is None:
+            scored = list({row.submission_digest: row for row in scored}.values())
+        digests = sorted(row.digest for row in scored)
+        columns = (*layout(result_table).columns, result_table.c.hits)
+        for start in range(0, len(digests), _AT_A_TIME):
+            chosen = digests[start : start + _AT_A_TIME]
+            statement = select(*columns).where(result_table.c.digest.in_(chosen)).order_by(result_table.c.digest)
+            found = list(self._connection.execute(statement))
+            if [row.digest for row in found] != chosen:
+                raise missing_rows(result_table, self._database.where)
+            for row in found:
+                if not has_sound_hits(row):
+                    raise damaged_row(result_table, row, self._database.where)
+                yield row.digest, row.submission_digest, row.hits
+
+    def unpacked(self, packed: bytes, unpack: Callable[[bytes], _Unpacked]) -> _Unpacked:
+        """Packed bytes as `unpack` returns them. Raises StoreError if they are damaged."""
+        try:
+            return unpack(packed)
+        except (DamagedError, ValueError, LookupError, zlib.error) as error:
+            raise StoreError(f"{self._database.where}: is damaged: packed values cannot be read; {REPAIR}") from error
+
+
+def has_sound_hits(row: Sequence[Any]) -> bool:
+    """Whether a row of a result, with its checksum and the judged items last, is as it was written."""
+    *_, checksum_of_hits, _, hits = row
+    return is_sound(row[:-1], has_bytes=False) and checksum_of_hits == hits_checksum(hits)
+
+
+def hits_checksum(hits: bytes | None) -> int | None:
+    """The checksum of packed judged items; None for those of a rejected submission."""
+    return zlib.crc32(hits) if isinstance(hits, bytes) else None
+
+
+def by(table: Table, basis: Basis) -> tuple[ColumnElement[bool], ...]:
+    """The condition on results: those of the current rules, and those that schema 1 stored for the same settings."""
+    same_rules = table.c.matching_digest == basis.matching
+    if basis.version_1:
+        same_rules = or_(same_rules, table.c.matching_digest == basis.version_1)
+    return table.c.solution_digest == basis.solution, same_rules

@@ -1,0 +1,168 @@
+"""The rows of derived tables: how they are made, inserted and deleted."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Table, bindparam, delete, insert, select
+
+from scorer.errors import SHOWN, Findings
+from scorer.scoring.means import Mean
+from scorer.scoring.outcomes import Failed, Rejected, Summary
+from scorer.scoring.rules import MEASURE_GENERATION
+from scorer.store.checksums import rows_of, sealed, verified
+from scorer.store.database import insert_all
+from scorer.store.events import iso
+from scorer.store.names import encoded_name
+from scorer.store.records import Basis, ScannedFile
+from scorer.store.rows import hits_checksum
+from scorer.store.schema import failure_table, mean_table, result_table, scanned_file_table
+
+LONGEST = 300
+"""Characters of a finding or of a reason that are stored."""
+
+_Row = dict[str, Any]
+
+
+def result_digest(submission_digest: str, basis: Basis) -> str:
+    """The key of a result and of a failure."""
+    return hashlib.sha256(f"{submission_digest}\n{basis.solution}\n{basis.matching}".encode()).hexdigest()
+
+
+def add(connection: Connection, table: Table, row: _Row) -> bool:
+    """Insert a row unless its key exists. Returns whether it was inserted."""
+    key = select(*table.primary_key).where(*(column == row[column.name] for column in table.primary_key))
+    if connection.execute(key).first() is not None:
+        return False
+    connection.execute(insert(table), sealed(table, row))
+    return True
+
+
+def store_outcome(
+    connection: Connection,
+    submission_digest: str,
+    basis: Basis,
+    outcome: Summary | Rejected | Failed,
+    at: datetime,
+    where: str,
+) -> bool:
+    """Store an outcome unless there is a result. Returns whether anything was stored."""
+    key = result_digest(submission_digest, basis)
+    if isinstance(outcome, Failed):
+        known = select(result_table.c.digest).where(result_table.c.digest == key)
+        if connection.execute(known).first() is not None:
+            return False
+        of_key = rows_of(failure_table).where(failure_table.c.digest == key)
+        before = sum(row.attempts for row in verified(failure_table, connection.execute(of_key), where))
+        row = _keys(key, submission_digest, basis) | {
+            "kind": outcome.kind,
+            "reason": _cut(outcome.reason),
+            "attempts": before + outcome.is_counted,
+            "at": iso(at),
+        }
+        connection.execute(delete(failure_table).where(failure_table.c.digest == key))
+        return add(connection, failure_table, row)
+    cleared = connection.execute(delete(failure_table).where(failure_table.c.digest == key)).rowcount > 0
+    if not add(connection, result_table, _result_row(key, submission_digest, basis, outcome)):
+        return cleared
+    if isinstance(outcome, Summary):
+        insert_all(connection, mean_table, mean_rows(key, outcome.means))
+    return True
+
+
+def mean_rows(result: str, means: Mapping[tuple[str, str], Mean]) -> list[_Row]:
+    """The rows of the means of a result."""
+    return [
+        sealed(
+            mean_table,
+            {
+                "result_digest": result,
+                "measure": measure,
+                "mask": mask,
+                "generation": MEASURE_GENERATION,
+                # SQLite stores -0.0 as 0.0.
+                "value": None if mean.value is None else mean.value + 0.0,
+                "undefined": mean.undefined,
+            },
+        )
+        for (measure, mask), mean in means.items()
+    ]
+
+
+def delete_results(connection: Connection, *conditions: ColumnElement[bool]) -> int:
+    """Delete the results that satisfy the conditions, with their means. Returns how many results were deleted."""
+    chosen = select(result_table.c.digest).where(*conditions)
+    connection.execute(delete(mean_table).where(mean_table.c.result_digest.in_(chosen)))
+    return connection.execute(delete(result_table).where(*conditions)).rowcount
+
+
+def delete_failures(connection: Connection, basis: Basis, submission_digests: Collection[str] | None) -> int:
+    """Delete the failures of these submissions by a basis, or of all submissions. Returns how many there were."""
+    every = delete(failure_table).where(
+        failure_table.c.solution_digest == basis.solution, failure_table.c.matching_digest == basis.matching
+    )
+    if submission_digests is None:
+        return connection.execute(every).rowcount
+    of_one = (every.where(failure_table.c.submission_digest == digest) for digest in set(submission_digests))
+    return sum(connection.execute(statement).rowcount for statement in of_one)
+
+
+def replace_scanned_files(
+    connection: Connection, track: str, gone: Iterable[str], changed: Mapping[str, ScannedFile]
+) -> None:
+    """Delete the rows of scanned files that are gone or have changed, and insert those that have changed."""
+    table = scanned_file_table
+    of_file = delete(table).where(table.c.track == track, table.c.file == bindparam("name"))
+    if old := [{"name": encoded_name(file)} for file in (*gone, *changed)]:
+        connection.execute(of_file, old)
+    rows = [
+        {
+            "track": track,
+            "file": encoded_name(file),
+            **{name: str(value) for name, value in asdict(scanned).items()},
+        }
+        for file, scanned in changed.items()
+    ]
+    insert_all(connection, table, [sealed(table, row) for row in rows])
+
+
+def _keys(key: str, submission_digest: str, basis: Basis) -> _Row:
+    return {
+        "digest": key,
+        "submission_digest": submission_digest,
+        "solution_digest": basis.solution,
+        "matching_digest": basis.matching,
+    }
+
+
+def _result_row(key: str, submission_digest: str, basis: Basis, outcome: Summary | Rejected) -> _Row:
+    limits: Mapping[str, int] = {}
+    counts, hits = None, None
+    if isinstance(outcome, Rejected):
+        status, findings, limits = "rejected", outcome.problems, outcome.limits
+    else:
+        status, findings = "scored", outcome.notes
+        counts, hits = json.dumps(asdict(outcome.counts)), outcome.hits
+    return _keys(key, submission_digest, basis) | {
+        "status": status,
+        "counts": counts,
+        "findings": json.dumps(_findings(findings)),
+        "limits": json.dumps(dict(limits), sort_keys=True),
+        "hits": hits,
+        "hits_checksum": hits_checksum(hits),
+    }
+
+
+def _findings(findings: Findings) -> _Row:
+    """The first findings, and the number of all."""
+    shown = [[found.line, _cut(found.text)] for found in findings.shown[:SHOWN]]
+    return {"shown": shown, "count": findings.count}
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

@@ -1,0 +1,239 @@
+"""Damaged database files: each command gives the unchanged board, or one message and exit code 1."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Answer, Terminal
+from tests.databases import changed, content, rows
+
+COMMANDS = ("leaderboard", "render", "status", "run")
+ITEMS = ("apple", "pear", "fig", "lemon", "plum", "grape", "kiwi", "lime")
+
+
+@dataclass(frozen=True)
+class Sound:
+    """A challenge with a sound database, and what its commands give."""
+
+    folder: Path
+    content: bytes
+    site: dict[str, bytes]
+    board: str
+    status: list[str]
+
+    @property
+    def database(self) -> Path:
+        return self.folder / "scores.db"
+
+    def put(self, content: bytes) -> None:
+        """Replace the database, and what belongs to it."""
+        for path in self.folder.glob("scores.db-*"):
+            path.unlink()
+        self.database.write_bytes(content)
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """The content of each page; the manifest also has the revision of the database."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("[!.]*") if path.is_file()}
+
+
+def stable(status: str) -> list[str]:
+    """The lines of a status without the times of the last render and of the last run."""
+    return [line.partition("; stage")[2] if ": last run " in line else line for line in status.splitlines()[3:]]
+
+
+@pytest.fixture
+def sound(challenge: Path, terminal: Terminal) -> Sound:
+    """A challenge with ten teams; one entry is rejected, one is withdrawn, and the measures changed once."""
+    chance = random.Random(7)
+    folder = challenge / "submissions" / "main"
+    for number in range(8):
+        lists = "".join(f"q{query}:{','.join(chance.sample(ITEMS, 5))}\n" for query in range(1, 5))
+        (folder / f"2011041{number}T100000Z-team-{number}.txt").write_text(lists, encoding="utf-8")
+    (folder / "20110420T100000Z-torn.txt").write_text("q1;apple\n", encoding="utf-8")
+    assert terminal.run("run", challenge).code == 1
+    (folder / "20110417T100000Z-team-7.txt").unlink()
+    settings = challenge / "challenge.toml"
+    text = settings.read_text(encoding="utf-8")
+    assert "\nmeasures = [" in text
+    settings.write_text(text.replace("\nmeasures = [", '\nmeasures = ["RR", "P@2", '), encoding="utf-8")
+    assert terminal.run("run", challenge).code == 0
+    board = terminal.run("leaderboard", challenge, "--format", "json").out
+    status = stable(terminal.run("status", challenge).out)
+    return Sound(challenge, (challenge / "scores.db").read_bytes(), tree(challenge / "site"), board, status)
+
+
+def bits(database: Path, content: bytes, count: int) -> Iterator[tuple[int, int]]:
+    """Places in the file as byte and bit: in its header, on the first page of each table and index, and anywhere."""
+    with closing(sqlite3.connect(database)) as connection:
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+        first = [page for (page,) in connection.execute("SELECT rootpage FROM sqlite_master WHERE rootpage > 0")]
+    chance = random.Random(2011)
+    starts = [0, *((page - 1) * size for page in first)]
+    for number in range(count):
+        if number % 2:
+            yield chance.randrange(len(content)), chance.randrange(8)
+            continue
+        start = starts[number // 2 % len(starts)]
+        used = [at for at in range(start, min(start + size, len(content))) if content[at] or at < start + 64]
+        yield chance.choice(used), chance.randrange(8)
+
+
+def seen(sound: Sound, command: str, terminal: Terminal) -> str:
+    """What a command does with the database: "unchanged", "message", or what it must never do."""
+    try:
+        answer = terminal.run(command, sound.folder, *(["--format", "json"] if command == "leaderboard" else []))
+    except Exception as error:
+        return f"traceback: {type(error).__name__}: {error}"
+    if tree(sound.folder / "site") != sound.site:
+        return "another board"
+    return "unchanged" if is_unchanged(sound, command, answer) else refused(answer)
+
+
+def is_unchanged(sound: Sound, command: str, answer: Answer) -> bool:
+    """Whether the command succeeded with what it gives for the sound database."""
+    if command == "leaderboard":
+        return answer.code == 0 and answer.out == sound.board
+    if command == "status":
+        return answer.code == 0 and stable(answer.out) == sound.status
+    return answer.code == 0
+
+
+def refused(answer: Answer) -> str:
+    """Whether the command refused the database with one message."""
+    clear = answer.code == 1 and answer.err.count("scores.db: ") == 1
+    return "message" if clear else f"another answer: {answer}"
+
+
+def restore_site(sound: Sound) -> None:
+    """Make the site what it was."""
+    if tree(sound.folder / "site") != sound.site:
+        shutil.rmtree(sound.folder / "site")
+        for name, content in sound.site.items():
+            path = sound.folder / "site" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+
+
+def outcomes(sound: Sound, terminal: Terminal, count: int) -> tuple[Counter[str], list[str]]:
+    """How often each command did what with copies of the database that have one flipped bit, and all mistakes."""
+    found: Counter[str] = Counter()
+    mistakes = []
+    for byte, bit in bits(sound.database, sound.content, count):
+        damaged = bytearray(sound.content)
+        damaged[byte] ^= 1 << bit
+        for command in COMMANDS:
+            sound.put(bytes(damaged))
+            outcome = seen(sound, command, terminal)
+            restore_site(sound)
+            found[f"{command}: {outcome.partition(':')[0]}"] += 1
+            if outcome not in ("unchanged", "message"):
+                mistakes.append(f"byte {byte}, bit {bit}, {command}: {outcome}")
+    return found, mistakes
+
+
+def test_a_flipped_bit_never_changes_a_board(sound: Sound, terminal: Terminal) -> None:
+    """In the header, the schema, a page, an index, or a value."""
+    found, mistakes = outcomes(sound, terminal, 60)
+
+    assert mistakes == []
+    assert all(found[f"{command}: message"] > 5 for command in COMMANDS)
+
+
+VALUES = [
+    ("event", "body", "replace(body, 'team-1', 'team-2')", "event 2 has the wrong checksum"),
+    ("event", "at", "'2001-01-01T00:00:00.000000+00:00'", "event 1 has the wrong checksum"),
+    ("event", '"index"', '-"index"', "event -"),
+    ("solution", "flagged", "x'ff'", "the solution"),
+    ("result", "counts", "replace(counts, '4', '3')", "the result"),
+    ("result", "findings", "replace(findings, '1', '2')", "the result"),
+    ("mean", "value", "value / 2", "a mean of the result"),
+    ("mean", "undefined", "undefined + 1", "a mean of the result"),
+    ("scorer_schema", "salt", "identity", "the row of the schema"),
+    ("scorer_schema", "version", "2", "the row of the schema"),
+]
+"""A table, a column, its new value, and the beginning of the message."""
+
+
+@pytest.mark.parametrize(("table", "column", "value", "message"), VALUES)
+def test_a_changed_value_is_reported(
+    table: str, column: str, value: str, message: str, sound: Sound, terminal: Terminal
+) -> None:
+    """Every command that shows a board names the kind of row, and what to do."""
+    changed(str(sound.database), f"UPDATE {table} SET {column} = {value}")
+
+    for command in ("leaderboard", "render", "run"):
+        answer = terminal.run(command, sound.folder)
+        assert answer.code == 1
+        assert f"scores.db: is damaged: {message}" in answer.err
+        assert "`scorer doctor` lists all damage" in answer.err
+    assert tree(sound.folder / "site") == sound.site
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE mean SET value = value / 2",
+        "UPDATE mean SET measure = CAST(x'ff' AS TEXT) WHERE measure = (SELECT min(measure) FROM mean)",
+        "UPDATE result SET counts = NULL",
+        "UPDATE result SET hits = substr(hits, 2)",
+        "UPDATE result SET submission_digest = CAST(x'ff' || submission_digest AS TEXT) WHERE status = 'rejected'",
+        "UPDATE result SET digest = 'x' WHERE status = 'rejected'",
+        "UPDATE solution SET ideal = x''",
+        "UPDATE last_run SET at = 'x'",
+    ],
+)
+def test_a_repair_deletes_what_can_be_derived_again(statement: str, sound: Sound, terminal: Terminal) -> None:
+    """The next run gives the same board; the backup next to the file has the damage."""
+    record = content_of(sound, "event")
+    changed(str(sound.database), statement)
+    assert terminal.run("doctor", sound.folder).code == 1
+
+    answer = terminal.run("doctor", sound.folder, "--repair")
+
+    assert (answer.code, answer.err) == (0, "")
+    assert "repair   deleted " in answer.out
+    (backup,) = sound.folder.glob("scores.db.before-repair-*.backup")
+    assert str(backup) in answer.out
+    assert content_of(sound, "event") == record
+    assert terminal.run("run", sound.folder).code in (0, 1)  # a rejected file may have been rejected again
+    assert tree(sound.folder / "site") == sound.site
+    assert terminal.run("leaderboard", sound.folder, "--format", "json").out == sound.board
+    assert terminal.run("doctor", sound.folder).code == 0
+
+
+def test_a_repair_never_touches_the_record(sound: Sound, terminal: Terminal) -> None:
+    """A damaged event is listed, and stays."""
+    changed(str(sound.database), "UPDATE event SET track = 'other' WHERE \"index\" = 3")
+    record = content_of(sound, "event")
+
+    answer = terminal.run("doctor", sound.folder, "--repair")
+
+    assert answer.code == 1
+    assert "event 3 has the wrong checksum; it cannot be derived again; restore a backup" in answer.err
+    assert content_of(sound, "event") == record
+
+
+def test_a_repair_of_a_sound_database_changes_nothing(sound: Sound, terminal: Terminal) -> None:
+    """It says so."""
+    before = content(str(sound.database))
+
+    answer = terminal.run("doctor", sound.folder, "--repair")
+
+    assert answer.code == 0
+    assert "found no damaged row that can be derived again" in answer.out
+    assert content(str(sound.database)) == before
+
+
+def content_of(sound: Sound, table: str) -> list[tuple[object, ...]]:
+    """All rows of a table."""
+    return rows(str(sound.database), f"SELECT * FROM {table}")
