@@ -1,5 +1,6 @@
 # make leaderboard   score the challenge in this folder and render its board
 # make test          run the tests
+# make fuzz          check mutated files of every format for SECONDS=60, from the seed SEED=...
 # make check         check style, types and the order of imports
 # make docs          build the documentation as HTML
 # make studies       draw the figures of the papers that define the measures, and check their claims
@@ -11,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 
-.PHONY: leaderboard test check docs studies example clean
+.PHONY: leaderboard test fuzz check docs studies example clean
 
 # Exit code 1 of `scorer score` is ignored: a rejected file does not prevent the board. `scorer render` prints the path
 # of the site, and fails if the challenge itself is invalid.
@@ -21,6 +22,11 @@ leaderboard: $(INSTALLED)
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+SECONDS ?= 60
+
+fuzz: $(INSTALLED)
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 check: $(INSTALLED)
 	$(BIN)/ruff check
@@ -40,7 +46,7 @@ example: $(INSTALLED)
 
 clean:
 	rm -rf $(VENV) site scores.db scores.db-shm scores.db-wal scores.db.solutions scores.db.*.backup build dist
-	rm -rf docs/_build docs/measures studies/figures .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf docs/_build docs/measures studies/figures .pytest_cache .mypy_cache .ruff_cache .hypothesis .fuzz .import_linter_cache
 
 # Install again whenever the dependencies change.
 $(INSTALLED): pyproject.toml constraints.txt
