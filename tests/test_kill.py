@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 from collections import Counter
@@ -18,10 +19,12 @@ from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 
+import psutil
 import pytest
 
-from tests.commands import Terminal
-from tests.databases import content, removed
+from tests.commands import Terminal, process
+from tests.databases import content, removed, unsalted
+from tests.hostile.test_machine import write_scattered
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 
@@ -53,6 +56,12 @@ ITEMS = [f"i{number}" for number in range(300)]
 TEAMS = 20
 """In each track."""
 
+ALL = 2 * TEAMS + 2
+"""The number of submissions."""
+
+KILLS = int(os.environ.get("SCORER_TEST_KILLS", "9"))
+"""How many runs are killed."""
+
 LAST_SCORED = "two: "
 """The beginning of the line that a run prints between scoring and rendering."""
 
@@ -66,7 +75,10 @@ def write_submission(file: Path, seed: str) -> None:
 
 
 def write_challenge(folder: Path) -> None:
-    """Write two tracks, forty submissions and an invalid one; all times of receipt are in the names."""
+    """Write two tracks, forty submissions, an invalid one, and one that takes temporary space to score.
+
+    All times of receipt are in the names.
+    """
     chance = random.Random(0)
     graded = (",".join(f"{item}|{chance.randint(1, 4)}" for item in chance.sample(ITEMS, 8)) for _ in range(QUERIES))
     solution = (f"q{query}:{int(query % 5 == 0)}:{items}\n" for query, items in enumerate(graded))
@@ -77,6 +89,7 @@ def write_challenge(folder: Path) -> None:
             file = folder / "submissions" / track / f"{track}-{team}" / "20110418T120000Z.txt"
             write_submission(file, f"{track} {team}")
     (folder / "submissions" / "one" / "20110418T120000Z-torn-sail.txt").write_text("q1;a\n", encoding="utf-8")
+    write_scattered(folder / "submissions" / "two" / "20110418T120000Z-scattered.txt")
 
 
 def stored(database: Path) -> dict[str, list[str]]:
@@ -90,7 +103,9 @@ def stored(database: Path) -> dict[str, list[str]]:
 def tree(folder: Path) -> dict[str, bytes | None]:
     """Return the content of every file in the folder, and None for each folder in it."""
     paths = folder.rglob("[!.]*")
-    return {path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None for path in paths}
+    return {
+        path.relative_to(folder).as_posix(): unsalted(path.read_bytes()) if path.is_file() else None for path in paths
+    }
 
 
 State = Mapping[str, object]
@@ -106,6 +121,12 @@ def assert_same(found: State, wanted: State, when: str) -> None:
     """Fail with the names of what differs."""
     differing = {name for name in found.keys() | wanted.keys() if found.get(name, ...) != wanted.get(name, ...)}
     assert not differing, when
+
+
+def assert_clean(folder: Path, temporary: Path) -> None:
+    """Fail if a temporary file is left, or a copy of the solution that is not complete."""
+    assert list(temporary.iterdir()) == []
+    assert all(path.is_file() and len(path.name) == 64 for path in (folder / "scores.db.solutions").iterdir())
 
 
 def forget(folder: Path) -> None:
@@ -136,8 +157,13 @@ STORING_EACH = "from scorer.organising import run; run.STORE_EVERY = 0; from sco
 
 def started(folder: Path, *options: str) -> subprocess.Popen[str]:
     """Start a run in a separate process and process group."""
+    return in_a_group("run", str(folder), *options)
+
+
+def in_a_group(*arguments: str) -> subprocess.Popen[str]:
+    """Start a command in a separate process and process group."""
     return subprocess.Popen(
-        [sys.executable, "-c", STORING_EACH, "run", str(folder), *options],
+        [sys.executable, "-c", STORING_EACH, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -188,9 +214,26 @@ def cut_short(folder: Path, after: str, moment: float, *options: str) -> bool:
         else:
             wait_for_the_scores(run)
         time.sleep(moment)
-        # Only the run itself: its worker processes notice, and release their semaphores.
-        run.kill()
+        kill(run)
     return run.returncode == -signal.SIGKILL
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    """Kill only the process itself: those that it started notice, and end."""
+    family = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+    process.kill()
+    _, alive = psutil.wait_procs(family, timeout=20)
+    assert not alive
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for temporary files of this process and of those that it starts."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
 
 
 def results(folder: Path) -> int:
@@ -207,31 +250,84 @@ def results(folder: Path) -> int:
     return count
 
 
-def test_a_run_killed_at_any_moment_is_completed_by_the_next(undisturbed: Undisturbed, terminal: Terminal) -> None:
-    """Twenty moments during scoring (every fourth time in several processes) and rendering: after the next run all
-    tables have the same rows, and the site has the same files, byte for byte, as after an uninterrupted run.
+def test_a_run_killed_at_any_moment_is_completed_by_the_next(undisturbed: Undisturbed, temporary: Path) -> None:
+    """At moments during scoring and rendering: after the next run all tables have the same rows, and the site has the
+    same files, byte for byte, as after an uninterrupted run; no process and no temporary file is left.
     """
     folder = undisturbed.folder
-    plan = [("scoring", moment) for moment in moments(12, undisturbed.scoring)]
-    plan += [("rendering", moment) for moment in moments(8, undisturbed.rendering)]
+    plan = [("scoring", moment) for moment in moments(KILLS * 2 // 3, undisturbed.scoring)]
+    plan += [("rendering", moment) for moment in moments(KILLS // 3, undisturbed.rendering)]
     hits: Counter[str] = Counter()
-    for (after, moment), options in zip(plan, cycle([(), (), (), ("--executor", "processes:2")]), strict=False):
+    for (after, moment), options in zip(plan, cycle([(), (), (), ("--executor", "processes:1")]), strict=False):
         forget(folder)
         if cut_short(folder, after, moment, *options):
             stored_before = results(folder)
-            hits["rendering" if stored_before == 2 * TEAMS + 1 else "scoring"] += 1
-            hits["within a track"] += stored_before not in {0, TEAMS + 1, 2 * TEAMS + 1}
+            hits["rendering" if stored_before == ALL else "scoring"] += 1
+            hits["within a track"] += stored_before not in {0, TEAMS + 1, ALL}
 
-        answer = terminal.run("run", folder, "--strict")
+        answer = process("run", folder, "--strict")
 
         assert answer.code == undisturbed.code
         assert answer.out == f"{folder / 'site' / 'index.html'}\n"
         assert_same(state(folder), undisturbed.state, f"killed {moment:.3f} seconds into the {after}")
+        assert_clean(folder, temporary)
     # A kill that comes too late finds a finished run and proves nothing; most kills must come in time.
-    assert hits["scoring"] + hits["rendering"] >= 7
+    assert hits["scoring"] + hits["rendering"] >= KILLS // 3
     assert hits["scoring"] >= 3
-    assert hits["rendering"] >= 3
-    assert hits["within a track"] >= 2
+    assert hits["rendering"] >= 2
+    assert hits["within a track"] >= 1
+
+
+# Commands that decide
+
+ENTRY = "one/one-1/20110418T120000Z.txt"
+
+DECISIONS = {
+    "render": (),
+    "retry": ("--challenge",),
+    "forget": (ENTRY, "--reason", "wrong", "--challenge"),
+    "amend": (ENTRY, "--received", "2011-04-17T12:00:00Z", "--reason", "mail", "--challenge"),
+}
+"""The arguments of each command, before the folder of the challenge."""
+
+
+@pytest.fixture(scope="module")
+def decided(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A challenge after a run; one of its entries has failed, because it takes more temporary space than is allowed."""
+    folder = tmp_path_factory.mktemp("decided") / "challenge"
+    folder.mkdir()
+    write_challenge(folder)
+    with (folder / "challenge.toml").open("a", encoding="utf-8") as settings:
+        settings.write("\n[limits]\ntemporary_mb = 1\n")
+    assert "more than 1 MB of temporary disk space (attempt 1 of 3)" in process("run", folder).err
+    return folder
+
+
+@pytest.mark.parametrize("name", DECISIONS)
+def test_a_killed_command_has_done_all_or_nothing(name: str, decided: Path, tmp_path: Path, temporary: Path) -> None:
+    """After the next run, the database and the site are those with or without the command."""
+    wanted = []
+    for arguments in ([], [name, *DECISIONS[name]]):
+        folder = copied(decided, tmp_path / str(len(arguments)))
+        began = time.monotonic()
+        if arguments:
+            assert process(*arguments, folder).code == 0
+        seconds = time.monotonic() - began
+        process("run", folder)
+        wanted.append(state(folder))
+    for number, moment in enumerate(moments(KILLS // 7, seconds)):
+        folder = copied(decided, tmp_path / f"killed-{number}")
+        with in_a_group(name, *DECISIONS[name], str(folder)) as running:
+            time.sleep(moment)
+            kill(running)
+        process("run", folder)
+        assert state(folder) in wanted
+        assert_clean(folder, temporary)
+
+
+def copied(folder: Path, target: Path) -> Path:
+    """A copy of a challenge in which a file keeps its times."""
+    return Path(shutil.copytree(folder, target, copy_function=shutil.copy2))
 
 
 # Killed while the pages are written

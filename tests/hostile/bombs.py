@@ -1,0 +1,110 @@
+"""Contents that are made to exhaust or to confuse what reads them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import lzma
+import struct
+import zlib
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from tests.hostile.colliding import colliding_ids
+
+LINE = b"q1:plum\n"
+BOMB = LINE + (b" " * 999 + b"\n") * 80_000
+
+
+def zstd(content: bytes) -> bytes:
+    """Compressed with Zstandard."""
+    return bytes(pa.compress(content, "zstd", asbytes=True))
+
+
+def xz_with_dictionary(size: int) -> bytes:
+    """A small .xz file whose header demands a dictionary: 40 for 4 GB."""
+    content = bytearray(lzma.compress(LINE))
+    length = (content[12] + 1) * 4
+    content[content.index(b"\x21\x01", 12) + 2] = size
+    content[12 + length - 4 : 12 + length] = struct.pack("<I", zlib.crc32(content[12 : 12 + length - 4]))
+    return bytes(content)
+
+
+def zstd_with_window(exponent: int) -> bytes:
+    """A small .zst file whose header demands a window of 2 to the power of 10 + `exponent` bytes."""
+    block = struct.pack("<I", len(LINE) << 3 | 1)[:3]
+    return b"\x28\xb5\x2f\xfd\x00" + bytes([exponent << 3]) + block + LINE
+
+
+def gzip_with_name(length: int) -> bytes:
+    """A .gz file whose header has a name of so many bytes."""
+    plain = gzip.compress(LINE)
+    return plain[:3] + b"\x08" + plain[4:10] + b"x" * length + b"\0" + plain[10:]
+
+
+def table(**columns: Any) -> bytes:
+    """A Parquet file."""
+    return written(pa.table(columns), compression="zstd")
+
+
+def written(content: pa.Table, **options: Any) -> bytes:
+    """A table as a Parquet file."""
+    sink = io.BytesIO()
+    parquet.write_table(content, sink, **options)
+    return sink.getvalue()
+
+
+def dictionary(text: str, rows: int) -> pa.DictionaryArray:
+    """One text in every row, which takes little space in a file."""
+    return pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array([text]))
+
+
+def footer_of(length: int) -> bytes:
+    """A Parquet file whose last bytes say that its footer has a length."""
+    return b"PAR1" + b"x" * 100 + struct.pack("<I", length) + b"PAR1"
+
+
+def broken_pages() -> bytes:
+    """A Parquet file with a whole footer and damaged pages."""
+    columns = {"query": ["q1"] * 5_000, "item": [f"i{n}" for n in range(5_000)], "score": [1.0] * 5_000}
+    content = bytearray(written(pa.table(columns), compression="none"))
+    for position in range(4, 20_000, 3):
+        content[position] ^= 0xFF
+    return bytes(content)
+
+
+def pickled(path: str) -> bytes:
+    """A Parquet file with a type of Python that is a pickle; loading it would create the file at `path`."""
+    program = b"cos\nsystem\n(S'touch " + path.encode() + b"'\ntR."
+    field = pa.field(
+        "item",
+        pa.string(),
+        metadata={"ARROW:extension:name": "arrow.py_extension_type", "ARROW:extension:metadata": program},
+    )
+    schema = pa.schema([pa.field("query", pa.string()), field, pa.field("score", pa.float64())])
+    return written(pa.table([["q1"], ["plum"], [1.0]], schema=schema))
+
+
+def many_row_groups(count: int) -> bytes:
+    """A Parquet file with a row group for every row."""
+    columns = {"query": ["q1"] * count, "item": [f"i{n}" for n in range(count)], "score": [1.0] * count}
+    return written(pa.table(columns), row_group_size=1, compression="none", write_statistics=False)
+
+
+def colliding(form: str, count: int) -> bytes:
+    """Rows whose ids share one hash; `form` has a place for the id."""
+    return "".join(map(form.format, colliding_ids(count))).encode()
+
+
+def colliding_table(count: int) -> bytes:
+    """A Parquet file whose items share one hash."""
+    columns = {"query": ["q1"] * count, "item": colliding_ids(count), "score": [1.0] * count}
+    return written(pa.table(columns), use_dictionary=False)
+
+
+def json_lines(*rows: object) -> bytes:
+    """JSON Lines."""
+    return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
