@@ -165,13 +165,14 @@ class _Crew:
                 outcome = self._message(child) if child.connection in ready else self._look(child)
                 if outcome is _WORKING:
                     continue
-                if outcome is not _STARTED and child.job is not None:
-                    yield child.job, outcome
+                job = child.job
                 if isinstance(outcome, Failed) or not self._waiting or self._has_grown(child):
                     self.children.remove(child)
                     child.stop()
                 else:
-                    self._send(child)
+                    self._send(child)  # before the outcome is handled, which may take a while
+                if outcome is not _STARTED and job is not None:
+                    yield job, outcome
 
     @property
     def _busy(self) -> int:
