@@ -119,11 +119,19 @@ def _rows(rng: random.Random, table: Any) -> Any:
 def _value(rng: random.Random, table: Any) -> Any:
     """Replace values of a column, which gets the type that they need."""
     at = rng.randrange(table.num_columns)
-    values = table.column(at).to_pylist()
+    values = _values(table.column(at))
     odd = _odd(rng, values[0] if values else None)
     for place in rng.sample(range(len(values)), min(len(values), rng.choice([1, 1, 3, 1000]))):
         values[place] = odd
     return _with(table, at, values, None)
+
+
+def _values(column: Any) -> list[Any]:
+    """Return the values of a column; None for each if one is a time that Python cannot represent."""
+    try:
+        return list(column.to_pylist())
+    except OverflowError:
+        return [None] * len(column)
 
 
 def _odd(rng: random.Random, value: Any) -> Any:
@@ -142,7 +150,7 @@ def _type(rng: random.Random, table: Any) -> Any:
         *(pa.timestamp("us"), pa.decimal128(38, 10), pa.int8(), pa.uint64(), pa.time64("us"), pa.binary(4)),
     ]
     how = rng.randint(0, 4)
-    values = column.to_pylist()
+    values = _values(column)
     if how == 0:
         return _with(table, at, [[value] * rng.randint(0, 2) for value in values], None)
     if how == 1:
