@@ -74,6 +74,11 @@ def utc_time(when: datetime, unit: Literal["day", "minute", "second"] = "minute"
     return iso_time(when).replace("T", " ")[: {"day": 10, "minute": 16, "second": 19}[unit]]
 
 
+def utc_moment(when: datetime) -> str:
+    """A time in UTC to the second, with its zone: ``2011-04-18 08:15:30 UTC``."""
+    return f"{utc_time(when, 'second')} UTC"
+
+
 def iso_time(when: datetime) -> str:
     """A time for programs, in UTC: ``2011-04-18T08:15:30Z``. The year has four digits."""
     return when.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scorer.cli.arguments import ENTRY_HELP, add_challenge, add_reason, open_challenge
 from scorer.cli.console import print_result
-from scorer.wording import printable_name, quoted, utc_time
+from scorer.wording import printable_name, quoted, utc_moment
 
 
 def add_time(parser: ArgumentParser) -> None:
@@ -46,8 +46,6 @@ def amend(entry: str, received: datetime, reason: str, challenge: Path) -> int:
     settings, _ = open_challenge(challenge, None)
     with Store.open(settings.database_address, create=False) as store:
         state = amend_time(settings, store, entry, received, reason)
-    before, after = (utc_time(each, "second") for each in (state.submission.received, received))
-    print_result(
-        f"{printable_name(state.submission.file)}: received {after} UTC, not {before} UTC; `scorer run` shows it"
-    )
+    before, after = map(utc_moment, (state.submission.received, received))
+    print_result(f"{printable_name(state.submission.file)}: received {after}, not {before}; `scorer run` shows it")
     return 0

@@ -13,7 +13,7 @@ from scorer.cli.arguments import WrongCallError, add_folder, add_track, number, 
 from scorer.cli.console import print_message, with_progress
 from scorer.errors import ChallengeError, ExecutorError, FileError
 from scorer.limits import ATTEMPTS, Limits
-from scorer.wording import printable_name, utc_time
+from scorer.wording import printable_name, utc_moment
 
 if TYPE_CHECKING:
     from scorer.challenge.settings import Challenge, Track
@@ -168,7 +168,7 @@ def _print_earlier(entries: Sequence[StoredSubmission], work: Work, rejected_now
     for file in sorted(rejected - rejected_now):
         print_message(f"{printable_name(file)}: rejected by an earlier run; the page of its team has the errors")
     for submission in (entry.submission for entry in entries if entry.misdated):
-        received = f"received {utc_time(submission.received, 'second')} UTC, which is impossible"
+        received = f"received {utc_moment(submission.received)}, which is impossible"
         name = printable_name(submission.file)
         print_message(f"{name}: {received}; it does not count until `scorer amend` corrects the time")
     for submission, failure in work.given_up:

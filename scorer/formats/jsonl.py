@@ -99,6 +99,7 @@ def _check(*ids: str) -> None:
 def _graded(members: Members, block: Block, findings: Findings) -> Graded:
     fast = _regular(members, block)
     if fast is None:
+        check_nesting(block, by_line=True)
         return json_rows.graded(members.rows(_objects(block, findings), findings), findings)
     grade = floats(fast["grade"])
     flag = booleans(fast["flag"]) if "flag" in fast else None
@@ -108,6 +109,7 @@ def _graded(members: Members, block: Block, findings: Findings) -> Graded:
 def _ranked(members: Members, by: str, block: Block, findings: Findings) -> Ranked:
     fast = _regular(members, block) if by == "score" else None
     if fast is None:
+        check_nesting(block, by_line=True)
         return json_rows.ranked(members.rows(_objects(block, findings), findings), by, findings)
     score = floats(fast["score"])
     return Ranked(fast["query"], block.first_line + np.arange(score.size), None, fast["item"], score)
@@ -153,7 +155,6 @@ def _openers(block: Block) -> int:
 
 def _objects(block: Block, findings: Findings) -> Iterator[tuple[int, object]]:
     """Yield the value on each line that is not blank, with the line's number; lines that are not JSON are reported."""
-    check_nesting(block, by_line=True)
     lines = Lines.of(block)
     for text, line in zip(lines.text.to_pylist(), lines.number.tolist(), strict=True):
         try:

@@ -11,7 +11,6 @@ from scorer.organising.intake import safe_digest
 from scorer.organising.submission_files import submission_files
 from scorer.paths import digest
 from scorer.store.integrity import derived_problems, file_problems, record_problems, repair
-from scorer.store.names import unescaped
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.store import Store
 from scorer.wording import counted, printable_name
@@ -90,12 +89,11 @@ def _solution_problems(challenge: Challenge, store: Store) -> Iterator[str]:
 
 def _file_problems(challenge: Challenge, store: Store, track: Track) -> Iterator[str]:
     listed = submission_files(track)
-    escaped = {unescaped(file): each for file, each in listed.files.items()}
     for state in store.read(lambda view: view.submissions(track.name)):
         if not state.present:
             continue
         submission, name = state.submission, printable_name(state.submission.file)
-        found = listed.files.get(submission.file) or (escaped.get(submission.file) if state.was_escaped else None)
+        found = listed.recorded(state)
         if found is None and not listed.is_missing(submission.file):
             yield f"{name}: cannot be read as a submission any more; `scorer run` says why"
             continue

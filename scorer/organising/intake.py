@@ -19,6 +19,7 @@ from scorer.organising.submission_files import (
     UploadInProgress,
     received,
     submission_files,
+    why_skipped,
 )
 from scorer.paths import AnyFile, digest
 from scorer.paths.below import FileBelow, RefusedError
@@ -52,8 +53,6 @@ class Scan:
     """Messages about files beyond `files_per_team`."""
     statuses: Mapping[str, ScannedFile]
     """By file: the status that goes with the digest, of settled files."""
-    missing: tuple[str, ...]
-    """Recorded files that are gone."""
     warning: str | None
     """What to do if so many files are missing that the folder may be the wrong one; none is withdrawn then."""
 
@@ -102,20 +101,18 @@ def scan(
             file, status = _read(each, limits, known.get(each.file))
             _check_links(file, status.digest, recorded.get(file.file), solutions)
         except OSError as error:
-            reason = error.strerror if isinstance(error, RefusedError) else f"cannot be read: {error.strerror}"
-            skipped.append(SkippedFile(each.file, str(reason)))
+            skipped.append(SkippedFile(each.file, why_skipped(error)))
             continue
         found.append((file, Submission(track.name, file.team, file.file, status.digest, file.received)))
         if status.inode:
             statuses[file.file] = status
-    gone = tuple(sorted(filter(listed.is_missing, recorded)))
+    gone = sorted(filter(listed.is_missing, recorded))
     doubtful = not confirmed and _are_too_many(len(gone), len(recorded), len(found))
     return Scan(
         found=tuple(found),
         skipped=tuple(_bounded(skipped)),
         left_out=left_out,
         statuses=statuses,
-        missing=gone,
         warning=_warning(track, gone, len(recorded)) if doubtful else None,
     )
 

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from scorer.challenge.settings import Challenge, Track, check_stage
@@ -25,7 +24,6 @@ from scorer.paths.temporary import remove_abandoned_folders
 from scorer.scoring.large_scores import check_gains
 from scorer.scoring.rules import Rules
 from scorer.store.records import Basis, Failure, RecordedBasis, StoredSubmission, Submission
-from scorer.store.snapshot import Snapshot
 from scorer.store.store import SecondLook, Store
 from scorer.wording import counted, quoted
 
@@ -54,11 +52,6 @@ class Work:
     skipped: tuple[SkippedFile | UploadInProgress, ...]
     warnings: tuple[str, ...]
     """What is wrong with the folder of submissions, and what to do."""
-
-    @cached_property
-    def settings(self) -> Mapping[str, object]:
-        """All settings of the track, as they are recorded."""
-        return settings(self.track)
 
 
 def settings(track: Track) -> Mapping[str, object]:
@@ -105,9 +98,10 @@ def plan(
     rules = track_rules(track)
     basis = Basis.of(_digest_of_solution(track), rules)
     # All results are read, so that a damaged database is reported before anything is written to it.
-    entries, scanned_before, recorded, is_stored = store.read(
+    entries, known, scanned_before, recorded, is_stored = store.read(
         lambda view: (
             view.entries(track.name, basis),
+            view.known_digests(basis),
             view.scanned_files(track.name),
             view.recorded_basis(track.name),
             basis.solution in view.solution_digests(),
@@ -123,8 +117,9 @@ def plan(
         {basis.solution, *archive.digests()},
         confirmed=confirm_withdrawals,
     )
-    store.void_rejections(basis, limits)
-    known, failures = store.read(lambda view: (view.known_digests(basis), _failures(view, track, basis)))
+    failures = {entry.submission.digest: entry.failure for entry in entries if entry.failure is not None}
+    if store.void_rejections(basis, limits):
+        known = store.read(lambda view: view.known_digests(basis))
     unknown = [each for each in scanned.found if each[1].digest not in known]
     pending = tuple(each for each in unknown if not _is_given_up(failures.get(each[1].digest)))
     unchanged = recorded is not None and (recorded.basis, recorded.settings) == (basis, settings(track))
@@ -158,12 +153,6 @@ def plan(
         skipped=scanned.skipped,
         warnings=(*scanned.left_out, *([scanned.warning] if scanned.warning else ())),
     )
-
-
-def _failures(view: Snapshot, track: Track, basis: Basis) -> dict[str, Failure]:
-    """The failures of a track's submissions, by digest."""
-    entries = view.entries(track.name, basis)
-    return {entry.submission.digest: entry.failure for entry in entries if entry.failure is not None}
 
 
 def _is_given_up(failure: Failure | None) -> bool:
@@ -248,7 +237,7 @@ def _record_basis(store: Store, work: Work) -> None:
     """Base the board on the results of this work; compute the means of new measures first."""
     name = work.track.name
     store.complete_means(name, work.basis, work.rules.measures)
-    store.record_basis(name, work.basis, work.settings)
+    store.record_basis(name, work.basis, settings(work.track))
 
 
 def _second_look(track: Track, limits: Limits) -> SecondLook:

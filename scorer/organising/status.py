@@ -8,13 +8,12 @@ from datetime import UTC, datetime
 
 from scorer.challenge.settings import Challenge, Track
 from scorer.organising.run import current_basis
-from scorer.organising.submission_files import SubmissionFile, submission_files
+from scorer.organising.submission_files import submission_files
 from scorer.site.folder import MANIFEST
-from scorer.store.names import unescaped
 from scorer.store.records import StoredSubmission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
-from scorer.wording import counted, utc_time
+from scorer.wording import counted, utc_moment
 
 
 def status(challenge: Challenge, store: Store) -> list[str]:
@@ -33,19 +32,16 @@ def _last_render(challenge: Challenge) -> str:
         changed = (challenge.site_path / MANIFEST).stat().st_mtime
     except OSError:
         return "not rendered yet; `scorer run` renders it"
-    return f"rendered {_shown(datetime.fromtimestamp(changed, UTC))}, {challenge.site_path / 'index.html'}"
+    return f"rendered {utc_moment(datetime.fromtimestamp(changed, UTC))}, {challenge.site_path / 'index.html'}"
 
 
 def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
     basis = current_basis(track, view.recorded_basis(track.name))
     present = [each for each in view.entries(track.name, basis) if each.present]
     states = Counter(map(_state, present))
-    known = {each.submission.file for each in present}
-    escaped = {each.submission.file for each in view.submissions(track.name) if each.present and each.was_escaped}
-    new = sum(
-        isinstance(each, SubmissionFile) and each.file not in known and unescaped(each.file) not in escaped
-        for each in submission_files(track)
-    )
+    listed = submission_files(track)
+    known = {found.file for each in view.submissions(track.name) if each.present and (found := listed.recorded(each))}
+    new = len(listed.files) - len(known)
     teams = len({each.submission.team for each in present})
     yield (
         f"{track.name}: {counted(len(present), 'entry', 'entries')} of {counted(teams, 'team')}: "
@@ -54,11 +50,7 @@ def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
         f"{counted(new, 'new file')} in the folder"
     )
     last_run = view.last_run(track.name)
-    yield f"{track.name}: last run {_shown(last_run) if last_run else 'never'}; stage {track.stage or 'not set'}"
-
-
-def _shown(moment: datetime) -> str:
-    return f"{utc_time(moment, 'second')} UTC"
+    yield f"{track.name}: last run {utc_moment(last_run) if last_run else 'never'}; stage {track.stage or 'not set'}"
 
 
 def _state(entry: StoredSubmission) -> str:

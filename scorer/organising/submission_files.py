@@ -15,7 +15,9 @@ from pathlib import Path, PurePath
 from scorer.challenge.settings import Track
 from scorer.errors import ChallengeError
 from scorer.paths import AnyFile, Remote
-from scorer.paths.below import FileBelow, RefusedError, files_in
+from scorer.paths.below import A_LINK, NOT_REGULAR, FileBelow, RefusedError, files_in
+from scorer.store.events import SubmissionState
+from scorer.store.names import unescaped
 from scorer.wording import printable_name
 
 RECEIVED = re.compile(r"(\d{8}T\d{6}Z)[-_. ]*")
@@ -98,6 +100,15 @@ class Listing:
             "/".join(parts[:end]) for end in range(1, len(parts) + 1)
         )
 
+    def recorded(self, state: SubmissionState) -> SubmissionFile | None:
+        """The file of a recorded submission, whose name may have been recorded escaped; None if it is not listed."""
+        found = self.files.get(state.submission.file)
+        return self._unescaped.get(state.submission.file) if found is None and state.was_escaped else found
+
+    @cached_property
+    def _unescaped(self) -> Mapping[str, SubmissionFile]:
+        return {unescaped(file): each for file, each in self.files.items()}
+
     @cached_property
     def _unread(self) -> frozenset[str]:
         return frozenset(each.file for each in self.found if not isinstance(each, SubmissionFile))
@@ -148,16 +159,16 @@ def _in_team_folder(folder: FileBelow, shown: str) -> Iterator[Found]:
             else:
                 yield _found(below, file, folder.name, status)
     except OSError as error:
-        yield SkippedFile(shown, _reason(error))
+        yield SkippedFile(shown, why_skipped(error))
 
 
 def _found(below: FileBelow, file: str, team: str | None, status: os.stat_result | OSError) -> Found:
     if isinstance(status, OSError):
-        return SkippedFile(file, _reason(status))
+        return SkippedFile(file, why_skipped(status))
     if stat.S_ISLNK(status.st_mode):
-        return SkippedFile(file, "a link; links are not followed: submit the file itself")
+        return SkippedFile(file, A_LINK)
     if not stat.S_ISREG(status.st_mode):
-        return SkippedFile(file, "not a regular file")
+        return SkippedFile(file, NOT_REGULAR)
     return SubmissionFile(below, file, team or _team(below.name), received(below.name, status.st_mtime), status)
 
 
@@ -175,9 +186,9 @@ def _in_remote(folder: Remote, shown: str, team: str | None) -> Iterator[Found]:
             elif path.is_file():
                 yield SubmissionFile(path, file, team or _team(path.name), _received_remote(path), None)
             else:
-                yield SkippedFile(file, "not a regular file")
+                yield SkippedFile(file, NOT_REGULAR)
         except OSError as error:
-            yield SkippedFile(file, _reason(error))
+            yield SkippedFile(file, why_skipped(error))
 
 
 A_FOLDER = "a folder in the folder of a team; move its files up into the folder of the team"
@@ -190,7 +201,8 @@ def _by_name(name: str, file: str) -> list[Found] | None:
     return [UploadInProgress(file)] if name.startswith(".") else None
 
 
-def _reason(error: OSError) -> str:
+def why_skipped(error: OSError) -> str:
+    """Why a file is skipped, by the error that it raised."""
     return str(error.strerror) if isinstance(error, RefusedError) else f"cannot be read: {error.strerror}"
 
 

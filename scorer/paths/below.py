@@ -20,6 +20,10 @@ BY_DESCRIPTOR = os.open in os.supports_dir_fd
 """Whether the system opens files relative to an open folder. Without it, a link is refused if it is there in time."""
 
 
+A_LINK = "a link; links are not followed: submit the file itself"
+NOT_REGULAR = "not a regular file"
+
+
 class RefusedError(OSError):
     """The path is not a regular file, or is reached by a link."""
 
@@ -63,7 +67,7 @@ class FileBelow:
             descriptor = _opened(self.name, A_FILE, folder, self.path)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise RefusedError("not a regular file")
+            raise RefusedError(NOT_REGULAR)
         return io.FileIO(descriptor, "rb")
 
     def stat(self) -> os.stat_result:
@@ -134,7 +138,7 @@ def _opened(name: str, flags: int, folder: int | None, path: Path) -> int:
             _refuse_link(_status(name, folder, path))
         # A socket cannot be opened, nor a device without a driver.
         if error.errno in (errno.ENXIO, errno.ENODEV, errno.EOPNOTSUPP):
-            raise RefusedError("not a regular file") from error
+            raise RefusedError(NOT_REGULAR) from error
         raise
 
 
@@ -144,4 +148,4 @@ def _status(name: str, folder: int | None, path: Path) -> os.stat_result:
 
 def _refuse_link(status: os.stat_result) -> None:
     if stat.S_ISLNK(status.st_mode):
-        raise RefusedError("a link; links are not followed: submit the file itself")
+        raise RefusedError(A_LINK)

@@ -144,8 +144,8 @@ def _changed(state: SubmissionState, event: Event) -> SubmissionState:
 def as_recorded(states: Mapping[Key, SubmissionState], found: Iterable[Submission]) -> dict[Key, Submission]:
     """What a scan of the folder found, by the keys that the record has.
 
-    Schema 1 and 2 did not distinguish a name with an escape sequence from the name that it stands for. A file with
-    such a name is the recorded one unless the scan also found the other file.
+    Schema 1 and 2 recorded the same text for a name with a character that does not print and for a name with the escape
+    sequence of that character. A file with such a name is the recorded one unless the scan also found the other file.
     """
     scanned = {key_of(each): each for each in found}
     taken = {}

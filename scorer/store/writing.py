@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, bindparam, delete, insert, select
 
-from scorer.errors import SHOWN, Findings
+from scorer.errors import LONGEST, Findings
 from scorer.scoring.means import Mean
 from scorer.scoring.outcomes import Failed, Rejected, Summary
 from scorer.scoring.rules import MEASURE_GENERATION
@@ -22,9 +22,7 @@ from scorer.store.names import encoded_name
 from scorer.store.records import Basis, ScannedFile
 from scorer.store.rows import hits_checksum
 from scorer.store.schema import failure_table, mean_table, result_table, scanned_file_table
-
-LONGEST = 300
-"""Characters of a finding or of a reason that are stored."""
+from scorer.wording import shortened
 
 _Row = dict[str, Any]
 
@@ -61,7 +59,7 @@ def store_outcome(
         before = sum(row.attempts for row in verified(failure_table, connection.execute(of_key), where))
         row = _keys(key, submission_digest, basis) | {
             "kind": outcome.kind,
-            "reason": _cut(outcome.reason),
+            "reason": shortened(outcome.reason, LONGEST),
             "attempts": before + outcome.is_counted,
             "at": iso(at),
         }
@@ -160,9 +158,4 @@ def _result_row(key: str, submission_digest: str, basis: Basis, outcome: Summary
 
 def _findings(findings: Findings) -> _Row:
     """The first findings, and the number of all."""
-    shown = [[found.line, _cut(found.text)] for found in findings.shown[:SHOWN]]
-    return {"shown": shown, "count": findings.count}
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+    return {"shown": [[found.line, found.text] for found in findings], "count": findings.count}

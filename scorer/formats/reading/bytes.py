@@ -65,8 +65,9 @@ def open_bytes(
     UnreadableError
         The compressed file is damaged.
     """
-    if (regular_size(path) or 0) > limits.file_mb * MB:
-        raise LimitError(limits, "file_mb", f"the file has {(regular_size(path) or 0) / MB:,.0f} MB")
+    size = regular_size(path) or 0
+    if size > limits.file_mb * MB:
+        raise LimitError(limits, "file_mb", f"the file has {size / MB:,.0f} MB")
     try:
         read = _Counted(_opened(path), digest, limits)
         raw: io.BufferedReader[Any] = io.BufferedReader(read, buffer_size=1 << 20)
