@@ -56,23 +56,7 @@ def here(*arguments: str | Path) -> Answer:
     return Answer(code, out.getvalue(), err.getvalue())
 
 
-def command(*arguments: str | Path) -> list[str]:
-    """The command line that runs ``scorer`` in another process."""
-    return [sys.executable, "-c", "from scorer.cli import main; main()", *map(str, arguments)]
-
-
-def process(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> Answer:
-    """Run ``scorer`` in another process."""
-    done = subprocess.run(
-        command(*arguments),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env={**os.environ, **(environment or {})},
-    )
-    return Answer(done.returncode, done.stdout, done.stderr)
-
+RUN = "from scorer.cli import main; main()"
 
 MEASURED = """
 import atexit, sys
@@ -86,15 +70,32 @@ main()
 """
 
 
-def measured(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> tuple[Answer, int]:
-    """Run ``scorer`` in another process. Returns the answer, and the most memory of that process, in bytes."""
+def command(*arguments: str | Path, program: str = RUN) -> list[str]:
+    """The command line that runs ``scorer``, or `program` in its place, in another process."""
+    return [sys.executable, "-c", program, *map(str, arguments)]
+
+
+def process(
+    *arguments: str | Path,
+    environment: Mapping[str, str] | None = None,
+    prefix: tuple[str, ...] = (),
+    program: str = RUN,
+    timeout: float = 120,
+) -> Answer:
+    """Run ``scorer`` in another process, below the command `prefix`; or `program` in its place."""
     done = subprocess.run(
-        [sys.executable, "-c", MEASURED, *map(str, arguments)],
+        [*prefix, *command(*arguments, program=program)],
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=timeout,
         env={**os.environ, **(environment or {})},
     )
-    err, _, memory = done.stderr.rpartition("MEMORY ")
-    return Answer(done.returncode, done.stdout, err), int(memory) << 10
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
+def measured(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> tuple[Answer, int]:
+    """Run ``scorer`` in another process. Returns the answer, and the most memory of that process, in bytes."""
+    answer = process(*arguments, environment=environment, program=MEASURED, timeout=300)
+    err, _, memory = answer.err.rpartition("MEMORY ")
+    return Answer(answer.code, answer.out, err), int(memory) << 10

@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from scorer.wording import guard_formula
-from tests.commands import Answer, Terminal, command, process
+from tests.commands import Answer, Terminal, command, measured, process
 from tests.databases import removed, site_content
 
 GOOD = "q1:apple,pear\nq2:fig\nq3:lemon\n"
@@ -212,19 +212,8 @@ def test_ids_with_quotes_commas_and_markup_are_text(challenge: Path, terminal: T
 # A line of 200 MB
 
 LONG = 200_000_000
-MOST_MEMORY = 600 << 10
-"""In kB."""
-
-MEASURED = """
-import atexit, sys
-from pathlib import Path
-def tell():
-    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    print("MEMORY", status["VmHWM"].split()[0], file=sys.stderr)
-atexit.register(tell)
-from scorer.cli import main
-main()
-"""
+MOST_MEMORY = 600 << 20
+"""In bytes."""
 
 
 @pytest.fixture(scope="module")
@@ -253,14 +242,12 @@ def test_a_line_of_200_megabytes_is_refused_in_little_memory(name: str, long_lin
         "run": ["run", challenge],
     }
 
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED, *map(str, arguments[name])], capture_output=True, text=True, check=False
-    )
+    answer, memory = measured(*arguments[name])
 
-    assert done.returncode == 1
-    assert "long.txt:1: the line has more than 16 MB; is this a file of ranked lists?; the limit is 16" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert int(done.stderr.split("MEMORY")[1]) < MOST_MEMORY
+    assert answer.code == 1
+    assert "long.txt:1: the line has more than 16 MB; is this a file of ranked lists?; the limit is 16" in answer.err
+    assert "Traceback" not in answer.err
+    assert memory < MOST_MEMORY
 
 
 # Folders, missing files and unreadable files

@@ -22,7 +22,7 @@ import pytest
 from pyarrow import parquet
 
 from scorer.formats.reading.failures import system_failure
-from tests.commands import Answer, command
+from tests.commands import RUN, Answer, command, process
 from tests.databases import site_content
 from tests.test_faults import GOOD, board, bound_by_permissions, submissions
 
@@ -54,18 +54,8 @@ def run(
     program: str | None = None,
 ) -> Answer:
     """Run ``scorer run`` below the program `prefix`, or `program` in the place of the command."""
-    called = command("run", folder, *options)
-    if program is not None:
-        called[2] = textwrap.dedent(program)
-    done = subprocess.run(
-        [*prefix, *called],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env={**os.environ, **(environment or {})},
-    )
-    return Answer(done.returncode, done.stdout, done.stderr)
+    called = RUN if program is None else textwrap.dedent(program)
+    return process("run", folder, *options, environment=environment, prefix=prefix, program=called)
 
 
 def assert_neutral(folder: Path, answer: Answer, *reasons: str) -> None:
