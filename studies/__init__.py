@@ -1,4 +1,4 @@
-"""Figures of the papers that define the measures: `python -m studies` draws them and checks the claims.
+"""Figures of the papers that define the measures, and the coverage of statistics: `python -m studies`.
 
 study.py                the result of a study: its figure, its numbers, and a verdict on each claim
 rankings.py             many generated rankings as one Matched; each measure runs once for all of them
@@ -7,4 +7,6 @@ scheel_swaps.py         Scheel, Lommatzsch and Albayrak, SPIM 2011, figures 4 an
 scheel_ohsumed.py       the same paper, figures 6 to 8; on data that is not part of the project
 moniz_permutations.py   Moniz, Torgo and Vinagre, arXiv 1612.06136, figure 2
 moniz_news.py           the same paper, table 1
+populations.py          queries from which scores are drawn, with known means
+coverage.py             how often intervals, ranges of ranks, tiers and tests are right on such scores
 """

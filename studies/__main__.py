@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from studies import moniz_news, moniz_permutations, scheel_ohsumed, scheel_swaps
+from studies import coverage, moniz_news, moniz_permutations, scheel_ohsumed, scheel_swaps
 from studies.study import AbsentError, Study
 
 STUDIES: dict[str, Callable[[], Study]] = {
@@ -17,6 +17,9 @@ STUDIES: dict[str, Callable[[], Study]] = {
     "scheel-figure-8": scheel_ohsumed.figure_8,
     "moniz-figure-2": moniz_permutations.figure_2,
     "moniz-table-1": moniz_news.table_1,
+    "coverage-intervals": coverage.intervals,
+    "coverage-ranks": coverage.rank_ranges_and_tiers,
+    "coverage-alarms": coverage.false_alarms,
 }
 
 

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for solutions and submissions, and a slow function that matches them."""
+"""Hypothesis strategies for solutions, submissions and scores, and a slow function that matches the first two."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from scorer.measures import KINDS, Kind, Measure, Parameter, Value
+from scorer.measures.arrays import Floats
 from scorer.measures.matched import JudgedItems, Matched
 
 Solution = Mapping[str, Mapping[str, float]]
@@ -92,3 +94,12 @@ def _hits(entries: Sequence[tuple[int, int, float, int]]) -> JudgedItems:
         np.array(grade, dtype=np.float64),
         np.array(tie_rank, dtype=np.int64),
     )
+
+
+def score_tables(
+    *, submissions: tuple[int, int] = (0, 6), queries: tuple[int, int] = (0, 12), missing: bool = True
+) -> st.SearchStrategy[Floats]:
+    """Scores, [submission, query], within these numbers of both; coarse, so that they tie; NaN where undefined."""
+    values = st.sampled_from([0.0, 0.1, 0.2, 0.3, 1 / 3, 0.5, 2 / 3, 1.0, *([float("nan")] if missing else [])])
+    shapes = st.tuples(st.integers(*submissions), st.integers(*queries))
+    return shapes.flatmap(lambda shape: arrays(np.float64, shape, elements=values))

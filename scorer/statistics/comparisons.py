@@ -8,7 +8,9 @@ from itertools import combinations
 
 import numpy as np
 
-from scorer.statistics.significance import Floats, holm, randomisation_test
+from scorer.measures.arrays import Floats
+from scorer.statistics.holm import holm_matrix
+from scorer.statistics.paired_tests import randomisation
 
 LEAST_ROUNDS = 10_000
 
@@ -43,15 +45,11 @@ def compare_pairs(scores: Floats, level: float) -> tuple[Comparison, ...]:
     -------
     One comparison for each pair, in the order (0, 1), (0, 2), ..., (1, 2), ...; none for fewer than two submissions.
     """
-    pairs = list(combinations(range(len(scores)), 2))
-    if not pairs:
-        return ()
     means = [_mean(row) for row in scores]
-    differences = np.array([scores[first] - scores[second] for first, second in pairs])
-    p_values = holm(randomisation_test(differences.T, rounds_needed(len(scores), level)))
+    p_values = holm_matrix(randomisation(scores, rounds_needed(len(scores), level)), ordered=False).tolist()
     return tuple(
-        Comparison(first, second, means[first] - means[second], p_value, p_value < level)
-        for (first, second), p_value in zip(pairs, p_values.tolist(), strict=True)
+        Comparison(i, j, means[i] - means[j], p_values[i][j], p_values[i][j] < level)
+        for i, j in combinations(range(len(scores)), 2)
     )
 
 

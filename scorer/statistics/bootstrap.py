@@ -1,0 +1,127 @@
+"""The paired bootstrap: means over queries drawn again with replacement, the same draw for all submissions.
+
+Sources: Efron, Bootstrap Methods: Another Look at the Jackknife, 1979; Better Bootstrap Confidence Intervals, 1987.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from scorer.measures.arrays import Floats
+from scorer.statistics.defaults import LEVEL, RESAMPLES, SEED
+from scorer.statistics.exact_sums import ROUNDING, ExactSums
+
+_CHUNK = 1 << 21
+"""The number of draws that are in memory at a time."""
+
+
+def resampled_means(scores: Floats, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
+    """Return the mean of each submission over each resample of the queries.
+
+    Two calls with the same seed and number of queries use the same resamples. So the resampled differences of two
+    submissions are the means of their differences `scores[i] - scores[j]`, or the differences of their columns if both
+    have scores for the same queries.
+
+    Parameters
+    ----------
+    scores
+        [submission, query]; NaN where undefined.
+    resamples
+        The number of resamples.
+    seed
+        The seed of the random numbers.
+
+    Returns
+    -------
+    [resample, submission]; NaN where no query of the resample has a score.
+    """
+    queries = scores.shape[1]
+    exact = ExactSums(scores, most=queries)
+    means = np.full((resamples, len(scores)), np.nan)
+    done = 0
+    for counts in _resamples(queries, resamples, seed):
+        means[done : done + len(counts)] = exact.means(counts)
+        done += len(counts)
+    return means
+
+
+def _resamples(queries: int, resamples: int, seed: int) -> Iterator[Floats]:
+    """Blocks of [resample, query]: how often each query is drawn; none without queries."""
+    random = np.random.default_rng(seed)
+    at_once = max(1, _CHUNK // max(1, queries))
+    for start in range(0, resamples if queries else 0, at_once):
+        rows = min(at_once, resamples - start)
+        drawn = random.integers(0, queries, size=(rows, queries), dtype=np.int32)
+        yield np.array([np.bincount(row, minlength=queries) for row in drawn], dtype=np.float64)
+
+
+def percentile_intervals(means: Floats, level: float = LEVEL) -> Floats:
+    """Return the percentile interval of each mean.
+
+    Parameters
+    ----------
+    means
+        [resample, value]; resamples where a value is NaN are left out.
+    level
+        One minus the confidence of the intervals.
+
+    Returns
+    -------
+    [value, 2]: the quantiles at half the level and at one minus half the level, interpolated linearly; NaN where all
+    means of a value are NaN.
+    """
+    shares = np.array([level / 2, 1 - level / 2])
+    if means.size and not np.isnan(means).any():
+        return np.asarray(np.quantile(means, shares, axis=0).T, dtype=np.float64)
+    return np.array([_quantiles(column, shares) for column in means.T]).reshape(-1, 2)
+
+
+def bca_intervals(means: Floats, scores: Floats, level: float = LEVEL) -> Floats:
+    """Return the bias-corrected and accelerated interval of each mean.
+
+    The bias is the share of the resampled means that are below the observed one; of those that are equal to it, half
+    count. So the interval of negated scores is the negated interval, also of scores with few different values.
+
+    Parameters
+    ----------
+    means
+        [resample, value]: of `resampled_means`, or differences of its columns.
+    scores
+        [value, query]: what the means are over; NaN where undefined.
+    level
+        One minus the confidence of the intervals.
+
+    Returns
+    -------
+    [value, 2]; NaN where all scores of a value are equal, or none is defined.
+    """
+    ends = ndtri(np.array([level / 2, 1 - level / 2]))
+    intervals = np.full((len(scores), 2), np.nan)
+    for value, own in enumerate(scores):
+        defined = own[~np.isnan(own)]
+        if not defined.size or np.ptp(defined) <= ROUNDING * np.abs(defined).max():
+            continue
+        observed = defined.mean()
+        deviations = (defined - observed) / np.abs(defined - observed).max()
+        acceleration = (deviations**3).sum() / (6 * (deviations**2).sum() ** 1.5)
+        bias = ndtri(_share_below(means[:, value], observed, ROUNDING * np.abs(defined).max()))
+        if np.isfinite(bias):
+            shares = ndtr(bias + (bias + ends) / (1 - acceleration * (bias + ends)))
+            intervals[value] = _quantiles(means[:, value], shares)
+    return intervals
+
+
+def _share_below(means: Floats, observed: float, rounding: float) -> float:
+    """The share of the means below the observed one, and half of the share of those equal to it."""
+    means = means[~np.isnan(means)]
+    below, not_above = (means < observed - rounding).sum(), (means <= observed + rounding).sum()
+    return float(below + not_above) / (2 * max(means.size, 1))
+
+
+def _quantiles(values: Floats, shares: Floats) -> Floats:
+    """The quantiles of the defined values, interpolated linearly; NaN without any."""
+    defined = values[~np.isnan(values)]
+    return np.quantile(defined, shares) if defined.size else np.full(shares.shape, np.nan)

@@ -1,0 +1,303 @@
+"""The statistics equal the numbers of R's challengeR, base R and boot, on challengeR's own example and on TREC runs."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scorer.measures.arrays import Floats, Ints
+from scorer.statistics.agreement import consensus, footrule, resampled_taus, tau_b
+from scorer.statistics.bootstrap import bca_intervals, percentile_intervals, resampled_means
+from scorer.statistics.exact_sums import ExactSums
+from scorer.statistics.holm import holm_matrix
+from scorer.statistics.paired_tests import t_test, wilcoxon_greater
+from scorer.statistics.rankings import RULES, Ranking, by_mean
+from scorer.statistics.ranks import rank_frequencies, rank_quantiles, ranked
+from tests import challenger
+from tests.challenger import ALGORITHMS, TASKS, drawn, listed, matrix, reference, table
+
+pytestmark = [challenger.needs_challenger, pytest.mark.real_data]
+
+
+@cache
+def ranking(task: str, rule: str) -> Ranking:
+    """The ranking of a task of the example."""
+    return RULES[rule](table(task)[1])
+
+
+def counts(draws: Ints, cases: int) -> Floats:
+    """[resample, case]: how often each case is drawn; `draws` are positions from 0."""
+    return np.array([np.bincount(row, minlength=cases) for row in draws], dtype=np.float64)
+
+
+def with_missing(value: float) -> tuple[list[str], Floats]:
+    """The task that has a missing value in the reference, with this value in its place."""
+    changed = reference()["D1_NA"]["changed"]
+    algorithms, scores = table(changed["task"])
+    scores = scores.copy()
+    scores[algorithms.index(changed["algorithm"]), int(changed["case"]) - 1] = value
+    return algorithms, scores
+
+
+# Rankings
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("task", TASKS)
+def test_rankings_are_those_of_challenger(task: str, rule: str) -> None:
+    """By every rule; the worst case has five means that are equal, which sums in another order would separate."""
+    expected = reference()["D1"]["rules"][challenger.RULES[rule]][task]
+
+    assert ranking(task, rule).ranks.tolist() == listed(expected["rank"], ALGORITHMS)
+    assert ranking(task, rule).values == pytest.approx(listed(expected["value"], ALGORITHMS), rel=1e-14)
+
+
+@pytest.mark.parametrize("rule", ["mean", "median"])
+def test_rankings_of_trec_runs_are_those_of_challenger(rule: str) -> None:
+    """17 runs and 100 topics."""
+    algorithms, scores = table("robust2003", "d2.csv")
+    expected = reference()["D2"]["rules"][challenger.RULES[rule]]["robust2003"]
+
+    found = RULES[rule](scores)
+
+    assert found.ranks.tolist() == listed(expected["rank"], algorithms)
+    assert found.values == pytest.approx(listed(expected["value"], algorithms), rel=1e-14)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(("treatment", "value"), [("na_treat_0", 0.0), ("na_treat_na.rm", np.nan)])
+def test_a_missing_value_is_replaced_or_left_out_as_by_challenger(treatment: str, value: float, rule: str) -> None:
+    """NaN is left out, as with na.rm."""
+    algorithms, scores = with_missing(value)
+    expected = reference()["D1_NA"][treatment]["rules"][challenger.RULES[rule]]["c_random"]
+
+    found = RULES[rule](scores)
+
+    assert found.ranks.tolist() == listed(expected["rank"], algorithms)
+    assert found.values == pytest.approx(listed(expected["value"], algorithms), rel=1e-14)
+
+
+def test_missing_values_rank_last_as_in_challenger() -> None:
+    """One rank after the last one that a value has."""
+    examples = [each for each in reference()["D1_NA"]["rankNA2_examples"] if each["ties"] == "min"]
+
+    assert len(examples) == 3
+    for each in examples:
+        assert ranked(np.array(each["x"], dtype=np.float64)).tolist() == each["rank"]
+    expected = reference()["D1_NA"]["no_na_treat"]["rankThenMean"]["c_random"]
+    algorithms, scores = with_missing(np.nan)
+    assert ranked(scores.T).mean(axis=0) == pytest.approx(listed(expected["value"], algorithms))
+
+
+# Tests of pairs
+
+
+@pytest.mark.parametrize(
+    ("data", "task", "file"), [*(("D1", task, "d1.csv") for task in TASKS), ("D2", "robust2003", "d2.csv")]
+)
+def test_wilcoxon_matrices_are_those_of_r(data: str, task: str, file: str) -> None:
+    """One-sided, with the normal approximation and the correction for continuity, and Holm's correction."""
+    algorithms, scores = table(task, file)
+    expected = reference()[data]["pairwise_tests"][task]["wilcoxon_one_sided"]
+
+    found = wilcoxon_greater(scores)
+
+    np.testing.assert_allclose(found, matrix(expected["p"], algorithms), rtol=1e-12)
+    adjusted = matrix(expected["p_holm_all_ordered_pairs"], algorithms)
+    np.testing.assert_allclose(holm_matrix(found, ordered=True), adjusted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_t_matrices_are_those_of_r(task: str) -> None:
+    """Two-sided, and Holm's correction over unordered pairs."""
+    algorithms, scores = table(task)
+    expected = reference()["D1"]["pairwise_tests"][task]["t_test_two_sided"]
+
+    found = t_test(scores)
+
+    np.testing.assert_allclose(found, matrix(expected["p"], algorithms), rtol=1e-12)
+    adjusted = matrix(expected["p_holm_unordered_pairs"], algorithms)
+    np.testing.assert_allclose(holm_matrix(found, ordered=False), adjusted, rtol=1e-12)
+
+
+def test_pairs_with_a_missing_value_are_tested_over_the_cases_of_both() -> None:
+    """As R does with na.rm."""
+    algorithms, scores = with_missing(np.nan)
+    expected = reference()["D1_NA"]["na_treat_na.rm"]["pairwise_tests"]["c_random"]
+
+    wilcoxon = matrix(expected["wilcoxon_one_sided"]["p"], algorithms)
+    np.testing.assert_allclose(wilcoxon_greater(scores), wilcoxon, rtol=1e-12)
+    np.testing.assert_allclose(t_test(scores), matrix(expected["t_test_two_sided"]["p"], algorithms), rtol=1e-12)
+
+
+# Agreement
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_agreement_of_rules_is_that_of_challenger(task: str) -> None:
+    """Kendall's tau-b, undefined for a ranking with only ties, and Spearman's footrule."""
+    expected = reference()["D1"]["rule_agreement"][task]
+
+    for one, its in challenger.RULES.items():
+        for other, others in challenger.RULES.items():
+            ranks = ranking(task, one).ranks, ranking(task, other).ranks
+            tau = expected["kendall_tau_b"][its][others]
+            assert tau_b(*ranks) == pytest.approx(np.nan if tau is None else tau, abs=1e-14, nan_ok=True)
+            assert footrule(*ranks) == expected["spearman_footrule"][its][others]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_consensus_is_that_of_challenger(rule: str) -> None:
+    """The mean of the ranks of the three tasks, where equal ranks count as their mean."""
+    expected = reference()["D1"]["consensus_euclidean"][challenger.RULES[rule]]
+
+    found = consensus(np.array([ranking(task, rule).ranks for task in TASKS]))
+
+    assert found == pytest.approx(listed(expected["value"], ALGORITHMS), rel=1e-14)
+    assert ranked(-found).tolist() == listed(expected["rank_min_of_value"], ALGORITHMS)
+
+
+# Bootstrap, with R's own draws
+
+
+@cache
+def replayed(task: str) -> tuple[Floats, Ints]:
+    """Means over challengeR's resamples, [resample, algorithm], and their ranks."""
+    scores = table(task)[1]
+    draws = drawn(f"challengeR_d1_{task}_seed1") - 1
+    means = ExactSums(scores, most=scores.shape[1]).means(counts(draws, scores.shape[1]))
+    return means, ranked(means)
+
+
+def test_ranks_of_the_means_of_resamples_are_those_of_challenger() -> None:
+    """All 1000 resamples."""
+    expected = drawn("challengeR_d1_c_random_meanThenRank_seed1_ranks", header=True)
+
+    assert (replayed("c_random")[1] == expected).all()
+
+
+def test_equal_means_of_resamples_share_a_rank() -> None:
+    """In two of 1000 resamples R's rounding separates two means that are equal; ours share the better rank."""
+    expected = drawn("challengeR_d1_c_worstcase_meanThenRank_seed1_ranks", header=True)
+    scores = table("c_worstcase")[1]
+    draws = drawn("challengeR_d1_c_worstcase_seed1") - 1
+    # All values are multiples of 0.05, so their sums as whole numbers are exact.
+    sums = counts(draws, scores.shape[1]) @ np.rint(20 * scores.T)
+
+    _, found = replayed("c_worstcase")
+
+    assert (found == 1 + (sums[:, None, :] > sums[:, :, None]).sum(axis=2)).all()
+    assert np.flatnonzero((found != expected).any(axis=1)).tolist() == [581, 945]
+
+
+def resampled_by(rule: str, cases: Ints, values: Floats) -> Ints:
+    """Ranks by a rule in a resample, as challengeR computes them."""
+    if rule.startswith("wins"):
+        # Its tests see each case that is drawn once.
+        return RULES[rule](values[:, np.unique(cases)]).ranks
+    return RULES[rule](values[:, cases]).ranks
+
+
+@pytest.mark.parametrize(
+    ("rule", "resamples"),
+    [("median", 1000), ("wins", 60), ("wins-holm", 60)],
+)
+def test_ranks_of_resamples_by_other_rules_are_those_of_challenger(rule: str, resamples: int) -> None:
+    """The number of resamples that the reference has been replayed with."""
+    draws = drawn("challengeR_d1_c_random_seed1")[:resamples] - 1
+    expected = drawn(f"challengeR_d1_c_random_{challenger.RULES[rule]}_seed1_ranks", header=True)[:resamples]
+    values = table("c_random")[1]
+
+    assert [resampled_by(rule, row, values).tolist() for row in draws] == expected.tolist()
+
+
+@pytest.mark.parametrize("rule", ["mean-rank", "median-rank"])
+def test_rank_counts_by_mean_and_median_ranks_are_those_of_an_ordinary_bootstrap(rule: str) -> None:
+    """R's numbers from the same draws, with a case that is drawn m times as m cases."""
+    draws = drawn("challengeR_d1_c_random_seed1") - 1
+    values = table("c_random")[1]
+    expected = reference()["bootstrap_ranks"]["D1"][challenger.RULES[rule]]["c_random"]["plain_multiplicity"]
+
+    found = rank_frequencies(np.array([resampled_by(rule, row, values) for row in draws]))
+
+    for at, algorithm in enumerate(ALGORITHMS):
+        given = expected["algorithms"][algorithm]["rank_counts"]
+        assert found[at] == pytest.approx([given.get(str(rank), 0) / 1000 for rank in range(1, 6)], abs=1e-12)
+
+
+@pytest.mark.parametrize("task", ["c_random", "c_worstcase"])
+def test_summaries_of_resampled_ranks_are_those_of_challenger(task: str) -> None:
+    """Quantiles, the frequency of rank 1, and Kendall's tau with the ranking over all cases."""
+    expected = reference()["bootstrap_ranks"]["D1"]["meanThenRank"][task]["challengeR"]
+    _, ranks = replayed(task)
+
+    summaries: list[dict[str, Any]] = listed(expected["algorithms"], ALGORITHMS)
+    quantiles = [[each["q025"], each["median"], each["q975"]] for each in summaries]
+    assert rank_quantiles(ranks).tolist() == quantiles
+    assert rank_frequencies(ranks)[:, 0] == pytest.approx([each["freq_rank1"] for each in summaries], abs=0.0021)
+    taus = resampled_taus(ranks, by_mean(table(task)[1]).ranks)
+    summary = expected["kendall_tau_b_with_whole"]
+    assert np.isnan(taus).sum() == summary["n_undefined"]
+    if summary["n_undefined"] < len(taus):
+        assert taus.mean() == pytest.approx(summary["mean"], abs=1e-12)
+        assert np.quantile(taus, 0.25) == pytest.approx(summary["q25"], abs=1e-12)
+
+
+def test_our_resamples_give_the_rank_frequencies_of_challenger() -> None:
+    """Within four standard errors of both."""
+    expected = reference()["bootstrap_ranks"]["D1"]["meanThenRank"]["c_random"]["challengeR_10000"]["algorithms"]
+
+    found = rank_frequencies(ranked(resampled_means(table("c_random")[1])))
+
+    for at, algorithm in enumerate(ALGORITHMS):
+        error = 4 * 2**0.5 * (0.25 / 10_000) ** 0.5
+        given = [expected[algorithm]["rank_counts"].get(str(rank), 0) / 10_000 for rank in range(1, 6)]
+        assert found[at] == pytest.approx(given, abs=error)
+
+
+@cache
+def intervals(task: str) -> dict[str, Floats]:
+    """Intervals of the means, by method, from R's draws where the reference has them, else from ours."""
+    scores = table(task)[1]
+    cases = scores.shape[1]
+    if cases == 50:
+        means = ExactSums(scores, most=cases).means(counts(drawn("boot_seed1_n50_R10000_zero_based"), cases))
+    else:
+        means = resampled_means(scores)
+    return {"percentile": percentile_intervals(means), "bca_exact_L": bca_intervals(means, scores)}
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca_exact_L"])
+@pytest.mark.parametrize("task", ["c_ideal", "c_random"])
+def test_intervals_from_the_draws_of_boot_are_its_own(task: str, method: str) -> None:
+    """Within a third of a Monte Carlo error: boot interpolates quantiles on the normal scale, we do linearly."""
+    for at, algorithm in enumerate(ALGORITHMS):
+        given = reference()["bootstrap_mean_ci"]["D1"][task]["mean"][algorithm]
+        error = np.array(given["mc_sd_over_10_seeds"][method])
+        assert (np.abs(intervals(task)[method][at] - given[method]) <= error / 3).all()
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca_exact_L"])
+def test_intervals_of_the_worst_case_are_those_of_boot(method: str) -> None:
+    """Within two steps of the means: the scores are multiples of 0.05, so those of 120 cases are 1/2400 apart."""
+    for at, algorithm in enumerate(ALGORITHMS):
+        given = reference()["bootstrap_mean_ci"]["D1"]["c_worstcase"]["mean"][algorithm]
+        assert intervals("c_worstcase")[method][at] == pytest.approx(given[method], abs=2 / 2400 + 1e-9)
+
+
+def test_intervals_of_differences_are_those_of_boot() -> None:
+    """From the same draws, of the differences on each case."""
+    scores = table("c_random")[1]
+    for pair, given in reference()["bootstrap_mean_ci"]["D1"]["c_random"]["difference"].items():
+        one, other = (ALGORITHMS.index(name) for name in pair.split(" - "))
+        differences = (scores[one] - scores[other])[np.newaxis]
+        means = ExactSums(differences, most=50).means(counts(drawn("boot_seed1_n50_R10000_zero_based"), 50))
+        error = given["mc_sd_over_10_seeds"]
+        for method, found in (
+            ("percentile", percentile_intervals(means)),
+            ("bca_exact_L", bca_intervals(means, differences)),
+        ):
+            assert (np.abs(found[0] - given[method]) <= np.array(error[method]) / 3).all()
