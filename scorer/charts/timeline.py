@@ -1,4 +1,4 @@
-"""The scores of a team over time, as a static SVG image."""
+"""The scores of a team over time: built directly, since a site may have a page for each of hundreds of teams."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from scorer.charts.svg import Svg
 from scorer.wording import utc_time
 
 WIDTH, HEIGHT = 640, 200
@@ -15,16 +16,6 @@ RIGHT, TOP, BOTTOM = 616, 20, 160
 
 DIGIT = 12
 """Width of a digit at the largest font size of the style sheet."""
-
-
-@dataclass(frozen=True, slots=True)
-class Svg:
-    """A complete SVG element, which templates insert without escaping."""
-
-    text: str
-
-    def __html__(self) -> str:
-        return self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +46,10 @@ def timeline(points: Sequence[Point], title: str, decimals: int) -> Svg:
         How many decimals of the scores are printed.
     """
     points = sorted(points, key=lambda point: point.when)
+    description = _description(points, decimals)
     image = Element("svg", {"class": "timeline", "viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img"})
     SubElement(image, "title").text = title
-    SubElement(image, "desc").text = _description(points, decimals)
+    SubElement(image, "desc").text = description
     low, high = _range([point.score for point in points])
     start, end = _range([point.when.timestamp() for point in points])
     left = DIGIT * len(f"{high:.{decimals}f}")
@@ -79,7 +71,7 @@ def timeline(points: Sequence[Point], title: str, decimals: int) -> Svg:
     _text(image, left, BOTTOM + 28, "start", _day(points[0]))
     if _day(points[-1]) != _day(points[0]):
         _text(image, RIGHT, BOTTOM + 28, "end", _day(points[-1]))
-    return Svg(tostring(image, encoding="unicode"))
+    return Svg(tostring(image, encoding="unicode"), description)
 
 
 def _description(points: Sequence[Point], decimals: int) -> str:

@@ -1,0 +1,131 @@
+"""Lines over cut-offs or recall levels, one for each team."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scorer.charts.end_labels import JOIN, end_labels
+from scorer.charts.labels import LINE, SMALL, column_width, fitted, spoken
+from scorer.charts.panel import ACCENT, DOTTED, PAPER, REFERENCE, SOFT, Panel, Point
+from scorer.charts.rows import first_of
+from scorer.charts.ticks import Tick, number, score_ticks
+
+MOST = 10
+"""The number of teams that a chart has at most."""
+
+BASELINES = 4
+"""The number of baselines that a chart has at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The line of a team."""
+
+    name: str
+    values: tuple[float | None, ...]
+    """One for each point of the x axis; None where undefined."""
+    is_baseline: bool = False
+
+
+def curves_panel(
+    curves: Sequence[Curve],
+    count: int,
+    across: Sequence[float],
+    ticks: Sequence[Tick],
+    axis: str,
+    width: float,
+    *,
+    labels_left: bool = False,
+) -> Panel:
+    """Return a panel with a line for each curve: the first one is emphasised, those of baselines are dotted.
+
+    Parameters
+    ----------
+    curves
+        In the order of the board.
+    count
+        How many teams there are; a note says so if they are more than `MOST`.
+    across
+        The positions of the values on the x axis.
+    ticks
+        Of the x axis.
+    axis
+        What the x axis is.
+    width
+        Of the image, in pixels.
+    labels_left
+        Whether the lines have their names on the left, where some kinds of lines are further apart.
+    """
+    values = [value for curve in curves for value in curve.values if value is not None]
+    down = score_ticks(min(values, default=0.0), max(values, default=1.0))
+    names = column_width([curve.name for curve in curves], width / 3) + JOIN + 8
+    numbers = 34.0
+    notes = [first_of(MOST, count)] if count > MOST else []
+    left, right = (names, numbers) if labels_left else (numbers, names)
+    ends = (min(across), max(across))
+    panel = Panel(
+        x=ends if ends[0] < ends[1] else (ends[0] - 1, ends[1] + 1),
+        y=(down[0][0], down[-1][0]),
+        width=width - left - right,
+        height=max(200.0, LINE * len(curves)),
+        left=left,
+        right=right,
+        top=10,
+        bottom=44 + 16 * len(notes),
+    )
+    panel.grid_down(down, right=labels_left)
+    panel.grid_across(ticks, top=False)
+    panel.texts([(panel.x_at(panel.width / 2), panel.y_at(panel.height + 32), axis)], SOFT, "middle", SMALL)
+    for note in notes:
+        panel.texts([(panel.x_at(-left), panel.y_at(panel.height + 50), note)], SOFT, size=SMALL, fontStyle="italic")
+    _draw(panel, curves, across)
+    at = -1 if not labels_left else 0
+    named = [(curve, defined[at]) for curve in curves if (defined := points(curve, across))]
+    end_labels(
+        panel,
+        [(y, fitted(curve.name, names - JOIN - 8)) for curve, (_, y) in named],
+        left=labels_left,
+        quiet={place for place, (curve, _) in enumerate(named) if curve.is_baseline},
+    )
+    return panel
+
+
+def points(curve: Curve, across: Sequence[float]) -> list[Point]:
+    """Return the defined points of a curve."""
+    return [(x, y) for x, y in zip(across, curve.values, strict=True) if y is not None]
+
+
+def _draw(panel: Panel, curves: Sequence[Curve], across: Sequence[float]) -> None:
+    lines = [(curve.is_baseline, place, points(curve, across)) for place, curve in enumerate(curves)]
+    first = next((place for is_baseline, place, _ in lines if not is_baseline), -1)
+    others = [line for is_baseline, place, line in lines if not is_baseline and place != first]
+    panel.lines([line for is_baseline, _, line in lines if is_baseline], REFERENCE, strokeDash=DOTTED)
+    panel.lines(others, REFERENCE)
+    panel.dots([point for line in others for point in line], 2, PAPER, SOFT, strokeWidth=1)
+    panel.lines([line for _, place, line in lines if place == first], ACCENT, 2.5)
+    panel.dots([point for _, place, line in lines if place == first for point in line], 3, ACCENT)
+
+
+def described(curves: Sequence[Curve], across: Sequence[float], axis: str, decimals: int = 3) -> str:
+    """Return the text alternative of curves: the ends of the first one, and which is highest at either end."""
+    teams = [(curve, line) for curve in curves if not curve.is_baseline and (line := points(curve, across))]
+    if not teams:
+        return "No team has a value."
+    curve, line = teams[0]
+    (start, first), (end, last) = line[0], line[-1]
+    words = f"{spoken(curve.name)} goes from {number(first, decimals)} at {axis} {start:g} to "
+    words += f"{number(last, decimals)} at {axis} {end:g}."
+    if len(teams) > 1:
+        leftmost = max(teams, key=lambda team: team[1][0][1])[0]
+        rightmost = max(teams, key=lambda team: team[1][-1][1])[0]
+        at_end = "and at the end" if rightmost is leftmost else f"{spoken(rightmost.name)} at the end"
+        words += f" {spoken(leftmost.name)} is highest at the start{' ' if rightmost is leftmost else ', '}{at_end}."
+    count = sum(1 for curve in curves if not curve.is_baseline)
+    return words + (f" {first_of(MOST, count)}" if count > MOST else "")
+
+
+def first_curves(curves: Sequence[Curve]) -> tuple[Curve, ...]:
+    """Return the curves that a chart has: the first teams, then the first baselines."""
+    teams = [curve for curve in curves if not curve.is_baseline]
+    return (*teams[:MOST], *[curve for curve in curves if curve.is_baseline][:BASELINES])

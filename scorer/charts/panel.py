@@ -1,0 +1,189 @@
+"""The marks of a chart, and their specification by Altair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from scorer.charts.labels import SIZE, SMALL, Label, plain
+
+PAPER = "var(--paper, #fdfcf8)"
+INK = "var(--ink, #1c1b18)"
+SOFT = "var(--soft, #5d5a53)"
+ACCENT = "var(--accent, #0a4c7a)"
+INTERVAL = "var(--interval, #4e82a8)"
+REFERENCE = "var(--reference, #7f7b71)"
+BAND = "var(--band, #e9e3d2)"
+HAIR = "var(--hair, #ddd9ce)"
+"""The colours of the page, with those of its light theme for an image that has no page."""
+
+WIDTH = 420
+"""The width of a chart in pixels: three fit into a wide page, and one is readable on a phone."""
+
+DOTTED = (1, 3)
+
+Point = tuple[float, float]
+Box = tuple[float, float, float, float]
+"""x, y, x2, y2: two corners, or two ends."""
+
+Anchor = Literal["start", "middle", "end"]
+ALIGNED = {"start": "left", "middle": "center", "end": "right"}
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Marks of one kind and one style."""
+
+    kind: Literal["circle", "point", "rule", "rect", "line", "text"]
+    style: dict[str, Any]
+    channels: str
+    """Which of `FIELDS` the rows have, in this order."""
+    rows: list[tuple[float | str | None, ...]]
+
+
+FIELDS = {"x": "x", "y": "y", "X": "x2", "Y": "y2", "s": "size", "o": "order", "t": "text"}
+"""The names of the fields of the data, which no input decides, and the channels that they are encoded by."""
+
+
+@dataclass
+class Panel:
+    """A plotting area with its marks. Marks have positions in the units of the data."""
+
+    x: tuple[float, float]
+    """The values at the left and at the right end."""
+    y: tuple[float, float]
+    """The values at the bottom and at the top."""
+    width: float
+    """In pixels, as all that follows."""
+    height: float
+    left: float = 0.0
+    """A margin."""
+    right: float = 0.0
+    top: float = 0.0
+    bottom: float = 0.0
+    layers: list[Layer] = field(default_factory=list)
+    labels: list[Label] = field(default_factory=list)
+
+    def x_at(self, pixels: float) -> float:
+        """Return the value at a distance from the left end."""
+        return self.x[0] + (self.x[1] - self.x[0]) * pixels / self.width
+
+    def y_at(self, pixels: float) -> float:
+        """Return the value at a distance from the top."""
+        return self.y[1] + (self.y[0] - self.y[1]) * pixels / self.height
+
+    def pixels(self, x: float, y: float) -> Point:
+        """Return the distances of a point from the left end and from the top."""
+        across = (x - self.x[0]) / (self.x[1] - self.x[0])
+        down = (self.y[1] - y) / (self.y[1] - self.y[0])
+        return across * self.width, down * self.height
+
+    def dots(self, points: Iterable[Point], radius: float, fill: str, stroke: str = "", **style: Any) -> None:
+        """Add dots."""
+        paint = {"fill": fill, "size": (2 * radius) ** 2, "stroke": stroke or None, **style}
+        self._add("circle", paint, "xy", points)
+
+    def blobs(self, points: Iterable[tuple[float, float, float]], fill: str, **style: Any) -> None:
+        """Add discs, each of x, y and a radius."""
+        sized = ((x, y, (2 * radius) ** 2) for x, y, radius in points)
+        self._add("circle", {"fill": fill, **style}, "xys", sized)
+
+    def triangles(self, points: Iterable[Point], shape: str, size: float, fill: str, **style: Any) -> None:
+        """Add triangles: `shape` is triangle-up or triangle-down, `size` their area in square pixels."""
+        self._add("point", {"shape": shape, "filled": True, "fill": fill, "size": size, **style}, "xy", points)
+
+    def rules(self, ends: Iterable[Box], stroke: str, width: float = 1.0, dash: Sequence[float] = ()) -> None:
+        """Add straight lines."""
+        style = {"stroke": stroke, "strokeWidth": width, "strokeDash": list(dash) or None}
+        self._add("rule", style, "xyXY", ends)
+
+    def boxes(self, corners: Iterable[Box], fill: str, stroke: str = "", **style: Any) -> None:
+        """Add rectangles."""
+        self._add("rect", {"fill": fill, "stroke": stroke or None, **style}, "xyXY", corners)
+
+    def lines(self, lines: Iterable[Sequence[Point]], stroke: str, width: float = 1.0, **style: Any) -> None:
+        """Add one line through each sequence of points."""
+        # A point without a height ends a line. One path for all lines is converted faster than one for each.
+        points = [point for line in lines if len(line) > 1 for point in (*line, (line[-1][0], None))]
+        rows = ((x, y, order) for order, (x, y) in enumerate(points[:-1]))
+        paint = {"stroke": stroke, "strokeWidth": width, "invalid": "break-paths-show-path-domains", **style}
+        self._add("line", paint, "xyo", rows)
+
+    def texts(
+        self,
+        items: Iterable[tuple[float, float, Label | str]],
+        fill: str = INK,
+        anchor: Anchor = "start",
+        size: float = SIZE,
+        **style: Any,
+    ) -> None:
+        """Add texts whose middle is at a height. The converter sees only their numbers."""
+        rows = []
+        for x, y, label in items:
+            rows.append((x, y, str(len(self.labels))))
+            self.labels.append(plain(label) if isinstance(label, str) else label)
+        given = {"fill": fill, "align": ALIGNED[anchor], "baseline": "alphabetic", "fontSize": size, "dy": size * 0.35}
+        self._add("text", {**given, **style}, "xyt", rows)
+
+    def grid_across(self, ticks: Iterable[tuple[float, str]], top: bool = True) -> None:
+        """Add a hairline from top to bottom at each value of the x axis, with its text above, or below, the area."""
+        at = self.y_at(-9 if top else self.height + 12)
+        marks = list(ticks)
+        self.rules([(x, self.y[0], x, self.y[1]) for x, _ in marks], HAIR)
+        self.texts([(x, at, text) for x, text in marks], SOFT, "middle", SMALL)
+
+    def grid_down(self, ticks: Iterable[tuple[float, str]], right: bool = False) -> None:
+        """Add a hairline from left to right at each value of the y axis, with its text left, or right, of the area."""
+        at = self.x_at(self.width + 6 if right else -6)
+        marks = list(ticks)
+        self.rules([(self.x[0], y, self.x[1], y) for y, _ in marks], HAIR)
+        self.texts([(at, y, text) for y, text in marks], SOFT, "start" if right else "end", SMALL)
+
+    def _add(self, kind: Any, style: dict[str, Any], channels: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        if found := list(rows):
+            given = {name: value for name, value in style.items() if value is not None}
+            self.layers.append(Layer(kind, given, channels, found))
+
+    def specification(self) -> dict[str, Any]:
+        """Return the Vega-Lite specification of the chart."""
+        import altair as alt  # noqa: PLC0415
+        from altair.utils.schemapi import debug_mode  # noqa: PLC0415
+
+        # Altair would validate each object again whenever it is used; a test validates the complete specifications.
+        with debug_mode(False):
+            across = alt.X(field="x", type="quantitative", axis=None, scale=_scale(alt, self.x))
+            down = alt.Y(field="y", type="quantitative", axis=None, scale=_scale(alt, self.y))
+            channels = {
+                "x": across,
+                "y": down,
+                "X": alt.X2(field="X"),
+                "Y": alt.Y2(field="Y"),
+                "s": alt.Size(field="s", type="quantitative", scale=None, legend=None),
+                "o": alt.Order(field="o", type="quantitative"),
+                "t": alt.Text(field="t", type="nominal"),
+            }
+            chart = alt.TopLevelLayerSpec(
+                layer=[
+                    alt.LayerSpec(
+                        data=alt.NamedData(name=str(number)),
+                        mark=alt.MarkDef(type=layer.kind, **{"opacity": 1, **layer.style}),
+                        encoding=alt.Encoding(**{FIELDS[name]: channels[name] for name in layer.channels}),
+                    )
+                    for number, layer in enumerate(self.layers)
+                ],
+                width=self.width,
+                height=self.height,
+                padding={"left": self.left, "right": self.right, "top": self.top, "bottom": self.bottom},
+                autosize=alt.AutoSizeParams(type="none"),
+            )
+            specification: dict[str, Any] = chart.to_dict(validate=False)
+        specification["datasets"] = {
+            str(number): [dict(zip(layer.channels, row, strict=True)) for row in layer.rows]
+            for number, layer in enumerate(self.layers)
+        }
+        return specification
+
+
+def _scale(alt: Any, ends: tuple[float, float]) -> Any:
+    return alt.Scale(domain=list(ends), nice=False, zero=False)

@@ -1,0 +1,102 @@
+"""Every chart of one small challenge, for tests of all charts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scorer.charts.blob_plot import blob_plot
+from scorer.charts.curves import Curve
+from scorer.charts.leaders_over_time import NARROW, leaders_over_time
+from scorer.charts.leads import History
+from scorer.charts.podium_plot import podium_plot
+from scorer.charts.precision_recall import RECALLS, precision_recall
+from scorer.charts.preliminary_against_final import Moved, preliminary_against_final
+from scorer.charts.query_boxes import query_boxes
+from scorer.charts.r_precision_by_cutoff import r_precision_by_cutoff
+from scorer.charts.ranking_rules import ranking_rules
+from scorer.charts.scores_with_intervals import ScoreRow, scores_with_intervals
+from scorer.charts.significance_map import significance_map
+from scorer.charts.svg import Cache, Svg
+from scorer.charts.tau_violin import tau_violin
+
+OPENED = datetime(2011, 4, 18, 10, tzinfo=UTC)
+
+TEAMS = ("tea-kettle", "north-window", "paper-boats", "copper-wire", "slow-river")
+
+Drawing = Callable[[Cache | None], Svg]
+
+
+def scores_of(teams: int, queries: int) -> NDArray[np.float64]:
+    """Scores of a measure, [team, query]: multiples of 0.1; earlier teams are better."""
+    random = np.random.default_rng(7)
+    values = random.uniform(0, 1, (teams, queries)) - np.linspace(0, 0.4, max(teams, 1))[:teams, None]
+    return np.clip(values.round(1), 0, 1)
+
+
+def histories(names: Sequence[str], means: Sequence[float], entries: int = 3) -> list[History]:
+    """Some entries of each team, the last of which has its mean, and a baseline."""
+    found = [
+        History(
+            name,
+            tuple(
+                (OPENED + timedelta(days=1 + place % 7 + 9 * entry), mean * (entry + 1) / entries)
+                for entry in range(entries)
+            ),
+        )
+        for place, (name, mean) in enumerate(zip(names, means, strict=True))
+    ]
+    return [*found, History("most-popular", ((OPENED, 0.05),), is_baseline=True)]
+
+
+def drawings(names: Sequence[str] = TEAMS, queries: int = 40) -> dict[str, Drawing]:
+    """Return all charts by their names, for teams with these names."""
+    count = len(names)
+    scores = scores_of(count, queries)
+    means = scores.mean(axis=1).tolist()
+    ranks = list(range(1, count + 1))
+    shares = [[max(0.0, 0.6 - 0.2 * abs(rank - own)) for rank in ranks] for own in ranks]
+    quantiles = [(max(1.0, own - 1.0), float(own), min(float(count), own + 1.5)) for own in ranks]
+    better = [[column > row + 1 for column in range(count)] for row in range(count)]
+    rows = [ScoreRow(name, mean, mean - 0.03, mean + 0.04) for name, mean in zip(names, means, strict=True)]
+    rules = {"mean": ranks, "median": [*ranks[:2][::-1], *ranks[2:]], "mean of the ranks": ranks}
+    taus = [1 - 0.02 * (place % 20) for place in range(200)]
+    moved = [
+        Moved(name, mean * 0.9, mean, ranks[place ^ 1] if (place ^ 1) < count else place + 1, place + 1)
+        for place, (name, mean) in enumerate(zip(names, means, strict=True))
+    ]
+    recalls = [
+        Curve(name, tuple(mean * (1 - level) for level in RECALLS)) for name, mean in zip(names, means, strict=True)
+    ]
+    cutoffs = [
+        *(Curve(name, (mean, None, mean + 0.1)) for name, mean in zip(names, means, strict=True)),
+        *([Curve("most-popular", (0.1, 0.1, 0.12), is_baseline=True)] if names else []),
+    ]
+    teams = histories(names, means) if names else []
+    end = OPENED + timedelta(days=81)
+    return {
+        "scores_with_intervals": lambda cache: scores_with_intervals(rows, "MARp", cache=cache),
+        "blob_plot": lambda cache: blob_plot(names, shares, quantiles, ranks, cache=cache),
+        "significance_map": lambda cache: significance_map(names, better, cache=cache),
+        "podium_plot": lambda cache: podium_plot(names, scores, "MARp", cache=cache),
+        "query_boxes": lambda cache: query_boxes(names, scores, "MARp", cache=cache),
+        "ranking_rules": lambda cache: ranking_rules(names, rules, cache=cache),
+        "tau_violin": lambda cache: tau_violin(names, [taus] * count, cache=cache),
+        "leaders_over_time": lambda cache: leaders_over_time(teams, "MARp", until=end, cache=cache),
+        "leaders_on_a_phone": lambda cache: leaders_over_time(teams, "MARp", width=NARROW, cache=cache),
+        "preliminary_against_final": lambda cache: preliminary_against_final(moved, "MARp", cache=cache),
+        "precision_recall": lambda cache: precision_recall(recalls, cache=cache),
+        "r_precision_by_cutoff": lambda cache: r_precision_by_cutoff(cutoffs, (5, 10, 30), cache=cache),
+    }
+
+
+CHARTS = tuple(drawings())
+
+
+def digest() -> str:
+    """Return a digest of all charts."""
+    return sha256("".join(draw(None).text for draw in drawings().values()).encode()).hexdigest()

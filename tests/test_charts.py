@@ -1,0 +1,587 @@
+"""The charts: what every chart has, and where each one draws its numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from importlib.resources import files
+from itertools import pairwise
+from math import pi
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+import vl_convert
+
+from scorer.charts.blob_plot import blob_plot
+from scorer.charts.curves import Curve
+from scorer.charts.labels import LINE, text_width
+from scorer.charts.leaders_over_time import STEPS, leaders_over_time
+from scorer.charts.leads import History
+from scorer.charts.panel import ACCENT, INK, INTERVAL
+from scorer.charts.podium_plot import podium_plot
+from scorer.charts.precision_recall import RECALLS, precision_recall
+from scorer.charts.preliminary_against_final import Moved, preliminary_against_final
+from scorer.charts.query_boxes import query_boxes
+from scorer.charts.ranking_rules import ranking_rules
+from scorer.charts.scores_with_intervals import ScoreRow, scores_with_intervals
+from scorer.charts.significance_map import significance_map
+from scorer.charts.svg import Svg
+from scorer.charts.tau_violin import tau_violin
+from tests.browser import Page, browser, chromium
+from tests.commands import process
+from tests.drawings import CHARTS, OPENED, TEAMS, digest, drawings, histories
+
+NAMESPACE = "{http://www.w3.org/2000/svg}"
+
+ELEMENTS = {"svg", "title", "desc", "g", "line", "circle", "path", "text", "tspan"}
+
+GEOMETRY = {
+    "svg": {"class", "viewBox", "width", "role", "direction", "font-family"},
+    "line": {"x1", "y1", "x2", "y2"},
+    "circle": {"cx", "cy", "r"},
+    "path": {"d", "transform"},
+    "text": {"x", "y", "paint-order", "stroke-linejoin"},
+}
+
+PAINT = {
+    *("fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "opacity"),
+    *("text-anchor", "font-size", "font-weight", "font-style"),
+}
+
+COLOURS = {"--paper", "--ink", "--soft", "--accent", "--interval", "--reference", "--band", "--hair"}
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "]]><!-- &amp; \"'",
+    "datum.x[0]['y']",
+    "\u202eevil\u2066",
+    "a\tb\nc\x00",
+    "שלום",
+    "標題" * 40,
+    "x" * 300,
+    "e" + "\u0301" * 50,
+    "{{ 7 * 7 }} #{x} ${y}",
+    "\ud800",
+    "",
+)
+
+
+def parsed(svg: Svg) -> ET.Element:
+    """The elements of a chart, without their namespace."""
+    root = ET.fromstring(svg.text)
+    for element in root.iter():
+        assert element.tag.startswith(NAMESPACE)
+        element.tag = element.tag.removeprefix(NAMESPACE)
+    return root
+
+
+@pytest.fixture(scope="module")
+def charts() -> dict[str, Svg]:
+    """Every chart of the small challenge."""
+    return {name: draw(None) for name, draw in drawings().items()}
+
+
+def marks(svg: Svg, tag: str, **paint: str) -> list[ET.Element]:
+    """The marks of a kind that have this paint, in order."""
+    wanted = {name.replace("_", "-"): value for name, value in paint.items()}
+    return [
+        mark
+        for group in parsed(svg).iter("g")
+        if wanted.items() <= group.attrib.items()
+        for mark in group
+        if mark.tag == tag
+    ]
+
+
+def numbers(elements: list[ET.Element], name: str) -> list[float]:
+    """One attribute of each element."""
+    return [float(element.get(name, "")) for element in elements]
+
+
+def corners(path: ET.Element) -> tuple[float, float, float, float]:
+    """The left, top, right and bottom of a rectangle."""
+    x, y, wide, high = (
+        float(found)
+        for found in re.fullmatch(r"M([^,]+),([^h]+)h([^v]+)v([^h]+)h[^Z]+Z", path.get("d", "")).groups()  # type: ignore[union-attr]
+    )
+    return min(x, x + wide), min(y, y + high), max(x, x + wide), max(y, y + high)
+
+
+def shown_texts(svg: Svg) -> list[str]:
+    """What a reader sees: the texts without their tooltips."""
+    texts = []
+    for element in parsed(svg).iter("text"):
+        parts = [
+            element.text or "",
+            *((each.text or "") + (each.tail or "") for each in element if each.tag == "tspan"),
+        ]
+        texts.append("".join(parts))
+    return texts
+
+
+def at(svg: Svg, text: str) -> tuple[float, float]:
+    """Where a text is."""
+    (found,) = [each for each in parsed(svg).iter("text") if "".join(each.itertext()) == text]
+    return float(found.get("x", "")), float(found.get("y", ""))
+
+
+def proportional(drawn: list[float], values: list[float]) -> bool:
+    """Whether positions are a linear function of values, within the rounding of positions."""
+    slope, shift = np.polyfit(values, drawn, 1)
+    return abs(slope) > 0 and bool(np.abs(slope * np.array(values) + shift - drawn).max() <= 0.12)
+
+
+# Every chart
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_chart_is_an_image_with_a_text_alternative(charts: dict[str, Svg], name: str) -> None:
+    """The first children of an SVG image are its name and its description for assistive technology."""
+    root = parsed(charts[name])
+    assert (root.tag, root.get("role"), root.get("class")) == ("svg", "img", "chart")
+    assert [child.tag for child in root[:2]] == ["title", "desc"]
+    assert root[0].text
+    assert root[1].text == charts[name].description
+    assert charts[name].description.endswith(".")
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_chart_has_presentation_attributes_only(charts: dict[str, Svg], name: str) -> None:
+    """A page's policy blocks style attributes; there are no ids, events, links or roles of parts either."""
+    for element in parsed(charts[name]).iter():
+        assert element.tag in ELEMENTS
+        assert element.attrib.keys() <= PAINT | GEOMETRY.get(element.tag, set())
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_all_colours_are_variables_of_the_page(charts: dict[str, Svg], name: str) -> None:
+    """Each has a value for an image without a page."""
+    used = {
+        value
+        for element in parsed(charts[name]).iter()
+        for paint in ("fill", "stroke")
+        if (value := element.get(paint, "none")) != "none"
+    }
+    found = [re.fullmatch(r"var\((--\w+), #[0-9a-f]{6}\)", value) for value in used]
+    assert {match[1] for match in found if match} <= COLOURS
+    assert used
+    assert all(found)
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_coordinates_have_one_decimal(charts: dict[str, Svg], name: str) -> None:
+    """Radii have two."""
+    for element in parsed(charts[name]).iter():
+        for attribute in ("viewBox", "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "d", "transform"):
+            assert not re.search(r"\.\d\d|e-|-0(?![.\d])", element.get(attribute, ""))
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_marks_are_inside_the_image(charts: dict[str, Svg], name: str) -> None:
+    """Texts are too, if they are no wider than they are estimated to be."""
+    root = parsed(charts[name])
+    left, top, width, height = map(float, root.get("viewBox", "").split())
+    places = [(float(each.get("cx", "")), float(each.get("cy", ""))) for each in root.iter("circle")]
+    for group in root.iter("g"):
+        size = float(group.get("font-size", "12"))
+        share = {"middle": 0.5, "end": 1.0}.get(group.get("text-anchor", ""), 0.0)
+        for text in group.findall("text"):
+            x, y = float(text.get("x", "")), float(text.get("y", ""))
+            wide = text_width("".join(text.itertext()), size)
+            places += [(x - share * wide, y), (x + (1 - share) * wide, y)]
+    assert places
+    assert all(left <= x <= left + width and top <= y <= top + height for x, y in places)
+
+
+def test_charts_are_the_same_in_another_process() -> None:
+    """Another locale, time zone and hash seed change nothing."""
+    environment = {"LC_ALL": "de_DE.UTF-8", "TZ": "Pacific/Auckland", "PYTHONHASHSEED": "5"}
+    answer = process(program="from tests.drawings import digest; print(digest())", environment=environment)
+    assert answer.out.strip() == digest()
+
+
+def test_specifications_are_valid_vega_lite(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Altair validates them by its schema. The converter sees neither names nor any other text."""
+    import altair as alt
+
+    seen: list[dict[str, Any]] = []
+    convert = vl_convert.vegalite_to_svg
+
+    def converted(specification: dict[str, Any], **options: Any) -> str:
+        seen.append(specification)
+        return str(convert(specification, **options))
+
+    monkeypatch.setattr(vl_convert, "vegalite_to_svg", converted)
+    for draw in drawings().values():
+        draw(None)
+
+    assert len(seen) == len(CHARTS)
+    for specification in seen:
+        alt.TopLevelLayerSpec.validate(specification)
+        assert not re.search("tea-kettle|MARp|resamples|expr|url", json.dumps(specification))
+
+
+def test_text_in_charts_is_hostile() -> None:
+    """Markup, expressions and controls are text; long names are shortened, and complete in a tooltip."""
+    for name, draw in drawings(HOSTILE).items():
+        svg = draw(None)
+        root = parsed(svg)
+        assert {element.tag for element in root.iter()} <= ELEMENTS, name
+        assert not re.search("[\x00-\x08\u202a-\u202e]", svg.text)
+        assert "".join(root.itertext()).isprintable() or "\u2068" in svg.text
+        assert max(map(len, shown_texts(svg))) < 120
+        svg.text.encode()
+    root = parsed(drawings(HOSTILE)["scores_with_intervals"](None))
+    texts = {"".join(element.itertext()) for element in root.iter("text")}
+    assert {"<script>alert(1)</script>", "datum.x[0]['y']", "\u2068שלום\u2069"} <= {
+        element.findtext("title") or "".join(element.itertext()) for element in root.iter("text")
+    }
+    assert any("x" * 300 in text for text in texts)
+    assert "\\u202eevil\\u2066" in texts
+    assert "\u2068שלום\u2069 with" in scores_with_intervals([ScoreRow("שלום", 0.5)], "MARp").description
+
+
+@pytest.mark.parametrize("names", [(), ("tea-kettle",), ("tea-kettle", "tea-kettle")], ids=["none", "one", "equal"])
+def test_few_teams_have_charts(names: tuple[str, ...]) -> None:
+    """An empty chart says so in its description."""
+    for draw in drawings(names).values():
+        svg = draw(None)
+        assert parsed(svg).get("role") == "img"
+        assert not re.search("(?i)nan|none,|inf", svg.text.replace("font", ""))
+        if not names:
+            assert re.search(r"^(No |There are no |Kendall’s tau is undefined)", svg.description)
+
+
+def test_a_challenge_without_queries_has_charts() -> None:
+    """Of the two charts of all scores."""
+    for draw in (podium_plot, query_boxes):
+        assert draw(TEAMS, np.empty((5, 0)), "MARp").description.startswith("No query has a score")
+        assert draw(TEAMS, np.full((5, 3), np.nan), "MARp").description.startswith("No query has a score")
+
+
+def test_charts_of_300_teams_are_small() -> None:
+    """And say how many teams they show."""
+    names = [f"team-{number}" for number in range(300)]
+    for name, draw in drawings(names, 5704).items():
+        svg = draw(None)
+        assert len(svg.text) < 60_000, name
+        if name != "preliminary_against_final":
+            assert re.search(r"The first \d+ of 300 (teams|rows|tasks)\.", svg.description), name
+            assert re.search(r"The first \d+ of (300|301) (teams|rows|tasks)\.", " ".join(shown_texts(svg))), name
+
+
+def test_a_chart_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cache has it by its content; other values and other words have other keys."""
+    cache: dict[str, str] = {}
+    draw = drawings()["blob_plot"]
+    first = draw(cache)
+    with monkeypatch.context() as patch:
+        patch.setattr(vl_convert, "vegalite_to_svg", None)
+        assert draw(cache) == first
+    assert list(cache.values()) == [first.text]
+    blob_plot(TEAMS, np.eye(5).tolist(), [(1, 1, 1)] * 5, range(1, 6), cache=cache)
+    blob_plot(TEAMS, np.eye(5).tolist(), [(1, 1, 1)] * 5, range(1, 6), of="tasks", cache=cache)
+    assert len(cache) == 3
+
+
+def test_a_cached_chart_loads_no_library() -> None:
+    """Neither Altair nor the converter, which need half a second to start."""
+    program = """
+import sys
+from tests.drawings import drawings
+class Cache(dict):
+    def get(self, key): return "<svg/>"
+assert {draw(Cache()).text for draw in drawings().values()} == {"<svg/>"}
+print(sorted({"altair", "vl_convert"} & set(sys.modules)))
+"""
+    assert process(program=program).out.strip() == "[]"
+
+
+# Where the numbers are
+
+
+def test_means_and_intervals_are_on_one_axis() -> None:
+    """In the order of the rows, the first at the top; a baseline is open, and a row without a score has no mark."""
+    rows = [
+        *(ScoreRow(f"t{place}", mean, mean - 0.1, mean + 0.05) for place, mean in enumerate((0.5, 0.3, 0.2))),
+        ScoreRow("none", None),
+        ScoreRow("base", 0.25, 0.2, 0.3, is_baseline=True),
+    ]
+    svg = scores_with_intervals(rows, "MARp", 2)
+    dots, bars = marks(svg, "circle", fill=ACCENT), marks(svg, "line", stroke=INTERVAL)
+    assert numbers(dots, "cy") == numbers(bars, "y1") == [9, 27, 45]
+    ends = [*numbers(dots, "cx"), *numbers(bars, "x1"), *numbers(bars, "x2")]
+    assert proportional(ends, [0.5, 0.3, 0.2, 0.4, 0.2, 0.1, 0.55, 0.35, 0.25])
+    (open_dot,) = [each for each in marks(svg, "circle") if each not in dots and each.get("cy") == "81"]
+    assert proportional([*numbers(dots, "cx"), *numbers([open_dot], "cx")], [0.5, 0.3, 0.2, 0.25])
+    assert {"0.50", "0.30", "0.20", "0.25", "none"} <= set(shown_texts(svg))
+    assert svg.description == (
+        "First in the order of the board: t0 with 0.50 (0.40 to 0.55); then t1 with 0.30 (0.20 to 0.35); "
+        "last: t2 with 0.20 (0.10 to 0.25). In brackets: 95 % intervals."
+    )
+
+
+def test_the_area_of_a_blob_is_its_share() -> None:
+    """Rank 1 is on the left, the first team at the top; crosses are at medians, lines at the other quantiles."""
+    svg = blob_plot(
+        ["a", "b", "c"],
+        [[0.64, 0.36, 0], [0.36, 0.48, 0.16], [0, 0.16, 0.84]],
+        [(1, 1, 2), (1, 2, 3), (2, 3, 3)],
+        [1, 2, 3],
+    )
+    blobs = marks(svg, "circle", fill=INTERVAL)
+    assert proportional(numbers(blobs, "cx"), [1, 2, 1, 2, 3, 2, 3])
+    assert numbers(blobs, "cy") == [11, 11, 33, 33, 33, 55, 55]
+    areas = [pi * radius**2 for radius in numbers(blobs, "r")]
+    shares = [0.64, 0.36, 0.36, 0.48, 0.16, 0.16, 0.84]
+    assert [area / share for area, share in zip(areas, shares, strict=True)] == pytest.approx(
+        [areas[0] / 0.64] * 7, rel=0.01
+    )
+    lines = [line for line in marks(svg, "line", stroke=INK) if line.get("y1") == line.get("y2")]
+    centre = dict(zip((1, 2, 1, 2, 3, 2, 3), numbers(blobs, "cx"), strict=True))
+    assert numbers(lines, "x1") == [centre[1], centre[1], centre[2]]
+    assert numbers(lines, "x2") == [centre[2], centre[3], centre[3]]
+    crosses = [line for line in marks(svg, "line", stroke=INK) if line.get("y1") != line.get("y2")]
+    middles = {
+        (round((x1 + x2) / 2), round((y1 + y2) / 2))
+        for x1, x2, y1, y2 in zip(*(numbers(crosses, name) for name in ("x1", "x2", "y1", "y2")), strict=True)
+    }
+    assert middles == {(round(centre[rank]), y) for rank, y in ((1, 11), (2, 33), (3, 55))}
+    assert svg.description == (
+        "Of the resamples, a is first in 64 %, b is first in 36 %. "
+        "The rank of b varies most, from 1 to 3 in 95 % of them."
+    )
+
+
+def test_cells_are_filled_where_the_row_is_better() -> None:
+    """Neighbours in a row are one rectangle."""
+    svg = significance_map(["a", "b", "c"], [[False, True, True], [False, False, False], [False, True, False]])
+    cell = 22.0
+    assert [corners(box) for box in marks(svg, "path", fill=INTERVAL)] == [
+        (cell, 0, 3 * cell, cell),
+        (cell, 2 * cell, 2 * cell, 3 * cell),
+    ]
+    assert svg.description == "3 of 3 pairs are significantly different. a is better than 2 of 2 others."
+
+
+def test_boxes_are_quartiles() -> None:
+    """Dots are at all scores, the mean has a larger dot, whiskers end within 1.5 interquartile ranges."""
+    scores = np.array([[0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 2.0], [0.5, np.nan, 0.5, 0.5, 0.5, 0.5, 0.5]])
+    svg = query_boxes(["a", "b"], scores, "RR")
+    dots = marks(svg, "circle", fill=INTERVAL)
+    assert len(dots) == 13
+    assert proportional(numbers(dots[:7], "cx"), scores[0].tolist())
+    unit = (float(dots[6].get("cx", "")) - float(dots[0].get("cx", ""))) / 2
+    (box, flat) = [corners(path) for path in marks(svg, "path", stroke=INK)]
+    assert (box[0], box[2]) == pytest.approx((0.15 * unit, 0.45 * unit), abs=0.11)
+    assert (flat[0], flat[2]) == pytest.approx((0.5 * unit, 0.5 * unit), abs=0.11)
+    assert numbers(marks(svg, "circle", fill=ACCENT), "cx") == pytest.approx([0.5 * unit, 0.5 * unit], abs=0.11)
+    ends = [x for line in marks(svg, "line", stroke=INK) for x in numbers([line], "x1") + numbers([line], "x2")]
+    assert min(ends) == 0
+    assert max(ends) == pytest.approx(0.5 * unit, abs=0.11)
+
+
+def test_ties_share_their_ranks_on_the_podium() -> None:
+    """The bars are the expected numbers of queries if ties are broken at random; every podium has all queries."""
+    svg = podium_plot(
+        ["a", "b", "c"], np.array([[0.9, 0.5, 0.5, 1.0], [0.5, 0.5, 0.5, 0.0], [0.1, 0.5, 0.1, np.nan]]), "P"
+    )
+    heights = {round(box[0]): box[3] - box[1] for box in map(corners, marks(svg, "path", fill=INTERVAL))}
+    tallest = max(heights.values())
+    columns = sorted(heights)
+    # Three queries: a before b before c, three equal ones, and a tie of a and b before c.
+    expected = [
+        1 + 1 / 3 + 1 / 2,
+        1 / 3 + 1 / 2,
+        1 / 3,
+        1 / 3 + 1 / 2,
+        1 + 1 / 3 + 1 / 2,
+        1 / 3,
+        1 / 3,
+        1 / 3,
+        2 + 1 / 3,
+    ]
+    assert [heights[column] / tallest for column in columns] == pytest.approx(
+        [value / (2 + 1 / 3) for value in expected], abs=0.01
+    )
+    assert len(marks(svg, "circle", fill=ACCENT)) == 3
+    assert len(marks(svg, "circle", fill=INTERVAL)) == 6
+    assert svg.description == "Of 3 queries, a is first in 61 %, b is first in 28 %; ties are shared."
+
+
+def test_low_scores_are_first_on_the_podium_if_they_are_better() -> None:
+    """As for errors."""
+    scores = np.array([[0.9], [0.1]])
+    assert "b is first in 100 %" in podium_plot(["a", "b"], scores, "error", smaller_is_better=True).description
+    assert "a is first in 100 %" in podium_plot(["a", "b"], scores, "P").description
+
+
+def test_rank_1_is_at_the_top_of_the_rules() -> None:
+    """Lines of teams whose rank changes are darker, and names are in the order of the first rule."""
+    ranks = {"mean": [1, 2, 3], "median": [1, 3, 2]}
+    svg = ranking_rules(["a", "b", "c"], ranks)
+    dots = marks(svg, "circle")
+    assert numbers(dots, "cy") == [10, 10, 30, 50, 50, 30]
+    assert numbers(dots, "cx") == numbers(dots, "cx")[:2] * 3
+    (dark,) = marks(svg, "path", stroke=INK)
+    assert dark.get("d", "").count("M") == 2
+    assert at(svg, "a")[1] < at(svg, "b")[1] < at(svg, "c")[1]
+    assert svg.description == (
+        "1 of 3 teams has the same rank under all of the 2 rules. First under all rules: a. "
+        "The rank of b changes most, from 2 to 3."
+    )
+
+
+def test_a_violin_has_its_median() -> None:
+    """The median tick and the box are on the axis of the ticks, which begins where the values need it."""
+    svg = tau_violin(["main"], [[0.6, 0.8, 0.8, 0.9, 1.0, np.nan]])
+    ticks = {text: at(svg, text)[0] for text in ("0.5", "1.0")}
+    median = [line for line in marks(svg, "line", stroke=INK) if line.get("x1") == line.get("x2")]
+    (box,) = map(corners, marks(svg, "path", stroke=INK))
+    unit = (ticks["1.0"] - ticks["0.5"]) * 2
+    assert [(x - ticks["0.5"]) / unit + 0.5 for x in (*numbers(median, "x1"), box[0], box[2])] == pytest.approx(
+        [0.8, 0.8, 0.9], abs=0.002
+    )
+    assert svg.description == "Tau has a median of 0.80 and quartiles of 0.80 and 0.90; it is 1 for equal rankings."
+    assert "−1.0" in shown_texts(tau_violin(["main"], [[-0.2, 1.0]]))
+
+
+def test_steps_end_at_the_best_score() -> None:
+    """The best line of all is thick; a later lower entry is a ring without a step."""
+    day = timedelta(days=1)
+    teams = [
+        History("a", ((OPENED, 0.2), (OPENED + 4 * day, 0.6))),
+        History("b", ((OPENED + 2 * day, 0.4), (OPENED + 3 * day, 0.1))),
+        History("base", ((OPENED, 0.3),), is_baseline=True),
+    ]
+    svg = leaders_over_time(teams, "MARp", until=OPENED + 10 * day)
+    (best,) = marks(svg, "path", stroke=ACCENT)
+    points = [tuple(map(float, each.split(","))) for each in re.findall(r"[\d.]+,[\d.]+", best.get("d", ""))]
+    assert proportional([x for x, _ in points], [0, 2, 2, 4, 4, 10, 10])
+    assert proportional([y for _, y in points], [0.2, 0.2, 0.4, 0.4, 0.6, 0.6, 0.6])
+    assert len([dot for dot in marks(svg, "circle") if dot.get("r") == "2.5"]) == 4
+    assert {"a 0.600, 22 Apr", "b 0.400, 20 Apr", "a 0.200, 18 Apr", "a 0.600", "b 0.400", "base 0.300"} == {
+        text for text in shown_texts(svg) if text[0].isalpha() and " 0." in text
+    }
+    assert svg.description == "b led for 2 days; a passed it on 22 April. The best MARp is 0.600."
+
+
+def test_labels_of_lines_do_not_overlap() -> None:
+    """Though all lines end at one score."""
+    svg = leaders_over_time(histories([f"t{place}" for place in range(18)], [0.3] * 18), "MARp", width=358)
+    down = sorted(at(svg, f"t{place}")[1] for place in range(1, 18))
+    assert len(down) == 17
+    assert all(after - before > LINE - 0.2 for before, after in pairwise(down))
+
+
+def test_many_entries_are_thinned() -> None:
+    """The first and the last step stay."""
+    entries = tuple((OPENED + timedelta(minutes=minute), minute / 20_000) for minute in range(20_000))
+    svg = leaders_over_time([History("a", entries), History("b", entries[:5000])], "MARp")
+    (best,) = marks(svg, "path", stroke=ACCENT)
+    assert best.get("d", "").count("L") <= 2 * STEPS
+    assert "a 1.000" in shown_texts(svg)
+    assert len(svg.text) < 60_000
+
+
+def test_triangles_point_to_where_a_team_moved() -> None:
+    """Both axes have the same scale."""
+    teams = [Moved("a", 0.2, 0.5, 3, 1), Moved("b", 0.4, 0.4, 2, 2), Moved("c", 0.5, 0.3, 1, 3)]
+    svg = preliminary_against_final(teams, "MARp")
+    up, down = (
+        [
+            tuple(map(float, re.findall(r"[\d.]+", path.get("transform", "0 0"))))
+            for path in marks(svg, "path", fill=fill)
+        ]
+        for fill in (ACCENT, INK)
+    )
+    same = [(x, y) for dot in marks(svg, "circle") for x in numbers([dot], "cx") for y in numbers([dot], "cy")]
+    points = [*up, *same, *down]
+    assert proportional([x for x, _ in points], [0.2, 0.4, 0.5])
+    assert proportional([y for _, y in points], [0.5, 0.4, 0.3])
+    assert up[0][1] == min(y for _, y in points)
+    assert {"a ▲ 2", "b", "c ▼ 2"} <= set(shown_texts(svg))
+    assert (
+        svg.description == "1 of 3 teams kept their rank. a rose most, from rank 3 to 1. c fell most, from rank 1 to 3."
+    )
+
+
+def test_curves_have_their_values() -> None:
+    """The first one is emphasised; undefined values are left out."""
+    curves = [Curve("a", tuple(1 - level for level in RECALLS)), Curve("b", (None, *(0.5,) * 10))]
+    svg = precision_recall(curves)
+    dots = marks(svg, "circle", fill=ACCENT)
+    assert proportional(numbers(dots, "cx"), list(RECALLS))
+    assert proportional(numbers(dots, "cy"), [1 - level for level in RECALLS])
+    assert len(marks(svg, "circle")) == 21
+    assert at(svg, "a")[1] < at(svg, "b")[1]
+    assert svg.description == (
+        "a goes from 1.000 at recall 0 to 0.000 at recall 1. a is highest at the start, b at the end."
+    )
+
+
+# In a browser
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory, charts: dict[str, Svg]) -> Iterator[tuple[Page, str]]:
+    """A browser, and a page with all charts under the policy of the site."""
+    folder = tmp_path_factory.mktemp("charts")
+    (folder / "style.css").write_text(
+        ":root { --accent: #0a4c7a } @media (prefers-color-scheme: dark) { :root { --accent: #8fc1e6 } }"
+        ".chart { max-width: 100%; height: auto }"
+    )
+    policy = "default-src 'none'; style-src 'self' file:"
+    (folder / "index.html").write_text(
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Charts</title>'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><link rel="stylesheet" href="style.css">'
+        f"</head><body><main><h1>Charts</h1>{''.join(svg.text for svg in charts.values())}</main></body></html>",
+        encoding="utf-8",
+    )
+    with browser(tmp_path_factory.mktemp("profile")) as tab:
+        yield tab, (folder / "index.html").as_uri()
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(chromium() is None, reason="no Chromium on this machine")
+class TestInABrowser:
+    """Charts on a page."""
+
+    @pytest.mark.parametrize(("dark", "colour"), [(False, "rgb(10, 76, 122)"), (True, "rgb(143, 193, 230)")])
+    def test_colours_follow_the_theme(self, page: tuple[Page, str], dark: bool, colour: str) -> None:
+        """Colours that a page lacks are those of the light theme. The policy blocks nothing, and nothing is fetched."""
+        tab, address = page
+        tab.open(address, dark=dark)
+        assert tab.ask("getComputedStyle(document.querySelector('[fill*=accent] circle')).fill") == colour
+        fallback = tab.ask("getComputedStyle(document.querySelector('[fill*=ink] text')).fill")
+        assert fallback == "rgb(28, 27, 24)"
+        assert tab.errors == []
+        assert [Path(request).name for request in tab.requests] == ["index.html", "style.css"]
+
+    def test_a_chart_fits_a_phone(self, page: tuple[Page, str]) -> None:
+        """It is scaled as a whole; its text stays legible."""
+        tab, address = page
+        tab.open(address, width=390)
+        assert tab.ask("document.documentElement.scrollWidth") == 390
+        scales = tab.ask(
+            "[...document.querySelectorAll('svg')].map(s => s.getBoundingClientRect().width / s.viewBox.baseVal.width)"
+        )
+        by_name = dict(zip(CHARTS, scales, strict=True))
+        assert min(scale for name, scale in by_name.items() if name != "leaders_over_time") > 0.8
+
+    @pytest.mark.parametrize("dark", [False, True])
+    def test_axe_finds_no_violation(self, page: tuple[Page, str], dark: bool) -> None:
+        """By axe-core's rules for WCAG, best practices included."""
+        pytest.importorskip("axe_playwright_python")
+        tab, address = page
+        tab.open(address, dark=dark)
+        tab.ask((files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8") + "; 0")
+        answer = tab.send("Runtime.evaluate", expression="axe.run()", awaitPromise=True, returnByValue=True)
+        found = answer["result"]["value"]
+        assert [violation["id"] for violation in found["violations"]] == []
+        assert "svg-img-alt" in {rule["id"] for rule in found["passes"]}

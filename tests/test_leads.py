@@ -1,0 +1,95 @@
+"""Who led a board, and the sentence about it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from scorer.charts.leads import History, best_so_far, lasted, leaders_sentence, leads
+
+OPENED = datetime(2011, 4, 20, 9, tzinfo=UTC)
+
+
+def history(name: str, *entries: tuple[float, float], is_baseline: bool = False) -> History:
+    """Entries of a team as days after the opening and scores."""
+    return History(name, tuple((OPENED + timedelta(days=day), score) for day, score in entries), is_baseline)
+
+
+KETTLE = history("tea-kettle", (0, 0.065), (71, 0.458))
+WINDOW = history("north-window", (7, 0.373), (75, 0.433))
+OTHER = history("slow-river", (40, 0.27))
+
+
+def test_the_sentence_names_the_last_change_of_the_lead() -> None:
+    """With the time for which the earlier leader led."""
+    expected = "north-window led for 64 days; tea-kettle passed it on 30 June."
+    assert leaders_sentence([KETTLE, WINDOW, OTHER]) == expected
+
+
+def test_a_lead_without_a_change() -> None:
+    """Its first day is named. Better entries of the leader change nothing."""
+    assert leaders_sentence([history("a", (0, 0.1), (5, 0.3)), history("b", (6, 0.2))]) == "a leads since 20 April."
+    assert leaders_sentence([]) == "No team has a score yet."
+    assert leaders_sentence([history("base", (0, 0.5), is_baseline=True)]) == "No team has a score yet."
+
+
+def test_many_changes_are_counted() -> None:
+    """From three on."""
+    teams = [history("a", (0, 0.1), (2, 0.3)), history("b", (1, 0.2), (3.25, 0.4))]
+    assert leaders_sentence(teams) == "a led for 1 day; b passed it on 23 April. The lead changed 3 times."
+
+
+def test_an_equal_score_does_not_take_the_lead() -> None:
+    """Nor does a baseline, and a team that improves its lead keeps its first day."""
+    teams = [
+        history("late", (3, 0.5)),
+        history("early", (1, 0.4), (2, 0.5)),
+        history("base", (0, 0.9), is_baseline=True),
+    ]
+    (lead,) = leads(teams)
+    assert (lead.team, lead.score, lead.until) == (1, 0.4, None)
+    assert lead.since == OPENED + timedelta(days=1)
+
+
+def test_of_entries_at_one_time_the_highest_leads() -> None:
+    """Then the first team."""
+    assert [lead.team for lead in leads([history("a", (0, 0.1)), history("b", (0, 0.3)), history("c", (0, 0.3))])] == [
+        1
+    ]
+
+
+def test_each_lead_ends_where_the_next_one_begins() -> None:
+    """The last one has no end."""
+    found = leads([KETTLE, WINDOW, OTHER])
+    assert [(lead.team, lead.score) for lead in found] == [(0, 0.065), (1, 0.373), (0, 0.458)]
+    assert [lead.until for lead in found] == [*(lead.since for lead in found[1:]), None]
+
+
+def test_names_in_the_sentence_are_printable() -> None:
+    """A page escapes markup in them."""
+    sentence = leaders_sentence([history("<b>\u202e" + "x" * 300, (0, 0.1))])
+    assert sentence.startswith("<b>\\u202e")
+    assert len(sentence) < 80
+
+
+def test_best_so_far_leaves_out_lower_and_equal_scores() -> None:
+    """In order of time, regardless of the order of the entries."""
+    entries = history("a", (3, 0.2), (1, 0.1), (2, 0.2), (4, 0.1)).entries
+    assert [score for _, score in best_so_far(entries)] == [0.1, 0.2]
+    assert best_so_far(entries)[1][0] == OPENED + timedelta(days=2)
+
+
+@pytest.mark.parametrize(
+    ("time", "text"),
+    [
+        (timedelta(days=64, hours=23), "64 days"),
+        (timedelta(days=1), "1 day"),
+        (timedelta(hours=5, minutes=59), "5 hours"),
+        (timedelta(minutes=1), "1 minute"),
+        (timedelta(seconds=59), "less than a minute"),
+    ],
+)
+def test_durations_are_in_one_unit(time: timedelta, text: str) -> None:
+    """Whole ones only."""
+    assert lasted(time) == text
