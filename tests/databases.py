@@ -81,12 +81,15 @@ def seal(place: str, table: Table) -> None:
             connection.execute(update(table).where(*key).values(checksum=sealed(table, row)["checksum"]))
 
 
-SALTED = re.compile(rb'(?<=<code class="salted-digest">)[0-9a-f]{64}(?=</code>)')
+SALTED = re.compile(rb'(?<=<code class="salted-digest">)[0-9a-f]{64}(?=</code>)|(?<=of the solution )[0-9a-f]{64}')
+UPDATED = re.compile(
+    rb'<time class="updated".*?</time>|^  (year|month|urldate) = .*$|^date-released: .*$', re.MULTILINE
+)
 
 
 def unsalted(page: bytes) -> bytes:
-    """A page without what depends on the salt of its database, which is random."""
-    return SALTED.sub(b"", page)
+    """A page without what depends on the salt of its database, which is random, and on when events were recorded."""
+    return UPDATED.sub(b"", SALTED.sub(b"", page))
 
 
 def site_content(folder: Path) -> dict[str, bytes]:
@@ -98,8 +101,8 @@ def site_content(folder: Path) -> dict[str, bytes]:
 VOLATILE = {"identity", "salt", "revision", "at", "checksum"}
 """Columns that differ between two databases with the same record: they depend on chance, the clock, or retries."""
 
-CACHES = {"scanned_file"}
-"""Tables that depend on when the files were scanned, and decide nothing but whether they are read again."""
+CACHES = {"cached", "scanned_file"}
+"""Tables that depend on when files were scanned and pages rendered, and decide only what is read or computed again."""
 
 
 def content(place: str) -> list[str]:

@@ -24,13 +24,14 @@ from scorer.board.board import Board
 from scorer.board.build import board as build_board
 from scorer.board.ranking import ranks
 from scorer.board.rule_sheet import rules
-from scorer.board.slugs import slug
+from scorer.board.slugs import slugs
 from scorer.challenge.settings import Track
 from scorer.entries.entry import Entry, rounded
 from scorer.errors import Findings, Problem
 from scorer.matching.match import Counts
 from scorer.measures import Measure, parse
-from scorer.reports.boards import export_columns, export_rows, to_csv, to_json, to_markdown
+from scorer.reports.boards import export_columns, export_rows, to_csv, to_markdown
+from scorer.reports.leaderboard import to_json
 from scorer.scoring.outcomes import Rejected, Scored
 from scorer.store.records import Basis, Failure, StoredSubmission, Submission
 from scorer.store.snapshot import Snapshot
@@ -148,6 +149,10 @@ def counting(board: Board, team: str) -> Entry:
     assert row.entry is not None
     assert [entry for entry in row.entries if entry.is_counting] == [row.entry]
     return row.entry
+
+
+CERTAINTY = ("low", "high", "rank from", "rank to", "tier")
+"""The last columns of every export."""
 
 
 # Ranks
@@ -418,6 +423,7 @@ def test_a_preliminary_board_shows_no_final_score(sent: Sent, store: Store) -> N
         "preliminary RR",
         "entries",
         "last entry",
+        *CERTAINTY,
     )
     for shown in (repr(found), to_csv(found), to_json(found), to_markdown(found)):
         assert "0.2" in shown
@@ -454,7 +460,7 @@ def test_a_track_that_was_never_scored_has_an_empty_board(store: Store) -> None:
     found = board(store, track())
 
     assert (found.rows, found.queries, found.scored_queries, found.commitment) == ((), 0, 0, None)
-    assert to_csv(found) == 'rank,team,baseline,"MARp@5,10",RR,entries,last entry\r\n'
+    assert to_csv(found) == 'rank,team,baseline,"MARp@5,10",RR,entries,last entry,low,high,rank from,rank to,tier\r\n'
     assert "No entry has been scored yet." in rules(found)
 
 
@@ -555,33 +561,66 @@ def test_a_baseline_is_given_by_its_raw_or_its_printable_name(sent: Sent, store:
 # Slugs
 
 
-@pytest.mark.parametrize("name", ["tea-kettle", "a", "2011", "x" * 60, "deadbeef"])
-def test_a_plain_name_is_its_own_slug(name: str) -> None:
-    """A name that is safe in a path does not change."""
-    assert slug(name) == name
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("tea-kettle", "tea-kettle"),
+        ("2011", "2011"),
+        ("PirCrba1", "pircrba1"),
+        ("Tea Kettle", "tea-kettle"),
+        ("a--b ", "a-b"),
+        ("Café", "cafe"),
+        ("../../x", "x"),
+        ("x" * 61, "x" * 60),
+    ],
+)
+def test_a_slug_is_the_name_in_lower_case(name: str, slug: str) -> None:
+    """Only letters, digits and hyphens remain."""
+    assert slugs([name]) == {name: slug}
 
 
-@pytest.mark.parametrize("name", ["", "con", "com1", "nul", "Tea-Kettle", "-a", "a--b", "x" * 61, "../../x", *HOSTILE])
-def test_any_other_name_gets_a_safe_slug(name: str) -> None:
-    """Reserved, long, empty and other unsafe names become safe in paths and URLs."""
-    assert slug(name) != name
-    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug(name))
-    assert 1 <= len(slug(name)) <= 60
+@pytest.mark.parametrize("name", ["", "con", "COM1", "nul", "teams", "🦊", "日本"])
+def test_a_name_without_a_possible_slug_gets_a_digest(name: str) -> None:
+    """Reserved names and names without a letter or a digit get part of their SHA-256."""
+    (slug,) = slugs([name]).values()
+
+    assert re.fullmatch(r"([a-z0-9]+-)?[0-9a-f]{8}", slug)
 
 
-@given(st.lists(st.text(max_size=80) | st.text("aA-é ", max_size=4), unique=True, max_size=30))
+@given(st.lists(st.text(max_size=80) | st.text("aA-é ", max_size=4), max_size=30))
 def test_no_two_names_share_a_slug(names: list[str]) -> None:
-    """Slugs are unique, also when case is ignored, and safe."""
-    slugs = [slug(name) for name in names]
+    """Slugs are unique, and safe in paths and URLs."""
+    found = slugs(names)
 
-    assert len({each.lower() for each in slugs}) == len(names)
-    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", each) and len(each) <= 60 for each in slugs)
+    assert len(set(found.values())) == len(set(names))
+    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", each) and len(each) <= 60 for each in found.values())
 
 
-@pytest.mark.parametrize("name", ["Tea Kettle", "🦊"])
-def test_a_name_that_copies_a_slug_gets_another(name: str) -> None:
-    """A team cannot take over the page of another by its name."""
-    assert slug(slug(name)) != slug(name)
+@given(st.lists(st.text("aA-é ", max_size=4), max_size=12), st.lists(st.text("aA-é ", max_size=4), max_size=12))
+def test_later_teams_change_no_slug(names: list[str], later: list[str]) -> None:
+    """A link to the page of a team stays valid."""
+    assert slugs(names).items() <= slugs([*names, *later]).items()
+
+
+def test_the_first_arrival_keeps_the_plain_slug() -> None:
+    """Also where a later team has the plain name, or copies the slug of another."""
+    found = slugs(["Tea Kettle", "tea-kettle"])
+    copied = found["tea-kettle"]
+
+    assert found["Tea Kettle"] == "tea-kettle"
+    assert re.fullmatch("tea-kettle-[0-9a-f]{8}", copied)
+    assert slugs([copied, "Tea Kettle", "tea-kettle"])["tea-kettle"] != copied
+
+
+def test_the_slug_belongs_to_the_team_that_arrived_first(sent: Sent, store: Store) -> None:
+    """The order of the record decides, not the order of the board."""
+    sent("Alpha", 0.25)
+    sent("alpha", 0.5, 10)
+
+    found = {row.team.name: row.team.slug for row in board(store, track()).rows}
+
+    assert found["Alpha"] == "alpha"
+    assert re.fullmatch("alpha-[0-9a-f]{8}", found["alpha"])
 
 
 # Exports
@@ -611,6 +650,7 @@ def test_exports_show_the_same_rows(hostile: Board) -> None:
         "preliminary MARp@5,10": 0.57,
         "entries": 1,
         "last entry": "2011-04-18T17:00:00Z",
+        **dict.fromkeys(CERTAINTY),
     }
     assert tuple(first) == export_columns(hostile)
     assert (undefined["rank"], undefined["MARp@5,10"], undefined["RR"]) == (None, None, 0.25)
@@ -628,8 +668,8 @@ def test_csv_is_read_back_and_has_no_formulas(hostile: Board) -> None:
     names = {printable_name(name) for name in HOSTILE} - {HOSTILE[1]} | {"'" + HOSTILE[1]}
     assert {row[1] for row in rows} == names | {"undefined", "random", "broken"}
     assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for row in rows for cell in row)
-    assert ["", "random", "true", "0.062", "0.250", "0.125", "1", "2011-04-19T06:00:00Z"] in rows
-    assert ["", "broken", "false", "", "", "", "1", "2011-04-18T10:00:00Z"] in rows
+    assert ["", "random", "true", "0.062", "0.250", "0.125", "1", "2011-04-19T06:00:00Z", *[""] * 5] in rows
+    assert ["", "broken", "false", "", "", "", "1", "2011-04-18T10:00:00Z", *[""] * 5] in rows
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@x"])
@@ -640,11 +680,16 @@ def test_every_beginning_of_a_formula_is_guarded(sent: Sent, store: Store, name:
     assert f",'{name}," in to_csv(board(store, track()))
 
 
+def without_id(row: dict[str, object]) -> dict[str, object]:
+    """A row of `leaderboard.json` with the columns of every export."""
+    return {name: value for name, value in row.items() if name != "id"}
+
+
 def test_json_is_read_back(hostile: Board) -> None:
     """JSON has a version, the track, its rules, the columns and the rows, with null for blanks."""
     found = json.loads(to_json(hostile))
 
-    assert found["version"] == 1
+    assert found["version"] == 2
     assert found["track"] == {
         "name": "cold-start",
         "title": "Cold start",
@@ -657,7 +702,7 @@ def test_json_is_read_back(hostile: Board) -> None:
     }
     assert found["rules"] == list(rules(hostile))
     assert found["columns"] == list(export_columns(hostile))
-    assert found["rows"] == list(export_rows(hostile))
+    assert [without_id(row) for row in found["rows"]] == list(export_rows(hostile))
     assert {row["team"] for row in found["rows"]} >= {printable_name(name) for name in HOSTILE}
 
 
@@ -669,7 +714,7 @@ def test_names_in_markdown_are_text(hostile: Board) -> None:
     assert {len(each) for each in cells} == {len(export_columns(hostile)) + 2}
     assert "<" not in "".join(lines)
     assert any(r"| a\|b\\\\c |" in line for line in lines)
-    assert "|  | random | true | 0.062 | 0.250 | 0.125 | 1 | 2011-04-19T06:00:00Z |" in lines
+    assert "|  | random | true | 0.062 | 0.250 | 0.125 | 1 | 2011-04-19T06:00:00Z |  |  |  |  |  |" in lines
 
 
 @pytest.mark.parametrize("name", ["[x](javascript:1)", "**x**", "`x`", "~~x~~", "_x_"])
@@ -752,7 +797,7 @@ def test_the_rule_sheet_omits_what_does_not_apply(store: Store) -> None:
     found = board(store, track(final="all"))
     text = " ".join(rules(found))
 
-    assert export_columns(found) == ("rank", "team", "baseline", "MARp@5,10", "RR", "entries", "last entry")
+    assert export_columns(found) == ("rank", "team", "baseline", "MARp@5,10", "RR", "entries", "last entry", *CERTAINTY)
     assert "aseline" not in text
     assert "reliminary" not in text
     assert "the 5 queries of the solution." in text

@@ -417,10 +417,10 @@ def test_reading_creates_no_database(file: Path) -> None:
 @pytest.mark.parametrize(
     ("version", "message"),
     [
-        (0, r": schema version 0 is unknown; expected 1 to 3"),
+        (0, rf": schema version 0 is unknown; expected 1 to {SCHEMA_VERSION}"),
         (
             SCHEMA_VERSION + 1,
-            r": scorer 99\.1 wrote it \(schema version 4\), .* install scorer 99\.1 or",
+            rf": scorer 99\.1 wrote it \(schema version {SCHEMA_VERSION + 1}\), .* install scorer 99\.1 or",
         ),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from scorer.board.certainty import Certainty, Pair, QueryScore, RowCertainty, ShakeUp
 from scorer.challenge.settings import Track
 from scorer.entries.entry import Entry
 
@@ -33,6 +34,12 @@ class Row:
     """The team's counting entry; None where no entry is scored."""
     entries: tuple[Entry, ...]
     """All entries, the latest first."""
+    certainty: tuple[RowCertainty | None, ...] = ()
+    """Of the score on each measure of the board; None where the measure has no statistics. Empty without an entry."""
+    best_queries: tuple[QueryScore, ...] = ()
+    """Those on which the team is the furthest above the field, and `worst_queries` the furthest below; empty where the
+    scores of queries are hidden."""
+    worst_queries: tuple[QueryScore, ...] = ()
 
     @property
     def sent(self) -> tuple[Entry, ...]:
@@ -58,6 +65,18 @@ class Commitment:
 
 
 @dataclass(frozen=True, slots=True)
+class Curve:
+    """The scores of a row at points of a curve; rounded as all scores of the track, None where undefined."""
+
+    row: int
+    """A position in `Board.rows`."""
+    precisions: tuple[float | None, ...]
+    """The interpolated precision at each of `curves.RECALLS`; empty where the rule for ties has no formula for it."""
+    r_precisions: tuple[float | None, ...]
+    """Rp@z at each of `curves.cutoffs`; empty where the rule for ties has no formula for it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Board:
     """The leaderboard of a track."""
 
@@ -74,3 +93,14 @@ class Board:
     """How many of `scored_queries` enter the preliminary scores; 0 where the solution flags none."""
     commitment: Commitment | None
     """To the solution; None where the track was never scored."""
+    certainty: tuple[Certainty | None, ...] = ()
+    """Of the ranking by each measure; None for a measure that is a sum or a geometric mean, and without two ranked
+    teams."""
+    pairs: tuple[Pair, ...] = ()
+    """Each row with the leader and with its neighbours in the ranking, on the primary measure."""
+    shake_up: ShakeUp | None = None
+    """None where preliminary and final scores are not both shown."""
+    curves: tuple[Curve, ...] = ()
+    """Of the first teams and baselines."""
+    updated: datetime | None = None
+    """When the last event of the track was recorded, in UTC; None without an event whose time is known."""

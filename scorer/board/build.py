@@ -6,17 +6,20 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from scorer.board.board import Board, Commitment, Row, Team
+from scorer.board.certain import with_statistics
+from scorer.board.curves import curves
 from scorer.board.ranking import ranked
-from scorer.board.slugs import slug
+from scorer.board.slugs import slugs
 from scorer.challenge.settings import Track
 from scorer.entries.entry import Entry, counting_entry, entry_of
 from scorer.options import Split
+from scorer.store.cache import Cache
 from scorer.store.records import Basis, StoredResult
 from scorer.store.snapshot import Snapshot
 from scorer.wording import printable_name
 
 
-def board(view: Snapshot, track: Track, basis: Basis | None) -> Board:
+def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None = None) -> Board:
     """The board of a track, from the stored results.
 
     Parameters
@@ -24,6 +27,7 @@ def board(view: Snapshot, track: Track, basis: Basis | None) -> Board:
     view : a snapshot of the database
     track : the track with its current settings
     basis : the solution and the matching rules of the results; None: no entry has a result
+    cache : the statistics that were computed before; None: the board has no statistics
 
     Returns
     -------
@@ -46,9 +50,10 @@ def board(view: Snapshot, track: Track, basis: Basis | None) -> Board:
     for each in stored:
         by_team.setdefault(each.submission.team, []).append(entry_of(each, track, columns))
     baselines = set(track.baselines)
+    addresses = slugs((*view.teams, *by_team))
     rows = [
         _row(
-            name,
+            Team(printable_name(name), addresses[name]),
             entries,
             track,
             baseline=not baselines.isdisjoint({name, printable_name(name)}),
@@ -57,7 +62,7 @@ def board(view: Snapshot, track: Track, basis: Basis | None) -> Board:
         for name, entries in by_team.items()
         if any(entry.status != "withdrawn" for entry in entries)
     ]
-    return Board(
+    found = Board(
         track=track,
         columns=columns,
         rows=ranked(rows, track),
@@ -65,7 +70,11 @@ def board(view: Snapshot, track: Track, basis: Basis | None) -> Board:
         scored_queries=scored_queries,
         preliminary_queries=preliminary_queries,
         commitment=_commitment(view, track, basis) if basis else None,
+        updated=view.updated(track.name),
     )
+    if basis is None or cache is None:
+        return found
+    return replace(with_statistics(found, view, basis, cache), curves=curves(found, view, basis, cache))
 
 
 def _commitment(view: Snapshot, track: Track, basis: Basis) -> Commitment:
@@ -80,12 +89,12 @@ def _defined(results: Iterable[StoredResult], split: Split, measure: str, querie
     return max((queries - mean.undefined for mean in means if mean is not None), default=0)
 
 
-def _row(name: str, entries: list[Entry], track: Track, *, baseline: bool, by_preliminary: bool) -> Row:
+def _row(team: Team, entries: list[Entry], track: Track, *, baseline: bool, by_preliminary: bool) -> Row:
     """The unranked row of a team.
 
     Parameters
     ----------
-    name : the name of the team, as recorded
+    team : the team
     entries : its entries, the earliest first
     track : the track
     baseline : whether the team is a baseline
@@ -97,7 +106,7 @@ def _row(name: str, entries: list[Entry], track: Track, *, baseline: bool, by_pr
     return Row(
         rank=None,
         preliminary_rank=None,
-        team=Team(printable_name(name), slug(name)),
+        team=team,
         baseline=baseline,
         entry=next((entry for entry in marked if entry.is_counting), None),
         entries=marked,

@@ -5,31 +5,42 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections.abc import Iterable
 
 from scorer.challenge.settings import RESERVED
 
-_SLUG_LENGTH = 60
-_DIGEST_LENGTH = 16
-"""64 bits, so that nobody can search for a name that has the slug of another team."""
-_PLAIN = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_WITH_DIGEST = re.compile(rf"(.*-)?[0-9a-f]{{{_DIGEST_LENGTH}}}")
+_LONGEST = 60
+_DIGITS = (8, 16, 32, 64)
+"""How many digits of the SHA-256 of a name a slug may end with; the first number that gives an unused slug is used."""
 
 
-def slug(name: str) -> str:
-    """The name of a team for paths and URLs: a-z, 0-9 and single hyphens, 1 to 60 characters.
+def slugs(names: Iterable[str]) -> dict[str, str]:
+    """The slug of each team: a-z, 0-9 and single hyphens, 1 to 60 characters, and different for different names.
 
-    `name` is any text, also with the lone surrogates of a file name that is not UTF-8. A name of this form stays as it
-    is, unless it is reserved or ends like a generated slug. The slug of any other name ends with part of its SHA-256:
-    no two names share a slug, and a slug does not depend on the other teams.
+    A slug is the name in lower case, with a hyphen for everything else. Where an earlier team has this slug, or it is
+    reserved or empty, part of the SHA-256 of the name is added.
+
+    Parameters
+    ----------
+    names
+        All teams in the order of their first arrival, so that a later team never changes the slug of an earlier one.
+        Any text, also with the lone surrogates of a file name that is not UTF-8.
     """
-    if (
-        len(name) <= _SLUG_LENGTH
-        and _PLAIN.fullmatch(name)
-        and name not in RESERVED
-        and not _WITH_DIGEST.fullmatch(name)
-    ):
-        return name
-    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
+    found: dict[str, str] = {}
+    taken = set(RESERVED) | {""}
+    for name in names:
+        if name not in found:
+            found[name] = next(slug for slug in _candidates(name) if slug not in taken)
+            taken.add(found[name])
+    return found
+
+
+def _candidates(name: str) -> Iterable[str]:
+    """The slugs that a team may have, the preferred one first."""
     letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode("ascii").lower()
-    stem = re.sub("[^a-z0-9]+", "-", letters)[: _SLUG_LENGTH - _DIGEST_LENGTH - 1].strip("-")
-    return f"{stem}-{digest}" if stem else digest
+    plain = re.sub("[^a-z0-9]+", "-", letters).strip("-")
+    yield plain[:_LONGEST].strip("-")
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    for digits in _DIGITS:
+        stem = plain[: max(0, _LONGEST - digits - 1)].strip("-")
+        yield f"{stem}-{digest[:digits]}" if stem else digest[: min(digits, _LONGEST)]

@@ -1,19 +1,14 @@
-"""Boards as text: CSV, JSON and Markdown."""
+"""Boards as tables: CSV, Markdown and aligned text."""
 
 from __future__ import annotations
 
-import json
-
-from scorer.board.board import Board
-from scorer.board.rule_sheet import rules
-from scorer.entries.entry import ColumnScores, Entry
+from scorer.board.board import Board, Row
+from scorer.board.certainty import RowCertainty
+from scorer.entries.entry import ColumnScores, Entry, rounded
 from scorer.reports.table import Cell, CellValue, Column, Table, csv_table, markdown_table
-from scorer.wording import iso_time
+from scorer.wording import iso_time, letters
 
-EXPORT_VERSION = 1
-"""The version of the structure of `to_json`."""
-
-_TEXTS = ("team", "baseline", "last entry")
+_TEXTS = ("team", "baseline", "last entry", "tier")
 """The columns that are not numbers."""
 
 
@@ -21,9 +16,10 @@ def export_columns(board: Board) -> tuple[str, ...]:
     """Return the columns of every export.
 
     A final board has the scores of all measures, and the preliminary scores of the primary measure if the solution
-    flags queries. A preliminary board has the preliminary scores of all measures.
+    flags queries. A preliminary board has the preliminary scores of all measures. The last columns say how certain the
+    score on the primary measure and the rank are.
     """
-    return ("rank", "team", "baseline", *_named_scores(board, None), "entries", "last entry")
+    return ("rank", "team", "baseline", *_named_scores(board, None), "entries", "last entry", *_CERTAINTY)
 
 
 def export_rows(board: Board) -> tuple[dict[str, CellValue], ...]:
@@ -36,6 +32,7 @@ def export_rows(board: Board) -> tuple[dict[str, CellValue], ...]:
             **_named_scores(board, row.entry),
             "entries": len(row.sent),
             "last entry": None if row.last_received is None else iso_time(row.last_received),
+            **_certainty(board, row),
         }
         for row in board.rows
     )
@@ -53,31 +50,27 @@ def to_csv(board: Board) -> str:
     return csv_table(board_table(board), line_end="\r\n") + "\r\n"
 
 
-def to_json(board: Board) -> str:
-    """Return the rows with the track, its rules and the numbers of queries as JSON; null is a blank."""
-    track = board.track
-    document = {
-        "version": EXPORT_VERSION,
-        "track": {
-            "name": track.name,
-            "title": track.title,
-            "stage": "final" if track.shows_final else "preliminary",
-            "primary": board.columns[0],
-            "decimals": track.decimals,
-            "queries": board.queries,
-            "scored_queries": board.scored_queries,
-            "preliminary_queries": board.preliminary_queries,
-        },
-        "rules": rules(board),
-        "columns": export_columns(board),
-        "rows": export_rows(board),
-    }
-    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-
-
 def to_markdown(board: Board) -> str:
     """Return a table of GitHub's Markdown, with scores at the track's decimals."""
     return markdown_table(board_table(board)) + "\n"
+
+
+def shown_interval(certainty: RowCertainty | None, decimals: int) -> list[float | None]:
+    """Return the ends of the interval of a score, rounded; None where it has none."""
+    low, high = (certainty.interval if certainty else None) or (None, None)
+    return [rounded(low, decimals), rounded(high, decimals)]
+
+
+_CERTAINTY = ("low", "high", "rank from", "rank to", "tier")
+
+
+def _certainty(board: Board, row: Row) -> dict[str, CellValue]:
+    """Return the columns on the certainty of a row."""
+    found = row.certainty[0] if row.certainty else None
+    rank_range = (found.rank_range if found else None) or (None, None)
+    tier = found.tier if found else None
+    values = (*shown_interval(found, board.track.decimals), *rank_range, None if tier is None else letters(tier))
+    return dict(zip(_CERTAINTY, values, strict=True))
 
 
 def _named_scores(board: Board, entry: Entry | None) -> dict[str, CellValue]:

@@ -19,6 +19,7 @@ from sqlalchemy import Column, LargeBinary, Row, Select, Table, select
 
 from scorer.errors import StoreError
 from scorer.store.schema import (
+    cached_table,
     event_table,
     failure_table,
     last_run_table,
@@ -43,6 +44,7 @@ DERIVED = {
     failure_table.name: "the failure",
     scanned_file_table.name: "the scanned file of the track",
     last_run_table.name: "the last run of the track",
+    cached_table.name: "the cached value",
 }
 """Tables whose rows can be derived again, and what a row is called before its key."""
 

@@ -96,14 +96,15 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """A transaction for writing, one at a time; it increases the revision."""
+    def writing(self, *, revises: bool = True) -> Iterator[Connection]:
+        """A transaction for writing, one at a time; it increases the revision if it changes what a board shows."""
         # A transaction that reads and then writes is refused if another one wrote in between. One that locks at its
         # beginning waits for its turn.
         with self._transaction(_TO_WRITE) as connection:
             connection.execute(select(schema_table.c.version).with_for_update())
             yield connection
-            connection.execute(update(schema_table).values(revision=schema_table.c.revision + 1))
+            if revises:
+                connection.execute(update(schema_table).values(revision=schema_table.c.revision + 1))
 
     @contextmanager
     def migrating(self) -> Iterator[Connection]:

@@ -113,7 +113,7 @@ def submission_states(events: Iterable[Event]) -> dict[Key, SubmissionState]:
     states: dict[Key, SubmissionState] = {}
     for event in events:
         if event.kind == "arrival":
-            state = _arrived(event)
+            state = arrived(event)
             states[key_of(state.submission)] = state
         elif event.kind != "basis":
             file, digest = event.body["file"], event.body["digest"]
@@ -122,7 +122,8 @@ def submission_states(events: Iterable[Event]) -> dict[Key, SubmissionState]:
     return states
 
 
-def _arrived(event: Event) -> SubmissionState:
+def arrived(event: Event) -> SubmissionState:
+    """The submission of an arrival, as it was then."""
     body = event.body
     received = datetime.fromisoformat(body["received"])
     was_escaped = body.get("names") != "raw"

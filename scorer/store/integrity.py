@@ -19,6 +19,7 @@ from scorer.store.database import Database
 from scorer.store.records import Basis
 from scorer.store.rows import has_sound_hits
 from scorer.store.schema import (
+    cached_table,
     failure_table,
     last_run_table,
     mean_table,
@@ -157,7 +158,7 @@ def repair(store: Store) -> tuple[Path | None, dict[str, int]]:
             # These are made again as a whole at little cost, and a damaged key cannot be found in an order of keys.
             if any(_damaged(connection, table)):
                 deleted[table.name] += connection.execute(delete(table)).rowcount
-        for table in (failure_table, last_run_table, result_table, solution_table):
+        for table in (cached_table, failure_table, last_run_table, result_table, solution_table):
             for row in list(_damaged(connection, table)):
                 deleted[table.name] += _delete(connection, table, row)
         solutions = select(solution_table.c.digest)

@@ -53,11 +53,11 @@ class Record:
 
         return self.database.retried(once)
 
-    def _write(self, work: Callable[[Connection], bool]) -> None:
+    def _write(self, work: Callable[[Connection], bool], *, revises: bool = True) -> None:
         """Do the work in a transaction. It returns whether it wrote anything; if not, the revision stays as it is."""
 
         def once() -> None:
-            with suppress(_NothingToWriteError), self.database.writing() as connection:
+            with suppress(_NothingToWriteError), self.database.writing(revises=revises) as connection:
                 if not work(connection):
                     raise _NothingToWriteError
 

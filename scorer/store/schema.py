@@ -20,7 +20,7 @@ from sqlalchemy import (
     TypeDecorator,
 )
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 def storable(text: str) -> str:
@@ -162,3 +162,12 @@ last_run_table = Table(
     Column("at", Time, nullable=False),
     _checksum(),
 )
+
+cached_table = Table(
+    "cached",
+    tables,
+    Column("digest", Digest, primary_key=True),
+    Column("value", String, nullable=False),
+    _checksum(),
+)
+"""`digest` is that of everything the value depends on, so a value never changes; see `cache`."""

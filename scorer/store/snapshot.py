@@ -22,8 +22,9 @@ from scorer.measures.matched import JudgedItems
 from scorer.options import SPLITS, Split
 from scorer.scoring.compact import unpack_hits, unpack_ideal
 from scorer.scoring.means import Mean, all_means, split_masks
+from scorer.store.cache import Cache
 from scorer.store.checksums import rows_of
-from scorer.store.events import Event, SubmissionState, last_basis, submission_states
+from scorer.store.events import Event, SubmissionState, arrived, last_basis, submission_states
 from scorer.store.names import decoded_name
 from scorer.store.packing import unpack_flags, unpack_ids
 from scorer.store.records import (
@@ -36,7 +37,14 @@ from scorer.store.records import (
     StoredSubmission,
 )
 from scorer.store.rows import Rows, by
-from scorer.store.schema import failure_table, last_run_table, scanned_file_table, schema_table, solution_table
+from scorer.store.schema import (
+    cached_table,
+    failure_table,
+    last_run_table,
+    scanned_file_table,
+    schema_table,
+    solution_table,
+)
 
 Means = dict[tuple[str, str], Mean]
 """By full name of the measure and digest of the mask."""
@@ -79,9 +87,20 @@ class Snapshot(Rows):
         states = submission_states(self.events(track)).values()
         return sorted(states, key=lambda state: state.submission.sort_key)
 
+    @cached_property
+    def teams(self) -> tuple[str, ...]:
+        """The names of all teams of all tracks, in the order in which their first submissions were recorded."""
+        arrivals = (event for event in self.all_events if event.kind == "arrival")
+        return tuple(dict.fromkeys(arrived(event).submission.team for event in arrivals))
+
     def recorded_basis(self, track: str) -> RecordedBasis | None:
         """The basis of a track's board; None if it has never been scored."""
         return last_basis(self.events(track))
+
+    def updated(self, track: str) -> datetime | None:
+        """When the last event of a track was recorded, in UTC; None without an event, or if schema 1 recorded it."""
+        events = self.events(track)
+        return events[-1].at if events else None
 
     def last_run(self, track: str) -> datetime | None:
         """When the track was last scored; None if it never was."""
@@ -102,6 +121,10 @@ class Snapshot(Rows):
             )
             for row in self.verified(scanned_file_table, statement)
         }
+
+    def cache(self) -> Cache:
+        """The cached values."""
+        return Cache({row.digest: row.value for row in self.verified(cached_table, rows_of(cached_table))})
 
     # Solutions and results
 

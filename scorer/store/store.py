@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Connection, delete
+from sqlalchemy import Connection, delete, select
 
 from scorer.limits import Limits
 from scorer.measures import Measure
@@ -18,13 +18,15 @@ from scorer.scoring.compact import pack_ideal
 from scorer.scoring.outcomes import Failed, Rejected, Summary
 from scorer.store import writing
 from scorer.store.archive import SolutionArchive
+from scorer.store.cache import Cache
+from scorer.store.checksums import sealed
 from scorer.store.database import Database, insert_all
 from scorer.store.events import SecondLook, iso
 from scorer.store.migrations import prepare
 from scorer.store.packing import pack_flags, pack_ids
 from scorer.store.record import GENERATIONS, Record
 from scorer.store.records import Basis, ScannedFile
-from scorer.store.schema import last_run_table, mean_table, result_table, solution_table
+from scorer.store.schema import cached_table, last_run_table, mean_table, result_table, solution_table
 from scorer.store.snapshot import Means, Snapshot
 
 __all__ = ["GENERATIONS", "SecondLook", "Store", "now"]
@@ -207,6 +209,25 @@ class Store(Record):
 
         if any(self.read(differences)):
             self._write(work)
+
+    def keep(self, cache: Cache) -> None:
+        """Store the values that were computed for a render, and delete those that it did not use.
+
+        A board shows the same with and without them, so the revision stays as it is.
+        """
+
+        def work(connection: Connection) -> bool:
+            present = set(connection.execute(select(cached_table.c.digest)).scalars())
+            rows = [{"digest": key, "value": value} for key, value in cache.added.items() if key not in present]
+            insert_all(connection, cached_table, [sealed(cached_table, row) for row in rows])
+            unused = sorted(present - cache.used)
+            for start in range(0, len(unused), writing.AT_A_TIME):
+                chosen = unused[start : start + writing.AT_A_TIME]
+                connection.execute(delete(cached_table).where(cached_table.c.digest.in_(chosen)))
+            return True
+
+        if cache.added:
+            self._write(work, revises=False)
 
     def note_run(self, track: str) -> None:
         """Store that the track has just been scored."""

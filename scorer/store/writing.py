@@ -26,6 +26,9 @@ from scorer.wording import shortened
 
 _Row = dict[str, Any]
 
+AT_A_TIME = 500
+"""Keys that one statement lists."""
+
 
 def result_digest(submission_digest: str, basis: Basis) -> str:
     """The key of a result and of a failure."""

@@ -1,0 +1,186 @@
+"""Adds the statistics to a board: from the cache, or computed from the stored scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import numpy as np
+from pydantic import TypeAdapter
+
+from scorer.board.board import Board, Row
+from scorer.board.certainty import Certainty, Pair, QueryScore, RowCertainty, ShakeUp
+from scorer.measures import Measure
+from scorer.measures.arrays import Bools, Floats
+from scorer.options import Split
+from scorer.paths.code import code_digest
+from scorer.scoring.means import QueryMask, split_masks
+from scorer.scoring.rules import MEASURE_GENERATION
+from scorer.statistics.defaults import LEVEL, RESAMPLES, SEED
+from scorer.store.cache import Cache, digest_of
+from scorer.store.records import Basis
+from scorer.store.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class ExtremeQuery:
+    """A query on which a team is far above or far below the field."""
+
+    query: int
+    """Its position in the solution."""
+    score: float
+    median: float
+    """The median of the other ranked teams."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureStatistics:
+    """All statistics of one measure. Rows are those of the board with a score on the primary measure, in its order."""
+
+    certainty: Certainty | None
+    rows: tuple[RowCertainty, ...]
+    pairs: tuple[Pair, ...] = ()
+    """Of the primary measure; empty for the others, as `extremes`."""
+    extremes: tuple[tuple[tuple[ExtremeQuery, ...], tuple[ExtremeQuery, ...]], ...] = ()
+    """The best and the worst queries of each row."""
+    shake_up: ShakeUp | None = None
+    """Of the primary measure of a final board with preliminary queries."""
+
+
+_JSON = TypeAdapter(MeasureStatistics)
+
+
+@dataclass(frozen=True)
+class ScoredRows:
+    """The rows of a board with a score on the primary measure, and where their scores on the queries are."""
+
+    board: Board
+    rows: tuple[Row, ...]
+    view: Snapshot
+    basis: Basis
+    flagged: Bools
+    """[query]: whether it enters the preliminary scores."""
+
+    @cached_property
+    def mask(self) -> QueryMask:
+        """The queries that the scores of the board are means over."""
+        track = self.board.track
+        split: Split = track.final if track.shows_final else "preliminary"
+        return split_masks(self.flagged)[split]
+
+    def means(self, column: int) -> tuple[float | None, ...]:
+        """The score of each row on a measure, as the board shows it."""
+        return tuple(shown_score(row, column, final=self.board.track.shows_final) for row in self.rows)
+
+    def scores(self, measures: Sequence[Measure]) -> list[Floats]:
+        """[row, query]: the scores on each of some measures, over all queries of the solution.
+
+        Raises MeasureError if items tie and a measure has no formula for the track's rule.
+        """
+        if not measures:
+            return []
+        digests = [row.entry.digest for row in self.rows if row.entry]
+        found = dict(self.view.scores(set(digests), self.basis, measures))
+        return [np.array([found[digest][number] for digest in digests]) for number in range(len(measures))]
+
+    def key(self, column: int) -> list[object]:
+        """What the statistics of a measure depend on."""
+        track = self.board.track
+        rows = [
+            [row.entry.digest if row.entry else "", row.rank, row.preliminary_rank, mean]
+            for row, mean in zip(self.rows, self.means(column), strict=True)
+        ]
+        rules = [
+            self.basis.solution,
+            self.basis.matching,
+            MEASURE_GENERATION,
+            code_digest("board", "statistics"),
+            LEVEL,
+            RESAMPLES,
+            SEED,
+        ]
+        shown = [self.mask.digest, track.shows_queries, self.shows_both]
+        return ["statistics", rules, track.all_measures[column].full, column == 0, shown, rows]
+
+    @property
+    def shows_both(self) -> bool:
+        """Whether the board shows preliminary scores next to final ones."""
+        return self.board.track.shows_final and self.board.preliminary_queries > 0
+
+
+def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) -> Board:
+    """The board with the statistics of its measures.
+
+    Parameters
+    ----------
+    board
+        Ranked, without statistics.
+    view
+        A snapshot of the database.
+    basis
+        The solution and the matching rules of its scores.
+    cache
+        Has the statistics that were computed before.
+
+    Raises
+    ------
+    StoreError
+        The database fails.
+    """
+    track = board.track
+    rows = tuple(row for row in board.rows if shown_score(row, 0, final=track.shows_final) is not None)
+    if not rows:
+        return board
+    scored = ScoredRows(board, rows, view, basis, view.flags(basis.solution))
+    measures = track.all_measures
+    columns = [column for column, measure in enumerate(measures) if measure.kind.aggregation == "mean"]
+    absent = [column for column in columns if digest_of(scored.key(column)) not in cache]
+    scores = dict(zip(absent, scored.scores([measures[column] for column in absent]), strict=True))
+    found = {
+        column: _JSON.validate_json(cache.value(scored.key(column), partial(_computed, scored, scores, column)))
+        for column in columns
+    }
+    ids = view.solution(basis.solution).query_ids if track.per_query == "public" else ()
+    primary = found.get(0, MeasureStatistics(None, ()))
+    return replace(
+        board,
+        rows=(
+            *(_with_certainty(scored, place, found, ids) for place in range(len(rows))),
+            *board.rows[len(rows) :],
+        ),
+        certainty=tuple(found[column].certainty if column in found else None for column in range(len(measures))),
+        pairs=primary.pairs,
+        shake_up=primary.shake_up,
+    )
+
+
+def _computed(scored: ScoredRows, scores: Mapping[int, Floats], column: int) -> str:
+    """The statistics of a measure as JSON."""
+    from scorer.board.statistics import measure_statistics  # noqa: PLC0415 (SciPy is slow to load)
+
+    return _JSON.dump_json(measure_statistics(scored, scores[column], column)).decode()
+
+
+def _with_certainty(scored: ScoredRows, place: int, found: Mapping[int, MeasureStatistics], ids: Sequence[str]) -> Row:
+    """A row with its statistics."""
+    primary = found.get(0)
+    best, worst = primary.extremes[place] if primary and primary.extremes else ((), ())
+
+    def named(queries: Sequence[ExtremeQuery]) -> tuple[QueryScore, ...]:
+        return tuple(QueryScore(ids[each.query] if ids else "", each.score, each.median) for each in queries)
+
+    columns = range(len(scored.board.columns))
+    return replace(
+        scored.rows[place],
+        certainty=tuple(found[column].rows[place] if column in found else None for column in columns),
+        best_queries=named(best),
+        worst_queries=named(worst),
+    )
+
+
+def shown_score(row: Row, column: int, *, final: bool) -> float | None:
+    """The final or the preliminary score of a row on a measure, rounded."""
+    if row.entry is None:
+        return None
+    return (row.entry.final if final else row.entry.preliminary)[column]

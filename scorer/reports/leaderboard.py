@@ -1,0 +1,207 @@
+"""``leaderboard.json``: a board for programs, and the JSON Schema of its structure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from scorer.board.board import Board, Row
+from scorer.board.certainty import Certainty, RowCertainty
+from scorer.board.rule_sheet import rules
+from scorer.entries.entry import rounded
+from scorer.reports.boards import export_columns, export_rows, shown_interval
+from scorer.statistics.defaults import LEVEL, RESAMPLES, SEED
+
+VERSION = 2
+"""The version of the structure. It increases with every change that a reader could notice, except for new keys."""
+
+
+def to_json(board: Board) -> str:
+    """Return the rows with the track, its rules, the numbers of queries and the statistics; null is a blank."""
+    track = board.track
+    rows = [{"id": row.team.slug, **values} for row, values in zip(board.rows, export_rows(board), strict=True)]
+    document = {
+        "version": VERSION,
+        "track": {
+            "name": track.name,
+            "title": track.title,
+            "stage": "final" if track.shows_final else "preliminary",
+            "primary": board.columns[0],
+            "decimals": track.decimals,
+            "queries": board.queries,
+            "scored_queries": board.scored_queries,
+            "preliminary_queries": board.preliminary_queries,
+        },
+        "rules": rules(board),
+        "columns": export_columns(board),
+        "rows": rows,
+        "statistics": {
+            "level": LEVEL,
+            "resamples": RESAMPLES,
+            "seed": SEED,
+            "measures": {
+                name: _statistics(board, number, certainty)
+                for number, (name, certainty) in enumerate(zip(board.columns, board.certainty, strict=False))
+                if certainty is not None
+            },
+        },
+    }
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def _statistics(board: Board, column: int, certainty: Certainty) -> dict[str, Any]:
+    """Return the certainty of the ranking by a measure."""
+    decimals = board.track.decimals
+    return {
+        "queries": certainty.queries,
+        "smallest_difference": rounded(certainty.smallest_difference, decimals),
+        "separable_neighbours": certainty.separable_neighbours,
+        "tiers": [[board.rows[row].team.slug for row in tier.rows] for tier in certainty.tiers],
+        "teams": {row.team.slug: _row(found, decimals) for row, found in _certain_rows(board.rows, column)},
+    }
+
+
+def _certain_rows(rows: Sequence[Row], column: int) -> list[tuple[Row, RowCertainty]]:
+    found = [(row, row.certainty[column]) for row in rows if row.certainty]
+    return [(row, certainty) for row, certainty in found if certainty is not None]
+
+
+def _row(certainty: RowCertainty, decimals: int) -> dict[str, Any]:
+    """Return the certainty of the score and the rank of a row."""
+    interval = shown_interval(certainty, decimals)
+    return {
+        "interval": None if None in interval else interval,
+        "range": certainty.rank_range,
+        "tier": None if certainty.tier is None else certainty.tier + 1,
+        "first": rounded(certainty.first, 4),
+    }
+
+
+# The schema
+
+
+def schema() -> str:
+    """Return the JSON Schema of `to_json`."""
+    return json.dumps(_SCHEMA, ensure_ascii=False, indent=1) + "\n"
+
+
+def _object(about: str, properties: dict[str, Any], *, more: Any = False) -> dict[str, Any]:
+    """Return the schema of an object that has all of these properties."""
+    return {
+        "type": "object",
+        "description": about,
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": more,
+    }
+
+
+def _value(kind: str | list[str], about: str, **more: Any) -> dict[str, Any]:
+    return {"type": kind, "description": about, **more}
+
+
+_NUMBER = ["number", "null"]
+_COUNT = ["integer", "null"]
+
+_TRACK = _object(
+    "The track.",
+    {
+        "name": _value("string", "The name of its folder on the site."),
+        "title": _value("string", "Its title."),
+        "stage": _value("string", "Which scores decide the ranks.", enum=["preliminary", "final"]),
+        "primary": _value("string", "The measure that the board is ranked by."),
+        "decimals": _value("integer", "The decimals that scores are rounded to before they are compared.", minimum=0),
+        "queries": _value("integer", "The number of queries of the solution.", minimum=0),
+        "scored_queries": _value("integer", "How many of them enter the mean of the primary measure.", minimum=0),
+        "preliminary_queries": _value("integer", "How many of these enter the preliminary scores.", minimum=0),
+    },
+)
+
+_ROW = _object(
+    "A team or a baseline. Further properties are the scores, by the names in `columns`.",
+    {
+        "id": _value("string", "The address of its page: teams/<id>.html."),
+        "rank": _value(_COUNT, "From 1; null for a baseline and without a score.", minimum=1),
+        "team": _value("string", "The name."),
+        "baseline": _value("boolean", "Whether it is a baseline."),
+        "entries": _value("integer", "The number of its entries that are not withdrawn.", minimum=0),
+        "last entry": _value(["string", "null"], "When the last of them was received, in UTC, as ISO 8601 has it."),
+        "low": _value(_NUMBER, "The lower end of the 95 % interval of the score on the primary measure."),
+        "high": _value(_NUMBER, "The upper end."),
+        "rank from": _value(_COUNT, "The first rank that the team may have.", minimum=1),
+        "rank to": _value(_COUNT, "The last rank that the team may have.", minimum=1),
+        "tier": _value(["string", "null"], "The letter of its tier."),
+    },
+    more=_value(_NUMBER, "A score, rounded."),
+)
+
+_TEAM = _object(
+    "The certainty of the score and the rank of a team, or of the score of a baseline.",
+    {
+        "interval": _value(
+            ["array", "null"],
+            "The 95 % interval of the score, by the bootstrap over the queries.",
+            items={"type": "number"},
+            minItems=2,
+            maxItems=2,
+        ),
+        "range": _value(
+            ["array", "null"],
+            "The first and the last rank that the team may have, all teams taken together; null for a baseline.",
+            items={"type": "integer", "minimum": 1},
+            minItems=2,
+            maxItems=2,
+        ),
+        "tier": _value(_COUNT, "The number of its tier in `tiers`, from 1; null for a baseline.", minimum=1),
+        "first": _value(_NUMBER, "The share of the resamples in which it is first.", minimum=0, maximum=1),
+    },
+)
+
+_MEASURE = _object(
+    "The certainty of the ranking by a measure.",
+    {
+        "queries": _value("integer", "How many queries have a score for every ranked team.", minimum=0),
+        "smallest_difference": _value(_NUMBER, "The difference of scores that is significant: the median over pairs."),
+        "separable_neighbours": _value("integer", "How many teams are significantly better than the next.", minimum=0),
+        "tiers": {
+            "type": "array",
+            "description": "The ids of the teams of each tier, the best tier first and its leader first.",
+            "items": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+        },
+        "teams": {"type": "object", "description": "By id.", "additionalProperties": _TEAM},
+    },
+)
+
+_SCHEMA = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "leaderboard.json",
+    "description": "The leaderboard of a track. Scores are means over queries, rounded; null is a blank.",
+    **_object(
+        "The leaderboard of a track. Scores are means over queries, rounded; null is a blank.",
+        {
+            "version": _value("integer", "The version of this structure.", const=VERSION),
+            "track": _TRACK,
+            "rules": {"type": "array", "description": "The rules in sentences.", "items": {"type": "string"}},
+            "columns": {
+                "type": "array",
+                "description": "The columns of a row in order.",
+                "items": {"type": "string"},
+            },
+            "rows": {"type": "array", "description": "The best first.", "items": _ROW},
+            "statistics": _object(
+                "How certain the scores and the ranks are.",
+                {
+                    "level": _value("number", "The level of the tests; intervals are at 1 minus the level."),
+                    "resamples": _value("integer", "How often queries are drawn again.", minimum=1),
+                    "seed": _value("integer", "The seed of the random numbers."),
+                    "measures": {
+                        "type": "object",
+                        "description": "By name; without measures that are sums or geometric means.",
+                        "additionalProperties": _MEASURE,
+                    },
+                },
+            ),
+        },
+    ),
+}

@@ -1,0 +1,66 @@
+"""Citations of a board: BibTeX and CFF that programs read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+import yaml
+
+from scorer.board.board import Board
+from scorer.challenge.settings import Challenge
+from scorer.reports.citation import to_bibtex, to_cff
+from tests import boards
+
+UPDATED = datetime(2011, 7, 9, 6, 0, tzinfo=UTC)
+
+TITLES = ("Cold start", 'Lists & "ranks": {a} #1', "}{", "two\nlines", "50 % \\ $x$ ~ ^ _", "🦊: é")
+
+
+def cited(title: str) -> tuple[Challenge, Board]:
+    """A challenge and the board of a track with this title."""
+    challenge = boards.challenge(title=title)
+    return challenge, replace(boards.board(challenge.tracks[0]), updated=UPDATED)
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_cff_is_read_back(title: str) -> None:
+    """YAML gives the texts as they are, on one line, and the day of the last change."""
+    challenge, board = cited(title)
+
+    found = yaml.safe_load(to_cff(challenge, board))
+
+    assert found["cff-version"] == "1.2.0"
+    assert found["title"] == f"Leaderboard of the track {' '.join(title.split())}, Lectures & lists"
+    assert found["authors"] == [{"name": "The organisers of Lectures & lists"}]
+    assert str(found["date-released"]) == "2011-07-09"
+    assert found["abstract"].startswith(
+        "Final MARp@5,10,15,20,25,30 of 12 ranked teams; salted digest of the solution "
+    )
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_bibtex_has_balanced_braces(title: str) -> None:
+    """BibTeX counts braces, also after a backslash: none of the title may end a field."""
+    challenge, board = cited(title)
+
+    text = to_bibtex(challenge, board)
+    opened = text.index("{") + 1
+    depth = [text[:end].count("{") - text[:end].count("}") for end in range(opened, len(text.rstrip()))]
+    fields = re.findall(r"^  (\w+) = \{(.*)\},?$", text, re.MULTILINE)
+
+    assert min(depth) >= 1
+    assert text.count("{") == text.count("}")
+    assert [name for name, _ in fields] == ["title", "author", "note", "year", "month", "urldate"]
+    assert dict(fields)["urldate"] == "2011-07-09"
+
+
+def test_a_board_without_a_known_change_has_no_date() -> None:
+    """Neither form invents one."""
+    challenge, board = cited("Cold start")
+    undated = replace(board, updated=None)
+
+    assert "date-released" not in to_cff(challenge, undated)
+    assert "year" not in to_bibtex(challenge, undated)
