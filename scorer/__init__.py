@@ -7,6 +7,7 @@ Each folder of the package is one stage or one concern; imports go only from a l
     challenge               challenge.toml
     matching                the solution, and the items of a submission that are found in it
     scoring                 scores of one submission; `evaluate`
+    analysis                everything about one ranking, and comparisons of submissions; `compare`
     executors               scoring many submissions: in this process, in several, on a cluster
     store                   results in a database
     entries, board, charts  the state of each submission, the leaderboard, and its pictures
@@ -29,6 +30,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from scorer.analysis.compare import Comparison, compare
     from scorer.challenge.loading import read_challenge
     from scorer.challenge.settings import Challenge
     from scorer.errors import (
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "Challenge": "challenge.settings",
     "ChallengeError": "errors",
+    "Comparison": "analysis.compare",
     "Evaluation": "scoring.evaluation",
     "FileError": "errors",
     "Measure": "measures",
@@ -56,6 +59,7 @@ _MODULES = {
     "SolutionError": "errors",
     "StoreError": "errors",
     "SubmissionError": "errors",
+    "compare": "analysis.compare",
     "evaluate": "scoring.evaluation",
     "parse": "measures",
     "read_challenge": "challenge.loading",
@@ -64,6 +68,7 @@ _MODULES = {
 __all__ = [
     "Challenge",
     "ChallengeError",
+    "Comparison",
     "Evaluation",
     "FileError",
     "Measure",
@@ -73,6 +78,7 @@ __all__ = [
     "SolutionError",
     "StoreError",
     "SubmissionError",
+    "compare",
     "evaluate",
     "parse",
     "read_challenge",

@@ -5,9 +5,10 @@
     |-- MeasureError       the name of a measure; also a ValueError
     |-- ExecutorError      the requested executor
     |-- StoreError         the database
-    `-- FileError          a solution or a submission, with all problems found in it
+    `-- FileError          a file, with all problems found in it
         |-- SolutionError
-        `-- SubmissionError
+        |-- SubmissionError
+        `-- TableError     a table of values
 
 Any other exception that leaves the package is a bug.
 """
@@ -131,3 +132,7 @@ class SolutionError(FileError):
 
 class SubmissionError(FileError):
     """A submission is invalid or cannot be read."""
+
+
+class TableError(FileError):
+    """A table of values is invalid or cannot be read."""

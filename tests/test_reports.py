@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy import stats
 
 from scorer.measures import KINDS, parse_one
 from scorer.reports.report import ScoreReport
@@ -26,7 +25,6 @@ from scorer.reports.table import TABLES, Cell, Column, Table
 from scorer.reports.trec import trec_name
 from scorer.scoring.evaluation import Evaluation, evaluate, measures_named
 from scorer.statistics.comparisons import compare_pairs, rounds_needed
-from scorer.statistics.significance import holm, randomisation_test
 from scorer.wording import escape_latex, escape_markdown, guard_formula
 from tests.commands import Terminal, command
 
@@ -321,48 +319,7 @@ def test_letters_go_on_after_z() -> None:
     assert [letter(place) for place in (0, 25, 26, 27, 701, 702)] == ["a", "z", "aa", "ab", "zz", "aaa"]
 
 
-# The tests behind the letters
-
-
-def test_the_randomisation_test_approximates_the_exact_test() -> None:
-    """Ten differences have 1,024 combinations of signs, which give the exact p-value."""
-    differences = np.random.default_rng(1).normal(0.4, 1, size=(10, 3))
-    signs = np.array(list(product([1, -1], repeat=10)))
-    exact = (np.abs(signs @ differences) >= np.abs(differences.sum(axis=0)) - 1e-12).mean(axis=0)
-
-    assert randomisation_test(differences) == pytest.approx(exact, abs=0.02)
-
-
-def test_the_randomisation_test_agrees_with_the_t_test_on_normal_differences() -> None:
-    """The p-values are close for many queries; an undefined score counts as no difference."""
-    differences = np.random.default_rng(2).normal(0.1, 1, size=(300, 1))
-    with_gaps = np.concatenate([differences, np.full((50, 1), np.nan)])
-
-    assert randomisation_test(differences) == pytest.approx(stats.ttest_1samp(differences[:, 0], 0).pvalue, abs=0.02)
-    assert randomisation_test(with_gaps) == pytest.approx(randomisation_test(differences), abs=0.02)
-
-
-def test_p_values_are_the_same_each_time_and_never_0() -> None:
-    """The seed is fixed, the observed signs count as one draw, and equal scores give 1."""
-    differences = np.array([[1.0, 0.0]] * 50)
-
-    assert randomisation_test(differences).tolist() == [1 / 10_001, 1.0]
-
-
-def test_draws_do_not_depend_on_the_size_of_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The signs are the same in one chunk or in several."""
-    differences = np.random.default_rng(3).normal(0.1, 1, size=(40, 2))
-    whole = randomisation_test(differences)
-    monkeypatch.setattr("scorer.statistics.significance.CHUNK", 1000)
-
-    assert randomisation_test(differences).tolist() == whole.tolist()
-
-
-def test_holms_method_raises_p_values() -> None:
-    """The smallest by the number of tests; none is below the one before it, and none above 1."""
-    assert holm(np.array([0.01, 0.04, 0.03, 0.5])).tolist() == pytest.approx([0.04, 0.09, 0.09, 0.5])
-    assert holm(np.array([0.9, 0.8])).tolist() == [1.0, 1.0]
-    assert holm(np.zeros(0)).tolist() == []
+# The comparisons behind the letters
 
 
 def test_pairs_are_compared_in_order() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from scorer.errors import ChallengeError
-from scorer.options import FORMATS_ALLOWED
+from scorer.options import FORMATS_ALLOWED, MISSING, NOTHING_RELEVANT, SPLIT, TIES, UNJUDGED
 from scorer.wording import printable, quoted
 
 if TYPE_CHECKING:
@@ -97,6 +97,52 @@ def add_track(parser: ArgumentParser) -> None:
     parser.add_argument("-t", "--track", metavar="NAME", help="only this track; default: all tracks")
 
 
+def add_policies(parser: ArgumentParser) -> None:
+    """Add the options that decide how files are scored: queries, ties, unjudged items, and formats."""
+    for option in (SPLIT, MISSING, TIES, NOTHING_RELEVANT, UNJUDGED):
+        parser.add_argument(
+            f"--{option.name.replace('_', '-')}",
+            choices=tuple(option.values),
+            default=option.default,
+            help=option.help,
+        )
+    parser.add_argument(
+        "-l",
+        "--rel",
+        type=number(),
+        metavar="GRADE",
+        help="the lowest relevant grade, for all measures that have one; default: any positive grade is relevant",
+    )
+    parser.add_argument("--solution-format", metavar="FORMAT", help=f"the solution's format, {FORMAT_HELP}")
+    parser.add_argument("--submission-format", metavar="FORMAT", help=f"the submissions' format, {FORMAT_HELP}")
+
+
+def add_analysis(parser: ArgumentParser) -> None:
+    """Add the options of analyses and comparisons."""
+    parser.add_argument(
+        "--seed", type=whole_number(0), default=1, metavar="NUMBER", help="of the random numbers; default: %(default)s"
+    )
+    parser.add_argument(
+        "--resamples",
+        type=whole_number(100, 1_000_000),
+        default=10_000,
+        metavar="NUMBER",
+        help="how many resamples the bootstrap draws; default: %(default)s",
+    )
+    parser.add_argument(
+        "--all-pairs",
+        action="store_true",
+        help="test all pairs also if there are more than 60 algorithms; otherwise only neighbours in "
+        "the ranking, and the first with all others",
+    )
+
+
+def check_standard_input(*paths: str) -> None:
+    """Raise WrongCallError if standard input is named more than once."""
+    if paths.count("-") > 1:
+        raise WrongCallError("standard input (-) can be read only once; name a file for the other")
+
+
 def number(least: float = -math.inf, most: float = math.inf) -> Callable[[str], float]:
     """Return a function that reads a finite number from `least` to `most`, for an option."""
     bounds = f"from {least:g} to {most:g}" if math.isfinite(most) else f"of {least:g} or more"
@@ -108,6 +154,20 @@ def number(least: float = -math.inf, most: float = math.inf) -> Callable[[str], 
         except ValueError:
             value = math.nan
         if not (math.isfinite(value) and least <= value <= most):
+            raise ArgumentTypeError(f"found {quoted(text)}, expected {expected}")
+        return value
+
+    return read
+
+
+def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
+    """Return a function that reads a whole number from `least` to `most`, for an option."""
+    expected = f"a whole number of {least:,} or more" if most is None else f"a whole number from {least:,} to {most:,}"
+
+    def read(text: str) -> int:
+        digits = text.replace("_", "")
+        value = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else -1
+        if value < least or (most is not None and value > most):
             raise ArgumentTypeError(f"found {quoted(text)}, expected {expected}")
         return value
 

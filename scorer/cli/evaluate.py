@@ -5,10 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import FORMAT_HELP, WrongCallError, format_name, number
+from scorer.cli.arguments import WrongCallError, add_policies, check_standard_input, format_name, number
 from scorer.cli.console import print_message, print_result, with_progress
 from scorer.errors import MeasureError, SubmissionError
-from scorer.options import MISSING, NOTHING_RELEVANT, SPLIT, TIES, UNJUDGED, Option
 from scorer.paths import shown
 from scorer.wording import counted
 
@@ -35,17 +34,7 @@ def add_evaluation(parser: ArgumentParser) -> None:
         help="a measure, as in nDCG@10; repeatable",
     )
     _add_output(parser)
-    for option in (SPLIT, MISSING, TIES, NOTHING_RELEVANT, UNJUDGED):
-        _add_option(parser, option)
-    parser.add_argument(
-        "-l",
-        "--rel",
-        type=number(),
-        metavar="GRADE",
-        help="the lowest relevant grade, for all measures that have one; default: any positive grade is relevant",
-    )
-    parser.add_argument("--solution-format", metavar="FORMAT", help=f"the solution's format, {FORMAT_HELP}")
-    parser.add_argument("--submission-format", metavar="FORMAT", help=f"the submissions' format, {FORMAT_HELP}")
+    add_policies(parser)
 
 
 def _add_output(parser: ArgumentParser) -> None:
@@ -71,12 +60,6 @@ def _add_output(parser: ArgumentParser) -> None:
         "--tie-bounds",
         action="store_true",
         help="print the lowest and the highest mean that the orders of tied items allow",
-    )
-
-
-def _add_option(parser: ArgumentParser, option: Option) -> None:
-    parser.add_argument(
-        f"--{option.name.replace('_', '-')}", choices=tuple(option.values), default=option.default, help=option.help
     )
 
 
@@ -110,7 +93,7 @@ def evaluate(
     from scorer.scoring.evaluation import measures_named, policies_named
 
     _check_form(form, side_by_side=side_by_side, significance=significance, tie_bounds=tie_bounds)
-    _check_standard_input(solution, *submissions)
+    check_standard_input(solution, *submissions)
     try:
         measures = measures_named(names)
         if ties == "expected":
@@ -165,11 +148,6 @@ def _check_form(form: str, *, side_by_side: bool, significance: float | None, ti
         raise WrongCallError(f"--tie-bounds: {form} cannot show bounds; choose another form")
     if significance is not None and form not in MARKED:
         raise WrongCallError(f"--significance: {form} cannot show it; choose one of {', '.join(MARKED)}")
-
-
-def _check_standard_input(*paths: str) -> None:
-    if paths.count("-") > 1:
-        raise WrongCallError("standard input (-) can be read only once; name a file for the other")
 
 
 _EMPTY_SPLIT = {

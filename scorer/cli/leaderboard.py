@@ -36,13 +36,14 @@ def leaderboard(folder: Path, track: str | None, form: str) -> int:
 
     challenge, tracks = open_challenge(folder, track)
     with Store.open(challenge.database_address, create=False) as store:
-        shown = store.read(lambda view: boards(view, tracks))
+        shown = store.read(lambda view: boards(view, tracks, view.cache()))
     print_result(_printed(shown, form))
     return 0
 
 
 def _printed(boards: list[Board], form: str) -> str:
-    from scorer.reports.boards import board_table, to_json, to_markdown
+    from scorer.reports.boards import board_table, to_markdown
+    from scorer.reports.leaderboard import to_json
     from scorer.reports.table import csv_table, text_table
 
     if form == "json":

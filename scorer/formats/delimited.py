@@ -115,7 +115,7 @@ class _Header:
                 "(or name these columns, as in delimited:query=session,item=track)",
                 line,
             )
-        names = _names(text, delimiter)
+        names = head_names(text, delimiter)
         try:
             return cls(line, delimiter, len(names), columns.needed_places(names, wanted, options))
         except UnreadableError as error:
@@ -137,23 +137,43 @@ class _Header:
 
     def rows(self, block: Block, findings: Findings) -> tuple[tables.Columns, Ints]:
         """Return the rows below the header, by column, and their lines; those of another length are reported."""
-        lines = Lines.of(block, trim="\r\n")
-        lines = lines.where(lines.number > self.line)
-        split = _quoted(lines, self.delimiter, findings) if block.holds(b'"') else _split(lines, self.delimiter)
-        lengths = list_lengths(split)
-        whole = lengths == self.count
-        starts = (np.cumsum(lengths) - lengths)[whole]
-        words = pc.list_flatten(split)
-        closed = booleans(split.is_valid())
-        expected = f"{self.count} columns, as in the header"
-        number = lines.where(closed).sound(~whole[closed], findings, expected).number
-        return {name: trimmed(take(words, starts + at), block) for name, at in self.places.items()}, number
+        return rows_below(block, self.line, self.delimiter, self.count, self.places, findings)
+
+
+def rows_below(
+    block: Block, line: int, delimiter: str, count: int, places: Mapping[str, int], findings: Findings
+) -> tuple[tables.Columns, Ints]:
+    """Return the rows of a block by column, and their lines; rows without `count` columns are reported.
+
+    Parameters
+    ----------
+    block
+        Lines of the file.
+    line
+        The number of the line of the header; this line and those above it are left out.
+    delimiter, count
+        What is between the columns, and how many there are.
+    places
+        The positions of the columns to read, by the names that the result has for them.
+    findings
+        Receives the errors.
+    """
+    lines = Lines.of(block, trim="\r\n")
+    lines = lines.where(lines.number > line)
+    split = _quoted(lines, delimiter, findings) if block.holds(b'"') else _split(lines, delimiter)
+    lengths = list_lengths(split)
+    whole = lengths == count
+    starts = (np.cumsum(lengths) - lengths)[whole]
+    words = pc.list_flatten(split)
+    closed = booleans(split.is_valid())
+    number = lines.where(closed).sound(~whole[closed], findings, f"{count} columns, as in the header").number
+    return {name: trimmed(take(words, starts + at), block) for name, at in places.items()}, number
 
 
 def _delimiter(header: str, options: Mapping[str, str]) -> str | None:
     """Return the delimiter with which the header has a query and an item column; None if no character does."""
     for delimiter in _delimiters(options):
-        names = _names(header, delimiter)
+        names = head_names(header, delimiter)
         sought = [(*columns.COLUMNS[wanted], options.get(wanted, wanted).lower()) for wanted in ("query", "item")]
         if not any(set(each).isdisjoint(names) for each in sought):
             return delimiter
@@ -171,7 +191,8 @@ def _delimiters(options: Mapping[str, str]) -> tuple[str, ...]:
     return (DELIMITERS[options["delimiter"]],)
 
 
-def _names(header: str, delimiter: str) -> list[str]:
+def head_names(header: str, delimiter: str) -> list[str]:
+    """Return the names of the columns, in lower case."""
     return [name.strip().strip('"').strip().lower() for name in header.split(delimiter)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -75,31 +75,52 @@ def write_submission(submission: SubmissionContent, options: Mapping[str, str]) 
 
 
 def _graded(options: Mapping[str, str], block: Block, findings: Findings) -> Graded:
-    with _errors_in_words():
+    with errors_in_words():
         return tables.graded(_table(block, columns.SOLUTION, options), options, findings)
 
 
 def _ranked(options: Mapping[str, str], block: Block, findings: Findings) -> Ranked:
-    with _errors_in_words():
+    with errors_in_words():
         return tables.ranked(_table(block, columns.SUBMISSION, options), options, findings)
 
 
 def _table(block: Block, wanted: tuple[str, ...], options: Mapping[str, str]) -> pa.Table:
     """Return the wanted columns that the file has."""
+
+    def chosen(names: Sequence[str]) -> list[int]:
+        places = {columns.place(names, name, options) for name in wanted}
+        return sorted(place for place in places if place is not None)
+
+    return read_columns(block, chosen)
+
+
+def read_columns(block: Block, chosen: Callable[[Sequence[str]], Sequence[int]]) -> pa.Table:
+    """Return some columns of a file.
+
+    Parameters
+    ----------
+    block
+        The whole file.
+    chosen
+        Returns the positions of the columns to read, given the names of all columns in lower case.
+
+    Raises
+    ------
+    LimitError
+        The table is larger than the limits of the block allow.
+    """
     from pyarrow import parquet  # noqa: PLC0415 (few files need it)
 
     file = parquet.ParquetFile(pa.BufferReader(block.content))
-    names = [name.strip().lower() for name in file.schema_arrow.names]
-    places = {columns.place(names, name, options) for name in wanted}
-    chosen = [file.schema_arrow.names[place] for place in sorted(place for place in places if place is not None)]
+    names = [file.schema_arrow.names[at] for at in chosen([name.strip().lower() for name in file.schema_arrow.names])]
     if file.metadata.num_rows > block.limits.items:
         raise LimitError(block.limits, "items", f"the table has {file.metadata.num_rows:,} rows")
-    _check_dictionaries(file, chosen, block)
-    return pa.Table.from_batches(_bounded(file.iter_batches(ROWS, columns=chosen), block), _schema(file, chosen))
+    _check_dictionaries(file, names, block)
+    return pa.Table.from_batches(_bounded(file.iter_batches(ROWS, columns=names), block), _schema(file, names))
 
 
 @contextmanager
-def _errors_in_words() -> Iterator[None]:
+def errors_in_words() -> Iterator[None]:
     """Turn the errors of Arrow about the content into UnreadableError."""
     try:
         yield

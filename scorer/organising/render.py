@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,10 +11,12 @@ from scorer.board.board import Board
 from scorer.board.build import board
 from scorer.challenge.settings import Challenge, Track, check_stage
 from scorer.errors import StoreError
+from scorer.organising.analysis_pages import analysis_view
 from scorer.organising.run import current_basis
 from scorer.paths import digest
 from scorer.site.folder import write
-from scorer.site.pages import pages
+from scorer.site.pages import Analyses, site_files
+from scorer.store.cache import Cache
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 
@@ -47,15 +50,21 @@ def render(challenge: Challenge, store: Store, *, pending: bool = False) -> Rend
     ScorerError
         A template is invalid, or the folder of the site cannot be written.
     """
-    revision, identity, shown, notes = store.read(
-        lambda view: (
-            view.revision,
-            view.identity,
-            boards(view, challenge.tracks, pending=pending),
-            tuple(note for track in challenge.tracks for note in _outdated(view, track)),
-        )
-    )
-    if write(pages(challenge, shown), challenge.site_path, revision, identity) is None:
+
+    def derived(view: Snapshot) -> tuple[int, str, list[Board], Analyses, tuple[str, ...], Cache]:
+        cache = view.cache()
+        shown = boards(view, challenge.tracks, cache, pending=pending)
+        analyses = {board.track.name: analysis_view(view, board, cache) for board in shown}
+        notes = tuple(note for track in challenge.tracks for note in _outdated(view, track))
+        return view.revision, view.identity, shown, analyses, notes, cache
+
+    revision, identity, shown, analyses, notes, cache = store.read(derived)
+    try:
+        files = site_files(challenge, shown, analyses, cache)
+    finally:
+        with suppress(StoreError):  # a database that cannot be written to can still be shown
+            store.keep(cache)
+    if write(files, challenge.site_path, revision, identity) is None:
         notes += (
             f"{challenge.site_path}: shows a later state of the database, so nothing was written; if you restored "
             "the database from a backup, empty this folder and render again",
@@ -63,7 +72,9 @@ def render(challenge: Challenge, store: Store, *, pending: bool = False) -> Rend
     return Rendered(challenge.site_path / "index.html", notes)
 
 
-def boards(view: Snapshot, tracks: Sequence[Track], *, pending: bool = False) -> list[Board]:
+def boards(
+    view: Snapshot, tracks: Sequence[Track], cache: Cache | None = None, *, pending: bool = False
+) -> list[Board]:
     """The boards of some tracks.
 
     Parameters
@@ -72,6 +83,8 @@ def boards(view: Snapshot, tracks: Sequence[Track], *, pending: bool = False) ->
         A snapshot of the database.
     tracks
         The tracks.
+    cache
+        Of the same snapshot, for the statistics; None: the boards have no statistics.
     pending
         What happens if a track has no results by its current settings: its entries wait (True), or StoreError says
         what to do (False).
@@ -87,7 +100,7 @@ def boards(view: Snapshot, tracks: Sequence[Track], *, pending: bool = False) ->
                     f"{track.name}: its settings have changed since it was scored, and it has no scores by the new "
                     "settings yet; `scorer run` computes them"
                 )
-        found.append(board(view, track, basis))
+        found.append(board(view, track, basis, cache))
     return found
 
 

@@ -15,6 +15,7 @@ from scorer.reports.table import DECIMALS, TABLES, Cell, Column, Table
 from scorer.reports.trec import trec_document
 from scorer.scoring.evaluation import Evaluation
 from scorer.statistics.comparisons import Comparison, compare_pairs, rounds_needed
+from scorer.wording import letters
 
 Comparisons = Mapping[str, tuple[Comparison, ...]]
 """The comparisons of all pairs of submissions, by measure."""
@@ -27,8 +28,7 @@ def written(form: str, report: ScoreReport) -> str:
 
 def letter(index: int) -> str:
     """Return the letter of a submission: a, b, ..., z, aa, ab, ..."""
-    index, last = divmod(index, 26)
-    return (letter(index - 1) if index else "") + chr(ord("a") + last)
+    return letters(index).lower()
 
 
 # Tables

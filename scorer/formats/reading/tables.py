@@ -33,7 +33,7 @@ def ranked(table: pa.Table, options: Mapping[str, str], findings: Findings) -> R
 
 def graded_rows(held: Columns, line: Ints, findings: Findings) -> Graded:
     """Return the rows of a solution, each with its line; invalid rows are reported and left out."""
-    query, item = (_ids(held[name], name, line, findings) for name in ("query", "item"))
+    query, item = (id_texts(held[name], name, line, findings) for name in ("query", "item"))
     grade = _numbers(held["grade"], "grade", line, findings)
     flag = _flags(held["flag"], line, findings) if "flag" in held else None
     sound = _filled(query) & _filled(item) & ~np.isnan(grade)
@@ -52,12 +52,12 @@ def ranked_rows(held: Columns, line: Ints, findings: Findings) -> Ranked:
 
     If `held` has both, the score is used.
     """
-    query, item = (_ids(held[name], name, line, findings) for name in ("query", "item"))
+    query, item = (id_texts(held[name], name, line, findings) for name in ("query", "item"))
     by = "score" if "score" in held else "rank"
     value = _numbers(held[by], by, line, findings)
     if by == "rank":
         wrong = ~np.isnan(value) & ~columns.are_ranks(value)
-        _report(held[by], wrong, line, findings, f"the rank; expected {columns.A_RANK}")
+        report_wrong(held[by], wrong, line, findings, f"the rank; expected {columns.A_RANK}")
         value[wrong] = np.nan
     sound = _filled(query) & _filled(item) & ~np.isnan(value)
     return Ranked(
@@ -78,21 +78,21 @@ def _columns(table: pa.Table, wanted: tuple[str, ...], options: Mapping[str, str
     """Return the columns to read, in one piece each. Raises UnreadableError."""
     names = [name.strip().lower() for name in table.column_names]
     places = columns.needed_places(names, wanted, options)
-    held = {name: _column(table, at) for name, at in places.items()}
+    held = {name: whole_column(table, at) for name, at in places.items()}
     for name, column in held.items():
         found = f"the column {quoted(table.column_names[places[name]])} is of type {column.type}"
         if name in ("query", "item"):
-            if not (_is_text(column.type) or pa.types.is_integer(column.type)):
+            if not (is_text(column.type) or pa.types.is_integer(column.type)):
                 raise UnreadableError(f"{found}; expected text or whole numbers as ids")
         elif name == "flag":
-            if not (pa.types.is_boolean(column.type) or _is_text(column.type) or _is_number(column.type)):
+            if not (pa.types.is_boolean(column.type) or is_text(column.type) or is_number(column.type)):
                 raise UnreadableError(f"{found}; expected {columns.A_FLAG} as the flag")
-        elif not _is_number(column.type):
+        elif not is_number(column.type):
             raise UnreadableError(f"{found}; expected numbers as the {name}")
     return held
 
 
-def _column(table: pa.Table, at: int) -> pa.Array:
+def whole_column(table: pa.Table, at: int) -> pa.Array:
     """Return a column in one piece and without dictionaries."""
     column = table.column(at)
     # Empty pieces may lack the buffers that `concat_arrays` reads.
@@ -108,19 +108,21 @@ def _resolved(piece: pa.Array) -> pa.Array:
         return piece
     values = piece.dictionary
     # Arrow takes values by their positions from plain strings only.
-    return (values.cast(pa.string()) if _is_text(values.type) else values).take(piece.indices)
+    return (values.cast(pa.string()) if is_text(values.type) else values).take(piece.indices)
 
 
-def _is_text(type_: pa.DataType) -> bool:
+def is_text(type_: pa.DataType) -> bool:
+    """Whether a column of this type has texts."""
     view = getattr(pa.types, "is_string_view", lambda _: False)
     return pa.types.is_string(type_) or pa.types.is_large_string(type_) or view(type_)
 
 
-def _is_number(type_: pa.DataType) -> bool:
+def is_number(type_: pa.DataType) -> bool:
+    """Whether a column of this type has numbers."""
     return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_))
 
 
-def _ids(column: pa.Array, what: str, line: Ints, findings: Findings) -> pa.StringArray:
+def id_texts(column: pa.Array, what: str, line: Ints, findings: Findings) -> pa.StringArray:
     """Return ids as text; a missing id is reported, and empty."""
     ids = pc.coalesce(column.cast(pa.string()), pa.scalar("", pa.string()))
     findings.add_each(line[~_filled(ids)], lambda _: f"no id in the column {what}; expected one in each row")
@@ -133,9 +135,9 @@ def _filled(ids: pa.StringArray) -> Bools:
 
 def _numbers(column: pa.Array, what: str, line: Ints, findings: Findings) -> Floats:
     """Return a column as float64; a value that is no finite number is reported, and NaN."""
-    value = numbers(column) if _is_text(column.type) else floats(pc.cast(column, pa.float64(), safe=False))
+    value = numbers(column) if is_text(column.type) else floats(pc.cast(column, pa.float64(), safe=False))
     wrong = ~np.isfinite(value)
-    _report(column, wrong, line, findings, f"the {what}; expected a finite number")
+    report_wrong(column, wrong, line, findings, f"the {what}; expected a finite number")
     return np.where(wrong, np.nan, value)
 
 
@@ -143,17 +145,17 @@ def _flags(column: pa.Array, line: Ints, findings: Findings) -> Bools:
     """Return flags: booleans, 0 and 1, and the words for them; anything else is reported."""
     if pa.types.is_boolean(column.type) and not column.null_count:
         return booleans(column)
-    words = column if _is_text(column.type) else texts(map(str, column.to_pylist()))
+    words = column if is_text(column.type) else texts(map(str, column.to_pylist()))
     words = pc.ascii_lower(pc.ascii_trim_whitespace(pc.coalesce(words.cast(pa.string()), pa.scalar("", pa.string()))))
     flag, plain = (
         booleans(pc.is_in(words, value_set=texts(word for word, flag in columns.FLAGS.items() if flag == wanted)))
         for wanted in (True, False)
     )
-    _report(words, ~(flag | plain), line, findings, f"the flag; expected {columns.A_FLAG}")
+    report_wrong(words, ~(flag | plain), line, findings, f"the flag; expected {columns.A_FLAG}")
     return flag
 
 
-def _report(column: pa.Array, wrong: Bools, line: Ints, findings: Findings, role: str) -> None:
+def report_wrong(column: pa.Array, wrong: Bools, line: Ints, findings: Findings, role: str) -> None:
     """Report the wrong values of a column."""
     at = np.flatnonzero(wrong)
 

@@ -1,0 +1,128 @@
+"""The analysis of one task: rankings by every rule, tests of pairs, intervals, rank ranges, tiers and stability."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from scorer.analysis.pairs import ONE_SIDED, PairTest, pair_tests, tested_pairs
+from scorer.analysis.resampling import Resampling, resampled
+from scorer.analysis.rules import Agreement, RuleRanking, agreements, rankings
+from scorer.analysis.task import Task
+from scorer.measures.arrays import Bools, Floats, Ints
+from scorer.statistics.defaults import RESAMPLES, SEED
+from scorer.statistics.rankings import means as means_of
+from scorer.statistics.ranks import rank_ranges
+from scorer.statistics.separation import typical_smallest_difference
+from scorer.statistics.sign_flips import sign_flips
+from scorer.statistics.tiers import tiers
+from scorer.statistics.tukey import randomised_tukey
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What an analysis depends on besides the data."""
+
+    seed: int = SEED
+    """Of all random numbers."""
+    resamples: int = RESAMPLES
+    """Of the bootstrap."""
+    all_pairs: bool = False
+    """Whether to test all pairs of more algorithms than `pairs.MOST_ALGORITHMS`."""
+    tukey: bool = False
+    """Whether to add the randomised Tukey HSD test."""
+
+
+@dataclass(frozen=True, eq=False)
+class TaskAnalysis:
+    """The results for a task. All arrays have the algorithms in the order of `task`: the best first, by the mean."""
+
+    task: Task
+    """Its algorithms are sorted by their means, the best first; equal ones are in the order of the data."""
+    means: Floats
+    """[algorithm]: as reported, with the sign of the values."""
+    rules: Mapping[str, RuleRanking]
+    """By the name of the ranking rule."""
+    agreement: Mapping[tuple[str, str], Agreement | None]
+    """Of each two rules, in both orders; None where a rule is undefined."""
+    tested: Bools
+    """[i, j]: whether the pair is tested."""
+    tests: Mapping[str, PairTest]
+    tukey: Floats | None
+    """[i, j]: p-values of the randomised Tukey HSD test; None if it is not requested."""
+    better: Bools
+    """[i, j]: whether i is significantly better than j, all pairs tested at once by sign flips."""
+    ranges: Ints
+    """[algorithm, 2]: the ranks that an algorithm may have, all pairs with it tested at once."""
+    simultaneous: Ints
+    """[algorithm, 2]: the same, all pairs tested at once; from `better`, as the tiers."""
+    tiers: tuple[tuple[int, ...], ...]
+    smallest_difference: float
+    """The difference of means that is significant: the median over all pairs; NaN if no two algorithms differ."""
+    resampling: Resampling
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.task.algorithms
+
+    @property
+    def ranking(self) -> RuleRanking:
+        """By the mean."""
+        return self.rules["mean"]
+
+
+def analysed(task: Task, settings: Settings | None = None) -> TaskAnalysis:
+    """Return the analysis of a task.
+
+    Parameters
+    ----------
+    task
+        Its missing values are treated, see `task.without_missing`; NaN are left out.
+    settings
+        None: the defaults.
+    """
+    settings = settings or Settings()
+    task = _best_first(task)
+    scores = task.scores
+    means = _means(task)
+    flips = sign_flips(scores, seed=settings.seed)
+    # A test never contradicts the ranking: algorithms with equal means are not decided as different.
+    above = task.sign * means[:, None] > task.sign * means[None, :]
+    better = flips.better() & above
+    tested = tested_pairs(len(scores), all_pairs=settings.all_pairs)
+    tests = pair_tests(scores, tested, settings.seed)
+    rules = rankings(task, means, tests[ONE_SIDED], tested)
+    return TaskAnalysis(
+        task=task,
+        means=means,
+        rules=rules,
+        agreement=agreements(rules),
+        tested=tested,
+        tests=tests,
+        tukey=randomised_tukey(scores, seed=settings.seed) if settings.tukey else None,
+        better=better,
+        ranges=rank_ranges(flips.better_marginally() & above, flips.worse_marginally() & above.T),
+        simultaneous=rank_ranges(better),
+        tiers=tuple(map(tuple, tiers(range(len(scores)), better))),
+        smallest_difference=typical_smallest_difference(flips, int(flips.queries.min())),
+        resampling=resampled(task, rules["mean"].ranks, settings.resamples, settings.seed),
+    )
+
+
+def _means(task: Task) -> Floats:
+    """[algorithm]: those that decide the ranking, with the sign of the values."""
+    return means_of(task.values) if task.means is None else np.array(task.means)
+
+
+def _best_first(task: Task) -> Task:
+    """Return the task with its algorithms sorted by their means, the best first; equal ones keep their order."""
+    means = _means(task).tolist()
+    order = sorted(range(len(means)), key=lambda at: -task.sign * means[at])
+    return replace(
+        task,
+        algorithms=tuple(task.algorithms[at] for at in order),
+        values=task.values[order],
+        means=None if task.means is None else tuple(task.means[at] for at in order),
+    )

@@ -1,0 +1,299 @@
+"""compare(): the differences between a few submissions, how certain they are, and the queries that decide them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from scorer.analysis.analysis import Settings, TaskAnalysis, analysed
+from scorer.analysis.resampling import bca_of
+from scorer.analysis.task import Task, Words, without_missing
+from scorer.errors import MeasureError, ScorerError
+from scorer.matching.solution import Solution
+from scorer.measures import Measure
+from scorer.measures.arrays import Floats, Ints
+from scorer.options import Missing, NothingRelevant, Split, Ties, Unjudged
+from scorer.scoring.evaluation import Evaluation, Source, evaluate, measures_named
+from scorer.statistics.bootstrap import resampled_means
+from scorer.statistics.defaults import LEVEL, RESAMPLES, SEED
+from scorer.statistics.effect_size import effect_sizes, outcomes
+from scorer.statistics.rankings import means as means_of
+from scorer.wording import counted
+
+DECISIVE = 5
+"""How many queries a comparison names in each direction."""
+
+WORDS = Words("measure", "measures", "submission", "submissions", "query", "queries")
+
+
+@dataclass(frozen=True, slots=True)
+class DecisiveCase:
+    """A query on which two submissions differ much."""
+
+    case: str
+    """The id of the query."""
+    difference: float
+    """The score of the first submission minus that of the second."""
+    first: float
+    """The score of the first submission."""
+    second: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two submissions, `first` with the higher mean, or an equal one."""
+
+    first: str
+    second: str
+    difference: float
+    """The mean of the differences, over the queries for which both are defined; NaN without any."""
+    interval: tuple[float, float] | None
+    """The 95 % interval of the difference (BCa bootstrap); None where all differences are equal."""
+    p_value: float
+    """Of the two-sided paired randomisation test."""
+    adjusted: float
+    """The p-value adjusted by Holm's method for all pairs; equal to `p_value` if there is one pair."""
+    is_significant: bool
+    """Whether the adjusted p-value is at most 0.05, and the means are not equal."""
+    effect_size: float | None
+    """Cohen's d of paired differences: their mean divided by their standard deviation; None where that is 0."""
+    wins: int
+    """On how many queries the first has the higher score."""
+    ties: int
+    losses: int
+    decisive: tuple[DecisiveCase, ...]
+    """The queries with the largest differences, up to `DECISIVE` in each direction, the largest first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The result of `compare`."""
+
+    measure: str
+    """The name of the mean that is compared."""
+    pairs: tuple[Pair, ...]
+    """All pairs, in the order of the ranking."""
+    analysis: TaskAnalysis
+    """The analysis of all submissions: rankings by every rule, tests, rank ranges, tiers and stability."""
+    settings: Settings
+    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """For each submission, notes about it, such as unknown queries."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The submissions, the best first."""
+        return self.analysis.names
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean score of each submission, the best first."""
+        return dict(zip(self.names, self.analysis.means.tolist(), strict=True))
+
+    def pair(self, first: str, second: str) -> Pair:
+        """Return the comparison of two submissions, in any order. Raises KeyError if they were not compared."""
+        for pair in self.pairs:
+            if {pair.first, pair.second} == {first, second} and first != second:
+                return pair
+        raise KeyError((first, second))
+
+    def to_dict(self) -> dict[str, object]:
+        """Return all results as plain values, as `scorer compare --format json` prints them; None where undefined."""
+        from scorer.analysis.documents import comparison_document  # noqa: PLC0415 (it imports this module for types)
+
+        return comparison_document(self)
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{name}={value:.4f}" for name, value in self.means.items())
+        return f"Comparison({self.measure}: {means}; queries={len(self.analysis.task.cases)})"
+
+
+def compare(
+    solution: Source | Solution,
+    runs: Mapping[str, Source],
+    measure: str | Measure,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+    all_pairs: bool = False,
+    split: Split = "all",
+    missing: Missing = "zero",
+    ties: Ties = "trec",
+    nothing_relevant: NothingRelevant = "skip",
+    unjudged: Unjudged = "nonrelevant",
+    rel: float | None = None,
+    solution_format: str | None = None,
+    submission_format: str | None = None,
+) -> Comparison:
+    """Compare submissions on one measure.
+
+    Parameters
+    ----------
+    solution
+        As for `evaluate`.
+    runs
+        At least two submissions by name, each as for `evaluate`.
+    measure
+        One measure whose aggregate is a mean, as in "nDCG@10".
+    resamples
+        How many resamples the bootstrap draws.
+    seed
+        The seed of the random numbers; the same seed gives the same result.
+    all_pairs
+        Whether to compare all pairs of more than 60 submissions; otherwise neighbours in the ranking, and the first
+        with all others.
+    split, missing, ties, nothing_relevant, unjudged, rel, solution_format, submission_format
+        As for `evaluate`.
+
+    Returns
+    -------
+    Comparison
+        For each pair the difference, its interval, p-value, effect size, wins, ties and losses, and the queries that
+        decide it.
+
+    Raises
+    ------
+    ValueError
+        There are fewer than two submissions, or a setting is not an allowed word.
+    MeasureError
+        The measure is unknown, means several, or its aggregate is not a mean.
+    SolutionError, SubmissionError
+        The solution or a submission cannot be read or is invalid.
+    """
+    if len(runs) < 2:
+        raise ValueError(f"found {counted(len(runs), 'submission')}; expected at least two")
+    name, chosen = one_measure(measure)
+    if not isinstance(solution, Solution) and not isinstance(solution, Mapping):
+        solution = _read_once(solution, solution_format)
+    evaluations = {
+        each: evaluate(
+            solution,
+            run,
+            {name: chosen},
+            split=split,
+            missing=missing,
+            ties=ties,
+            nothing_relevant=nothing_relevant,
+            unjudged=unjudged,
+            rel=rel,
+            solution_format=solution_format,
+            submission_format=submission_format,
+        )
+        for each, run in runs.items()
+    }
+    settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs)
+    notes = {each: tuple(evaluation.notes.lines(each)) for each, evaluation in evaluations.items()}
+    return replace(compared(task_of(evaluations, name, chosen), settings), notes=notes)
+
+
+def _read_once(solution: Source, format_name: str | None) -> Source | Solution:
+    """Read a file once for all submissions; other sources are read by `evaluate`, which can read them again."""
+    import os  # noqa: PLC0415
+
+    return Solution.read(solution, format_name) if isinstance(solution, str | os.PathLike) else solution
+
+
+def one_measure(measure: str | Measure) -> tuple[str, Measure]:
+    """Return the name of a measure and the measure. Raises MeasureError where it is not one mean."""
+    named = measures_named(measure)
+    if len(named) > 1:
+        raise MeasureError(f"{measure} means {', '.join(named)}; name one measure")
+    ((name, chosen),) = named.items()
+    need_mean(chosen)
+    return name, chosen
+
+
+def need_mean(measure: Measure) -> None:
+    """Raise MeasureError for a measure that is a sum or a geometric mean over the queries."""
+    if measure.kind.aggregation != "mean":
+        what = "a sum" if measure.kind.aggregation == "sum" else "a geometric mean"
+        raise MeasureError(
+            f"{measure} is {what} over the queries; comparisons are about means: choose another measure, such as AP"
+        )
+
+
+def task_of(evaluations: Mapping[str, Evaluation], name: str, measure: Measure) -> Task:
+    """Return the scores of submissions as a task. Queries for which all are undefined are left out."""
+    by_query = [list(evaluation.by_query().items()) for evaluation in evaluations.values()]
+    cases = tuple(query for query, _ in by_query[0])
+    values = np.array([[scores[name] for _, scores in each] for each in by_query], dtype=np.float64)
+    values = values.reshape(len(evaluations), len(cases))
+    defined = np.atleast_1d(~np.isnan(values).all(axis=0))
+    if not defined.any():
+        raise ScorerError(f"{measure} is undefined for all queries, so nothing can be compared")
+    return Task(
+        name=str(measure),
+        algorithms=tuple(evaluations),
+        cases=tuple(query for query, kept in zip(cases, defined.tolist(), strict=True) if kept),
+        values=values[:, defined],
+        measure=measure.mean_name,
+        words=WORDS,
+    )
+
+
+def compared(task: Task, settings: Settings) -> Comparison:
+    """Return the comparison of the algorithms of a task; missing values are left out."""
+    analysis = analysed(without_missing(task, "drop"), settings)
+    return Comparison(analysis.task.measure or analysis.task.name, _pairs(analysis, settings), analysis, settings)
+
+
+def _pairs(analysis: TaskAnalysis, settings: Settings) -> tuple[Pair, ...]:
+    names, scores, test = analysis.names, analysis.task.scores, analysis.tests["randomisation"]
+    first, second = np.nonzero(np.triu(analysis.tested, 1))
+    differences = scores[first] - scores[second]
+    sizes, counts = effect_sizes(scores), outcomes(scores)
+    found = []
+    for i, j, difference, interval, decisive in zip(
+        first.tolist(),
+        second.tolist(),
+        means_of(differences).tolist(),
+        _intervals(scores, first, second, settings).tolist(),
+        (_decisive(analysis, i, j) for i, j in zip(first.tolist(), second.tolist(), strict=True)),
+        strict=True,
+    ):
+        wins, ties, losses = counts[i, j].tolist()
+        found.append(
+            Pair(
+                first=names[i],
+                second=names[j],
+                difference=difference,
+                interval=None if np.isnan(interval).any() else (interval[0], interval[1]),
+                p_value=float(test.p[i, j]),
+                adjusted=float(test.holm[i, j]),
+                is_significant=bool(test.holm[i, j] <= LEVEL and analysis.means[i] != analysis.means[j]),
+                effect_size=None if np.isnan(sizes[i, j]) else float(sizes[i, j]),
+                wins=wins,
+                ties=ties,
+                losses=losses,
+                decisive=decisive,
+            )
+        )
+    return tuple(found)
+
+
+def _intervals(scores: Floats, first: Ints, second: Ints, settings: Settings) -> Floats:
+    """[pair, 2]: the BCa intervals of the differences; NaN with one query, which is its only resample."""
+    differences = scores[first] - scores[second]
+    if scores.shape[1] < 2:
+        return np.full((len(first), 2), np.nan)
+    if np.isnan(scores).any():
+        means = resampled_means(differences, settings.resamples, settings.seed)
+    else:
+        each = resampled_means(scores, settings.resamples, settings.seed)
+        means = each[:, first] - each[:, second]
+    return bca_of(means, differences)
+
+
+def _decisive(analysis: TaskAnalysis, i: int, j: int) -> tuple[DecisiveCase, ...]:
+    """Return the queries with the largest differences in each direction; of equal ones, those that come first."""
+    values, cases = analysis.task.values, analysis.task.cases
+    differences = np.nan_to_num(values[i] - values[j])
+    rising = np.argsort(differences, kind="stable")
+    falling = np.argsort(-differences, kind="stable")
+    chosen = [at for at in falling[:DECISIVE].tolist() if differences[at] > 0]
+    chosen += [at for at in rising[:DECISIVE].tolist() if differences[at] < 0]
+    chosen.sort(key=lambda at: (-abs(differences[at]), at))
+    return tuple(
+        DecisiveCase(cases[at], float(differences[at]), float(values[i, at]), float(values[j, at])) for at in chosen
+    )

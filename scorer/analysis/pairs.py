@@ -1,0 +1,104 @@
+"""Tests of pairs of algorithms: which pairs are tested, their p-values, and these adjusted for all pairs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from scorer.measures.arrays import Bools, Floats
+from scorer.statistics import paired_tests
+from scorer.statistics.defaults import LEVEL
+from scorer.statistics.holm import holm_matrix
+from scorer.statistics.sign_flips import pair_p_values
+
+MOST_ALGORITHMS = 60
+"""All pairs are tested up to this number of algorithms."""
+
+FEWEST_FLIPS = 10_000
+MOST_FLIPS = 100_000
+"""The limits of the random sign flips of the randomisation test."""
+
+ONE_SIDED = "wilcoxon"
+"""The test whose p-value is that of the row being better than the column; the others are two-sided."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairTest:
+    """The p-values of a test for all tested pairs."""
+
+    p: Floats
+    """[i, j]; NaN where undefined, and for a pair that is not tested."""
+    holm: Floats
+    """[i, j]: the p-values adjusted by Holm's method over all pairs, NaN as above."""
+
+
+def tested_pairs(count: int, *, all_pairs: bool) -> Bools:
+    """Return which pairs are tested, [i, j], of algorithms that are sorted with the best first.
+
+    All of them up to `MOST_ALGORITHMS`, or with `all_pairs`; otherwise neighbours, and pairs with the best one.
+    """
+    if all_pairs or count <= MOST_ALGORITHMS:
+        return ~np.eye(count, dtype=bool)
+    tested = np.eye(count, k=1, dtype=bool)
+    tested[0, 1:] = True
+    return tested | tested.T
+
+
+def sign_flips_of(count: int) -> int:
+    """Return the number of sign flips for so many algorithms.
+
+    With it, the smallest adjusted p-value of all pairs is at most half the level. Where that would need more than
+    `MOST_FLIPS`, no adjusted p-value can be significant, and the fewest flips are enough.
+    """
+    needed = max(math.ceil(2 * math.comb(count, 2) / LEVEL), FEWEST_FLIPS)
+    return needed if needed <= MOST_FLIPS else FEWEST_FLIPS
+
+
+def can_be_significant(count: int) -> bool:
+    """Whether so many sign flips can make an adjusted p-value of the randomisation test significant."""
+    return math.comb(count, 2) / (sign_flips_of(count) + 1) <= LEVEL
+
+
+def pair_tests(scores: Floats, tested: Bools, seed: int) -> dict[str, PairTest]:
+    """Return the tests by name: wilcoxon, t, randomisation.
+
+    Holm's method counts all pairs, also those that are not tested: they count as if their p-value were 1. The adjusted
+    p-values of the others are then never too small.
+
+    Parameters
+    ----------
+    scores
+        [algorithm, case]; larger is better; NaN where missing.
+    tested
+        As `tested_pairs` returns it.
+    seed
+        The seed of the sign flips.
+    """
+    found = {}
+    for name, p in _p_values(scores, tested, sign_flips_of(len(scores)), seed).items():
+        filled = np.where(tested, p, 1.0)
+        np.fill_diagonal(filled, np.nan)
+        adjusted = holm_matrix(filled, ordered=name == ONE_SIDED)
+        found[name] = PairTest(p, np.where(tested, adjusted, np.nan))
+    return found
+
+
+def _p_values(scores: Floats, tested: Bools, flips: int, seed: int) -> dict[str, Floats]:
+    """The p-values of each test, [i, j]; NaN where not tested."""
+    if tested.sum() == tested.size - len(tested):
+        return {
+            ONE_SIDED: paired_tests.wilcoxon_greater(scores),
+            "t": paired_tests.t_test(scores),
+            "randomisation": paired_tests.randomisation(scores, flips, seed),
+        }
+    found = {name: np.full(tested.shape, np.nan) for name in (ONE_SIDED, "t", "randomisation")}
+    first, second = np.nonzero(np.triu(tested))
+    for i, j in zip(first.tolist(), second.tolist(), strict=True):
+        pair = np.ix_((i, j), (i, j))
+        found[ONE_SIDED][pair] = paired_tests.wilcoxon_greater(scores[[i, j]])
+        found["t"][pair] = paired_tests.t_test(scores[[i, j]])
+    p_values = pair_p_values(scores[first] - scores[second], flips, seed)
+    found["randomisation"][first, second] = found["randomisation"][second, first] = p_values
+    return found

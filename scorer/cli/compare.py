@@ -1,0 +1,168 @@
+"""``scorer compare``: the differences between submissions, and how certain they are."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scorer.cli.arguments import (
+    WrongCallError,
+    add_analysis,
+    add_policies,
+    check_standard_input,
+    format_name,
+    open_challenge,
+)
+from scorer.cli.console import print_message, print_result
+from scorer.errors import MeasureError
+from scorer.options import MISSING, NOTHING_RELEVANT, SPLIT, TIES, UNJUDGED
+from scorer.paths import shown
+from scorer.wording import counted, quoted
+
+if TYPE_CHECKING:
+    from scorer.analysis.analysis import Settings
+    from scorer.analysis.compare import Comparison
+    from scorer.options import Missing, NothingRelevant, Split, Ties, Unjudged
+
+FORMS = ("table", "json", "csv", "markdown", "latex")
+
+
+def add_comparison(parser: ArgumentParser) -> None:
+    """Add the arguments of ``compare``."""
+    parser.add_argument(
+        "names",
+        nargs="+",
+        metavar="submission",
+        help="files (with --solution): paths, URLs, or - for standard input; or names of teams of a challenge (with "
+        "--track); two or more",
+    )
+    parser.add_argument("--solution", metavar="FILE", help="the graded items of every query: compare files")
+    parser.add_argument("-t", "--track", metavar="NAME", help="a track of the challenge: compare teams")
+    parser.add_argument(
+        "--challenge",
+        type=Path,
+        metavar="FOLDER",
+        help="the folder with challenge.toml, to compare teams; default: the current folder",
+    )
+    parser.add_argument(
+        "-m",
+        "--measure",
+        metavar="MEASURE",
+        help="the measure to compare by, as in nDCG@10; required for files; default for teams: the primary measure",
+    )
+    parser.add_argument(
+        "--format",
+        dest="form",
+        choices=FORMS,
+        default="table",
+        metavar="FORM",
+        help="how to print the comparison: %(choices)s; default: %(default)s",
+    )
+    add_analysis(parser)
+    add_policies(parser)
+
+
+def compare(
+    names: list[str],
+    solution: str | None,
+    track: str | None,
+    challenge: Path | None,
+    measure: str | None,
+    form: str,
+    seed: int,
+    resamples: int,
+    all_pairs: bool,
+    split: Split,
+    missing: Missing,
+    ties: Ties,
+    nothing_relevant: NothingRelevant,
+    unjudged: Unjudged,
+    rel: float | None,
+    solution_format: str | None,
+    submission_format: str | None,
+) -> int:
+    """Compare two or more submissions: differences, intervals, p-values, and the queries that decide.
+
+    Compares files by a solution and a measure, or the teams of a challenge by their entries on the board. The options
+    on queries, ties and formats are for files; for teams, the rules of the track apply.
+    """
+    from scorer.analysis.analysis import Settings
+    from scorer.analysis.compare import compare as compared
+    from scorer.reports.comparisons import comparison_text
+
+    if len(names) < 2:
+        raise WrongCallError(f"found {counted(len(names), 'submission')}; expected two or more to compare")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None and twice != "-":
+        raise WrongCallError(f"{quoted(shown(twice))} is listed twice; list each submission once")
+    if solution is not None and track is None and challenge is None:
+        check_standard_input(solution, *names)
+        if measure is None:
+            raise WrongCallError("--measure is required to compare files, as in --measure nDCG@10")
+        found = _of_files(
+            names,
+            partial(
+                compared,
+                solution,
+                measure=measure,
+                seed=seed,
+                resamples=resamples,
+                all_pairs=all_pairs,
+                split=split,
+                missing=missing,
+                ties=ties,
+                nothing_relevant=nothing_relevant,
+                unjudged=unjudged,
+                rel=rel,
+                solution_format=solution_format and format_name(solution_format, "--solution-format"),
+                submission_format=submission_format and format_name(submission_format, "--submission-format"),
+            ),
+        )
+    elif solution is None and track is not None:
+        chosen = {SPLIT: split, MISSING: missing, TIES: ties, NOTHING_RELEVANT: nothing_relevant, UNJUDGED: unjudged}
+        given = [option.name for option, value in chosen.items() if value != option.default]
+        values = {"rel": rel, "solution_format": solution_format, "submission_format": submission_format}
+        given += [name for name, value in values.items() if value is not None]
+        if given:
+            raise WrongCallError(
+                f"--{given[0].replace('_', '-')} is for files; the rules of a track are in challenge.toml"
+            )
+        settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs)
+        found = _of_teams(names, challenge or Path(), track, measure, settings)
+    else:
+        raise WrongCallError("expected either --solution FILE to compare files, or --track NAME to compare teams")
+    print_result(comparison_text(found, form))
+    return 0
+
+
+def _of_files(names: list[str], compared: Callable[[dict[str, str]], Comparison]) -> Comparison:
+    """Compare files; notes about them are printed."""
+    try:
+        found = compared({shown(name): name for name in names})
+    except MeasureError as error:
+        raise WrongCallError(f"--measure: {error}") from error
+    for lines in found.notes.values():
+        for line in lines:
+            print_message(line)
+    return found
+
+
+def _of_teams(names: list[str], folder: Path, track: str, measure: str | None, settings: Settings) -> Comparison:
+    """Compare the entries of teams that count on the board."""
+    from scorer.analysis.compare import compared
+    from scorer.organising.analysis import measure_of, teams_task
+    from scorer.store.store import Store
+
+    challenge, (chosen,) = open_challenge(folder, track)
+    try:
+        by = measure_of(chosen, measure)
+    except MeasureError as error:
+        raise WrongCallError(f"--measure: {error}") from error
+    with Store.open(challenge.database_address, create=False) as store:
+        task = store.read(lambda view: teams_task(view, chosen, names, by))
+    for note in task.notes:
+        print_message(note)
+    return compared(task, settings)

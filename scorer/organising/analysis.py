@@ -1,0 +1,174 @@
+"""The tracks of a challenge as tasks for analyses and comparisons: from the stored results, by the board's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import numpy as np
+
+from scorer.analysis.compare import need_mean
+from scorer.analysis.task import Task, Words
+from scorer.board.board import Board, Row
+from scorer.challenge.settings import Track
+from scorer.entries.entry import rounded
+from scorer.errors import MeasureError, ScorerError
+from scorer.measures import Measure, parse
+from scorer.options import Split
+from scorer.organising.render import boards
+from scorer.organising.run import current_basis
+from scorer.scoring.means import aggregated, split_masks
+from scorer.store.snapshot import Snapshot
+from scorer.wording import counted, quoted
+
+WORDS = Words("track", "tracks", "team", "teams", "query", "queries")
+"""What texts about a challenge call its algorithms and its cases."""
+
+LISTED = 10
+"""The names of teams that a message has at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrackTasks:
+    """The tracks that can be analysed, and why others cannot."""
+
+    tasks: tuple[Task, ...]
+    notes: tuple[str, ...]
+
+
+def track_tasks(view: Snapshot, tracks: Sequence[Track]) -> TrackTasks:
+    """Return tracks as tasks: their ranked teams on the primary measure, without baselines.
+
+    Raises
+    ------
+    ScorerError
+        No track can be analysed, or the database fails.
+    """
+    tasks, notes = [], []
+    for board in boards(view, tracks):
+        reason = _reason(board)
+        if reason:
+            notes.append(f"Track {board.track.name} is not analysed: {reason}.")
+        else:
+            tasks.append(track_task(view, board))
+    if not tasks:
+        raise ScorerError("\n".join(["no track can be analysed", *notes]))
+    return TrackTasks(tuple(tasks), tuple(notes))
+
+
+def track_task(view: Snapshot, board: Board, measure: Measure | None = None, rows: Sequence[Row] | None = None) -> Task:
+    """Return a track as a task. A query for which the measure is undefined for all teams is no case.
+
+    Parameters
+    ----------
+    view
+        A snapshot of the database.
+    board
+        Of the track, from this snapshot.
+    measure
+        Any measure whose aggregate is a mean; None: the primary one.
+    rows
+        The rows of the teams, each with an entry that counts; None: the ranked teams.
+    """
+    track = board.track
+    basis = current_basis(track, view.recorded_basis(track.name))
+    if basis is None:
+        raise ScorerError(f"{track.name}: no results yet; `scorer run` computes them")
+    chosen = measure or track.primary_measure
+    split: Split = track.final if track.shows_final else "preliminary"
+    solution = view.solution(basis.solution)
+    inside = split_masks(solution.flagged)[split].inside
+    teams = [row for row in board.rows if row.rank is not None] if rows is None else rows
+    by_digest = dict(view.scores([row.entry.digest for row in teams if row.entry], basis, [chosen]))
+    scores = np.array([by_digest[row.entry.digest][0, inside] for row in teams if row.entry], dtype=np.float64)
+    means = [rounded(aggregated(row, "mean"), track.decimals) for row in scores]
+    defined = np.atleast_1d(~np.isnan(scores).all(axis=0))
+    inside_ids = [query for query, is_inside in zip(solution.query_ids, inside.tolist(), strict=True) if is_inside]
+    left_out = int((~defined).sum())
+    return Task(
+        name=track.name,
+        algorithms=tuple(row.team.name for row in teams),
+        cases=tuple(query for query, kept in zip(inside_ids, defined.tolist(), strict=True) if kept),
+        values=scores[:, defined],
+        means=tuple(float("nan") if mean is None else mean for mean in means),
+        decimals=track.decimals,
+        measure=chosen.mean_name,
+        words=WORDS,
+        notes=_notes(split, left_out),
+    )
+
+
+def measure_of(track: Track, name: str | None) -> Measure:
+    """Return a measure by its name, with the cut-offs of the track; None: the primary one.
+
+    Raises MeasureError if the measure is unknown, means several, or its aggregate is not a mean.
+    """
+    chosen = (track.primary_measure,) if name is None else parse(name, track.cutoffs)
+    if len(chosen) > 1:
+        raise MeasureError(f"{name} means {', '.join(map(str, chosen))}; name one measure")
+    need_mean(chosen[0])
+    return chosen[0]
+
+
+def teams_task(view: Snapshot, track: Track, names: Sequence[str], measure: Measure) -> Task:
+    """Return the scores of some teams of a track as a task.
+
+    Parameters
+    ----------
+    view
+        A snapshot of the database.
+    track
+        The track.
+    names
+        The names of teams, as the board shows them; also of baselines.
+    measure
+        As `measure_of` returns it.
+
+    Raises
+    ------
+    ScorerError
+        There is no such team, or it has no scored entry.
+    """
+    (board,) = boards(view, [track])
+    rows = {row.team.name: row for row in board.rows}
+    for each in names:
+        if each not in rows:
+            more = f" and {len(rows) - LISTED:,} more" if len(rows) > LISTED else ""
+            listed = ", ".join(list(rows)[:LISTED]) + more
+            raise ScorerError(
+                f"no team of track {track.name} is called {quoted(each)}{_suggestion(each, list(rows))}; "
+                f"the teams are: {listed or 'none'}"
+            )
+        if rows[each].entry is None:
+            raise ScorerError(f"team {quoted(each)} has no scored entry in track {track.name}")
+    return track_task(view, board, measure, [rows[each] for each in names])
+
+
+def _suggestion(name: str, names: Sequence[str]) -> str:
+    """`` (did you mean ...?)``, regardless of upper and lower case; empty if no name is similar."""
+    by_folded = {each.casefold(): each for each in names}
+    similar = get_close_matches(name.casefold(), by_folded, n=1)
+    return f" (did you mean {quoted(by_folded[similar[0]])}?)" if similar else ""
+
+
+def _notes(split: Split, left_out: int) -> tuple[str, ...]:
+    """What the scores are based on."""
+    based = {
+        "preliminary": "This is based on the preliminary queries only.",
+        "rest": "This is based on the final scores, which leave out the preliminary queries.",
+        "all": "This is based on the final scores, over all queries.",
+    }
+    if not left_out:
+        return (based[split],)
+    verb = "is" if left_out == 1 else "are"
+    return based[split], f"The measure is undefined for {counted(left_out, 'query', 'queries')}, which {verb} left out."
+
+
+def _reason(board: Board) -> str:
+    """Why a track cannot be analysed; empty if it can."""
+    aggregation = board.track.primary_measure.kind.aggregation
+    if aggregation != "mean":
+        what = "a sum" if aggregation == "sum" else "a geometric mean"
+        return f"{board.columns[0]} is {what} over the queries, and the statistics are about means"
+    return "" if any(row.rank is not None for row in board.rows) else "no team is ranked"

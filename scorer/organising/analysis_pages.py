@@ -1,0 +1,65 @@
+"""The analysis page of a track: computed if no cached one fits, and hidden where it would show single queries."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from pydantic import TypeAdapter
+
+from scorer import __version__
+from scorer.board.board import Board
+from scorer.organising.run import current_basis
+from scorer.paths.code import code_digest
+from scorer.scoring.rules import MEASURE_GENERATION
+from scorer.site.task_view import TaskView
+from scorer.statistics.defaults import LEVEL, RESAMPLES, SEED
+from scorer.store.cache import Cache
+from scorer.store.snapshot import Snapshot
+
+_JSON = TypeAdapter(TaskView)
+
+_CODE = ("analysis", "charts", "reports", "site", "statistics")
+"""The rooms that decide what an analysis shows."""
+
+
+def analysis_view(view: Snapshot, board: Board, cache: Cache) -> TaskView | None:
+    """Return the analysis of a track by its primary measure, as its page shows it.
+
+    Parameters
+    ----------
+    view
+        A snapshot of the database.
+    board
+        Of the track, from this snapshot.
+    cache
+        Has the analyses that were computed before.
+
+    Returns
+    -------
+    TaskView or None
+        None without two ranked teams, for a measure that is not a mean, and where the scores of queries are hidden.
+
+    Raises
+    ------
+    StoreError
+        The database fails.
+    """
+    track = board.track
+    ranked = [row for row in board.rows if row.rank is not None and row.entry is not None]
+    basis = current_basis(track, view.recorded_basis(track.name))
+    if basis is None or len(ranked) < 2 or track.primary_measure.kind.aggregation != "mean" or not track.shows_queries:
+        return None
+    rows = [[row.team.name, row.rank, row.entry.digest if row.entry else ""] for row in ranked]
+    settings = [__version__, code_digest(*_CODE), MEASURE_GENERATION, LEVEL, RESAMPLES, SEED]
+    results = [basis.solution, basis.matching, track.primary_measure.full, track.stage, track.final, track.decimals]
+    parts = ["analysis", settings, results, track.name, rows]
+    return _JSON.validate_json(cache.value(parts, partial(_computed, view, board)))
+
+
+def _computed(view: Snapshot, board: Board) -> str:
+    """The view as JSON."""
+    from scorer.analysis.analysis import analysed  # noqa: PLC0415 (SciPy is slow to load)
+    from scorer.organising.analysis import track_task  # noqa: PLC0415
+    from scorer.site.report_page import task_view  # noqa: PLC0415
+
+    return _JSON.dump_json(task_view(analysed(track_task(view, board)))).decode()

@@ -1,0 +1,60 @@
+"""A text with tables and charts, which can be written as a page or as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scorer.reports.table import Table, markdown_table
+from scorer.wording import escape_markdown
+
+
+@dataclass(frozen=True, slots=True)
+class Captioned:
+    """A table with its caption."""
+
+    caption: str
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A place for a chart."""
+
+    chart: str
+    """The name of the chart."""
+    caption: str
+    """States the finding."""
+
+
+Block = str | Captioned | Figure
+"""A paragraph, a table or a chart. A paragraph is plain text that does not begin with a name from the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a document."""
+
+    title: str
+    blocks: Sequence[Block]
+
+
+def markdown(title: str, sections: Sequence[tuple[int, Section]]) -> str:
+    """Return a document as Markdown, without charts and without a final line end.
+
+    Parameters
+    ----------
+    title
+        Of the document.
+    sections
+        Each with the level of its heading, from 2.
+    """
+    parts = [f"# {escape_markdown(title)}"]
+    for level, section in sections:
+        parts.append(f"{'#' * level} {escape_markdown(section.title)}")
+        for block in section.blocks:
+            if isinstance(block, str):
+                parts.append(escape_markdown(block))
+            elif isinstance(block, Captioned):
+                parts += [escape_markdown(block.caption), markdown_table(block.table)]
+    return "\n\n".join(parts)
