@@ -5,7 +5,9 @@ meter.py      runs a command, and measures its time, processor time and memory
 tools.py      how each tool is called, and how its output is read
 peers.py      the libraries among the peers, each in a separate process
 kernels.py    scorer's measures on data in memory
+certainty.py  the statistics of a board, by scorer and by scipy
 parts.py      the parts of the benchmark
+boards.py     the part about the statistics of boards
 report.py     the tables
 picture.py    the picture
 """

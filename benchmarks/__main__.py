@@ -14,12 +14,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from benchmarks import parts, tools
+from benchmarks import boards, parts, tools
 from benchmarks.meter import CommandError, floor
 from benchmarks.picture import drawn
 from benchmarks.report import tables
 
-PARTS = ("run", "submissions", "kernels", "growth", "batch")
+PARTS = ("run", "submissions", "kernels", "growth", "batch", "statistics")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -90,6 +90,7 @@ def _measured(options: argparse.Namespace, folder: Path, compiled: Path) -> dict
         "kernels": lambda: parts.kernels(bench, python, installed),
         "growth": lambda: parts.growth(bench),
         "batch": lambda: parts.batch(bench, dask=find_spec("distributed") is not None and not options.quick),
+        "statistics": lambda: boards.statistics(bench),
     }
     results |= {name: work[name]() for name in options.parts}
     if options.huge:
@@ -124,7 +125,7 @@ def _processor() -> str:
 def _versions(options: argparse.Namespace, peers: dict[str, str]) -> dict[str, str]:
     """Return the versions of scorer, of its dependencies, of the peers and of their dependencies."""
     ours = {"scorer": version("challenge-scorer"), "Python": platform.python_version()}
-    for name in ("numpy", "pyarrow", "SQLAlchemy", "distributed"):
+    for name in ("numpy", "scipy", "pyarrow", "SQLAlchemy", "distributed"):
         try:
             ours[name] = version(name)
         except PackageNotFoundError:
@@ -140,6 +141,7 @@ def _same(results: dict[str, Any]) -> bool:
     each = [
         tool for part in ("run", "submissions", "kernels") for tool in results.get(part, {}).get("tools", {}).values()
     ]
+    each += results.get("statistics", {}).get("boards", [])
     each += [point for points in results.get("growth", {}).get("tools", {}).values() for point in points]
     return all(tool["same"] for tool in each) and results.get("batch", {}).get("same_site", True)
 

@@ -43,6 +43,10 @@ class Sizes:
     """Submissions of `scorer run`."""
     huge: int
     """Queries of 1,000 lines each."""
+    boards: tuple[tuple[int, int, int], ...]
+    """Teams, queries, and draws of the bootstrap and of the tests."""
+    calls: int
+    """The largest number of calls of scipy that are measured."""
     rounds: int
 
 
@@ -54,9 +58,22 @@ FULL = Sizes(
     kernels=1000,
     batch=1000,
     huge=100_000,
+    boards=((20, 320, 10_000), (300, 5704, 10_000)),
+    calls=20,
     rounds=3,
 )
-QUICK = Sizes(run=200, submissions=5, lists=500, growth=(20, 50, 100), kernels=50, batch=20, huge=500, rounds=1)
+QUICK = Sizes(
+    run=200,
+    submissions=5,
+    lists=500,
+    growth=(20, 50, 100),
+    kernels=50,
+    batch=20,
+    huge=500,
+    boards=((4, 50, 2000),),
+    calls=4,
+    rounds=1,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +297,12 @@ def huge(bench: Bench, memory_limit: int) -> Results:
     return outcome
 
 
-SALTED = re.compile(rb'(?<=<code class="salted-digest">)[0-9a-f]{64}')
+VOLATILE = re.compile(
+    rb'(?<=<code class="salted-digest">)[0-9a-f]{64}|(?<=of the solution )[0-9a-f]{64}|<time class="updated".*?</time>'
+    rb"|^  (year|month|urldate) = .*$|^date-released: .*$",
+    re.MULTILINE,
+)
+"""What differs between two databases with the same results: the salted digest, and when the last event was recorded."""
 
 
 def batch(bench: Bench, dask: bool) -> Results:
@@ -334,11 +356,11 @@ def _clear(folder: Path) -> None:
 
 
 def _content(site: Path) -> str:
-    """Return one digest of all pages and their names, without the salted digests, which differ between databases."""
+    """Return one digest of all pages and their names, without what is `VOLATILE`."""
     whole = hashlib.sha256()
     for file in sorted(site.rglob("[!.]*")):
         if file.is_file():
-            page = SALTED.sub(b"", file.read_bytes())
+            page = VOLATILE.sub(b"", file.read_bytes())
             whole.update(f"{file.relative_to(site)} {hashlib.sha256(page).hexdigest()}\n".encode())
     return whole.hexdigest()
 

@@ -28,6 +28,8 @@ def tables(results: Results) -> str:
         sections.append(f"### Growth\n\n{_growth(results['growth'])}")
     if "batch" in results:
         sections.append(_batch(results["batch"]))
+    if "statistics" in results:
+        sections += [_statistics(board) for board in results["statistics"]["boards"]]
     if "huge" in results:
         sections.append(_huge(results["huge"]))
     return "\n\n".join(sections)
@@ -135,6 +137,27 @@ def _batch(part: Results) -> str:
         f"### `scorer run`: {count:,} submissions of {part['lists']:,} lists of 30, {part['measures']} measures, "
         f"scored, stored and rendered\n\n{table}\n\n{same} Database: {part['database'] / 1e6:.1f} MB. "
         f"Run again, with nothing new: {part['again']:.1f} s."
+    )
+
+
+def _statistics(board: Results) -> str:
+    rows = []
+    for task, each in board["tasks"].items():
+        ours = median(each["scorer"]["seconds"])
+        if "scipy" not in each:
+            rows.append([task, f"{ours:.2f}", "–", "–", "–"])
+            continue
+        theirs = median(each["scipy"]["seconds"])
+        extrapolated = f" (from {each['measured']:,} of {each['calls']:,})" if each["measured"] < each["calls"] else ""
+        rows.append(
+            [task, f"{ours:.2f}", f"{theirs:,.1f}{extrapolated}", f"{theirs / ours:,.0f}", f"{each['difference']:.0e}"]
+        )
+    header = ["statistics", "scorer, seconds", "scipy in a loop, seconds", "× scorer", "largest difference"]
+    verdict = "Random draws explain the differences" if board["same"] else "The results differ"
+    return (
+        f"### Statistics of {board['teams']:,} teams and {board['queries']:,} queries, {board['draws']:,} draws\n\n"
+        f"{_table(header, rows)}\n\n{verdict}. Peak memory: scorer {board['memory']['scorer'] / 1e6:,.0f} MB, "
+        f"scipy {board['memory']['scipy'] / 1e6:,.0f} MB."
     )
 
 

@@ -143,6 +143,16 @@ COUNTING_ENTRY = Option(
     },
 )
 
+PerQuery = Literal["hidden", "public"]
+PER_QUERY = Option(
+    "per_query",
+    "what the pages show of the scores of single queries",
+    {
+        "hidden": "once final scores are shown, how they are distributed, without the ids of the queries",
+        "public": "also the ids of the queries, and all of it while final scores are hidden",
+    },
+)
+
 FormatName = Literal["vlnet", "trec", "delimited", "jsonl", "json", "parquet", "letor"]
 FORMAT_NAMES: tuple[FormatName, ...] = ("vlnet", "trec", "delimited", "jsonl", "json", "parquet", "letor")
 FORMATS_ALLOWED = f"{', '.join(FORMAT_NAMES)}, with options as in letor:feature=21"

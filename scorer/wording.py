@@ -18,6 +18,31 @@ def counted(count: int, singular: str, plural: str = "") -> str:
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
+WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+ORDINALS = (
+    *("", "first", "second", "third", "fourth", "fifth", "sixth"),
+    *("seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"),
+)
+
+
+def in_words(count: int) -> str:
+    """``no``, ``one``, up to ``twelve``; figures beyond: ``1,300``."""
+    return WORDS[count] if 0 <= count < len(WORDS) else f"{count:,}"
+
+
+def ordinal(number: int) -> str:
+    """``first``, up to ``twelfth``; figures beyond: ``13th``."""
+    if 0 < number < len(ORDINALS):
+        return ORDINALS[number]
+    ending = "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{ending}"
+
+
+def sentence(text: str) -> str:
+    """`text` with a capital letter at its beginning."""
+    return text[:1].upper() + text[1:]
+
+
 INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
 )
@@ -69,6 +94,12 @@ def quoted(text: str) -> str:
     return printable(json.dumps(shortened(text, QUOTED), ensure_ascii=False))
 
 
+def letters(index: int) -> str:
+    """A, B, ..., Z, AA, AB, ... for 0, 1, ..."""
+    index, last = divmod(index, 26)
+    return (letters(index - 1) if index else "") + chr(ord("A") + last)
+
+
 def utc_time(when: datetime, unit: Literal["day", "minute", "second"] = "minute") -> str:
     """A time in UTC: ``2011-04-18``, ``2011-04-18 08:15`` or ``2011-04-18 08:15:30``. The year has four digits."""
     return iso_time(when).replace("T", " ")[: {"day": 10, "minute": 16, "second": 19}[unit]]
@@ -77,6 +108,24 @@ def utc_time(when: datetime, unit: Literal["day", "minute", "second"] = "minute"
 def utc_moment(when: datetime) -> str:
     """A time in UTC to the second, with its zone: ``2011-04-18 08:15:30 UTC``."""
     return f"{utc_time(when, 'second')} UTC"
+
+
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
+def day_and_month(when: datetime) -> str:
+    """A day in UTC without its year: ``8 Jul``."""
+    moment = when.astimezone(UTC)
+    return f"{moment.day} {MONTHS[moment.month - 1][:3]}"
+
+
+def long_time(when: datetime) -> str:
+    """A time in UTC for a sentence: ``8 July 2011, 12:00 UTC``."""
+    moment = when.astimezone(UTC)
+    return f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}, {utc_time(when)[11:]} UTC"
 
 
 def iso_time(when: datetime) -> str:

@@ -14,8 +14,10 @@ from scorer.challenge.settings import Challenge, Track
 from scorer.entries.entry import ColumnScores, Entry, Status
 from scorer.errors import Problem
 from scorer.matching.match import Counts
+from tests.board_certainty import with_certainty
 
 START = datetime(2011, 4, 18, 8, 15, tzinfo=UTC)
+UPDATED = datetime(2011, 7, 19, 1, 30, tzinfo=UTC)
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -159,13 +161,14 @@ def board(track: Track) -> Board:
     ]
     if not track.shows_final:
         rows = [without_final(row) for row in rows]
-    return board_of(track, *rows)
+    return with_certainty(board_of(track, *rows))
 
 
 def board_of(track: Track, *rows: Row) -> Board:
-    """A board with these rows, in order and ranked."""
+    """A board with these rows, in order and ranked, without statistics."""
     columns = tuple(str(measure) for measure in track.all_measures)
-    return Board(track, columns, ranked(rows, track), 500, 484, 97, Commitment(digest(track.name)))
+    commitment = Commitment(digest(track.name))
+    return Board(track, columns, ranked(rows, track), 500, 484, 97, commitment, updated=UPDATED)
 
 
 def without_final(row: Row) -> Row:

@@ -14,6 +14,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 Message = dict[str, Any]
 
 SWITCHES = (
@@ -36,6 +38,10 @@ def chromium() -> str | None:
     )
 
 
+IN_BROWSER = [pytest.mark.browser, pytest.mark.skipif(chromium() is None, reason="no Chromium on this machine")]
+"""Marks tests that need the browser."""
+
+
 @dataclass
 class Page:
     """A tab that records the errors and the network requests of its page."""
@@ -48,13 +54,26 @@ class Page:
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
     _unread: bytes = b""
 
-    def open(self, address: str, *, scripts: bool = True, width: int = 1280, dark: bool = False) -> None:
-        """Load a page from scratch and wait until it is complete."""
+    def open(
+        self,
+        address: str,
+        *,
+        scripts: bool = True,
+        width: int = 1280,
+        height: int = 900,
+        dark: bool = False,
+        forced_colours: bool = False,
+        medium: str = "",
+    ) -> None:
+        """Load a page from scratch and wait until it is complete; `medium` may be "print"."""
         self.send("Emulation.setScriptExecutionDisabled", value=not scripts)
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.send("Emulation.setDeviceMetricsOverride", **size)
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.send("Emulation.setEmulatedMedia", media="", features=[scheme])
+        features = [
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+            {"name": "forced-colors", "value": "active" if forced_colours else "none"},
+        ]
+        self.send("Emulation.setEmulatedMedia", media=medium, features=features)
         self.send("Emulation.setScrollbarsHidden", hidden=True)
         self.send("Page.navigate", url="about:blank")
         self._wait("Page.loadEventFired")
@@ -69,6 +88,14 @@ class Page:
         if "exceptionDetails" in answer:
             raise AssertionError(answer["exceptionDetails"])
         return answer["result"].get("value")
+
+    def press(self, key: str, *, shift: bool = False) -> None:
+        """Press and release a key, as "Tab", "Enter", " " or "Escape"."""
+        codes = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowDown": 40}
+        event = {"key": key, "windowsVirtualKeyCode": codes[key], "modifiers": 8 if shift else 0}
+        text = {"Enter": "\r", " ": " "}.get(key, "")
+        self.send("Input.dispatchKeyEvent", type="keyDown", **event, **({"text": text} if text else {}))
+        self.send("Input.dispatchKeyEvent", type="keyUp", **event)
 
     def picture(self, path: Path) -> None:
         """Write an image of the whole page, as PNG."""

@@ -9,9 +9,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
+from scorer.site.folder import write
+from scorer.site.pages import pages
+from tests.boards import board
+from tests.boards import challenge as declared_challenge
+from tests.browser import Page, browser
 from tests.commands import Terminal
 from tests.databases import KINDS, NewPlace, new_places
+
+# No test measures time: by default Hypothesis fails an example that takes more than 0.2 seconds.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -69,3 +79,25 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("needs permission to mount a small disk")
     yield folder
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.fixture(scope="module")
+def site() -> dict[str, str]:
+    """The files of the site of two boards."""
+    declared = declared_challenge()
+    return pages(declared, [board(track) for track in declared.tracks])
+
+
+@pytest.fixture(scope="module")
+def address(site: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The URL of the site, written to a folder."""
+    folder = tmp_path_factory.mktemp("site")
+    write(site, folder, 1)
+    return folder.as_uri()
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """One browser for all tests of a module."""
+    with browser(tmp_path_factory.mktemp("profile")) as page:
+        yield page

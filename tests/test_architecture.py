@@ -29,6 +29,7 @@ CHANGES = [
     "a table of the database",
     "an event of the record",
     "a chart",
+    "a sentence of a report",
     "a message",
     "a key of challenge.toml",
     "an executor",

@@ -13,7 +13,8 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from benchmarks import generate, picture, report
+from benchmarks import certainty, generate, picture, report
+from benchmarks.boards import near
 from benchmarks.meter import CommandError, Cost, measured
 from benchmarks.parts import QUICK, Bench, side_by_side
 from benchmarks.tools import MEASURES, Tool, difference, trec_eval, trec_files
@@ -69,6 +70,30 @@ def test_quick_run_finds_the_same_site_for_all_executors(results: dict[str, Any]
     """The pages do not depend on the executor."""
     assert set(results["batch"]["executors"]) == {"serial", "processes:1", "processes:2"}
     assert results["batch"]["same_site"] is True
+
+
+def test_quick_run_compares_the_statistics_with_those_of_scipy(results: dict[str, Any]) -> None:
+    """The same intervals and p-values but for the random draws; scipy's time is that of all calls."""
+    (board,) = results["statistics"]["boards"]
+    compared = [board["tasks"][task] for task in certainty.TASKS]
+
+    assert board["same"]
+    assert [(each["calls"], each["measured"]) for each in compared] == [(4, 4), (4, 4), (6, 4)]
+    assert all(0 < each["difference"] < 0.15 for each in compared)
+    assert all(value > 0 for each in compared for tool in ("scorer", "scipy") for value in each[tool]["seconds"])
+    assert set(board["tasks"]) == {*certainty.TASKS, certainty.BOARD}
+    assert all(value > 0 for value in board["memory"].values())
+
+
+@pytest.mark.parametrize(("scipys", "same"), [([0.2, 0.4], True), ([0.2, 0.6], False), ([0.1, 0.5], False)])
+def test_intervals_that_random_draws_do_not_explain_are_reported(scipys: list[float], same: bool) -> None:
+    """5 standard errors of a share of 10,000 draws, as a share of the width."""
+    ours = [[0.0, 1.0], [0.201, 0.399]]
+
+    found = near(ours, {"calls": 2, "measured": [1], "results": [scipys]}, draws=10_000)
+
+    assert found["same"] is same
+    assert found["measured"] == 1
 
 
 def test_results_contain_no_paths_of_this_machine(quick: Path) -> None:
@@ -175,6 +200,7 @@ def test_meter_counts_the_memory_of_the_whole_process() -> None:
     """The peak counts, even if the memory is freed before the process ends."""
     # From a small process: a measured process starts with the size of its parent.
     code = """
+from benchmarks.boards import near
 from benchmarks.meter import measured
 import sys
 for size in (1, 300_000_000):

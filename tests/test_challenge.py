@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from scorer.challenge.branding import Branding
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge, LimitSettings, Track, check_stage
 from scorer.challenge.starter import FILES, write_new
@@ -88,6 +89,7 @@ def test_defaults_are_the_documented_ones(challenge_file: Write) -> None:
         stage=None,
         final="all",
         baselines=(),
+        per_query="hidden",
         reveal_solution=False,
         solution_format=None,
         submission_format=None,
@@ -101,7 +103,7 @@ def test_every_value_is_read(challenge_file: Write) -> None:
         '"Thirty."\nqueries = "solution.txt"\nitems = "solution.txt"\nsubmissions = "sent"\n'
         'measures = ["nDCG@10", "RR"]\ndecimals = 0\n'
         'missing = "reject"\nties = "order"\nequal_ranks = "earlier"\nentry = "last"\nstage = "preliminary"\n'
-        'final = "rest"\nbaselines = ["random", "007"]\nreveal_solution = true\n'
+        'final = "rest"\nbaselines = ["random", "007"]\nper_query = "public"\nreveal_solution = true\n'
         'solution_format = "vlnet"\nsubmission_format = "trec"\n'
     )
 
@@ -125,6 +127,7 @@ def test_every_value_is_read(challenge_file: Write) -> None:
         "stage": "preliminary",
         "final": "rest",
         "baselines": ("random", "007"),
+        "per_query": "public",
         "reveal_solution": True,
         "solution_format": "vlnet",
         "submission_format": "trec",
@@ -247,7 +250,7 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
             "decimal = 4",
             "decimal: unknown key (did you mean decimals?); known: title, description, solution, queries, items, "
             "submissions, list_length, cutoffs, primary, measures, decimals, missing, ties, equal_ranks, entry, stage, "
-            "final, baselines, reveal_solution, solution_format, submission_format",
+            "final, baselines, per_query, reveal_solution, solution_format, submission_format",
         ),
     ],
 )
@@ -509,7 +512,8 @@ def test_every_key_is_documented() -> None:
     reference = (ROOT / "docs" / "challenge-toml.md").read_text(encoding="utf-8")
     listed = {line.split("`")[1] for line in reference.splitlines() if line.startswith("| `")}
 
-    assert listed == {*Challenge.keys(), *Track.keys(), *LimitSettings.keys()} - {"tracks", "limits"}
+    keys = {*Challenge.keys(), *Track.keys(), *Branding.keys(), *LimitSettings.keys()}
+    assert listed == keys - {"tracks", "limits"}
 
 
 def track_with(stage: str | None) -> Track:

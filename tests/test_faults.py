@@ -423,7 +423,7 @@ def test_hostile_names_are_not_part_of_paths(hostile: tuple[Path, Answer], tmp_p
         ),
     }
     assert all(
-        re.fullmatch(r"\.lock|\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|json)", page)
+        re.fullmatch(r"\.lock|\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|json|bib|cff)", page)
         for page in pages
     )
     assert len([page for page in pages if page.startswith("teams/")]) == len(HOSTILE) + 2
@@ -447,7 +447,10 @@ def test_hostile_names_stay_text_in_every_page(hostile: tuple[Path, Answer]) -> 
     for name in TEAMS.values():
         shown = " ".join(name.split())
         assert shown in on_the_board
-        assert len([path for path, page in pages.items() if path.parent.name == "teams" and shown in page.text]) == 1
+        titles = [
+            path for path, page in pages.items() if path.parent.name == "teams" and page.text.startswith(f"{shown} – ")
+        ]
+        assert len(titles) == 1
     for path, page in pages.items():
         assert all(char.isprintable() or char == "\n" for char in path.read_text(encoding="utf-8")), path
         assert not any(tag == "img" for tag, _ in page.elements), path

@@ -8,10 +8,10 @@ import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from scorer.board.board import Board
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge, Track
 from scorer.limits import Limits
@@ -22,10 +22,10 @@ from scorer.organising.render import boards
 from scorer.organising.run import _second_look, carry_out, plan
 from scorer.paths import digest
 from scorer.paths.below import FileBelow
-from scorer.reports.boards import to_json
+from scorer.reports.leaderboard import to_json
 from scorer.scoring.rules import Rules
 from scorer.scoring.submission import score
-from scorer.site.pages import pages
+from scorer.site.pages import site_files
 from scorer.store.records import Basis, Submission
 from scorer.store.store import Store
 from tests.commands import Terminal, process
@@ -245,13 +245,13 @@ def test_rendering_holds_no_lock(folder: Path, terminal: Terminal, monkeypatch: 
     """While pages are rendered, another process may write without waiting; the page shows the earlier state."""
     assert terminal.run("run", folder).code == 0
 
-    def pages_while_another_writes(challenge: Challenge, shown: list[Board]) -> dict[str, str]:
+    def files_while_another_writes(challenge: Challenge, *shown: Any) -> dict[str, str | bytes]:
         send(folder, "cedar")
         with Store.open(folder / "scores.db", wait=0.0) as other:
             list(carry_out(other, plan(other, challenge, challenge.tracks[0])))
-        return pages(challenge, shown)
+        return site_files(challenge, *shown)
 
-    monkeypatch.setattr("scorer.organising.render.pages", pages_while_another_writes)
+    monkeypatch.setattr("scorer.organising.render.site_files", files_while_another_writes)
     assert terminal.run("render", folder).code == 0
     assert ">cedar<" not in (folder / "site/main/index.html").read_text()
 

@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from scorer.paths.lock import locked
 from scorer.site import folder as site_folder
 from scorer.site.folder import LOCK, MANIFEST, write
 from scorer.site.pages import ASSETS, pages
-from tests.boards import board, challenge
+from tests.boards import board, board_of, challenge
 
 BEFORE = {"index.html": "one", "old/index.html": "gone", "teams/a.html": "A", "teams/b.html": "B"}
 AFTER = {"index.html": "two", "new/index.html": "come", "teams/a.html": "A"}
@@ -143,8 +142,8 @@ def test_links_have_targets_during_a_render(tmp_path: Path, monkeypatch: pytest.
     declared = challenge()
     first, second = (board(track) for track in declared.tracks)
     one_track = declared.model_copy(update={"tracks": declared.tracks[:1]})
-    smaller = pages(one_track, [replace(first, rows=first.rows[3:])])
-    larger = pages(declared, [replace(first, rows=first.rows[:-3]), second])
+    smaller = pages(one_track, [board_of(first.track, *first.rows[3:])])
+    larger = pages(declared, [board_of(first.track, *first.rows[:-3]), second])
     missing: set[str] = set()
     changed = replaced_files(monkeypatch, tmp_path, lambda: missing.update(missing_targets(tmp_path)))
     for snapshot, site in enumerate((smaller, larger, smaller)):

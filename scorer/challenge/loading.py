@@ -12,7 +12,9 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from scorer.challenge.settings import FILE, Challenge, LimitSettings, SettingsTable, Track, located_in, suggestion
+from scorer.challenge.branding import NO_BRANDING, Branding
+from scorer.challenge.settings import FILE, Challenge, LimitSettings, Track, located_in, suggestion
+from scorer.challenge.tables import SettingsTable
 from scorer.errors import ChallengeError, MeasureError
 from scorer.limits import Limits
 from scorer.wording import quoted
@@ -56,8 +58,15 @@ def read_challenge(path: str | Path, *, solutions: bool = True) -> Challenge:
         document["tracks"] = tuple(tracks)
     limits, limit_errors = _read_table(LimitSettings, document.get("limits", {}), ("limits",))
     document["limits"] = Limits() if limits is None else Limits(**limits.model_dump())
-    challenge, errors = _read_table(Challenge, document, (), root=root)
-    errors += limit_errors + track_errors
+    site = document.get("site")
+    branding, site_errors = _read_table(Branding, site, ("site",)) if isinstance(site, dict) else (None, [])
+    branding = branding or NO_BRANDING
+    if isinstance(site, dict):
+        document["site"] = branding.folder
+    challenge, errors = _read_table(Challenge, document, (), root=root, branding=branding)
+    if isinstance(site, dict):
+        errors = [re.sub(r"^site(?=:)", "site.folder", error) for error in errors]
+    errors += limit_errors + site_errors + track_errors
     if challenge is None or errors:
         raise ChallengeError("\n".join(f"{file}: {error}" for error in errors))
     return challenge

@@ -10,8 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, create_model, field_validator
+from pydantic import AfterValidator, Field, ValidationInfo, create_model, field_validator
 
+from scorer.challenge.branding import NO_BRANDING, Branding
+from scorer.challenge.tables import MARKDOWN, TEXT, PathText, SettingsTable, Stated
 from scorer.errors import ChallengeError
 from scorer.limits import Limits
 from scorer.measures import Measure, parse
@@ -21,12 +23,14 @@ from scorer.options import (
     FINAL_SPLIT,
     FORMAT_NAMES,
     FORMATS_ALLOWED,
+    PER_QUERY,
     STAGE,
     TIES,
     TRACK_MISSING,
     CountingEntry,
     EqualRanks,
     FinalSplit,
+    PerQuery,
     Stage,
     Ties,
     TrackMissing,
@@ -38,24 +42,17 @@ FILE = "challenge.toml"
 """The name of the file that makes a folder a challenge."""
 
 RESERVED = frozenset(
-    {"teams", "con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))}
+    {
+        "static",
+        "teams",
+        "con",
+        "prn",
+        "aux",
+        "nul",
+        *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)),
+    }
 )
-"""Names that a track cannot have: `teams` is a folder of the site, the others are devices on Windows."""
-
-TEXT = "a text"
-PARAGRAPHS = "a text; a blank line begins a new paragraph"
-
-
-def _stated(text: str) -> str:
-    if not text.strip():
-        raise ValueError("is blank")
-    return text
-
-
-def _path_text(text: str) -> str:
-    if not text.strip() or "\0" in text:
-        raise ValueError("is not a path")
-    return text
+"""Names that a track cannot have: `static` and `teams` are folders of the site, the others devices on Windows."""
 
 
 def _parsed(name: str, validated: ValidationInfo) -> tuple[Measure, ...]:
@@ -87,24 +84,8 @@ def _format_name(name: str) -> str:
 FormatText = Annotated[str, AfterValidator(_format_name)]
 """The name of a format, with its options if it has any, as in ``letor:feature=21``."""
 
-Stated = Annotated[str, AfterValidator(_stated)]
-PathText = Annotated[str, AfterValidator(_path_text)]
 MeasureName = Annotated[str, AfterValidator(_measure_name)]
 OneMeasureName = Annotated[str, AfterValidator(_one_measure_name)]
-
-
-class SettingsTable(BaseModel):
-    """A table of challenge.toml; the description of each field says which values are allowed."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    not_keys: ClassVar[frozenset[str]] = frozenset({"root"})
-    """Fields that do not come from a key of the table."""
-
-    @classmethod
-    def keys(cls) -> list[str]:
-        """The keys that the table can have, in the order of the documentation."""
-        return [name for name in cls.model_fields if name not in cls.not_keys]
 
 
 class Track(SettingsTable):
@@ -120,7 +101,7 @@ class Track(SettingsTable):
     )
     root: Path = Path()
     title: Stated = Field(description=TEXT)
-    description: str = Field("", description=PARAGRAPHS)
+    description: str = Field("", description=MARKDOWN)
     solution: PathText = Field(description="the path or URL of a file")
     queries: PathText | None = Field(None, description="the path or URL of a file with one query id a line")
     items: PathText | None = Field(None, description="the path or URL of a file with one item id a line")
@@ -139,6 +120,7 @@ class Track(SettingsTable):
     stage: Stage | None = Field(None, description=STAGE.allowed)
     final: FinalSplit = Field("all", description=FINAL_SPLIT.allowed)
     baselines: tuple[Stated, ...] = Field((), strict=False, description="names of teams, each once")
+    per_query: PerQuery = Field("hidden", description=PER_QUERY.allowed)
     reveal_solution: bool = Field(False, description="true or false")
     solution_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
     submission_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
@@ -193,6 +175,11 @@ class Track(SettingsTable):
         return self.stage != "preliminary"
 
     @property
+    def shows_queries(self) -> bool:
+        """Whether pages show how the scores of single queries are distributed."""
+        return self.shows_final or self.per_query == "public"
+
+    @property
     def solution_path(self) -> Location:
         return located_in(self.root, self.solution)
 
@@ -223,13 +210,17 @@ LimitSettings = create_model(  # type: ignore[call-overload]
 class Challenge(SettingsTable):
     """A challenge: its name, its tracks in the order of the file, its database and its site."""
 
+    not_keys: ClassVar[frozenset[str]] = frozenset({"root", "branding"})
+
     root: Path = Path()
     name: Stated = Field(description=TEXT)
-    description: str = Field("", description=PARAGRAPHS)
+    description: str = Field("", description=MARKDOWN)
     tracks: tuple[Track, ...] = Field(description="a table for each track, as in [tracks.cold-start]")
     limits: Limits = Field(Limits(), description="a table, as in [limits]")
     database: PathText = Field("scores.db", description="the path of a file, or the URL of a database")
-    site: PathText = Field("site", validate_default=True, description="the path of a folder for the site only")
+    site: PathText = Field("site", validate_default=True, description=Branding.model_fields["folder"].description)
+    branding: Branding = NO_BRANDING
+    """The table [site]; its `folder` is `site`."""
 
     @field_validator("site")
     @classmethod

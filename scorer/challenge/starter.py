@@ -12,7 +12,7 @@ CHALLENGE = """\
 # A challenge to start from. Replace the texts and files with your own, then run `scorer run` in this folder.
 
 name = "My challenge"
-description = "What the challenge is about, in plain text."
+description = "What the challenge is about, in Markdown."
 
 [tracks.main]
 title = "Main track"

@@ -35,7 +35,7 @@ from scorer.paths.temporary import temporary_folder
 from scorer.scoring.outcomes import Failed
 from scorer.scoring.submission import MAX_PARTITIONS
 
-PRELOADED = ["scorer.executors.base", "pyarrow.compute", "pyarrow.csv", "pyarrow.json"]
+PRELOADED = ["scorer.executors.fork_server", "scorer.executors.base", "pyarrow.compute", "pyarrow.csv", "pyarrow.json"]
 """What the server imports, so that a child starts at once."""
 
 LOOK_EVERY = 0.05

@@ -57,6 +57,10 @@ _BURGES = "Burges et al., Learning to Rank Using Gradient Descent, ICML 2005 (ga
     title="Normalised discounted cumulated gain",
     cutoff="optional",
     formula="nDCG@k = DCG@k / IDCG@k, where IDCG@k = DCG@k of the items in descending order of gain",
+    latex=(
+        r"$$\mathrm{nDCG@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$$ where $\mathrm{IDCG@}k$ is the "
+        r"$\mathrm{DCG@}k$ of the items in descending order of gain."
+    ),
     source=f"{_JARVELIN}; {_BURGES}",
     aliases={"ndcg_burges": {"gain": "exp"}},
     trec_names=("ndcg", "ndcg_cut_{}"),
@@ -112,6 +116,11 @@ def highest_dcg(matched: Matched, k: int | None, *, gain: Gain, discount: Discou
     cutoff="optional",
     formula="DCG@k = sum over r ≤ k of gain(g at rank r) · discount(r); gain = g or 2^g − 1; "
     "discount = 1 / log2(r + 1), or 1 / log2(max(r, 2))",
+    latex=(
+        r"$$\mathrm{DCG@}k = \sum_{r=1}^{k} \mathrm{gain}(g_r) \cdot \mathrm{discount}(r)$$ where "
+        r"$\mathrm{gain}(g)$ is $g$ or $2^g - 1$, and $\mathrm{discount}(r)$ is $\frac{1}{\log_2(r + 1)}$ or "
+        r"$\frac{1}{\log_2 \max(r, 2)}$."
+    ),
     source=f"{_JARVELIN}; {_BURGES}",
     aliases={"dcg_burges": {"gain": "exp"}},
     bounded=False,

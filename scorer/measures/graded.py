@@ -24,6 +24,12 @@ _MONIZ = "Moniz, Torgo and Vinagre, Data-Driven Relevance Judgments for Ranking 
     cutoff="optional",
     formula="muAP@k = (sum over t in L of AP(rel=t)@k · d(t)) / (sum over t in L of d(t)), where L = the distinct "
     "positive grades of the query, d(t) = t minus the next lower one of them, or t for the lowest",
+    latex=(
+        r"$$\mathrm{muAP@}k = \frac{\sum_{t \in T} d(t) \cdot \mathrm{AP@}k(t)}{\sum_{t \in T} d(t)}$$ where "
+        r"$T$ has the distinct positive grades of the query, $d(t)$ is $t$ minus the next lower one of them, "
+        r"or $t$ for the lowest, and $\mathrm{AP@}k(t)$ is the $\mathrm{AP@}k$ where items with at least "
+        r"grade $t$ are relevant."
+    ),
     source=f"{_SCHEEL}, equation 4",
     aliases={"muMAP": {}, "μAP": {}, "μMAP": {}},
     mean_name="muMAP",
@@ -70,7 +76,13 @@ def _steps(matched: Matched, levels: JudgedItems) -> tuple[Floats, Floats]:
     name="NDCNG",
     title="Normalised discounted cumulated normalised gain",
     cutoff="optional",
-    formula="nDCG@k with gain = 2^(g / M) − 1, where M = the highest grade of the query; discount = 1 / log2(r + 1)",
+    formula="NDCNG@k = nDCG@k with gain = 2^(g / M) − 1, where M = the highest grade of the query; "
+    "discount = 1 / log2(r + 1)",
+    latex=(
+        r"$$\mathrm{NDCNG@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$$ where $\mathrm{gain}(g) = "
+        r"2^{g / M} - 1$, $M$ is the highest grade of the query, and $\mathrm{discount}(r) = "
+        r"\frac{1}{\log_2(r + 1)}$."
+    ),
     source=f"{_SCHEEL}, equation 5",
 )
 def ndcng(matched: Matched, k: int | None) -> Floats:
@@ -92,9 +104,18 @@ def _normalised_gains(matched: Matched) -> Gains:
     name="nDCGphi",
     title="nDCG with data-driven relevance",
     cutoff="optional",
-    formula="nDCG@k with gain = 2^φ(g) − 1, discount = 1 / log2(r + 1); φ = the monotone cubic curve through (0, 0), "
-    "(median, 0), (whisker, 1 − α) and (max, 1), where α = (max − whisker) / (max − min), all of the positive grades "
-    "of the query, and whisker = their highest within the upper hinge + 1.5 · (upper hinge − lower hinge)",
+    formula="nDCGphi@k = nDCG@k with gain = 2^φ(g) − 1, discount = 1 / log2(r + 1); φ = the monotone cubic curve "
+    "through (0, 0), (median, 0), (whisker, 1 − α) and (max, 1), where α = (max − whisker) / (max − min), all of the "
+    "positive grades of the query, and whisker = their highest within the upper hinge + 1.5 · (upper hinge − lower "
+    "hinge)",
+    latex=(
+        r"$$\mathrm{nDCGphi@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$$ where $\mathrm{gain}(g) "
+        r"= 2^{\varphi(g)} - 1$ and $\mathrm{discount}(r) = \frac{1}{\log_2(r + 1)}$. $\varphi$ is the "
+        r"monotone cubic curve through $(0, 0)$, $(\mathrm{median}, 0)$, $(\mathrm{whisker}, 1 - \alpha)$ and "
+        r"$(\mathrm{max}, 1)$, where $\alpha = \frac{\mathrm{max} - \mathrm{whisker}}{\mathrm{max} - "
+        r"\mathrm{min}}$, all of the positive grades of the query. The whisker is the highest of them that "
+        r"exceeds the upper hinge by at most 1.5 times the distance between the hinges."
+    ),
     source=_MONIZ,
     aliases={"nDCGφ": {}, "nDCG^phi": {}},
 )
@@ -115,6 +136,11 @@ def ndcg_phi(matched: Matched, k: int | None, *, whisker: Whisker = "observed") 
     title="Mean nDCG over cut-offs",
     cutoff="optional",
     formula="MeanNDCG@n = (nDCG@1 + nDCG@2 + ... + nDCG@n) / n, with gain = 2^g − 1, discount = 1 / log2(r + 1)",
+    latex=(
+        r"$$\mathrm{MeanNDCG@}n = \frac{1}{n} \sum_{k=1}^{n} \mathrm{nDCG@}k$$ where $n$ is the cut-off, "
+        r"$\mathrm{nDCG@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$, $\mathrm{gain}(g) = 2^g - 1$, and "
+        r"$\mathrm{discount}(r) = \frac{1}{\log_2(r + 1)}$."
+    ),
     source=f"{_SCHEEL}, table 2",
 )
 def mean_ndcg(matched: Matched, n: int | None) -> Floats:
@@ -132,6 +158,11 @@ def mean_ndcg(matched: Matched, n: int | None) -> Floats:
     title="Mean NDCNG over cut-offs",
     cutoff="optional",
     formula="MeanNDCNG@n = (NDCNG@1 + NDCNG@2 + ... + NDCNG@n) / n",
+    latex=(
+        r"$$\mathrm{MeanNDCNG@}n = \frac{1}{n} \sum_{k=1}^{n} \mathrm{NDCNG@}k$$ where $n$ is the cut-off, "
+        r"$\mathrm{NDCNG@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$, $\mathrm{gain}(g) = 2^{g / M} - 1$, $M$ is the "
+        r"highest grade of the query, and $\mathrm{discount}(r) = \frac{1}{\log_2(r + 1)}$."
+    ),
     source=f"{_SCHEEL}, table 2",
 )
 def mean_ndcng(matched: Matched, n: int | None) -> Floats:

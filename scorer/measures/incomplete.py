@@ -25,6 +25,11 @@ _EPSILON = 0.00001
     cutoff="none",
     formula="Bpref = (sum over the relevant items found of 1 − min(n, R) / min(N, R)) / R, where n = number of items "
     "judged not relevant before the item, N = number of them in the solution",
+    latex=(
+        r"$$\mathrm{Bpref} = \frac{1}{R} \sum_{r} \mathrm{rel}(r) \left( 1 - \frac{\min(n_r, R)}{\min(N, R)} "
+        r"\right)$$ where $n_r$ is the number of items before rank $r$ that are judged not relevant, and $N$ "
+        r"is the number of such items in the solution."
+    ),
     source="Buckley and Voorhees, Retrieval Evaluation with Incomplete Information, SIGIR 2004",
     trec_names=("bpref",),
     closed_form=False,
@@ -51,6 +56,12 @@ def binary_preference(matched: Matched, *, rel: Relevant = "positive") -> Floats
     formula="infAP = (sum over the relevant items found of 1 / r + (c / r) · (relevant before + ε) / (relevant before "
     "+ not relevant before + 2ε)) / R, where r = rank, c = number of items before it that the solution lists, "
     "ε = 0.00001",
+    latex=(
+        r"$$\mathrm{infAP} = \frac{1}{R} \sum_{r} \mathrm{rel}(r) \left( \frac{1}{r} + \frac{c_r}{r} \cdot "
+        r"e_r \right)$$ where $c_r$ is the number of items before rank $r$ that the solution lists, $e_r = "
+        r"\frac{h_r + \varepsilon}{h_r + n_r + 2 \varepsilon}$, $h_r$ of these items are relevant, $n_r$ of "
+        r"them are judged not relevant, and $\varepsilon = 0.00001$."
+    ),
     source="Yilmaz and Aslam, Estimating Average Precision with Incomplete and Imperfect Judgments, CIKM 2006",
     trec_names=("infAP",),
     closed_form=False,
@@ -82,6 +93,10 @@ def _judged_not(hits: JudgedItems, rel: Threshold) -> Bools:
     title="Judgement rate",
     cutoff="optional",
     formula="Judged@k = number of judged items in the first k ranks / min(k, length of the list)",
+    latex=(
+        r"$$\mathrm{Judged@}k = \frac{\mathrm{judged}(k)}{\min(k, |\mathrm{list}|)}$$ where "
+        r"$\mathrm{judged}(k)$ is the number of judged items in the first $k$ ranks."
+    ),
     source="ir_measures; trec_eval 10 has the opposite, unj",
 )
 def judgement_rate(matched: Matched, k: int | None) -> Floats:

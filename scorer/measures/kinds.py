@@ -48,6 +48,9 @@ class Kind:
     cutoff: CutoffRule
     formula: str
     """Plain text, without angle brackets and ampersands."""
+    latex: str
+    """The same for pages: first the formula as LaTeX between ``$$``, then in words what its symbols mean, with LaTeX
+    between ``$``. `SYMBOLS` defines those that several measures use."""
     source: str
     aliases: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     """Other spellings of the name, each with the parameters that it sets."""

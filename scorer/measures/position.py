@@ -37,6 +37,7 @@ _MANNING = "Manning, Raghavan and Schütze, Introduction to Information Retrieva
     title="Average precision",
     cutoff="optional",
     formula="AP@k = (sum of P@r over the ranks r ≤ k of relevant items) / R",
+    latex=r"$$\mathrm{AP@}k = \frac{1}{R} \sum_{r=1}^{k} \mathrm{rel}(r) \cdot \mathrm{P@}r$$",
     source=_BUCKLEY,
     aliases={"MAP": {}},
     trec_names=("map", "map_cut_{}"),
@@ -94,6 +95,11 @@ def precision_sum(matched: Matched, hits: JudgedItems, k: int | None = None) -> 
     title="Geometric mean average precision",
     cutoff="optional",
     formula="GMAP = exp of the mean over the queries of ln max(AP, 0.00001)",
+    latex=(
+        r"$$\mathrm{GMAP} = \exp \left( \frac{1}{|Q|} \sum_{q \in Q} a_q \right)$$ where "
+        r"$a_q = \ln \max(\mathrm{AP}(q), \varepsilon)$, $\mathrm{AP}(q)$ is the $\mathrm{AP@}k$ of query $q$, and "
+        r"$\varepsilon = 0.00001$."
+    ),
     source="Robertson, On GMAP and Other Transformations, CIKM 2006",
     aliases={"gm_map": {}},
     trec_names=("gm_map",),
@@ -115,6 +121,7 @@ def geometric_average_precision(matched: Matched, k: int | None, *, rel: Relevan
     title="Reciprocal rank",
     cutoff="optional",
     formula="RR@k = 1 / (smallest rank ≤ k of a relevant item)",
+    latex=r"$$\mathrm{RR@}k = \frac{1}{\min \{ r \le k : \mathrm{rel}(r) = 1 \}}$$",
     source="Voorhees, The TREC-8 Question Answering Track Report, 1999",
     aliases={"MRR": {}, "recip_rank": {}},
     trec_names=("recip_rank",),
@@ -135,6 +142,7 @@ def reciprocal_rank(matched: Matched, k: int | None, *, rel: Relevant = "positiv
     title="Success at a cut-off",
     cutoff="required",
     formula="Success@k = 1 if one of the first k items is relevant, else 0",
+    latex=r"$$\mathrm{Success@}k = \max_{r \le k} \mathrm{rel}(r)$$",
     source=_BUCKLEY,
     aliases={"hit_rate": {}},
     trec_names=("success_{}",),
@@ -173,6 +181,10 @@ def _first_relevant(matched: Matched, k: int | None, rel: Threshold) -> RankValu
     title="Interpolated precision at a level of recall",
     cutoff="level",
     formula="IPrec@recall = max of P@r over the ranks r with R@r ≥ recall",
+    latex=(
+        r"$$\mathrm{IPrec@}\rho = \max \{ \mathrm{P@}r : \mathrm{R@}r \ge \rho \}$$ where $\rho$ is the level "
+        r"of recall."
+    ),
     source=_MANNING,
     aliases={"iprec_at_recall": {"reach": "nearest"}},
     trec_names=("iprec_at_recall_{:.2f}",),
@@ -196,6 +208,10 @@ def interpolated_precision(
     title="Interpolated precision averaged over eleven levels of recall",
     cutoff="none",
     formula="11pt_avg = (IPrec@0.0 + IPrec@0.1 + ... + IPrec@1.0) / 11",
+    latex=(
+        r"$$\text{11pt_avg} = \frac{1}{11} \sum_{i=0}^{10} \mathrm{IPrec@} \frac{i}{10}$$ where "
+        r"$\mathrm{IPrec@}\rho = \max \{ \mathrm{P@}r : \mathrm{R@}r \ge \rho \}$."
+    ),
     source=_MANNING,
     aliases={"11pt": {}},
     trec_names=("11pt_avg",),
@@ -232,6 +248,10 @@ def _highest_precision(matched: Matched, recall: float, reach: Reach, rel: Thres
     cutoff="optional",
     formula="Accuracy@k = share of the pairs of a relevant and another item in the first k ranks whose relevant item "
     "is ranked higher",
+    latex=(
+        r"$$\mathrm{Accuracy@}k = \frac{a}{b}$$ where $b$ is the number of pairs of a relevant item and "
+        r"another one in the first $k$ ranks, and $a$ of them have the relevant item at the higher rank."
+    ),
     source="ir_measures",
     closed_form=False,
 )

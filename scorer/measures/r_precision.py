@@ -21,6 +21,7 @@ _VLNET = "ECML PKDD 2011 Discovery Challenge (VL.NET), evaluation metric example
     title="Mean average R-precision",
     cutoff="list",
     formula="MARp@z₁,z₂,... = (Rp@z₁ + Rp@z₂ + ...) / number of cut-offs",
+    latex=r"$$\mathrm{MARp} = \frac{1}{n} \sum_{i=1}^{n} \mathrm{Rp@}z_i$$ where $z_1, \dots, z_n$ are the cut-offs.",
     source=_VLNET,
 )
 def mean_average_r_precision(matched: Matched, cutoffs: tuple[int, ...], *, rel: Relevant = "positive") -> Floats:
@@ -45,6 +46,12 @@ def mean_average_r_precision(matched: Matched, cutoffs: tuple[int, ...], *, rel:
         "relevant(z) = the min(m, z) items with the highest grades, and all items with the same grade as the last of "
         "these"
     ),
+    latex=(
+        r"$$\mathrm{Rp@}z = \frac{|\mathrm{relevant}(z) \cap \mathrm{first}(z)|}{\min(m, z)}$$ where $m$ is "
+        r"the number of relevant items of the query, $\mathrm{relevant}(z)$ has the $\min(m, z)$ items with "
+        r"the highest grades and all items with the same grade as the last of these, and $\mathrm{first}(z)$ "
+        r"has the first $z$ items of the list."
+    ),
     source=_VLNET,
 )
 def r_precision_at(matched: Matched, z: int, *, rel: Relevant = "positive") -> Floats:
@@ -65,6 +72,7 @@ def r_precision_at(matched: Matched, z: int, *, rel: Relevant = "positive") -> F
     title="R-precision",
     cutoff="none",
     formula="Rprec = hits@R / R",
+    latex=r"$$\mathrm{Rprec} = \frac{\mathrm{hits}(R)}{R}$$",
     source="Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, section 8.4",
     aliases={"R-precision": {}},
     trec_names=("Rprec",),

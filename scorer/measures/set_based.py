@@ -34,6 +34,7 @@ _SOURCE = "van Rijsbergen, Information Retrieval, 2nd edition, 1979, chapter 7"
     title="Precision at a cut-off",
     cutoff="required",
     formula="P@k = hits@k / k",
+    latex=r"$$\mathrm{P@}k = \frac{\mathrm{hits}(k)}{k}$$",
     source=_SOURCE,
     aliases={"Precision": {}},
     trec_names=("P_{}",),
@@ -53,6 +54,7 @@ def precision(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats
     title="Recall",
     cutoff="optional",
     formula="R@k = hits@k / R, where R = number of relevant items in the solution",
+    latex=r"$$\mathrm{R@}k = \frac{\mathrm{hits}(k)}{R}$$",
     source=_SOURCE,
     aliases={"Recall": {}, "R_cap": {"denominator": "min"}, "relative_P": {"denominator": "min"}},
     cutoff_families=("Recall", "relative_P"),
@@ -74,6 +76,10 @@ def recall(matched: Matched, k: int | None, *, denominator: Capped = "R", rel: R
     title="F measure at a cut-off",
     cutoff="required",
     formula="F@k = (1 + β²) · P@k · R@k / (β² · P@k + R@k)",
+    latex=(
+        r"$$\mathrm{F@}k = \frac{(1 + \beta^2) \cdot \mathrm{P@}k \cdot \mathrm{R@}k}{\beta^2 \cdot "
+        r"\mathrm{P@}k + \mathrm{R@}k}$$ where $\beta$ is the parameter beta."
+    ),
     source=_SOURCE,
     aliases={"F1": {"beta": 1.0}, "F2": {"beta": 2.0}},
 )
@@ -93,6 +99,7 @@ def f_measure(
     title="Precision of the whole list",
     cutoff="none",
     formula="SetP = hits / length of the list",
+    latex=r"$$\mathrm{SetP} = \frac{\mathrm{hits}}{|\mathrm{list}|}$$",
     source=_SOURCE,
     aliases={"Set_Precision": {}},
     trec_names=("set_P",),
@@ -112,6 +119,7 @@ def set_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     title="Recall of the whole list",
     cutoff="none",
     formula="SetR = hits / R, where R = number of relevant items in the solution",
+    latex=r"$$\mathrm{SetR} = \frac{\mathrm{hits}}{R}$$",
     source=_SOURCE,
     aliases={
         "Set_Recall": {},
@@ -134,6 +142,11 @@ def set_recall(matched: Matched, *, denominator: Capped = "R", rel: Relevant = "
     title="F measure of the whole list",
     cutoff="none",
     formula="SetF = (1 + β²) · SetP · SetR / (β² · SetP + SetR)",
+    latex=(
+        r"$$\mathrm{SetF} = \frac{(1 + \beta^2) \cdot \mathrm{SetP} \cdot \mathrm{SetR}}{\beta^2 \cdot "
+        r"\mathrm{SetP} + \mathrm{SetR}}$$ where $\mathrm{SetP} = \frac{\mathrm{hits}}{|\mathrm{list}|}$, "
+        r"$\mathrm{SetR} = \frac{\mathrm{hits}}{R}$, and $\beta$ is the parameter beta."
+    ),
     source=_SOURCE,
     trec_names=("set_F",),
 )
@@ -154,6 +167,11 @@ def set_f_measure(
     title="Average precision of the list as a set",
     cutoff="none",
     formula="SetAP = SetP · SetR = hits² / (length of the list · R)",
+    latex=(
+        r"$$\mathrm{SetAP} = \mathrm{SetP} \cdot \mathrm{SetR} = \frac{\mathrm{hits}^2}{|\mathrm{list}| \cdot "
+        r"R}$$ where $\mathrm{SetP} = \frac{\mathrm{hits}}{|\mathrm{list}|}$ and $\mathrm{SetR} = "
+        r"\frac{\mathrm{hits}}{R}$."
+    ),
     source="Buckley and Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation, 2005",
     aliases={"set_map": {}},
     trec_names=("set_map",),

@@ -54,6 +54,10 @@ def highest_rbp(matched: Matched, k: int | None, *, p: Persistence, gain: RbpGai
     title="Rank-biased precision",
     cutoff="optional",
     formula="RBP@k = (1 − p) · sum over r ≤ k of (gain at rank r) · p^(r − 1)",
+    latex=(
+        r"$$\mathrm{RBP@}k = (1 - p) \sum_{r=1}^{k} \mathrm{gain}(g_r) \cdot p^{r-1}$$ where $p$ is the "
+        r"parameter p, the probability that a user looks at the next item."
+    ),
     source="Moffat and Zobel, Rank-Biased Precision for Measurement of Retrieval Effectiveness, ACM TOIS 27(1), 2008",
     bounded_except={"gain": "linear"},
     decimals="p",
@@ -86,6 +90,10 @@ def rank_biased_precision(
     cutoff="optional",
     formula="ERR@k = sum over r ≤ k of (s(r) / r) · product over i before r of (1 − s(i)), where s(r) = "
     "(2^(g at rank r) − 1) / 2^(highest grade)",
+    latex=(
+        r"$$\mathrm{ERR@}k = \sum_{r=1}^{k} \frac{s_r}{r} \prod_{i=1}^{r-1} (1 - s_i)$$ where $s_r = "
+        r"\frac{2^{g_r} - 1}{2^M}$, and $M$ is the highest grade."
+    ),
     source="Chapelle, Metzler, Zhang and Grinspan, Expected Reciprocal Rank for Graded Relevance, CIKM 2009",
     closed_form=False,
 )
@@ -113,6 +121,12 @@ def expected_reciprocal_rank(matched: Matched, k: int | None, *, highest: Highes
     formula="RBO = (sum over d = 1..D of p^(d − 1) · A(d) / d) / (the same sum for the ideal list and itself), where "
     "A(d) = number of items that the first d of the list and the first d of the ideal list share, D = length of the "
     "longer list",
+    latex=(
+        r"$$\mathrm{RBO} = \frac{\sum_{d=1}^{D} p^{d-1} \cdot \frac{A(d)}{d}}{\sum_{d=1}^{D} p^{d-1} \cdot "
+        r"\frac{I(d)}{d}}$$ where $p$ is the parameter p, $D$ is the length of the longer list, $A(d)$ is the "
+        r"number of items that the first $d$ of the list and the first $d$ of the ideal list share, and "
+        r"$I(d)$ is the same for the ideal list and itself."
+    ),
     source="Webber, Moffat and Zobel, A Similarity Measure for Indefinite Rankings, ACM TOIS 28(4), 2010; Clarke, "
     "Vtyurina and Smucker, Assessing Top-k Preferences, ACM TOIS 39(3), 2021",
     aliases={"Compat": {}, "Compatibility": {}},

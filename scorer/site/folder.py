@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from scorer.errors import ScorerError
 from scorer.paths.lock import LockedError, locked
+from scorer.paths.replacing import part_of, replace_content
 from scorer.wording import quoted
 
 MANIFEST = ".manifest.json"
@@ -17,13 +20,11 @@ MANIFEST = ".manifest.json"
 LOCK = ".lock"
 """Locked while a render writes into the folder."""
 
-PART = ".part"
-"""The suffix of a file that is being written."""
-
 WAIT = 60.0
 """Seconds that a render waits for another one."""
 
 FRONT_PAGE = "index.html"
+ASSETS_FOLDER = "static/"
 ASSET_SUFFIXES = (".css", ".js")
 
 
@@ -45,20 +46,20 @@ class Manifest:
         return (json.dumps(document, indent=1) + "\n").encode()
 
 
-def write(pages: Mapping[str, str], folder: Path, snapshot: int, database: str = "") -> list[str] | None:
+def write(pages: Mapping[str, str | bytes], folder: Path, snapshot: int, database: str = "") -> list[str] | None:
     """Write the pages into the folder and delete pages of earlier renders that are no longer wanted.
 
-    Each file is replaced as a whole, and only if its content changes. Style sheets and scripts come first, then pages
-    and data files that do not exist yet, then the other pages and data files, then ``index.html``, then deletions: a
-    visitor who follows links during a render never reaches a page that does not exist yet. Files that no render wrote
-    are not changed. If a render is killed, the next one completes it.
+    Each file is replaced as a whole, and only if its content changes. Style sheets, scripts and files of the organiser
+    come first, then pages and data files that do not exist yet, then the other pages and data files, then
+    ``index.html``, then deletions: a visitor who follows links during a render never reaches a page that does not exist
+    yet. Files that no render wrote are not changed. If a render is killed, the next one completes it.
 
     One process writes at a time; another one waits for up to `WAIT` seconds.
 
     Parameters
     ----------
-    pages : mapping of str to str
-        The text of each file by its relative path, with forward slashes.
+    pages : mapping of str to str or bytes
+        The content of each file by its relative path, with forward slashes. Text is encoded as UTF-8.
     folder : Path
         Created if necessary.
     snapshot : int
@@ -78,7 +79,7 @@ def write(pages: Mapping[str, str], folder: Path, snapshot: int, database: str =
         The folder cannot be written, a file that no render wrote has the name of a page, or another process keeps the
         folder locked.
     """
-    contents = {path: text.encode() for path, text in pages.items()}
+    contents = {path: page.encode() if isinstance(page, str) else page for path, page in pages.items()}
     if folder.exists() and not folder.is_dir():
         raise ScorerError(f"{folder}: cannot write the site (Not a directory)")
     try:
@@ -98,20 +99,34 @@ def _update(folder: Path, contents: Mapping[str, bytes], before: Manifest, after
     """Write the contents and delete what is no longer wanted; return the changed paths. The caller holds the lock."""
     _refuse_to_overwrite(folder, contents, before.files)
     if before.files != after.files:
-        _replace(folder / MANIFEST, replace(before, files=before.files | after.files).encoded())
+        replace_content(folder / MANIFEST, replace(before, files=before.files | after.files).encoded())
     for path in {MANIFEST, *before.files, *after.files}:
-        _part(folder / path).unlink(missing_ok=True)
-    written = [path for path in _in_order(contents, folder) if _replace(folder / path, contents[path])]
-    deleted = [path for path in sorted(before.files - after.files) if _delete(folder, path)]
-    _replace(folder / MANIFEST, after.encoded())
+        with suppress(NotADirectoryError):  # what was a file becomes a folder
+            part_of(folder / path).unlink(missing_ok=True)
+    in_the_way = _in_the_way(before.files - after.files, after.files)
+    deleted = [path for path in sorted(in_the_way) if _delete(folder, path)]
+    written = [path for path in _in_order(contents, folder) if replace_content(folder / path, contents[path])]
+    deleted += [path for path in sorted(before.files - after.files - in_the_way) if _delete(folder, path)]
+    replace_content(folder / MANIFEST, after.encoded())
     return sorted(written + deleted)
+
+
+def _in_the_way(unwanted: AbstractSet[str], wanted: AbstractSet[str]) -> AbstractSet[str]:
+    """The unwanted files that are where a wanted file needs a folder, or in a folder where a wanted file will be."""
+    folders = {str(parent) for path in wanted for parent in PurePosixPath(path).parents}
+    return {
+        path
+        for path in unwanted
+        if path in folders or any(str(parent) in wanted for parent in PurePosixPath(path).parents)
+    }
 
 
 def _in_order(paths: Iterable[str], folder: Path) -> list[str]:
     """The paths in the order in which they are written."""
 
     def key(path: str) -> tuple[bool, bool, bool, str]:
-        return path == FRONT_PAGE, not path.endswith(ASSET_SUFFIXES), (folder / path).exists(), path
+        is_asset = path.startswith(ASSETS_FOLDER) or path.endswith(ASSET_SUFFIXES)
+        return path == FRONT_PAGE, not is_asset, (folder / path).exists(), path
 
     return sorted(paths, key=key)
 
@@ -138,44 +153,19 @@ def _read_manifest(folder: Path) -> Manifest:
 def _refuse_to_overwrite(folder: Path, contents: Mapping[str, bytes], earlier: frozenset[str]) -> None:
     """Raise ScorerError if a file that no render wrote has the name of a page and another content."""
     for path, content in contents.items():
-        if path not in earlier and (folder / path).exists() and _bytes(folder / path) != content:
+        if path not in earlier and (folder / path).is_file() and (folder / path).read_bytes() != content:
             raise ScorerError(
                 f"{folder / path}: a page has the name of this file, which no render wrote; move the file away, or "
                 "render into another folder"
             )
 
 
-def _part(path: Path) -> Path:
-    return path.with_name(path.name + PART)
-
-
-def _bytes(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
-
-
-def _replace(path: Path, content: bytes) -> bool:
-    """Replace the content of a file at once; return whether it changed."""
-    if _bytes(path) == content:
-        return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = _part(path)
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise
-    return True
-
-
 def _delete(folder: Path, path: str) -> bool:
-    """Delete a file, and its folder if it is empty then; return whether the file existed."""
+    """Delete a file, and the folders that are empty then; return whether the file existed."""
     file = folder / path
     existed = file.exists()
     file.unlink(missing_ok=True)
-    if file.parent != folder and file.parent.is_dir() and not any(file.parent.iterdir()):
-        file.parent.rmdir()
+    for parent in file.relative_to(folder).parents[:-1]:
+        if (folder / parent).is_dir() and not any((folder / parent).iterdir()):
+            (folder / parent).rmdir()
     return existed

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from scorer.board.board import Team
-from scorer.charts.timeline import Point, Svg, timeline
+from scorer.charts.svg import Svg
+from scorer.charts.timeline import Point, timeline
 from scorer.entries.entry import ColumnScores, Entry, Status
+from scorer.site.distribution import Distribution, QueryTable, distribution, query_table
+from scorer.site.field import Field, field_of
+from scorer.site.neighbours import Neighbours, neighbours
+from scorer.site.rank_reasons import entries_in_words, heading, hidden, reasons, summary
 from scorer.site.views import BoardView, RowView, shown_scores
 
 PER_PAGE = 50
@@ -47,11 +54,37 @@ class EntryView:
 
 
 @dataclass(frozen=True, slots=True)
+class TeamResult:
+    """The result of a team in a track, on the first page."""
+
+    heading: str
+    """What the reasons explain: ``Why ninth``."""
+    reasons: tuple[Markup, ...]
+    """Sentences, as HTML."""
+    others: tuple[str, ...]
+    """Where the scores of the other teams are on the axis of the board, as attributes of SVG."""
+    leader: RowView | None
+    """The best team with a rank, if it is another one."""
+    neighbours: Neighbours | None
+    """The nearest teams; None without statistics."""
+    distribution: Distribution | None
+    """A histogram of the scores of its queries; None where it has none."""
+    queries: QueryTable | None
+    """Its best and worst queries; None where they are hidden."""
+    hidden: str
+    """Why there is neither of the two; empty if there is."""
+
+
+@dataclass(frozen=True, slots=True)
 class TeamSection:
     """The section about one track on a page of a team."""
 
     board: BoardView
     view: RowView
+    words: str
+    """How many entries the team has, and what became of them."""
+    result: TeamResult | None
+    """None on other pages than the first."""
     entries: tuple[EntryView, ...]
     """Those on the page, the latest first."""
     counting: EntryView | None
@@ -77,6 +110,8 @@ class TeamPage:
     """How many pages the team has."""
     sections: tuple[TeamSection, ...]
     """One for each track with entries on the page."""
+    about: str
+    """The results of the team in one sentence."""
 
     def name(self, number: int) -> str:
         """The name of the file of a page of the team. A slug has no dot, so no two pages share a name."""
@@ -89,17 +124,32 @@ class TeamPage:
 
 def team_pages(boards: Iterable[BoardView]) -> Iterator[TeamPage]:
     """The pages of every team, with a section for each track that it takes part in, in the order of the boards."""
-    teams: dict[str, tuple[Team, list[tuple[BoardView, RowView]]]] = {}
+    teams: dict[str, tuple[Team, list[_Participation]]] = {}
     for board in boards:
-        for view in board.rows:
-            _, rows = teams.setdefault(view.row.team.slug, (view.row.team, []))
-            rows.append((board, view))
-    for team, rows in teams.values():
-        count = max(_page_of(len(view.row.entries) - 1) for _, view in rows)
-        tracks = [(board, view, _entries(board, view)) for board, view in rows]
+        field = field_of(board.board)
+        for position, view in enumerate(board.rows):
+            _, parts = teams.setdefault(view.row.team.slug, (view.row.team, []))
+            parts.append(_Participation(board, field, view, position, _entries(board, view)))
+    for team, parts in teams.values():
+        count = max(_page_of(len(part.entries) - 1) for part in parts)
+        about = "; ".join(summary(part.field, part.position) for part in parts)
         for number in range(1, count + 1):
-            sections = (_section(*track, number) for track in tracks)
-            yield TeamPage(team, number, count, tuple(section for section in sections if section.entries))
+            sections = (_section(part, number) for part in parts)
+            shown = tuple(section for section in sections if section.entries)
+            yield TeamPage(team, number, count, shown, f"{team.name}: {about}.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Participation:
+    """A team in a track."""
+
+    board: BoardView
+    field: Field
+    view: RowView
+    position: int
+    """In `Board.rows`."""
+    entries: Sequence[EntryView]
+    """All of them, the latest first."""
 
 
 def _page_of(index: int) -> int:
@@ -116,16 +166,39 @@ def _entries(board: BoardView, view: RowView) -> list[EntryView]:
     ]
 
 
-def _section(board: BoardView, view: RowView, entries: Sequence[EntryView], number: int) -> TeamSection:
-    chart, drawn = _chart(board, entries) if number == 1 else (None, "")
+def _section(part: _Participation, number: int) -> TeamSection:
+    chart, drawn = _chart(part.board, part.entries) if number == 1 else (None, "")
     return TeamSection(
-        board=board,
-        view=view,
-        entries=tuple(each for each in entries if each.page == number),
-        counting=next((each for each in entries if each.entry.is_counting), None),
+        board=part.board,
+        view=part.view,
+        words=entries_in_words(part.view.row),
+        result=_team_result(part) if number == 1 else None,
+        entries=tuple(each for each in part.entries if each.page == number),
+        counting=next((each for each in part.entries if each.entry.is_counting), None),
         chart=chart,
         drawn=drawn,
     )
+
+
+def _team_result(part: _Participation) -> TeamResult:
+    field, position, rows = part.field, part.position, part.board.rows
+    leader = rows[field.ranked[0]] if field.ranked and field.ranked[0] != position else None
+    return TeamResult(
+        heading=heading(part.view.row),
+        reasons=reasons(field, position),
+        others=_marks(view for view in rows if view is not part.view),
+        leader=leader,
+        neighbours=neighbours(field, position),
+        distribution=distribution(field, position),
+        queries=query_table(field, position),
+        hidden=hidden(field, position),
+    )
+
+
+def _marks(views: Iterable[RowView]) -> tuple[str, ...]:
+    """Where scores are on the axis. Marks that would cover each other are one, so that a long board has few."""
+    positions = {round(2 * float(view.strip.mean.rstrip("%"))) / 2 for view in views if view.strip}
+    return tuple(f"{position:g}%" for position in sorted(positions))
 
 
 def _chart(board: BoardView, entries: Sequence[EntryView]) -> tuple[Svg | None, str]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from traceback import walk_tb
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError
 
 from scorer.errors import ScorerError
-from scorer.wording import counted, iso_time, utc_time
+from scorer.site import markdown
+from scorer.wording import counted, day_and_month, in_words, iso_time, long_time, printable, utc_time
 
 NO_SCORE = "–"
 
@@ -46,23 +47,55 @@ def environment_with(loader: ChoiceLoader) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {
-        "counted": counted,
-        "number": _number,
-        "paragraphs": _paragraphs,
-        "stamp": utc_time,
-        "iso": iso_time,
-    }
+    environment.filters |= FILTERS
     return environment
 
 
 def _number(score: float | None, decimals: int) -> str:
+    """A score with this many decimals; a dash for None."""
     # + 0.0 turns -0.0 into 0.0.
     return NO_SCORE if score is None else f"{score + 0.0:.{decimals}f}"
 
 
-def _paragraphs(text: str) -> list[str]:
-    return [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]
+def _signed(difference: float, decimals: int) -> str:
+    """A difference with its sign: ``+0.0123``, ``−0.0123``; ``0.0000`` without one."""
+    text = f"{difference:+.{decimals}f}"
+    return text[1:] if float(text) == 0.0 else text.replace("-", "−")
+
+
+def _date(when: datetime) -> str:
+    """A day in UTC: ``2011-04-18``."""
+    return utc_time(when, "day")
+
+
+def _long_day(when: datetime) -> str:
+    """A day in UTC for a sentence: ``8 July 2011``."""
+    return long_time(when).partition(",")[0]
+
+
+def _basename(path: str) -> str:
+    """The last part of a path with forward slashes."""
+    return path.rpartition("/")[2]
+
+
+FILTERS: Mapping[str, Callable[..., str]] = {
+    "counted": counted,
+    "in_words": in_words,
+    "printable": printable,
+    "number": _number,
+    "signed": _signed,
+    "markdown": markdown.to_html,
+    "first_paragraph": markdown.first_paragraph,
+    "further_paragraphs": markdown.further_paragraphs,
+    "stamp": utc_time,
+    "iso": iso_time,
+    "day": day_and_month,
+    "date": _date,
+    "long": long_time,
+    "long_day": _long_day,
+    "basename": _basename,
+}
+"""What templates can apply to a value, in addition to the filters of Jinja."""
 
 
 def render_template(environment: Environment, name: str, context: Mapping[str, object]) -> str:

@@ -1,40 +1,58 @@
-"""What the templates show of boards and measures, in addition to their values."""
+"""What the templates show of boards, in addition to their values."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC
 from functools import cached_property
 
 from scorer.board.board import Board, Row
+from scorer.board.certainty import RowCertainty
 from scorer.board.rule_sheet import rules
 from scorer.challenge.settings import Track
 from scorer.entries.entry import ColumnScores, Entry, Status
-from scorer.measures import Measure
+from scorer.site.captions import (
+    Statement,
+    are_interleaved,
+    board_queries,
+    front_summary,
+    how_sure,
+    primary_certainty,
+    shake_up,
+    table_caption,
+    what_is_ranked,
+)
+from scorer.site.columns import MARKED_ROWS, OPTIONAL, BoardColumn, board_columns
+from scorer.site.counts import Count, counts
+from scorer.site.figures import Figure
+from scorer.site.marks import Mark, histograms, sparklines
+from scorer.site.measure_columns import MeasureColumn, by_kind, measure_columns
+from scorer.site.strip import Axis, Place, Strip, board_axis, letter, places, strips
+from scorer.site.task_view import TaskView
+from scorer.wording import counted, day_and_month, utc_time
 
-LEADING_RANKS = 3
-LEADING_TEAMS = 6
-"""How many ranks of a board the front page shows, and at most how many teams."""
+__all__ = [
+    "BoardView",
+    "Figure",
+    "MeasureColumn",
+    "RowView",
+    "board_view",
+    "by_kind",
+    "measure_columns",
+    "shown_scores",
+]
 
-WINDOW_WIDTHS = (64, 72, 80, 88, 96, 104)
-"""Widths of windows in rem; the style sheet has a class for each."""
+LEADING_TEAMS = 5
+MOST_LEADING_TEAMS = 10
+"""The front page shows whole tiers until they have `LEADING_TEAMS` teams, and at most `MOST_LEADING_TEAMS`."""
 
+DENSE_ROWS = 30
+"""With more rows, the rows of a board are lower, and its axis is repeated below it."""
 
-@dataclass(frozen=True, slots=True)
-class MeasureColumn:
-    """A measure as a column of boards and as an entry of the page of measures."""
-
-    measure: Measure
-    name: str
-    """Canonical."""
-    head: str
-    """`nDCG` of `nDCG(gain=exp)@10`."""
-    tail: tuple[str, ...]
-    """The rest of the name, in pieces between which a line may break."""
-    anchor: str
-    """Unique on the page of measures."""
+INTERVAL_DECIMALS = 3
+"""How many decimals the ends of an interval have at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +62,49 @@ class RowView:
     row: Row
     rank: str
     """`=3` if the rank is shared; empty for a row without a rank."""
+    before: str
+    """The preliminary rank, as `rank`."""
     scores: ColumnScores
     """The scores that the board is ranked by; all None for a team without a scored entry."""
     change: int | None
     """Preliminary rank minus rank: above 0 if the team moved up; None where either is missing."""
-    bar: float | None
-    """The primary score in percent of the highest on the board, final or preliminary."""
-    tick: float | None
-    """The preliminary primary score on the same scale."""
+    place: Place
+    strip: Strip | None
+    histogram: Mark | None
+    sparkline: Mark | None
+    why: str
+    """Why it has no rank, for a team that has none."""
+
+    @property
+    def certainty(self) -> RowCertainty | None:
+        """Of the primary score."""
+        return self.row.certainty[0] if self.row.certainty else None
+
+    @property
+    def tier(self) -> str:
+        """The letter of its tier; empty for a row without a rank."""
+        certainty = self.certainty
+        return "" if certainty is None or certainty.tier is None else letter(certainty.tier)
+
+    @property
+    def range(self) -> str:
+        """The ranks that the team may have: `3 to 5`, or `6 only`."""
+        certainty = self.certainty
+        if certainty is None or certainty.rank_range is None:
+            return ""
+        first, last = certainty.rank_range
+        return f"{first} only" if first == last else f"{first} to {last}"
+
+    @property
+    def css(self) -> str:
+        """The classes of the row."""
+        words = [
+            "baseline" if self.row.baseline else "" if self.row.entry else "unscored",
+            "in-tier" if self.place.tier is not None else "",
+            "opens" if self.place.opens else "",
+            "closes" if self.place.closes else "",
+        ]
+        return " ".join(filter(None, words))
 
 
 @dataclass(frozen=True)
@@ -60,8 +113,15 @@ class BoardView:
 
     board: Board
     columns: tuple[MeasureColumn, ...]
+    """Its measures, the primary one first."""
     rows: tuple[RowView, ...]
-    rules: tuple[str, ...]
+    layout: tuple[BoardColumn, ...]
+    """The columns of the table."""
+    axis: Axis
+    """Of the strips."""
+    figures: tuple[Figure, ...] = ()
+    analysis: TaskView | None = None
+    """What its page with the analysis shows; None without such a page."""
 
     @property
     def track(self) -> Track:
@@ -71,6 +131,10 @@ class BoardView:
     def primary(self) -> MeasureColumn:
         return self.columns[0]
 
+    @cached_property
+    def rules(self) -> tuple[str, ...]:
+        return rules(self.board)
+
     @property
     def stage(self) -> str:
         """Which scores the board is ranked by: "final" or "preliminary"."""
@@ -79,18 +143,20 @@ class BoardView:
     @property
     def shows_both(self) -> bool:
         """Whether preliminary scores are shown next to the final ones."""
-        return self.track.shows_final and self.board.preliminary_queries > 0
+        return shows_both(self.board)
 
     @property
     def ranked_queries(self) -> int:
         """How many queries the scores that the board is ranked by are means over."""
-        if not self.track.shows_final:
-            return self.board.preliminary_queries
-        return self.board.scored_queries - (self.board.preliminary_queries if self.track.final == "rest" else 0)
+        return board_queries(self.board)
 
     @property
     def teams(self) -> int:
         return sum(not view.row.baseline for view in self.rows)
+
+    @property
+    def baselines(self) -> int:
+        return len(self.rows) - self.teams
 
     @cached_property
     def ranked(self) -> tuple[RowView, ...]:
@@ -98,8 +164,14 @@ class BoardView:
 
     @property
     def leading(self) -> tuple[RowView, ...]:
-        """The rows of the first ranks."""
-        return tuple(view for view in self.rows if view.row.rank in range(1, LEADING_RANKS + 1))[:LEADING_TEAMS]
+        """The teams of the first tiers, for the front page; without tiers, those of the first ranks."""
+        shown: list[RowView] = []
+        for view in self.ranked:
+            same = bool(shown) and (view.tier == shown[-1].tier if view.tier else view.rank == shown[-1].rank)
+            if len(shown) >= MOST_LEADING_TEAMS or (len(shown) >= LEADING_TEAMS and not same):
+                break
+            shown.append(view)
+        return tuple(shown)
 
     @property
     def entries(self) -> int:
@@ -109,39 +181,151 @@ class BoardView:
         """How many entries have one of these."""
         return sum(entry.status in statuses for view in self.rows for entry in view.row.entries)
 
+    @cached_property
+    def cells(self) -> Mapping[str, str]:
+        """The classes of the cells of each column of the table, by its key; empty for a column that the table lacks."""
+        return dict.fromkeys(OPTIONAL, "") | {column.key: column.css for column in self.layout}
+
     @property
-    def window_class(self) -> str:
-        """The class of the narrowest window that shows the whole table, by an estimate of its width in rem."""
-        digits = self.track.decimals + 2
-        letters = [max(5, digits, *map(len, (column.head, *column.tail))) for column in self.columns]
-        width = 40 + sum(0.56 * count + 1.2 for count in letters)
-        if self.shows_both:
-            width += 0.56 * digits + 8.8
-        return next((f"fits-{limit}" for limit in WINDOW_WIDTHS if width <= limit), "fits-none")
+    def has_tiers(self) -> bool:
+        return primary_certainty(self.board) is not None
+
+    @property
+    def has_interleaved_tiers(self) -> bool:
+        certainty = primary_certainty(self.board)
+        return certainty is not None and are_interleaved(certainty)
+
+    @property
+    def has_intervals(self) -> bool:
+        return bool(self.cells["interval"])
+
+    @property
+    def is_dense(self) -> bool:
+        return len(self.rows) > DENSE_ROWS
+
+    @property
+    def lacks_marks(self) -> bool:
+        """Whether histograms and sparklines are left out because the board is long."""
+        return len(self.rows) > MARKED_ROWS
+
+    @property
+    def interval_decimals(self) -> int:
+        return min(self.track.decimals, INTERVAL_DECIMALS)
+
+    @property
+    def baseline_marks(self) -> tuple[str, ...]:
+        """The positions of the baselines on the axis."""
+        return tuple(view.strip.mean for view in self.rows if view.row.baseline and view.strip)
+
+    @cached_property
+    def year(self) -> int | None:
+        """The year of the last entries of all teams; None if they differ."""
+        years = {last.astimezone(UTC).year for view in self.rows if (last := view.row.last_received)}
+        return years.pop() if len(years) == 1 else None
+
+    # The sentences
+
+    @property
+    def caption(self) -> str:
+        return table_caption(self.board)
+
+    @property
+    def summary(self) -> str:
+        return front_summary(self.board)
+
+    @property
+    def how_sure(self) -> Statement:
+        return how_sure(self.board)
+
+    @property
+    def what_is_ranked(self) -> str:
+        return what_is_ranked(self.board)
+
+    @property
+    def shake_up(self) -> str:
+        return shake_up(self.board)
+
+    @property
+    def counts(self) -> tuple[Count, ...]:
+        return counts(self.board)
 
 
-def board_view(board: Board, columns: Mapping[str, MeasureColumn]) -> BoardView:
-    """The view of a board; `columns` has the column of each of its measures by name."""
+def shows_both(board: Board) -> bool:
+    """Whether preliminary scores are shown next to the final ones."""
+    return board.track.shows_final and board.preliminary_queries > 0
+
+
+def board_view(
+    board: Board,
+    columns: Mapping[str, MeasureColumn],
+    figures: tuple[Figure, ...] = (),
+    analysis: TaskView | None = None,
+) -> BoardView:
+    """The view of a board.
+
+    Parameters
+    ----------
+    board
+        The board.
+    columns
+        The column of each of its measures, by name.
+    figures
+        The charts below its table.
+    analysis
+        What the page with its analysis shows.
+    """
     scores = [shown_scores(board, row.entry) for row in board.rows]
-    drawn = [values[0] for values in scores] + [row.entry.preliminary[0] for row in board.rows if row.entry]
-    highest = max((score for score in drawn if score is not None), default=0.0)
-    sharing = Counter(row.rank for row in board.rows)
+    measures = tuple(columns[name] for name in board.columns)
+    axis = board_axis(board, scores)
+    rank_counts = Counter(row.rank for row in board.rows)
+    before_counts = Counter(row.preliminary_rank for row in board.rows)
+    marks = len(board.rows) <= MARKED_ROWS
+    blank: tuple[Mark | None, ...] = (None,) * len(board.rows)
+    drawn = histograms(board) if marks else blank
+    parts = zip(
+        board.rows,
+        scores,
+        places(board),
+        strips(board, scores, axis),
+        drawn,
+        sparklines(board) if marks else blank,
+        strict=True,
+    )
     rows = tuple(
-        _row_view(row, values, highest, shared=sharing[row.rank] > 1)
-        for row, values in zip(board.rows, scores, strict=True)
+        RowView(
+            row=row,
+            rank=_rank(row.rank, rank_counts),
+            before=_rank(row.preliminary_rank, before_counts),
+            scores=values,
+            change=None if row.rank is None or row.preliminary_rank is None else row.preliminary_rank - row.rank,
+            place=place,
+            strip=strip,
+            histogram=histogram,
+            sparkline=sparkline,
+            why=_why(row, values),
+        )
+        for row, values, place, strip, histogram, sparkline in parts
     )
-    return BoardView(board, tuple(columns[name] for name in board.columns), rows, rules(board))
+    layout = board_columns(board, measures, scores, both=shows_both(board), marks=any(drawn))
+    return BoardView(board, measures, rows, layout, axis, figures, analysis)
 
 
-def _row_view(row: Row, scores: ColumnScores, highest: float, *, shared: bool) -> RowView:
-    return RowView(
-        row=row,
-        rank="" if row.rank is None else f"={row.rank}" if shared else f"{row.rank}",
-        scores=scores,
-        change=None if row.rank is None or row.preliminary_rank is None else row.preliminary_rank - row.rank,
-        bar=_percent(scores[0], highest),
-        tick=_percent(row.entry.preliminary[0], highest) if row.entry else None,
-    )
+def _rank(rank: int | None, sharing: Mapping[int | None, int]) -> str:
+    return "" if rank is None else f"={rank}" if sharing[rank] > 1 else f"{rank}"
+
+
+def _why(row: Row, scores: ColumnScores) -> str:
+    """Why a team has no score."""
+    if row.entry is not None:
+        return "" if scores[0] is not None else "The score is undefined."
+    last = row.sent[0]
+    if last.status == "misdated":
+        return "Nothing scored. The time of receipt is not confirmed."
+    if last.status != "rejected":
+        return f"Not scored yet: the file of {day_and_month(last.received)}."
+    errors = f": {counted(last.findings_count, 'error')}" if last.findings_count else ""
+    when = f"{day_and_month(last.received)}, {utc_time(last.received)[11:]}"
+    return f"Nothing scored. The file of {when} was rejected{errors}."
 
 
 def shown_scores(board: Board, entry: Entry | None) -> ColumnScores:
@@ -149,41 +333,3 @@ def shown_scores(board: Board, entry: Entry | None) -> ColumnScores:
     if entry is None:
         return (None,) * len(board.columns)
     return entry.final if board.track.shows_final else entry.preliminary
-
-
-def _percent(score: float | None, highest: float) -> float | None:
-    if score is None or highest <= 0:
-        return None
-    return max(100 * (score / highest), 0.0)
-
-
-def measure_columns(boards: Iterable[Board]) -> dict[str, MeasureColumn]:
-    """The column of every measure on any board by its name, in order of appearance."""
-    columns: dict[str, MeasureColumn] = {}
-    anchors: set[str] = set()
-    for board in boards:
-        measures = {str(measure): measure for measure in board.track.all_measures}
-        for name in board.columns:
-            if name not in columns:
-                anchor = _anchor(name, anchors)
-                anchors.add(anchor)
-                head, *tail = re.split(r"(?=[(@])|(?<=[,])", name)
-                columns[name] = MeasureColumn(measures[name], name, head, tuple(tail), anchor)
-    return columns
-
-
-def _anchor(name: str, taken: set[str]) -> str:
-    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-    return next(
-        anchor
-        for number in range(len(taken) + 1)
-        if (anchor := f"{plain}-v{number + 1}" if number else plain) not in taken
-    )
-
-
-def by_kind(columns: Mapping[str, MeasureColumn]) -> list[list[MeasureColumn]]:
-    """The columns in groups of measures of the same kind."""
-    kinds: dict[str, list[MeasureColumn]] = {}
-    for column in columns.values():
-        kinds.setdefault(column.measure.kind.name, []).append(column)
-    return list(kinds.values())

@@ -25,7 +25,8 @@ items = 300_000
 table_mb = 50
 """
 
-MOST_MEMORY = 300_000_000
+MOST_MEMORY = 500_000_000
+"""Bytes, most of them for drawing the charts."""
 
 GOOD = LISTS.encode()
 HEADER = b"query,item,score\n"

@@ -417,7 +417,7 @@ def test_many_files_cost_the_run_neither_open_files_nor_memory(challenge: Path) 
     assert "502 scored" in answer.err
     files, kilobytes = map(int, answer.out.split()[-2:])
     assert files < 20
-    assert kilobytes < 300_000
+    assert kilobytes < 500_000  # most of them for drawing the charts
 
 
 def test_a_site_that_cannot_be_written_costs_no_score(small: Path) -> None:

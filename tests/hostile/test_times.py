@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.hostile.sieges import HONEST, Siege
+from tests.hostile.sieges import HONEST, Siege, own
 
 MEMORY = Path("/dev/shm")
 
@@ -98,7 +98,7 @@ def test_what_is_no_time_is_ignored(team: str, siege: Siege) -> None:
 
 def test_nobody_else_is_harmed(siege: Siege) -> None:
     """The first team stays the first. Years have four digits."""
-    assert siege.board()["alpha"] == siege.rows["alpha"]
+    assert own(siege.board()["alpha"]) == own(siege.rows["alpha"])
     for row in siege.board().values():
         received = row["last entry"]
         assert received is None or len(str(received)) == len("2011-04-18T10:00:00Z")

@@ -1,0 +1,130 @@
+"""Branding: the settings in the table [site], which say where the pages are written and how they look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+from typing import ClassVar
+from urllib.parse import SplitResult, urlsplit
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from scorer.challenge.colours import DARK, LEAST_CONTRAST, LIGHT, is_colour, least_contrast, lightened
+from scorer.challenge.tables import MARKDOWN, TEXT, PathText, SettingsTable, Stated
+
+STATIC = "templates/static"
+"""The folder whose files are copied into the site."""
+
+IMAGES = (".avif", ".gif", ".jpeg", ".jpg", ".png", ".svg", ".webp")
+"""The ends of the names of files that a logo can be."""
+
+SCHEMES = frozenset({"http", "https", "mailto"})
+"""Where a link may lead."""
+
+DARK_CONTRAST = 7.0
+"""Of an accent that is made lighter for dark pages."""
+
+COLOUR = f"a colour as in #0a4c7a, with a contrast of at least {LEAST_CONTRAST:g}:1 with"
+
+
+def split_url(url: str) -> SplitResult | None:
+    """The parts of a URL; None if it has characters that programs read differently: spaces, controls, backslashes."""
+    if "\\" in url or not url.isprintable() or any(char.isspace() for char in url):
+        return None
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return None
+
+
+class Link(SettingsTable):
+    """A link in the footer."""
+
+    not_keys: ClassVar[frozenset[str]] = frozenset()
+
+    title: Stated = Field(description=TEXT)
+    url: str = Field(description="a URL that begins with http://, https:// or mailto:")
+
+    @field_validator("url")
+    @classmethod
+    def _safe(cls, url: str) -> str:
+        parts = split_url(url)
+        if parts is None or parts.scheme not in SCHEMES or not (parts.netloc or parts.scheme == "mailto"):
+            raise ValueError("is not a URL of this kind")
+        return url
+
+
+class Branding(SettingsTable):
+    """The table [site]: the folder of the pages, and what the organiser adds to them."""
+
+    not_keys: ClassVar[frozenset[str]] = frozenset()
+
+    folder: PathText = Field("site", description="the path of a folder for the site only")
+    url: str = Field("", description="the address of the published site, as in https://example.org/challenge/")
+    accent: str = Field("", description=f"{COLOUR} the backgrounds of light pages: {', '.join(LIGHT)}")
+    accent_dark: str = Field("", description=f"{COLOUR} the backgrounds of dark pages: {', '.join(DARK)}")
+    logo: str = Field("", description=f"the path of an image in {STATIC}/ ({', '.join(IMAGES)})")
+    footer: str = Field("", description=MARKDOWN)
+    links: tuple[Link, ...] = Field(
+        (),
+        strict=False,
+        description='links to http://, https:// or mailto:, as in [{ title = "Us", url = "mailto:us@example.org" }]',
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _address(cls, url: str) -> str:
+        parts = split_url(url)
+        if not url:
+            return url
+        if parts is None or parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment:
+            raise ValueError("is not the address of a folder")
+        return url if url.endswith("/") else f"{url}/"
+
+    @field_validator("accent")
+    @classmethod
+    def _readable(cls, colour: str) -> str:
+        return _contrasting(colour, LIGHT)
+
+    @field_validator("accent_dark")
+    @classmethod
+    def _readable_on_dark_pages(cls, colour: str, validated: ValidationInfo) -> str:
+        if colour and validated.data.get("accent") == "":
+            raise ValueError("needs accent, the colour of light pages")
+        return _contrasting(colour, DARK)
+
+    @field_validator("logo")
+    @classmethod
+    def _image(cls, path: str) -> str:
+        parts = PurePosixPath(path).parts
+        if path and (path.startswith("/") or any(part.startswith(".") for part in parts) or "\\" in path):
+            raise ValueError(f"is not the path of a file in {STATIC}/")
+        if path and not path.lower().endswith(IMAGES):
+            raise ValueError("is not the name of an image")
+        return path
+
+    @property
+    def accents(self) -> tuple[str, str] | None:
+        """The accent of light and of dark pages; None for those of the shipped style sheet.
+
+        If only the light one is set, the dark one is a lighter tone of it.
+        """
+        if not self.accent:
+            return None
+        return self.accent, self.accent_dark or lightened(self.accent, DARK, DARK_CONTRAST)
+
+
+NO_BRANDING = Branding.model_validate({})
+"""The pages without a table [site]."""
+
+
+def _contrasting(colour: str, backgrounds: Sequence[str]) -> str:
+    if not colour:
+        return colour
+    if not is_colour(colour):
+        raise ValueError("is not a colour")
+    found, background = least_contrast(colour, backgrounds)
+    if found < LEAST_CONTRAST:
+        # Rounded down, so that 4.49 is not reported as 4.5.
+        raise ValueError(f"has a contrast of only {int(found * 10) / 10:.1f}:1 with {background}")
+    return colour

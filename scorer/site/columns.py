@@ -1,0 +1,179 @@
+"""The columns of a board: their order, their widths, which are shown at first, and which a narrow window leaves out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from scorer.board.board import Board
+from scorer.entries.entry import ColumnScores
+from scorer.site.captions import primary_certainty
+from scorer.site.measure_columns import MeasureColumn
+
+MARKED_ROWS = 300
+"""With more rows, a board has no histograms and no sparklines, so that its page stays small."""
+
+MEASURES = 3
+"""How many further measures are shown at first; those that are equal for all rows are not."""
+
+LEFT_OUT = ("last", "best", "queries", "measure", "entries", "change", "before", "interval")
+"""The columns that a narrow window leaves out, in this order; of several measures, the last one first."""
+
+QUARTERS = 4
+"""Widths of columns are multiples of a quarter rem; the style sheet has a class for each, and for each window."""
+
+WINDOW_STEP, SMALLEST_WINDOW, LARGEST_WINDOW = 4, 48, 160
+"""Widths of windows in rem."""
+
+DIGIT, BOLD_DIGIT, LETTER = 0.465, 0.585, 0.43
+"""The widths of a digit, of a bold digit of the primary score, and of a letter of a heading in rem, in a wide font."""
+
+PADDING = 0.6
+"""Of a cell, in rem."""
+
+WIDEST_HEAD = 26
+"""The width at which the heading of a measure breaks, in quarters of a rem."""
+
+SIDES = 7.0
+"""The margins of the page, in rem."""
+
+AXIS = 18.5
+"""The least width of the column of strips, in rem; without room for it, a column is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoardColumn:
+    """A column of a board."""
+
+    kind: str
+    """Its class in the style sheet; measures share one."""
+    label: str
+    """Its name in the list of columns, in copies and in messages."""
+    width: int = 0
+    """In quarters of a rem; 0: it takes the rest."""
+    first: Literal["ascending", "descending"] = "descending"
+    """The order of the first click on its heading."""
+    measure: MeasureColumn | None = None
+    toggle: int = 0
+    """Its number in the list of columns; 0 for a column that is always shown."""
+    shown: bool = True
+    """Whether it is shown at first."""
+    window: int = 0
+    """The narrowest window that shows it, in rem; 0: every window."""
+
+    @property
+    def key(self) -> str:
+        """Its name in the URL of a view; unique."""
+        return self.measure.name if self.measure and self.kind == "measure" else self.kind
+
+    @property
+    def css(self) -> str:
+        """The classes of its cells."""
+        toggle = f" t{self.toggle}" if self.toggle else ""
+        return f"{self.kind}{toggle}" + (f" from-{self.window}" if self.window else "")
+
+
+def board_columns(
+    board: Board, measures: Sequence[MeasureColumn], scores: Sequence[ColumnScores], *, both: bool, marks: bool
+) -> tuple[BoardColumn, ...]:
+    """The columns of a board, in order.
+
+    Parameters
+    ----------
+    board
+        The board.
+    measures
+        Its measures, the primary one first.
+    scores
+        The shown scores of each row.
+    both
+        Whether preliminary scores are shown next to the final ones.
+    marks
+        Whether the scores of queries are drawn for any row.
+    """
+    drawn = len(board.rows) <= MARKED_ROWS
+    has_tiers = primary_certainty(board) is not None
+    has_intervals = any(row.certainty and row.certainty[0] and row.certainty[0].interval for row in board.rows)
+    score_width = _score_width(board.track.decimals, BOLD_DIGIT)
+    candidates: list[BoardColumn | None] = [
+        BoardColumn("tier", "Tier", 8, "ascending") if has_tiers else None,
+        BoardColumn("rank", "Rank", 10, "ascending"),
+        BoardColumn("range", "Range", 17, "ascending") if has_tiers else None,
+        BoardColumn("team", "Team", 40, "ascending"),
+        BoardColumn("score", measures[0].label, max(score_width, _head_width(measures[0])), measure=measures[0]),
+        BoardColumn("interval", "95 % interval", 27) if has_intervals else None,
+        BoardColumn("strip", "Scores on an axis"),
+        BoardColumn("queries", "Queries", 18, "ascending") if drawn and marks else None,
+        *_further(measures, scores, board.track.decimals),
+        BoardColumn("preliminary", f"Preliminary {measures[0].label}", score_width, measure=measures[0], shown=False)
+        if both
+        else None,
+        BoardColumn("before", "Preliminary rank", 11, "ascending") if both else None,
+        BoardColumn("change", "Change", 13) if both else None,
+        BoardColumn("entries", "Entries", 12, shown=_differ([len(row.sent) for row in board.rows])),
+        BoardColumn("best", "Best so far", 18, shown=any(len(row.sent) > 1 for row in board.rows)) if drawn else None,
+        BoardColumn("last", "Last entry", 17, shown=_differ([row.last_received for row in board.rows])),
+    ]
+    return _with_windows(_with_toggles([column for column in candidates if column]))
+
+
+OPTIONAL = ("tier", "range", "interval", "queries", "preliminary", "before", "change", "best")
+"""The columns that a board may lack."""
+
+ALWAYS = frozenset({"rank", "team", "score", "strip"})
+"""The columns that cannot be switched off."""
+
+
+def _further(measures: Sequence[MeasureColumn], scores: Sequence[ColumnScores], decimals: int) -> Iterable[BoardColumn]:
+    """The columns of the measures after the primary one."""
+    shown = 0
+    for number, measure in enumerate(measures[1:], start=1):
+        differs = shown < MEASURES and _differ([values[number] for values in scores])
+        shown += differs
+        width = max(_score_width(decimals, DIGIT), _head_width(measure))
+        yield BoardColumn("measure", measure.label, width, measure=measure, shown=differs)
+
+
+def _differ(values: Sequence[object]) -> bool:
+    """Whether a column has two different values, or has nothing to compare."""
+    present = [value for value in values if value is not None]
+    return len(set(present)) > 1 or (len(present) == 1 == len(values))
+
+
+def _score_width(decimals: int, digit: float) -> int:
+    """The width of a score from 0 to 1 in quarters of a rem; a point takes about half the room of a digit."""
+    return math.ceil(((decimals + 1.6) * digit + PADDING) * QUARTERS)
+
+
+def _head_width(measure: MeasureColumn) -> int:
+    """The width of the longest part of a name; longer ones break."""
+    longest = max(map(len, (measure.head, *measure.lines)))
+    return min(math.ceil((longest * LETTER + PADDING) * QUARTERS), WIDEST_HEAD)
+
+
+def _with_toggles(columns: Sequence[BoardColumn]) -> list[BoardColumn]:
+    optional = [column for column in columns if column.kind not in ALWAYS]
+    return [
+        replace(column, toggle=optional.index(column) + 1) if column.kind not in ALWAYS else column
+        for column in columns
+    ]
+
+
+def _with_windows(columns: Sequence[BoardColumn]) -> tuple[BoardColumn, ...]:
+    """The columns with the narrowest window of each that a narrow window leaves out."""
+    width = SIDES + AXIS + sum(column.width for column in columns if column.shown) / QUARTERS
+    windows = {}
+    for kind in LEFT_OUT:
+        for column in reversed(columns):
+            if column.kind == kind and column.shown:
+                windows[column.key] = _window(width)
+                width -= column.width / QUARTERS
+    return tuple(replace(column, window=windows.get(column.key, 0)) for column in columns)
+
+
+def _window(width: float) -> int:
+    """The narrowest window of the style sheet that has this width; 0 where every table fits."""
+    window = WINDOW_STEP * math.ceil(width / WINDOW_STEP)
+    return 0 if window < SMALLEST_WINDOW else min(window, LARGEST_WINDOW)

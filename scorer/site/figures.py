@@ -1,0 +1,123 @@
+"""The charts of a board, with captions that state what they show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scorer.board.board import Board, Row
+from scorer.board.curves import RECALLS, cutoffs
+from scorer.charts.curves import Curve
+from scorer.charts.leaders_over_time import NARROW, WIDE, leaders_over_time
+from scorer.charts.leads import History, leaders_sentence
+from scorer.charts.precision_recall import precision_recall
+from scorer.charts.preliminary_against_final import Moved, preliminary_against_final
+from scorer.charts.r_precision_by_cutoff import r_precision_by_cutoff
+from scorer.charts.svg import Cache, Svg
+from scorer.wording import counted, in_words
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A chart with its caption."""
+
+    svg: Svg
+    caption: str
+    narrow: Svg | None = None
+    """The same chart for a narrow page; None: it is the same."""
+
+
+def board_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...]:
+    """The charts below the table of a board: who led, and since when. None without two scored entries.
+
+    Parameters
+    ----------
+    board
+        The board.
+    cache
+        Of the charts.
+    """
+    teams = [_history(board, row) for row in board.rows]
+    if sum(len(team.entries) for team in teams) < 2:
+        return ()
+    stage = "final" if board.track.shows_final else "preliminary"
+    wide, narrow = (
+        leaders_over_time(teams, board.columns[0], decimals=board.track.decimals, width=width, cache=cache)
+        for width in (WIDE, NARROW)
+    )
+    baselines = ", dotted lines are baselines" if any(row.baseline for row in board.rows) else ""
+    shown = f"Best {stage} {board.track.primary_measure.kind.name} so far; a ring is an entry{baselines}."
+    return (Figure(wide, f"{leaders_sentence(teams)} {shown}", narrow),)
+
+
+def analysis_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...]:
+    """The charts of a board that need more than the scores on the primary measure.
+
+    Parameters
+    ----------
+    board
+        The board.
+    cache
+        Of the charts.
+    """
+    found = []
+    if board.shake_up is not None:
+        found.append(Figure(preliminary_against_final(_moves(board), board.columns[0], cache=cache), _moved(board)))
+    if board.curves and board.curves[0].precisions:
+        curves = [_curve(board, curve.row, curve.precisions) for curve in board.curves]
+        found.append(
+            Figure(
+                precision_recall(curves, cache=cache),
+                f"Interpolated precision at {in_words(len(RECALLS))} levels of recall, the mean over the queries.",
+            )
+        )
+    if board.curves and board.curves[0].r_precisions:
+        curves = [_curve(board, curve.row, curve.r_precisions) for curve in board.curves]
+        found.append(
+            Figure(
+                r_precision_by_cutoff(curves, cutoffs(board.track.list_length), cache=cache),
+                "R-precision at each cut-off z, the mean over the queries.",
+            )
+        )
+    return tuple(found)
+
+
+def _history(board: Board, row: Row) -> History:
+    """The scored entries of a row, but for those whose time of receipt is impossible."""
+    scores = (
+        (entry.received, (entry.final if board.track.shows_final else entry.preliminary)[0])
+        for entry in reversed(row.entries)
+        if entry.status == "scored"
+    )
+    entries = tuple((received, score) for received, score in scores if score is not None)
+    return History(row.team.name, entries, row.baseline)
+
+
+def _curve(board: Board, row: int, values: tuple[float | None, ...]) -> Curve:
+    return Curve(board.rows[row].team.name, values, board.rows[row].baseline)
+
+
+def _moves(board: Board) -> list[Moved]:
+    return [
+        Moved(row.team.name, row.entry.preliminary[0], row.entry.final[0], row.preliminary_rank, row.rank)
+        for row in board.rows
+        if row.entry is not None
+        and row.rank is not None
+        and row.preliminary_rank is not None
+        and row.entry.preliminary[0] is not None
+        and row.entry.final[0] is not None
+    ]
+
+
+def _moved(board: Board) -> str:
+    """How far the teams moved, and whether chance would move them as far."""
+    found = board.shake_up
+    if found is None:
+        return ""
+    low, high = found.expected_range
+    moved = f"{counted(found.moved, 'team')} moved, by {found.mean_move:.1f} ranks in the mean over all teams"
+    chance = f"random preliminary queries would move them by {low:.1f} to {high:.1f}"
+    if found.mean_move > high:
+        return f"{moved}: more than chance explains; {chance}."
+    if found.mean_move < low:
+        return f"{moved}: less than chance would; {chance}."
+    return f"{moved}: no more than chance explains; {chance}."

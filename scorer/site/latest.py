@@ -1,0 +1,98 @@
+"""The latest entries of all boards, with what each changed when it was received."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from heapq import nlargest
+
+from scorer.board.board import Row
+from scorer.entries.entry import Entry, counting_entry
+from scorer.site.views import BoardView, shown_scores
+from scorer.wording import counted, ordinal
+
+SHOWN = 6
+"""How many entries the front page lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class LatestEntry:
+    """An entry in the list of the front page."""
+
+    board: BoardView
+    row: Row
+    entry: Entry
+    text: str
+    """What became of it: its score, or why it has none."""
+    lead: str
+    """That it took the lead; empty if it did not."""
+
+    @property
+    def is_rejected(self) -> bool:
+        return self.entry.status == "rejected"
+
+
+def latest_entries(boards: Iterable[BoardView], number: int = SHOWN) -> tuple[LatestEntry, ...]:
+    """The entries received last, the latest first; without those whose time of receipt is not confirmed."""
+    candidates = [
+        (board, view.row, entry)
+        for board in boards
+        for view in board.rows
+        for entry in view.row.sent
+        if entry.status != "misdated"
+    ]
+    latest = nlargest(number, candidates, key=lambda each: (each[2].received, each[1].team.slug, each[2].file))
+    return tuple(LatestEntry(board, row, entry, *_result(board, row, entry)) for board, row, entry in latest)
+
+
+def _result(board: BoardView, row: Row, entry: Entry) -> tuple[str, str]:
+    """The text of an entry, and that it took the lead."""
+    if entry.status == "rejected":
+        return (f", {counted(entry.findings_count, 'error')}" if entry.findings_count else ""), ""
+    score = _score(board, entry)
+    if entry.status != "scored":
+        return "not scored yet", ""
+    if score is None:
+        return "score undefined", ""
+    if row.baseline:
+        return f"{_printed(board, score)}, a baseline", ""
+    earlier = [each for each in row.entries[row.entries.index(entry) + 1 :] if each.status == "scored"]
+    before, after = _counting(board, earlier), _counting(board, [entry, *earlier])
+    if after != score:
+        return f"{_printed(board, score)}; {_printed(board, after)} still counts", ""
+    others = list(_other_scores(board, row, entry))
+    now = _rank(score, others)
+    then = None if before is None else _rank(before, others)
+    text = _printed(board, score) + ("" if before is None else f", from {_printed(board, before)}")
+    if now == 1 and then != 1 and others:
+        return f"{text}, ", "took the lead"
+    joint = "; " if before is not None else ", "
+    return f"{text}{joint}{'still' if now == then else 'now'} {ordinal(now)}", ""
+
+
+def _score(board: BoardView, entry: Entry) -> float | None:
+    return shown_scores(board.board, entry)[0]
+
+
+def _printed(board: BoardView, score: float | None) -> str:
+    return "no score" if score is None else f"{score + 0.0:.{board.track.decimals}f}"
+
+
+def _counting(board: BoardView, latest_first: list[Entry]) -> float | None:
+    """The score of the entry that counts among these."""
+    entry = counting_entry(latest_first, board.track, board.board.preliminary_queries > 0)
+    return None if entry is None else _score(board, entry)
+
+
+def _other_scores(board: BoardView, row: Row, entry: Entry) -> Iterator[float]:
+    """The scores of the other teams when an entry was received."""
+    for view in board.rows:
+        if not view.row.baseline and view.row is not row:
+            then = [each for each in view.row.entries if each.status == "scored" and each.received <= entry.received]
+            score = _counting(board, then)
+            if score is not None:
+                yield score
+
+
+def _rank(score: float, others: list[float]) -> int:
+    return 1 + sum(other > score for other in others)

@@ -1,0 +1,136 @@
+"""The small pictures in the rows of a board: the histogram of a team's queries, and its best score so far."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from scorer.board.board import Board, Row
+from scorer.board.certainty import BINS
+from scorer.entries.entry import Entry
+
+HISTOGRAM_WIDTH, HISTOGRAM_HEIGHT = 60, 18
+SPARK_WIDTH, SPARK_HEIGHT = 64, 16
+MARGIN = 2
+"""The distance of a sparkline from the edges of its picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A picture in a row."""
+
+    path: str
+    """The outline or the line, as an attribute of SVG."""
+    label: str
+    """What it shows, for those who do not see it."""
+    value: float
+    """What the column is sorted by."""
+    end: tuple[float, float] = (0.0, 0.0)
+    """Where the line ends."""
+
+
+def _coordinate(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def histograms(board: Board) -> tuple[Mark | None, ...]:
+    """The histogram of the primary scores of each row, all on one scale; None for a row without one."""
+    counts = [row.certainty[0].histogram if row.certainty and row.certainty[0] else () for row in board.rows]
+    highest = max((max(each) for each in counts if each), default=0)
+    return tuple(_histogram(each, highest) if any(each) else None for each in counts)
+
+
+def _histogram(counts: Sequence[int], highest: int) -> Mark:
+    width = HISTOGRAM_WIDTH / BINS
+    bars = "".join(
+        f"M{_coordinate(number * width)} {HISTOGRAM_HEIGHT}v-{_coordinate(_height(count, highest))}"
+        f"h{_coordinate(width - 0.5)}V{HISTOGRAM_HEIGHT}"
+        for number, count in enumerate(counts)
+        if count
+    )
+    total = sum(counts)
+    step = 1 / BINS
+    label = (
+        f"{_percent(counts[0], total)} of the queries score under {step:g}, {_percent(counts[-1], total)} {1 - step:g} "
+        "or more"
+    )
+    return Mark(bars, label, counts[0])
+
+
+def _height(count: int, highest: int) -> float:
+    """The height of a bar: the square root of the count, so that small counts show next to the many queries at 0."""
+    return HISTOGRAM_HEIGHT * math.sqrt(count / highest)
+
+
+def _percent(part: int, whole: int) -> str:
+    """``62 %``; ``under 1 %`` where the share is not 0 but rounds to it."""
+    share = 100 * part / whole
+    return "under 1 %" if 0 < share < 0.5 else f"{share:.0f} %"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A score that was the best of a team when it was received."""
+
+    when: datetime
+    score: float
+
+
+def sparklines(board: Board) -> tuple[Mark | None, ...]:
+    """The best score so far of each row, all on one scale; None for a row without a scored entry.
+
+    Times go from the first to the last scored entry of the board.
+    """
+    records = [tuple(_records(board, row)) for row in board.rows]
+    times = [entry.received.timestamp() for row in board.rows for entry in row.entries if entry.status == "scored"]
+    scores = [record.score for each in records for record in each]
+    if not scores:
+        return (None,) * len(board.rows)
+    decimals = board.track.decimals
+    across = _Scale(min(times), max(times), MARGIN, SPARK_WIDTH - MARGIN)
+    down = _Scale(min(0.0, *scores), max(scores), SPARK_HEIGHT - MARGIN, MARGIN)
+    return tuple(_sparkline(each, across, down, decimals) if each else None for each in records)
+
+
+def _records(board: Board, row: Row) -> Iterable[Record]:
+    """The entries of a team that were its best so far, the earliest first."""
+    best: float | None = None
+    for entry in reversed(row.entries):
+        score = _score(board, entry)
+        if score is not None and (best is None or score > best):
+            best = score
+            yield Record(entry.received, score)
+
+
+def _score(board: Board, entry: Entry) -> float | None:
+    """The primary score that the board is ranked by; None for an entry that cannot count."""
+    if entry.status != "scored":
+        return None
+    return (entry.final if board.track.shows_final else entry.preliminary)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """Maps `low`..`high` to `first`..`last`; everything to `last` where `low` equals `high`."""
+
+    low: float
+    high: float
+    first: float
+    last: float
+
+    def __call__(self, value: float) -> float:
+        share = (value - self.low) / (self.high - self.low) if self.high > self.low else 1.0
+        return self.first + share * (self.last - self.first)
+
+
+def _sparkline(records: Sequence[Record], across: _Scale, down: _Scale, decimals: int) -> Mark:
+    steps = [(across(record.when.timestamp()), down(record.score)) for record in records]
+    (x, y), *others = steps
+    path = f"M{_coordinate(x)} {_coordinate(y)}"
+    path += "".join(f"H{_coordinate(right)}V{_coordinate(below)}" for right, below in others)
+    scores = [f"{record.score:.{decimals}f}" for record in records]
+    label = f"{scores[0]} at first" if len(scores) == 1 else f"{scores[0]} at first, {scores[-1]} at last"
+    end = (across.last, steps[-1][1])
+    return Mark(f"{path}H{_coordinate(across.last)}", label, records[-1].when.timestamp(), end)

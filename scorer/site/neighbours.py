@@ -1,0 +1,149 @@
+"""The table of the nearest teams: what separates each of them from a team."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from scorer.board.board import Board, Row
+from scorer.board.certainty import Interval, Pair
+from scorer.site.field import Field
+from scorer.site.strip import Axis, axis_for
+
+NEAREST = 3
+"""How many rows above and below a team the table has, in addition to the leader."""
+
+LEAST_P = 0.001
+"""Smaller values of p are shown as ``< 0.001``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """On how many queries another team is better, equal and worse, and the same as a bar."""
+
+    counts: tuple[int, int, int]
+    bars: tuple[tuple[str, str], ...]
+    """Position and width of each part, as attributes of SVG."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A row of the table."""
+
+    position: int
+    """In `Board.rows`."""
+    row: Row
+    pair: Pair | None
+    """None in the row of the team itself."""
+    difference: float | None
+    """Of the other team's score, minus that of the team."""
+    interval: Interval | None
+    mean: str
+    """The difference on the axis, as an attribute of SVG; empty for the team itself."""
+    span: tuple[str, str] | None
+    """The interval on the axis: its beginning and its end."""
+    shares: Shares | None
+    """None where the scores of queries are hidden."""
+
+    @property
+    def p_value(self) -> str:
+        if self.pair is None:
+            return ""
+        return f"< {LEAST_P:g}" if self.pair.p_value < LEAST_P else f"{self.pair.p_value:.3f}"
+
+    @property
+    def separable(self) -> str:
+        """Whether the two are separable; a dash where the pair is not tested with the others."""
+        if self.pair is None:
+            return ""
+        return {None: "–", True: "yes", False: "no"}[self.pair.is_separable]
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The table of a team."""
+
+    rows: tuple[Neighbour, ...]
+    """In the order of the board, with the team itself."""
+    axis: Axis
+    zero: str
+    """The position of 0 on the axis."""
+    has_shares: bool
+    has_baselines: bool
+
+
+def neighbours(field: Field, position: int) -> Neighbours | None:
+    """Return the table of the row at `position`; None where no pair with it was compared."""
+    board, pairs = field.board, field.pairs.get(position, {})
+    if not pairs:
+        return None
+    shown = _nearest(board, pairs, position)
+    differences = {each: _turned(pairs[each], position) for each in shown}
+    axis = axis_for(value for difference, interval in differences.values() for value in (difference, *(interval or ())))
+    rows = tuple(
+        _row(board, each, pairs.get(each), differences.get(each), axis, position) for each in sorted([*shown, position])
+    )
+    return Neighbours(
+        rows=rows,
+        axis=axis,
+        zero=axis.percent(0),
+        has_shares=any(row.shares for row in rows),
+        has_baselines=any(row.row.baseline for row in rows if row.pair),
+    )
+
+
+def _nearest(board: Board, pairs: Mapping[int, Pair], position: int) -> list[int]:
+    """The positions that the table has: the nearest ones, and that of the best ranked team."""
+    above = [each for each in sorted(pairs) if each < position]
+    below = [each for each in sorted(pairs) if each > position]
+    leader = [each for each in above if board.rows[each].rank is not None][:1]
+    return [*dict.fromkeys([*leader, *above[-NEAREST:]]), *below[:NEAREST]]
+
+
+def _turned(pair: Pair, position: int) -> tuple[float, Interval | None]:
+    """The difference of a pair and its interval, as the other team minus the one at `position`."""
+    if pair.row != position:
+        return pair.difference, pair.interval
+    return -pair.difference + 0.0, (-pair.interval[1], -pair.interval[0]) if pair.interval else None
+
+
+def _row(
+    board: Board,
+    position: int,
+    pair: Pair | None,
+    difference: tuple[float, Interval | None] | None,
+    axis: Axis,
+    own: int,
+) -> Neighbour:
+    value, interval = difference or (None, None)
+    return Neighbour(
+        position=position,
+        row=board.rows[position],
+        pair=pair,
+        difference=value,
+        interval=interval,
+        mean="" if value is None else axis.percent(value),
+        span=(axis.percent(interval[0]), axis.percent(interval[1])) if interval else None,
+        shares=_shares(pair, own) if pair else None,
+    )
+
+
+def _shares(pair: Pair, own: int) -> Shares | None:
+    if pair.wins is None or pair.ties is None or pair.losses is None:
+        return None
+    better, worse = (pair.losses, pair.wins) if pair.row == own else (pair.wins, pair.losses)
+    counts = (better, pair.ties, worse)
+    return Shares(counts, _bars(counts))
+
+
+def _bars(counts: Sequence[int]) -> tuple[tuple[str, str], ...]:
+    """The parts of a bar, which are as wide as their counts."""
+    total = max(sum(counts), 1)
+    starts = [sum(counts[:number]) for number in range(len(counts))]
+    return tuple(
+        (_percent(start / total), _percent(count / total)) for start, count in zip(starts, counts, strict=True)
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}".rstrip("0").rstrip(".") + "%"

@@ -1,0 +1,204 @@
+"""The strip of a row: its score, interval and tier on an axis that all rows share, in percent of its length."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from scorer.board.board import Board
+from scorer.board.certainty import Certainty
+from scorer.entries.entry import ColumnScores
+from scorer.site.captions import primary_certainty
+
+MOST_STEPS = 7
+"""How many steps an axis has at most."""
+
+STEPS = (1, 2, 5, 10)
+"""Steps between the ticks of an axis, times a power of ten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A scale from a round number to a round number."""
+
+    step: float
+    """The difference between two ticks."""
+    first: int
+    """The first tick, in steps from 0, and `last` the last one."""
+    last: int
+
+    def percent(self, value: float) -> str:
+        """A position as an attribute of SVG: ``41.62%``; values outside the axis are at its ends."""
+        share = (value / self.step - self.first) / (self.last - self.first)
+        return f"{100 * min(max(share, 0.0), 1.0):.2f}".rstrip("0").rstrip(".") + "%"
+
+    @property
+    def ticks(self) -> tuple[tuple[str, str], ...]:
+        """The position and the label of each tick."""
+        decimals = max(0, -math.floor(math.log10(self.step) + 1e-9))
+        values = [number * self.step for number in range(self.first, self.last + 1)]
+        return tuple((self.percent(value), f"{value:.{decimals}f}" if value else "0") for value in values)
+
+
+def axis_for(values: Iterable[float]) -> Axis:
+    """The axis from 0 to the round number above the highest value; it begins below 0 if a value is negative."""
+    shown = [0.0, *values]
+    low, high = min(shown), max(shown)
+    if high <= low:
+        return Axis(1.0, 0, 1)
+    rough = (high - low) / MOST_STEPS
+    power = 10.0 ** math.floor(math.log10(rough))
+    # 1e-9 lets a value that equals a tick, but for rounding, be the last one.
+    for factor in STEPS:
+        step = factor * power
+        first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+        if last - first <= MOST_STEPS:
+            return Axis(step, first, last)
+    return Axis(10 * STEPS[-1] * power, -1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """What is not separable from the best team of a tier, in the row of one of its teams."""
+
+    x: str
+    width: str
+    best: str
+    """The position of the best team's score."""
+    line: Literal["", "from", "through", "to"]
+    """The part of the line from the best team's dot to the last one: where it is in this row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Positions of the marks of a row, as attributes of SVG; None where a mark is missing."""
+
+    mean: str
+    interval: tuple[str, str] | None
+    """Where it begins, and its width."""
+    preliminary: str | None
+    band: Band | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a row is among the tiers."""
+
+    tier: int | None
+    """The tier of the row, or the tier around a baseline."""
+    opens: bool
+    """Whether the row above has another tier, or none."""
+    closes: bool
+
+
+def letter(tier: int) -> str:
+    """The name of a tier: A, B, ..., Z, AA, AB, ..."""
+    name = ""
+    number = tier + 1
+    while number:
+        number, rest = divmod(number - 1, 26)
+        name = chr(ord("A") + rest) + name
+    return name
+
+
+def places(board: Board) -> tuple[Place, ...]:
+    """The place of each row. A baseline between two teams of one tier is in that tier; other rows are single."""
+    tiers = [row.certainty[0].tier if row.certainty and row.certainty[0] else None for row in board.rows]
+    around = [_around(tiers, position) if row.baseline else tiers[position] for position, row in enumerate(board.rows)]
+    return tuple(
+        Place(
+            tier,
+            opens=tier is None or position == 0 or around[position - 1] != tier,
+            closes=tier is None or position == len(around) - 1 or around[position + 1] != tier,
+        )
+        for position, tier in enumerate(around)
+    )
+
+
+def _around(tiers: Sequence[int | None], position: int) -> int | None:
+    """The tier of the next teams above and below a baseline, if it is the same."""
+    above = next((tier for tier in reversed(tiers[:position]) if tier is not None), None)
+    below = next((tier for tier in tiers[position + 1 :] if tier is not None), None)
+    return above if above == below else None
+
+
+def board_axis(board: Board, scores: Sequence[ColumnScores]) -> Axis:
+    """The axis of the strips of a board; `scores` has the shown scores of each row."""
+    values = [values[0] for values in scores if values[0] is not None]
+    for row in board.rows:
+        if row.entry and board.track.shows_final and board.preliminary_queries:
+            values += [score for score in row.entry.preliminary[:1] if score is not None]
+        if row.certainty and row.certainty[0] and row.certainty[0].interval:
+            values += row.certainty[0].interval
+    return axis_for(values)
+
+
+def strips(board: Board, scores: Sequence[ColumnScores], axis: Axis) -> tuple[Strip | None, ...]:
+    """The strip of each row; None for a row without a score."""
+    bands = _bands(board, scores, axis)
+    return tuple(
+        None
+        if (mean := scores[position][0]) is None
+        else Strip(
+            mean=axis.percent(mean),
+            interval=_interval(board, position, axis),
+            preliminary=_preliminary(board, position, axis),
+            band=bands.get(position),
+        )
+        for position in range(len(board.rows))
+    )
+
+
+def _interval(board: Board, position: int, axis: Axis) -> tuple[str, str] | None:
+    certainty = board.rows[position].certainty
+    if not certainty or certainty[0] is None or certainty[0].interval is None:
+        return None
+    return _span(*certainty[0].interval, axis)
+
+
+def _preliminary(board: Board, position: int, axis: Axis) -> str | None:
+    entry = board.rows[position].entry
+    if entry is None or entry.preliminary[0] is None or not (board.track.shows_final and board.preliminary_queries):
+        return None
+    return axis.percent(entry.preliminary[0])
+
+
+def _span(low: float, high: float, axis: Axis) -> tuple[str, str]:
+    """The position and the width of what reaches from `low` to `high`."""
+    begin, end = (float(axis.percent(value).rstrip("%")) for value in (low, high))
+    return axis.percent(low), f"{end - begin:.2f}".rstrip("0").rstrip(".") + "%"
+
+
+def _bands(board: Board, scores: Sequence[ColumnScores], axis: Axis) -> Mapping[int, Band]:
+    """The band of each row of a tier, by position. It reaches to the lowest score of the tier at least."""
+    certainty = primary_certainty(board)
+    if certainty is None:
+        return {}
+    bands = {}
+    where = places(board)
+    for position, place in enumerate(where):
+        if place.tier is None:
+            continue
+        low, best = _reach(certainty, place.tier, scores)
+        x, width = _span(low, best, axis)
+        line = _line(certainty.tiers[place.tier].rows, where, position)
+        bands[position] = Band(x, width, axis.percent(best), line)
+    return bands
+
+
+def _reach(certainty: Certainty, tier: int, scores: Sequence[ColumnScores]) -> tuple[float, float]:
+    """The lowest score of the band of a tier, and the best one."""
+    members = [score for row in certainty.tiers[tier].rows if (score := scores[row][0]) is not None]
+    reach = certainty.tiers[tier].reach
+    return min(members + ([] if reach is None else [members[0] - reach])), members[0]
+
+
+def _line(rows: Sequence[int], where: Sequence[Place], position: int) -> Literal["", "from", "through", "to"]:
+    """The part of the line of a tier in one row of it; where another tier interrupts, only the first rows have it."""
+    first = rows[0]
+    last = next(at for at in range(first, len(where)) if where[at].closes)
+    if first == last or not first <= position <= last:
+        return ""
+    return "from" if position == first else "to" if position == last else "through"

@@ -1,0 +1,137 @@
+"""The certainty of boards of tests, from invented scores of queries whose means are the scores of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations, pairwise
+
+import numpy as np
+
+from scorer.board.board import Board
+from scorer.board.certainty import BINS, Certainty, Pair, QueryScore, RowCertainty, Tier
+from scorer.measures.arrays import Floats
+from scorer.statistics.bootstrap import percentile_intervals, resampled_means
+from scorer.statistics.ranks import rank_ranges, ranked
+from scorer.statistics.separation import queries_needed, smallest_differences, typical_smallest_difference
+from scorer.statistics.sign_flips import SignFlips, pair_p_values, sign_flips
+from scorer.statistics.tiers import tiers
+
+RESAMPLES = 400
+
+NEAREST = 3
+"""How many rows above and below a row it is compared with, in addition to the leader."""
+
+EXTREMES = 5
+"""How many of the best and of the worst queries a row has."""
+
+
+def query_scores(means: list[float], queries: int, seed: int = 1) -> Floats:
+    """Scores of queries in [0, 1], [team, query], with these means; queries are as hard for all teams alike."""
+    random = np.random.default_rng(seed)
+    hardness = random.gamma(0.8, 1.0, queries)
+    scores = np.empty((len(means), queries))
+    for row, mean in zip(scores, means, strict=True):
+        raw = hardness * random.gamma(3.0, 1.0, queries)
+        low, high = 0.0, 1e6
+        for _ in range(80):
+            scale = (low + high) / 2
+            low, high = (scale, high) if np.minimum(raw * scale, 1).mean() < mean else (low, scale)
+        row[:] = np.minimum(raw * high, 1)
+    return scores
+
+
+def with_certainty(board: Board, seed: int = 1) -> Board:
+    """The board with the certainty of its primary measure, computed from invented scores of queries."""
+    scored = [position for position, row in enumerate(board.rows) if row.entry and _shown(board, position) is not None]
+    of_teams = [position for position in scored if not board.rows[position].baseline]
+    if len(of_teams) < 2:
+        return board
+    queries = board.scored_queries if board.track.shows_final else board.preliminary_queries
+    every = query_scores([_shown(board, position) or 0.0 for position in scored], queries, seed)
+    scores = every[[scored.index(position) for position in of_teams]]
+    tests = sign_flips(scores, flips=999)
+    better = tests.better()
+    groups = tiers(range(len(scores)), better)
+    ranges = rank_ranges(better)
+    intervals = percentile_intervals(resampled_means(every, RESAMPLES))
+    first = (ranked(resampled_means(scores, RESAMPLES)) == 1).mean(axis=0)
+    reach = smallest_differences(tests, queries)
+    rows = list(board.rows)
+    for index, position in enumerate(scored):
+        low, high = map(float, intervals[index])
+        histogram = tuple(np.histogram(every[index], bins=BINS, range=(0, 1))[0].tolist())
+        row_certainty = RowCertainty((low, high), None, None, None, histogram)
+        if position in of_teams:
+            team = of_teams.index(position)
+            begin, end = map(int, ranges[team])
+            tier = next(number for number, group in enumerate(groups) if team in group)
+            row_certainty = RowCertainty((low, high), (begin, end), tier, float(first[team]), histogram)
+        rows[position] = replace(rows[position], certainty=(row_certainty, *(None,) * (len(board.columns) - 1)))
+    of_board = Certainty(
+        queries=queries,
+        tiers=tuple(
+            Tier(
+                tuple(of_teams[team] for team in group),
+                float(np.median(np.delete(reach[group[0]], group[0]))),
+            )
+            for group in groups
+        ),
+        separable_neighbours=sum(bool(better[one, other]) for one, other in pairwise(range(len(scores)))),
+        smallest_difference=typical_smallest_difference(tests, queries),
+    )
+    where = {position: index for index, position in enumerate(scored)}
+    pairs = [
+        _pair(every, where, tests, of_teams, one, other)
+        for one, other in combinations(scored, 2)
+        if one == of_teams[0] or where[other] - where[one] <= NEAREST
+    ]
+    for position in scored:
+        best, worst = _extremes(every, where, of_teams, position)
+        rows[position] = replace(rows[position], best_queries=best, worst_queries=worst)
+    return replace(
+        board,
+        rows=tuple(rows),
+        certainty=(of_board, *(None,) * (len(board.columns) - 1)),
+        pairs=tuple(pairs),
+    )
+
+
+def _shown(board: Board, position: int) -> float | None:
+    entry = board.rows[position].entry
+    assert entry is not None
+    return (entry.final if board.track.shows_final else entry.preliminary)[0]
+
+
+def _pair(every: Floats, where: dict[int, int], tests: SignFlips, of_teams: list[int], one: int, other: int) -> Pair:
+    """The pair of two rows; without a decision if one is a baseline."""
+    difference = every[where[one]] - every[where[other]]
+    low, high = map(float, percentile_intervals(resampled_means(difference[None], RESAMPLES))[0])
+    is_separable, needed = None, np.inf
+    if one in of_teams and other in of_teams:
+        teams = of_teams.index(one), of_teams.index(other)
+        better = tests.better()
+        is_separable = bool(better[teams] or better[teams[::-1]])
+        needed = queries_needed(float(tests.statistic[teams]), tests.critical, difference.size)
+    return Pair(
+        row=one,
+        other=other,
+        difference=float(difference.mean()),
+        interval=(low, high),
+        p_value=float(pair_p_values(difference[None], 999)[0]),
+        is_separable=is_separable,
+        wins=int((difference > 0).sum()),
+        ties=int((difference == 0).sum()),
+        losses=int((difference < 0).sum()),
+        queries_needed=None if is_separable or not np.isfinite(needed) else int(np.ceil(needed)),
+    )
+
+
+def _extremes(
+    every: Floats, where: dict[int, int], of_teams: list[int], position: int
+) -> tuple[tuple[QueryScore, ...], tuple[QueryScore, ...]]:
+    """The queries on which a row is furthest above and below the median of the other teams."""
+    own = every[where[position]]
+    median = np.median(every[[where[each] for each in of_teams if each != position]], axis=0)
+    order = np.argsort(median - own, kind="stable")
+    queries = [QueryScore(f"q{number + 1}", float(own[number]), float(median[number])) for number in order]
+    return tuple(queries[:EXTREMES]), tuple(queries[: -EXTREMES - 1 : -1])

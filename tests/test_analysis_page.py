@@ -1,0 +1,208 @@
+"""The page with the analysis of a track, and the charts of a board: cached, and hidden where they must be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from scorer.board.board import Board
+from scorer.board.certainty import ShakeUp
+from scorer.site.figures import analysis_figures, board_figures
+from tests import boards
+from tests.accessibility import has_axe, violations
+from tests.browser import Page, browser, chromium
+from tests.commands import here
+from tests.seeded_challenge import QUALITY, QUERIES, SETTINGS, write_challenge
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A challenge that was run."""
+    folder = tmp_path_factory.mktemp("analysed") / "challenge"
+    write_challenge(folder)
+    assert here("run", folder).code == 0
+    return folder
+
+
+def page(folder: Path, name: str) -> str:
+    """A page of the track."""
+    return (folder / "site" / "main" / name).read_text(encoding="utf-8")
+
+
+def cells(text: str, caption: str) -> list[list[str]]:
+    """The rows of the first table whose caption has these words, as text."""
+    tables: list[str] = re.findall(r"<table.*?</table>", text, re.DOTALL)
+    table = next(each for each in tables if caption in each)
+    rows = re.findall(r"<tr>(.*?)</tr>", table.partition("<tbody>")[2], re.DOTALL)
+    return [[re.sub("<[^>]*>", "", cell).strip() for cell in re.findall(r"<t[hd].*?</t[hd]>", row)] for row in rows]
+
+
+def test_the_analysis_shows_the_numbers_of_the_board(folder: Path) -> None:
+    """Ranks, teams, means, intervals and ranges of ranks are equal; tiers have numbers in place of letters."""
+    analysed = cells(page(folder, "analysis.html"), "the ranks that remain possible")
+    exported = (folder / "site" / "main" / "leaderboard.csv").read_text().splitlines()
+    head = exported[0].split(",")
+    rows = [dict(zip(head, re.split(r",(?!\d+@)", line), strict=False)) for line in exported[1:]]
+    ranked = [line.split(",") for line in exported[1:] if line.split(",")[0]]
+
+    assert len(analysed) == len(QUALITY) == len(ranked)
+    assert rows
+    for found, line in zip(analysed, ranked, strict=True):
+        rank, team, _, mean, *_, low, high, first, last, tier = line
+        assert found[:3] == [rank, team, mean]
+        assert found[3] == f"{low} to {high}"
+        assert found[4] == (first if first == last else f"{first} to {last}")
+        assert found[5] == str("ABCDE".index(tier) + 1)
+
+
+def test_the_analysis_is_linked_and_describes_every_chart(folder: Path) -> None:
+    """Each image has a title and a description, and no query is named."""
+    text = page(folder, "analysis.html")
+
+    assert 'href="analysis.html"' in page(folder, "index.html")
+    charts = re.findall(r'<svg [^>]*class="chart".*?</svg>', text, re.DOTALL)
+    assert len(charts) >= 9
+    assert all("<title>" in chart and "<desc>" in chart for chart in charts)
+    assert not any(re.search(rf"\b{query}\b", text) for query in QUERIES)
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_shown"),
+    [
+        (SETTINGS, True),
+        (SETTINGS.replace('stage = "final"', 'stage = "preliminary"'), False),
+        (SETTINGS.replace('stage = "final"', 'stage = "preliminary"\nper_query = "public"'), True),
+        (SETTINGS.replace('primary = "MARp"', 'primary = "NumRelRet"').replace('"NumRelRet"]', '"RR"]'), False),
+    ],
+    ids=["final", "preliminary", "public", "sum"],
+)
+def test_an_analysis_needs_public_scores_of_queries_and_a_mean(settings: str, is_shown: bool, tmp_path: Path) -> None:
+    """While final scores are hidden, nothing shows how the scores of single queries are distributed."""
+    write_challenge(tmp_path / "challenge", settings)
+    assert here("run", tmp_path / "challenge").code == 0
+
+    assert (tmp_path / "challenge/site/main/analysis.html").exists() == is_shown
+    assert ('href="analysis.html"' in page(tmp_path / "challenge", "index.html")) == is_shown
+
+
+def test_a_second_render_draws_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Charts and analyses come from the database, and the pages stay as they are."""
+    before = {path: path.read_bytes() for path in (folder / "site").rglob("*.html")}
+    monkeypatch.setattr("scorer.charts.svg._drawn", lambda *_: pytest.fail("drawn again"))
+    monkeypatch.setattr("scorer.organising.analysis_pages._computed", lambda *_: pytest.fail("computed again"))
+
+    assert here("render", folder).code == 0
+    assert {path: path.read_bytes() for path in (folder / "site").rglob("*.html")} == before
+
+
+def test_the_same_results_give_the_same_site(folder: Path, tmp_path: Path) -> None:
+    """In another folder, with a new database, but for the salt and the time of the run."""
+    from tests.databases import site_content
+
+    write_challenge(tmp_path / "challenge")
+    assert here("run", tmp_path / "challenge").code == 0
+
+    assert site_content(tmp_path / "challenge" / "site") == site_content(folder / "site")
+
+
+# Figures
+
+
+def test_the_chart_of_leaders_has_scored_entries_only() -> None:
+    """Entries that were rejected, and those without a possible time, are in no line."""
+    board = boards.board(boards.challenge().tracks[0])
+    row = board.rows[0]
+    wrong = tuple(
+        replace(entry, status="misdated", received=entry.received - timedelta(days=4000)) for entry in row.entries
+    )
+
+    (shown,) = board_figures(replace(board, rows=board.rows[:3]))
+    (without,) = board_figures(replace(board, rows=(replace(row, entries=(*row.entries, *wrong)), *board.rows[1:3])))
+
+    assert shown.caption.endswith("Best final MARp so far; a ring is an entry.")
+    assert shown.svg.text == without.svg.text
+    assert shown.narrow is not None
+    assert shown.narrow.text != shown.svg.text
+
+
+def test_a_board_without_two_scores_has_no_chart() -> None:
+    """One entry is no line."""
+    board = boards.board(boards.challenge().tracks[0])
+    first = replace(board.rows[0], entries=board.rows[0].entries[:1])
+
+    assert board_figures(replace(board, rows=())) == ()
+    assert board_figures(replace(board, rows=(first,))) == ()
+
+
+@pytest.mark.parametrize(
+    ("mean", "words"),
+    [(0.4, "no more than chance explains"), (1.5, "more than chance explains"), (0.05, "less than chance would")],
+)
+def test_moves_are_compared_with_chance(mean: float, words: str) -> None:
+    """The caption of the chart says on which side of the middle 95 % of chance they are."""
+    board = boards.board(boards.challenge().tracks[0])
+    moved = ShakeUp(moved=3, mean_move=mean, expected_move=0.5, expected_range=(0.1, 1.2), tau=0.9)
+
+    figure = analysis_figures(replace(board, shake_up=moved))[0]
+
+    assert figure.caption == (
+        f"3 teams moved, by {mean:.1f} ranks in the mean over all teams: {words}; random preliminary queries would "
+        "move them by 0.1 to 1.2."
+    )
+
+
+def test_hostile_names_in_figures_are_text() -> None:
+    """Names with markup are escaped in the chart."""
+    board: Board = boards.board(boards.challenge().tracks[0])
+
+    for figure in (*board_figures(board), *analysis_figures(board)):
+        assert "<script" not in figure.svg.text
+        assert "<img" not in figure.svg.text
+
+
+# In a browser
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """One browser for the tests of this module."""
+    with browser(tmp_path_factory.mktemp("profile")) as page:
+        yield page
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(chromium() is None, reason="no Chromium on this machine")
+class TestInBrowser:
+    """The pages of a challenge that was run."""
+
+    @pytest.mark.parametrize("width", [320, 768, 1440])
+    def test_the_page_fits_and_loads_nothing(self, tab: Page, folder: Path, width: int) -> None:
+        """It is not wider than the window, and requests only its own files."""
+        address = (folder / "site/main/analysis.html").as_uri()
+        tab.errors.clear()
+        tab.requests.clear()
+        tab.open(address, width=width)
+
+        assert tab.errors == []
+        assert {request.rpartition("/")[2] for request in tab.requests if not request.startswith("data:")} <= {
+            *("analysis.html", "style.css", "report.css", "blank", "about:blank")
+        }
+        assert tab.ask("document.documentElement.scrollWidth") <= width
+
+    @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+    @pytest.mark.parametrize(
+        "name",
+        ["index.html", "measures.html", "404.html", "main/index.html", "main/analysis.html", "teams/even-tide.html"],
+    )
+    def test_axe_finds_no_violation(self, tab: Page, folder: Path, name: str, dark: bool) -> None:
+        """By axe-core's rules for WCAG 2.2 AA and best practices, on every kind of page."""
+        if not has_axe():
+            pytest.skip("axe-playwright-python is not installed")
+        tab.open((folder / "site" / name).as_uri(), width=1440, dark=dark)
+
+        assert violations(tab) == []

@@ -1,0 +1,76 @@
+"""The reference of templates: it lists what the pages are rendered with, and is as generated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from jinja2 import Environment
+
+from docs.templates import FILE, PAGES, attributes, page, values
+from scorer.site import pages as site_pages
+from scorer.site.context import EveryPage
+from scorer.site.pages import pages
+from scorer.site.templates import FILTERS, shipped_templates
+from tests.boards import board_of, challenge, scored_row
+
+
+def documented() -> dict[str, set[str]]:
+    """The names in the tables of the page, by heading."""
+    text = FILE.read_text(encoding="utf-8")
+    sections = re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL)
+    return {title: set(re.findall(r"^\| `(\w+)[`(]", body, re.MULTILINE)) for title, body in sections}
+
+
+@pytest.fixture
+def contexts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, set[str]]:
+    """The names with which each template is rendered."""
+    found: dict[str, set[str]] = {}
+
+    def record(environment: Environment, template: str, context: Mapping[str, object]) -> str:
+        found[template] = set(context)
+        return environment.get_template(template).render(context)
+
+    monkeypatch.setattr(site_pages, "render_template", record)
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "rules.md").write_text("# Rules")
+    declared = challenge(tmp_path)
+    pages(declared, [board_of(track, scored_row("solo", 0.3, 0.2, 5)) for track in declared.tracks[:1]])
+    return found
+
+
+def test_the_page_is_as_generated() -> None:
+    """After a change of a class or a filter, `python -m docs.templates` writes the page again."""
+    assert FILE.read_text(encoding="utf-8") == page()
+
+
+def test_every_page_is_rendered_with_the_documented_names(contexts: dict[str, set[str]]) -> None:
+    """Each template gets the names of every page and its own ones, and no other."""
+    tables = documented()
+    assert set(contexts) == {each.template for each in PAGES if hasattr(each, "template")}
+    for each in PAGES:
+        if hasattr(each, "template"):
+            assert contexts[each.template] == tables[EveryPage.__name__] | tables[each.__name__], each
+
+
+def test_every_page_has_a_template() -> None:
+    """The shipped folder has the template of each page."""
+    names = {path.name for path in shipped_templates().iterdir()}
+    assert {each.template for each in PAGES if hasattr(each, "template")} <= names
+
+
+def test_the_values_are_documented() -> None:
+    """Each class of a value has a table with its public attributes."""
+    tables = documented()
+    for each in values():
+        assert tables[each.__name__] == {re.sub(r"\(.*", "", name) for name, _, _ in attributes(each)}, each
+    assert {"BoardView", "RowView", "TeamSection", "Pair", "QueryScore", "Entry"} <= set(tables)
+
+
+def test_filters_are_documented() -> None:
+    """Each filter has a sentence."""
+    text = FILE.read_text(encoding="utf-8")
+    for name in FILTERS:
+        assert re.search(rf"^\| `{name}` \| \S.+ \|$", text, re.MULTILINE), name
