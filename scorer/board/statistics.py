@@ -15,10 +15,11 @@ from scorer.board.certainty import BINS, Certainty, Interval, Pair, RowCertainty
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.statistics.agreement import tau_b
 from scorer.statistics.bootstrap import bca_intervals, percentile_intervals, resampled_means
+from scorer.statistics.paired_tests import randomisation
 from scorer.statistics.ranks import rank_ranges
 from scorer.statistics.separation import queries_needed, smallest_differences, typical_smallest_difference
 from scorer.statistics.shake_up import shake_up
-from scorer.statistics.sign_flips import SignFlips, pair_p_values, sign_flips
+from scorer.statistics.sign_flips import SignFlips, sign_flips
 from scorer.statistics.tiers import tiers
 
 NEIGHBOURS = 3
@@ -205,7 +206,7 @@ def pairs(field: Field, *, has_counts: bool) -> tuple[Pair, ...]:
         return ()
     first, second = (np.array(side) for side in zip(*listed, strict=True))
     differences = field.scores[first] - field.scores[second]
-    p_values = pair_p_values(differences)
+    p_values = randomisation(field.scores)
     intervals = _with_width(bca_intervals(field.resampled[:, first] - field.resampled[:, second], differences))
     place_of = {int(row): place for place, row in enumerate(field.teams)}
     found = []
@@ -222,7 +223,7 @@ def pairs(field: Field, *, has_counts: bool) -> tuple[Pair, ...]:
                 other=other,
                 difference=math.fsum(defined) / defined.size if defined.size else 0.0,
                 interval=intervals[number],
-                p_value=float(p_values[number]),
+                p_value=float(p_values[one, other]),
                 is_separable=separable,
                 wins=int((defined > 0).sum()) if has_counts else None,
                 ties=int((defined == 0).sum()) if has_counts else None,
