@@ -29,7 +29,7 @@ def test_the_sentence_names_the_last_change_of_the_lead() -> None:
 
 def test_a_lead_without_a_change() -> None:
     """Its first day is named. Better entries of the leader change nothing."""
-    assert leaders_sentence([history("a", (0, 0.1), (5, 0.3)), history("b", (6, 0.2))]) == "a leads since 20 April."
+    assert leaders_sentence([history("a", (0, 0.1), (5, 0.3)), history("b", (6, 0.2))]) == "a has led since 20 April."
     assert leaders_sentence([]) == "No team has a score yet."
     assert leaders_sentence([history("base", (0, 0.5), is_baseline=True)]) == "No team has a score yet."
 

@@ -83,7 +83,7 @@ def leaders_sentence(teams: Sequence[History]) -> str:
     last = found[-1]
     leader = spoken(teams[last.team].name)
     if len(found) == 1:
-        return f"{leader} leads since {day(last.since)}."
+        return f"{leader} has led since {day(last.since)}."
     before = found[-2]
     passed = spoken(teams[before.team].name)
     sentence = f"{passed} led for {lasted(last.since - before.since)}; {leader} passed it on {day(last.since)}."
