@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -15,7 +14,7 @@ from scorer.board.certainty import ShakeUp
 from scorer.site.figures import analysis_figures, board_figures
 from tests import boards
 from tests.accessibility import has_axe, violations
-from tests.browser import Page, browser, chromium
+from tests.browser import Page, chromium
 from tests.commands import here
 from tests.seeded_challenge import QUALITY, QUERIES, SETTINGS, write_challenge
 
@@ -166,13 +165,6 @@ def test_hostile_names_in_figures_are_text() -> None:
 
 
 # In a browser
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    """One browser for the tests of this module."""
-    with browser(tmp_path_factory.mktemp("profile")) as page:
-        yield page
 
 
 @pytest.mark.browser

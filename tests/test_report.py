@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -12,33 +11,9 @@ from typing import Any
 
 import pytest
 
+from tests.challenger import ALGORITHMS, PLACE, RULES, TASKS, needs_challenger, reference
 from tests.commands import Terminal, here
 from tests.values import CLEAR, Values, table
-
-PLACE = Path(os.environ.get("SCORER_CHALLENGER", Path(__file__).parents[2] / "shared" / "challenger"))
-
-needs_reference = pytest.mark.skipif(
-    not PLACE.exists(), reason=f"numbers of R not found: {PLACE} (SCORER_CHALLENGER names it)"
-)
-
-RULES = {
-    "mean": "meanThenRank",
-    "median": "medianThenRank",
-    "mean-rank": "rankThenMean",
-    "median-rank": "rankThenMedian",
-    "wins": "testThenRank_none",
-    "wins-holm": "testThenRank_holm",
-}
-"""Our name of each rule, and that in the reference."""
-
-TASKS = ("c_ideal", "c_random", "c_worstcase")
-ALGORITHMS = [f"A{number}" for number in range(1, 6)]
-
-
-@cache
-def reference() -> Any:
-    """The numbers of challengeR, R and its package boot."""
-    return json.loads((PLACE / "reference.json").read_text(encoding="utf-8"))
 
 
 @cache
@@ -98,14 +73,14 @@ def check_matrix(mine: Any, theirs: Any, key: str) -> None:
     assert count == len(theirs) * (len(theirs) - 1)
 
 
-@needs_reference
+@needs_challenger
 @pytest.mark.parametrize("task", TASKS)
 def test_ranks_by_every_rule_equal_those_of_challenger(task: str) -> None:
     """Also where the five means tie exactly."""
     check_rules(tasks(d1())[task], reference()["D1"]["rules"], task)
 
 
-@needs_reference
+@needs_challenger
 @pytest.mark.parametrize("task", TASKS)
 def test_pairwise_tests_equal_those_of_r(task: str) -> None:
     """Wilcoxon one-sided with Holm over ordered pairs, t two-sided with Holm over unordered pairs."""
@@ -116,7 +91,7 @@ def test_pairwise_tests_equal_those_of_r(task: str) -> None:
     check_matrix(found["t"], expected["t_test_two_sided"]["p_holm_unordered_pairs"], "holm")
 
 
-@needs_reference
+@needs_challenger
 @pytest.mark.parametrize("task", TASKS)
 def test_agreement_of_rules_equals_that_of_challenger(task: str) -> None:
     """Kendall's tau-b and Spearman's footrule of each two rules."""
@@ -130,7 +105,7 @@ def test_agreement_of_rules_equals_that_of_challenger(task: str) -> None:
             assert found[one][other]["footrule"] == expected["spearman_footrule"][name][other_name]
 
 
-@needs_reference
+@needs_challenger
 @pytest.mark.parametrize("rule", RULES)
 def test_consensus_equals_that_of_challenger(rule: str) -> None:
     """The Euclidean consensus of the package relations."""
@@ -142,7 +117,7 @@ def test_consensus_equals_that_of_challenger(rule: str) -> None:
     assert {each: found[each]["rank"] for each in ALGORITHMS} == ranks
 
 
-@needs_reference
+@needs_challenger
 def test_the_robust_runs_equal_r() -> None:
     """All 272 ordered pairs of 17 runs, and the rankings by mean and median."""
     found = tasks(d1(file="d2.csv"))["robust2003"]
@@ -164,7 +139,7 @@ def with_gap(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@needs_reference
+@needs_challenger
 @pytest.mark.parametrize(("option", "name"), [("0", "na_treat_0"), ("drop", "na_treat_na.rm")])
 def test_missing_values_are_treated_as_by_challenger(option: str, name: str, with_gap: Path) -> None:
     """A number in their place, or left out: from means, from ranks on the case, and from pairs."""
@@ -176,7 +151,7 @@ def test_missing_values_are_treated_as_by_challenger(option: str, name: str, wit
     check_matrix(found["pairwise"]["wilcoxon"], tests["p_holm_all_ordered_pairs"], "holm")
 
 
-@needs_reference
+@needs_challenger
 @pytest.mark.parametrize("task", TASKS)
 def test_the_bootstrap_of_ranks_agrees_with_challenger(task: str) -> None:
     """Shares of first ranks and the mean tau within five standard errors of both runs; quantiles within one rank."""
@@ -196,7 +171,7 @@ def test_the_bootstrap_of_ranks_agrees_with_challenger(task: str) -> None:
         assert found["stability"]["tau_quartiles"] == pytest.approx(quartiles, abs=0.21)
 
 
-@needs_reference
+@needs_challenger
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize(("kind", "name"), [("percentile", "percentile"), ("bca", "bca_boot_default_L")])
 def test_intervals_agree_with_the_package_boot(task: str, kind: str, name: str) -> None:
@@ -209,7 +184,7 @@ def test_intervals_agree_with_the_package_boot(task: str, kind: str, name: str) 
             assert end == pytest.approx(expected, abs=6 * deviation + 2e-4)
 
 
-@needs_reference
+@needs_challenger
 def test_the_result_has_the_documented_structure() -> None:
     """The keys of every level, in a documented order."""
     document = d1()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib.resources import files
 from itertools import pairwise
@@ -20,7 +19,7 @@ from scorer.reports.document import Captioned, Figure
 from scorer.reports.narrative import task_sections
 from scorer.site.report_page import CHARTS
 from tests.boards import HOSTILE
-from tests.browser import Page, browser, chromium
+from tests.browser import Page, chromium
 from tests.commands import Terminal, here
 from tests.values import CLEAR, Values, table
 
@@ -430,13 +429,6 @@ def test_options_for_tables_are_refused_for_a_challenge(challenge: Path, termina
 
 
 # In a browser
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    """One browser for all tests of this module."""
-    with browser(tmp_path_factory.mktemp("profile")) as page:
-        yield page
 
 
 @pytest.mark.browser
