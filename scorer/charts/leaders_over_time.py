@@ -16,8 +16,8 @@ from scorer.charts.svg import Cache, Svg, svg
 from scorer.charts.ticks import Tick, number, score_ticks, short_day, time_ticks
 from scorer.wording import printable
 
-WIDE, NARROW = 1328, 358
-"""The widths of the image on a wide page and on a phone, in pixels."""
+WIDE, MEDIUM, NARROW = 1328, 880, 358
+"""The widths of the image on a wide page, on a tablet and on a phone, in pixels."""
 
 MOST, NAMED = 60, 18
 """The number of teams that a chart has, and that it names, at most."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from scorer.board.board import Board, Row
 from scorer.board.curves import RECALLS, cutoffs
 from scorer.charts.curves import Curve
-from scorer.charts.leaders_over_time import NARROW, WIDE, leaders_over_time
+from scorer.charts.leaders_over_time import MEDIUM, NARROW, WIDE, leaders_over_time
 from scorer.charts.leads import History, leaders_sentence
 from scorer.charts.precision_recall import precision_recall
 from scorer.charts.preliminary_against_final import Moved, preliminary_against_final
@@ -22,8 +22,10 @@ class Figure:
 
     svg: Svg
     caption: str
+    medium: Svg | None = None
+    """The same chart for a page of medium width, with letters that can be read there; None: it is the same."""
     narrow: Svg | None = None
-    """The same chart for a narrow page; None: it is the same."""
+    """The same chart for a phone; None: it is the same."""
 
 
 def board_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...]:
@@ -40,13 +42,13 @@ def board_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...
     if sum(len(team.entries) for team in teams) < 2:
         return ()
     stage = "final" if board.track.shows_final else "preliminary"
-    wide, narrow = (
+    wide, medium, narrow = (
         leaders_over_time(teams, board.columns[0], decimals=board.track.decimals, width=width, cache=cache)
-        for width in (WIDE, NARROW)
+        for width in (WIDE, MEDIUM, NARROW)
     )
     baselines = ", dotted lines are baselines" if any(row.baseline for row in board.rows) else ""
     shown = f"Best {stage} {board.track.primary_measure.kind.name} so far; a ring is an entry{baselines}."
-    return (Figure(wide, f"{leaders_sentence(teams)} {shown}", narrow),)
+    return (Figure(wide, f"{leaders_sentence(teams)} {shown}", medium, narrow),)
 
 
 def analysis_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...]:

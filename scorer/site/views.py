@@ -31,6 +31,7 @@ from scorer.site.marks import Mark, histograms, sparklines
 from scorer.site.measure_columns import MeasureColumn, by_kind, measure_columns
 from scorer.site.strip import Axis, Place, Strip, board_axis, letter, places, strips
 from scorer.site.task_view import TaskView
+from scorer.statistics.defaults import RESAMPLES, SEED
 from scorer.wording import counted, day_and_month, utc_time
 
 __all__ = [
@@ -244,6 +245,16 @@ class BoardView:
     @property
     def shake_up(self) -> str:
         return shake_up(self.board)
+
+    @property
+    def resamples(self) -> int:
+        """The number of resamples of the bootstrap."""
+        return RESAMPLES
+
+    @property
+    def seed(self) -> int:
+        """The seed of the random numbers."""
+        return SEED
 
     @property
     def counts(self) -> tuple[Count, ...]:
