@@ -24,7 +24,7 @@ BY_NAME = {
     "year-1969": "19691231T235959Z",
     "one-second-before-1990": "19891231T235959Z",
     "next-year": f"{datetime.now(UTC) + timedelta(days=366):%Y%m%dT%H%M%SZ}",
-    "in-ten-minutes": f"{datetime.now(UTC) + timedelta(minutes=10):%Y%m%dT%H%M%SZ}",
+    "in-two-hours": f"{datetime.now(UTC) + timedelta(hours=2):%Y%m%dT%H%M%SZ}",
     "year-2099": "20990101T000000Z",
     "year-9999": "99991231T235959Z",
 }
