@@ -17,7 +17,7 @@ from scipy.stats import kendalltau
 from scorer.board.board import Board
 from scorer.board.certainty import BINS
 from scorer.board.curves import cutoffs
-from scorer.board.statistics import Field, extreme_queries
+from scorer.board.statistics import Field, extreme_queries, pairs
 from scorer.challenge.loading import read_challenge
 from scorer.options import Split
 from scorer.organising.render import boards, render
@@ -170,6 +170,22 @@ def test_pairs_are_compared_on_their_differences(folder: Path) -> None:
         has_baseline = board.rows[pair.row].baseline or board.rows[pair.other].baseline
         assert (pair.is_separable is None) == has_baseline
         assert pair.queries_needed is None or pair.queries_needed > 54
+
+
+@pytest.mark.parametrize("baselines", [1, 5])
+def test_rows_are_compared_with_the_first_ranked_one(baselines: int) -> None:
+    """With baselines on top, the leader is the best team; without teams, only neighbours are compared."""
+    rows = baselines + 6
+    scores = np.random.default_rng(baselines).random((rows, 12))
+    neighbours = {(one, other) for one, other in combinations(range(rows), 2) if other - one <= 3}
+
+    led = pairs(Field(scores, (0.5,) * rows, (*[False] * baselines, *[True] * 6)), has_counts=True)
+    leaderless = pairs(Field(scores, (0.5,) * rows, (False,) * rows), has_counts=True)
+
+    assert {(pair.row, pair.other) for pair in led} == neighbours | {
+        (min(row, baselines), max(row, baselines)) for row in range(rows) if row != baselines
+    }
+    assert {(pair.row, pair.other) for pair in leaderless} == neighbours
 
 
 def test_a_measure_that_is_no_mean_has_no_statistics(folder: Path) -> None:

@@ -97,7 +97,7 @@ class Board:
     """Of the ranking by each measure; None for a measure that is a sum or a geometric mean, and without two ranked
     teams."""
     pairs: tuple[Pair, ...] = ()
-    """Each row with the leader and with its neighbours in the ranking, on the primary measure."""
+    """Each row with the first ranked one and with its neighbours on the board, on the primary measure."""
     shake_up: ShakeUp | None = None
     """None where preliminary and final scores are not both shown."""
     curves: tuple[Curve, ...] = ()

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -200,8 +200,8 @@ def row_certainties(field: Field, found: Certainty | None, *, has_histogram: boo
 
 
 def pairs(field: Field, *, has_counts: bool) -> tuple[Pair, ...]:
-    """Each row with the first one and with its neighbours, on the queries for which both are defined."""
-    listed = list(_listed_pairs(len(field.scores)))
+    """Each row with the first ranked one and with its neighbours, on the queries for which both are defined."""
+    listed = list(_listed_pairs(field))
     if not listed:
         return ()
     first, second = (np.array(side) for side in zip(*listed, strict=True))
@@ -295,11 +295,12 @@ def _needed(tests: SignFlips, one: int, other: int, queries: int) -> int | None:
     return math.ceil(needed) if math.isfinite(needed) else None
 
 
-def _listed_pairs(rows: int) -> Iterator[tuple[int, int]]:
-    for one in range(rows):
-        for other in range(one + 1, rows):
-            if one == 0 or other - one <= NEIGHBOURS:
-                yield one, other
+def _listed_pairs(field: Field) -> Iterator[tuple[int, int]]:
+    """The pairs with the leader, which may follow baselines, and those of neighbours."""
+    leader = next(iter(field.teams.tolist()), None)
+    for one, other in combinations(range(len(field.scores)), 2):
+        if leader in (one, other) or other - one <= NEIGHBOURS:
+            yield one, other
 
 
 def _with_width(intervals: Floats) -> list[Interval | None]:
