@@ -12,7 +12,7 @@ from scorer.board.certainty import BINS, Certainty, RowCertainty, Tier
 from scorer.site.columns import LARGEST_WINDOW, MARKED_ROWS, SMALLEST_WINDOW, WINDOW_STEP, BoardColumn
 from scorer.site.latest import latest_entries
 from scorer.site.marks import HISTOGRAM_HEIGHT, SPARK_HEIGHT, SPARK_WIDTH, histograms, sparklines
-from scorer.site.strip import Strip, axis_for, letter
+from scorer.site.strip import Strip, axis_for
 from scorer.site.templates import shipped_templates
 from scorer.site.views import BoardView, board_view, measure_columns
 from tests.boards import baseline_row, board, board_of, challenge, entry, rejected_row, scored_row
@@ -65,13 +65,6 @@ def test_every_value_is_on_the_axis() -> None:
             assert axis.first == 0
             assert axis.last <= 7
             assert axis.last * axis.step >= digit * 10.0**exponent * (1 - 1e-9)
-
-
-def test_tiers_have_letters() -> None:
-    """A to Z, then AA, AB, ..."""
-    assert [letter(tier) for tier in (0, 1, 25, 26, 27, 51, 52, 701, 702)] == [
-        *("A", "B", "Z", "AA", "AB", "AZ", "BA", "ZZ", "AAA")
-    ]
 
 
 # Strips and tiers

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scorer.board.slugs import slugs
 from scorer.errors import LONGEST, SHOWN, Findings, Problem, SubmissionError
-from scorer.wording import iso_time, printable_name, utc_time
+from scorer.wording import iso_time, letters, printable_name, utc_time
 from tests.commands import Terminal
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=20) | st.text("\\ x20ud\udce9\u3164", max_size=8)
@@ -91,3 +91,10 @@ def test_years_have_four_digits(year: int) -> None:
 def test_times_are_in_utc() -> None:
     """From any zone."""
     assert utc_time(datetime(2011, 4, 18, 1, tzinfo=timezone(timedelta(hours=2)))) == "2011-04-17 23:00"
+
+
+def test_letters_go_on_after_z() -> None:
+    """A to Z, then AA, AB, ..., as for tiers and for the columns of a spreadsheet."""
+    assert [letters(index) for index in (0, 1, 25, 26, 27, 51, 52, 701, 702)] == [
+        *("A", "B", "Z", "AA", "AB", "AZ", "BA", "ZZ", "AAA")
+    ]

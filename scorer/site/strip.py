@@ -93,16 +93,6 @@ class Place:
     closes: bool
 
 
-def letter(tier: int) -> str:
-    """The name of a tier: A, B, ..., Z, AA, AB, ..."""
-    name = ""
-    number = tier + 1
-    while number:
-        number, rest = divmod(number - 1, 26)
-        name = chr(ord("A") + rest) + name
-    return name
-
-
 def places(board: Board) -> tuple[Place, ...]:
     """The place of each row. A baseline between two teams of one tier is in that tier; other rows are single."""
     tiers = [row.certainty[0].tier if row.certainty and row.certainty[0] else None for row in board.rows]

@@ -29,10 +29,10 @@ from scorer.site.counts import Count, counts
 from scorer.site.figures import Figure
 from scorer.site.marks import Mark, histograms, sparklines
 from scorer.site.measure_columns import MeasureColumn, by_kind, measure_columns
-from scorer.site.strip import Axis, Place, Strip, board_axis, letter, places, strips
+from scorer.site.strip import Axis, Place, Strip, board_axis, places, strips
 from scorer.site.task_view import TaskView
 from scorer.statistics.defaults import RESAMPLES, SEED
-from scorer.wording import counted, day_and_month, utc_time
+from scorer.wording import counted, day_and_month, letters, utc_time
 
 __all__ = [
     "BoardView",
@@ -85,7 +85,7 @@ class RowView:
     def tier(self) -> str:
         """The letter of its tier; empty for a row without a rank."""
         certainty = self.certainty
-        return "" if certainty is None or certainty.tier is None else letter(certainty.tier)
+        return "" if certainty is None or certainty.tier is None else letters(certainty.tier)
 
     @property
     def range(self) -> str:
