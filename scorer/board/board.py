@@ -104,3 +104,8 @@ class Board:
     """Of the first teams and baselines."""
     updated: datetime | None = None
     """When the last event of the track was recorded, in UTC; None without an event whose time is known."""
+
+    @property
+    def shows_both(self) -> bool:
+        """Whether preliminary scores are shown next to the final ones."""
+        return self.track.shows_final and self.preliminary_queries > 0

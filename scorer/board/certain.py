@@ -100,13 +100,8 @@ class ScoredRows:
             RESAMPLES,
             SEED,
         ]
-        shown = [self.mask.digest, track.shows_queries, self.shows_both]
+        shown = [self.mask.digest, track.shows_queries, self.board.shows_both]
         return ["statistics", rules, track.all_measures[column].full, column == 0, shown, rows]
-
-    @property
-    def shows_both(self) -> bool:
-        """Whether the board shows preliminary scores next to final ones."""
-        return self.board.track.shows_final and self.board.preliminary_queries > 0
 
 
 def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) -> Board:

@@ -113,7 +113,7 @@ def measure_statistics(scored: ScoredRows, scores: Floats, column: int) -> Measu
         rows,
         pairs(field, has_counts=track.shows_queries),
         tuple(extreme_queries(field, queries)) if track.shows_queries else (),
-        moves(scored, scores[field.teams]) if found and scored.shows_both else None,
+        moves(scored, scores[field.teams]) if found and scored.board.shows_both else None,
     )
 
 

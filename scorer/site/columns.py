@@ -76,7 +76,7 @@ class BoardColumn:
 
 
 def board_columns(
-    board: Board, measures: Sequence[MeasureColumn], scores: Sequence[ColumnScores], *, both: bool, marks: bool
+    board: Board, measures: Sequence[MeasureColumn], scores: Sequence[ColumnScores], *, marks: bool
 ) -> tuple[BoardColumn, ...]:
     """The columns of a board, in order.
 
@@ -88,12 +88,10 @@ def board_columns(
         Its measures, the primary one first.
     scores
         The shown scores of each row.
-    both
-        Whether preliminary scores are shown next to the final ones.
     marks
         Whether the scores of queries are drawn for any row.
     """
-    drawn = len(board.rows) <= MARKED_ROWS
+    drawn, both = len(board.rows) <= MARKED_ROWS, board.shows_both
     has_tiers = primary_certainty(board) is not None
     has_intervals = any(row.certainty and row.certainty[0] and row.certainty[0].interval for row in board.rows)
     score_width = _score_width(board.track.decimals, BOLD_DIGIT)

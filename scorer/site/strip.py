@@ -118,7 +118,7 @@ def board_axis(board: Board, scores: Sequence[ColumnScores]) -> Axis:
     """The axis of the strips of a board; `scores` has the shown scores of each row."""
     values = [values[0] for values in scores if values[0] is not None]
     for row in board.rows:
-        if row.entry and board.track.shows_final and board.preliminary_queries:
+        if row.entry and board.shows_both:
             values += [score for score in row.entry.preliminary[:1] if score is not None]
         if row.certainty and row.certainty[0] and row.certainty[0].interval:
             values += row.certainty[0].interval
@@ -150,7 +150,7 @@ def _interval(board: Board, position: int, axis: Axis) -> tuple[str, str] | None
 
 def _preliminary(board: Board, position: int, axis: Axis) -> str | None:
     entry = board.rows[position].entry
-    if entry is None or entry.preliminary[0] is None or not (board.track.shows_final and board.preliminary_queries):
+    if entry is None or entry.preliminary[0] is None or not board.shows_both:
         return None
     return axis.percent(entry.preliminary[0])
 

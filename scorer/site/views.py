@@ -144,7 +144,7 @@ class BoardView:
     @property
     def shows_both(self) -> bool:
         """Whether preliminary scores are shown next to the final ones."""
-        return shows_both(self.board)
+        return self.board.shows_both
 
     @property
     def ranked_queries(self) -> int:
@@ -261,11 +261,6 @@ class BoardView:
         return counts(self.board)
 
 
-def shows_both(board: Board) -> bool:
-    """Whether preliminary scores are shown next to the final ones."""
-    return board.track.shows_final and board.preliminary_queries > 0
-
-
 def board_view(
     board: Board,
     columns: Mapping[str, MeasureColumn],
@@ -317,7 +312,7 @@ def board_view(
         )
         for row, values, place, strip, histogram, sparkline in parts
     )
-    layout = board_columns(board, measures, scores, both=shows_both(board), marks=any(drawn))
+    layout = board_columns(board, measures, scores, marks=any(drawn))
     return BoardView(board, measures, rows, layout, axis, figures, analysis)
 
 
