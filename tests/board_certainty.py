@@ -97,9 +97,7 @@ def with_certainty(board: Board, seed: int = 1) -> Board:
 
 
 def _shown(board: Board, position: int) -> float | None:
-    entry = board.rows[position].entry
-    assert entry is not None
-    return (entry.final if board.track.shows_final else entry.preliminary)[0]
+    return board.shown_scores(board.rows[position].entry)[0]
 
 
 def _pair(every: Floats, where: dict[int, int], tests: SignFlips, of_teams: list[int], one: int, other: int) -> Pair:

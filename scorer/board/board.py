@@ -7,7 +7,7 @@ from datetime import datetime
 
 from scorer.board.certainty import Certainty, Pair, QueryScore, RowCertainty, ShakeUp
 from scorer.challenge.settings import Track
-from scorer.entries.entry import Entry
+from scorer.entries.entry import ColumnScores, Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +109,7 @@ class Board:
     def shows_both(self) -> bool:
         """Whether preliminary scores are shown next to the final ones."""
         return self.track.shows_final and self.preliminary_queries > 0
+
+    def shown_scores(self, entry: Entry | None) -> ColumnScores:
+        """The scores of an entry that the board shows and ranks by; all None without an entry."""
+        return (None,) * len(self.columns) if entry is None else entry.scores(final=self.track.shows_final)

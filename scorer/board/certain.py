@@ -71,7 +71,7 @@ class ScoredRows:
 
     def means(self, column: int) -> tuple[float | None, ...]:
         """The score of each row on a measure, as the board shows it."""
-        return tuple(shown_score(row, column, final=self.board.track.shows_final) for row in self.rows)
+        return tuple(self.board.shown_scores(row.entry)[column] for row in self.rows)
 
     def scores(self, measures: Sequence[Measure]) -> list[Floats]:
         """[row, query]: the scores on each of some measures, over all queries of the solution.
@@ -124,7 +124,7 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
         The database fails.
     """
     track = board.track
-    rows = tuple(row for row in board.rows if shown_score(row, 0, final=track.shows_final) is not None)
+    rows = tuple(row for row in board.rows if board.shown_scores(row.entry)[0] is not None)
     if not rows:
         return board
     scored = ScoredRows(board, rows, view, basis, view.flags(basis.solution))
@@ -172,10 +172,3 @@ def _with_certainty(scored: ScoredRows, place: int, found: Mapping[int, MeasureS
         best_queries=named(best),
         worst_queries=named(worst),
     )
-
-
-def shown_score(row: Row, column: int, *, final: bool) -> float | None:
-    """The final or the preliminary score of a row on a measure, rounded."""
-    if row.entry is None:
-        return None
-    return (row.entry.final if final else row.entry.preliminary)[column]

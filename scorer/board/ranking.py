@@ -70,6 +70,4 @@ def _position(row: Row, track: Track) -> tuple[int, float, float, str]:
 
 
 def _primary_score(row: Row, *, final: bool) -> float | None:
-    if row.entry is None:
-        return None
-    return (row.entry.final if final else row.entry.preliminary)[0]
+    return None if row.entry is None else row.entry.scores(final=final)[0]

@@ -45,6 +45,10 @@ class Entry:
     findings_count: int
     """How many there are in all."""
 
+    def scores(self, *, final: bool) -> ColumnScores:
+        """The final or the preliminary scores."""
+        return self.final if final else self.preliminary
+
 
 # Entries and rows
 
@@ -94,9 +98,7 @@ def counting_entry(latest_first: list[Entry], track: Track, by_preliminary: bool
     """The one of a team's scored entries that its place comes from; of equally good ones the earliest."""
     if track.entry == "last" or not latest_first:
         return latest_first[0] if latest_first else None
-    return max(
-        reversed(latest_first), key=lambda entry: _order((entry.preliminary if by_preliminary else entry.final)[0])
-    )
+    return max(reversed(latest_first), key=lambda entry: _order(entry.scores(final=not by_preliminary)[0]))
 
 
 def _order(score: float | None) -> float:

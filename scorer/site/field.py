@@ -24,6 +24,10 @@ class Field:
     sums: tuple[int, ...]
     """The sum of these histograms."""
 
+    def score(self, position: int) -> float | None:
+        """The primary score of a row that the board is ranked by."""
+        return self.board.shown_scores(self.board.rows[position].entry)[0]
+
 
 def field_of(board: Board) -> Field:
     """Return the field of a board."""
@@ -40,11 +44,3 @@ def field_of(board: Board) -> Field:
 def histogram_of(row: Row) -> tuple[int, ...]:
     """The histogram of the primary scores of a row; empty where it has none."""
     return row.certainty[0].histogram if row.certainty and row.certainty[0] else ()
-
-
-def primary_score(field: Field, position: int) -> float | None:
-    """The primary score of a row that the board is ranked by."""
-    entry = field.board.rows[position].entry
-    if entry is None:
-        return None
-    return (entry.final if field.board.track.shows_final else entry.preliminary)[0]

@@ -86,9 +86,7 @@ def analysis_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, 
 def _history(board: Board, row: Row) -> History:
     """The scored entries of a row, but for those whose time of receipt is impossible."""
     scores = (
-        (entry.received, (entry.final if board.track.shows_final else entry.preliminary)[0])
-        for entry in reversed(row.entries)
-        if entry.status == "scored"
+        (entry.received, board.shown_scores(entry)[0]) for entry in reversed(row.entries) if entry.status == "scored"
     )
     entries = tuple((received, score) for received, score in scores if score is not None)
     return History(row.team.name, entries, row.baseline)

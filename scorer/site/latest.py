@@ -8,7 +8,7 @@ from heapq import nlargest
 
 from scorer.board.board import Row
 from scorer.entries.entry import Entry, counting_entry
-from scorer.site.views import BoardView, shown_scores
+from scorer.site.views import BoardView
 from scorer.wording import counted, ordinal
 
 SHOWN = 6
@@ -49,7 +49,7 @@ def _result(board: BoardView, row: Row, entry: Entry) -> tuple[str, str]:
     """The text of an entry, and that it took the lead."""
     if entry.status == "rejected":
         return (f", {counted(entry.findings_count, 'error')}" if entry.findings_count else ""), ""
-    score = _score(board, entry)
+    score = board.board.shown_scores(entry)[0]
     if entry.status != "scored":
         return "not scored yet", ""
     if score is None:
@@ -70,10 +70,6 @@ def _result(board: BoardView, row: Row, entry: Entry) -> tuple[str, str]:
     return f"{text}{joint}{'still' if now == then else 'now'} {ordinal(now)}", ""
 
 
-def _score(board: BoardView, entry: Entry) -> float | None:
-    return shown_scores(board.board, entry)[0]
-
-
 def _printed(board: BoardView, score: float | None) -> str:
     return "no score" if score is None else f"{score + 0.0:.{board.track.decimals}f}"
 
@@ -81,7 +77,7 @@ def _printed(board: BoardView, score: float | None) -> str:
 def _counting(board: BoardView, latest_first: list[Entry]) -> float | None:
     """The score of the entry that counts among these."""
     entry = counting_entry(latest_first, board.track, board.board.preliminary_queries > 0)
-    return None if entry is None else _score(board, entry)
+    return board.board.shown_scores(entry)[0]
 
 
 def _other_scores(board: BoardView, row: Row, entry: Entry) -> Iterator[float]:

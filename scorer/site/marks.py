@@ -9,7 +9,6 @@ from datetime import datetime
 
 from scorer.board.board import Board, Row
 from scorer.board.certainty import BINS
-from scorer.entries.entry import Entry
 
 HISTOGRAM_WIDTH, HISTOGRAM_HEIGHT = 60, 18
 SPARK_WIDTH, SPARK_HEIGHT = 64, 16
@@ -98,17 +97,10 @@ def _records(board: Board, row: Row) -> Iterable[Record]:
     """The entries of a team that were its best so far, the earliest first."""
     best: float | None = None
     for entry in reversed(row.entries):
-        score = _score(board, entry)
+        score = board.shown_scores(entry)[0] if entry.status == "scored" else None
         if score is not None and (best is None or score > best):
             best = score
             yield Record(entry.received, score)
-
-
-def _score(board: Board, entry: Entry) -> float | None:
-    """The primary score that the board is ranked by; None for an entry that cannot count."""
-    if entry.status != "scored":
-        return None
-    return (entry.final if board.track.shows_final else entry.preliminary)[0]
 
 
 @dataclass(frozen=True, slots=True)

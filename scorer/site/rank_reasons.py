@@ -11,7 +11,7 @@ from scorer.board.board import Row
 from scorer.board.certainty import Pair
 from scorer.entries.entry import Status
 from scorer.site.captions import significant
-from scorer.site.field import Field, histogram_of, primary_score
+from scorer.site.field import Field, histogram_of
 from scorer.wording import counted, in_words, ordinal, sentence, shortened
 
 NAMED = 2
@@ -54,7 +54,7 @@ def reasons(field: Field, position: int) -> tuple[Markup, ...]:
     row = field.board.rows[position]
     if row.entry is None:
         return (_without_entry(row),)
-    if primary_score(field, position) is None:
+    if field.score(position) is None:
         return (Markup("Its score is undefined, so it has no rank."),)
     if row.baseline:
         return (Markup("A baseline of the organisers has no rank."), _between(field, position))
@@ -69,7 +69,7 @@ def reasons(field: Field, position: int) -> tuple[Markup, ...]:
 def summary(field: Field, position: int) -> str:
     """Describe the result of a row in plain text: ``rank 9 of 10 in Cold start, final MARp@5,10 0.0876``."""
     row, track = field.board.rows[position], field.board.track
-    score = primary_score(field, position)
+    score = field.score(position)
     if score is None:
         return f"no score in {track.title}"
     place = "a baseline" if row.baseline else f"rank {row.rank} of {len(field.ranked)}"
@@ -139,9 +139,7 @@ def _gaps(field: Field, position: int) -> list[Markup]:
 def _gap(field: Field, better: int, worse: int) -> Markup:
     """The difference of two scores: that of their pair, or of the printed scores."""
     pair = field.pairs.get(better, {}).get(worse)
-    difference = (
-        abs(pair.difference) if pair else (primary_score(field, better) or 0.0) - (primary_score(field, worse) or 0.0)
-    )
+    difference = abs(pair.difference) if pair else (field.score(better) or 0.0) - (field.score(worse) or 0.0)
     decimals = field.board.track.decimals
     text = f"{difference:.{decimals}f}"
     if float(text) == 0.0:

@@ -15,7 +15,7 @@ from scorer.site.distribution import Distribution, QueryTable, distribution, que
 from scorer.site.field import Field, field_of
 from scorer.site.neighbours import Neighbours, neighbours
 from scorer.site.rank_reasons import entries_in_words, heading, hidden, reasons, summary
-from scorer.site.views import BoardView, RowView, shown_scores
+from scorer.site.views import BoardView, RowView
 
 PER_PAGE = 50
 """How many entries of a track a page has."""
@@ -161,7 +161,7 @@ def _entries(board: BoardView, view: RowView) -> list[EntryView]:
     """All entries of a team in a track, the latest first."""
     entries = view.row.entries
     return [
-        EntryView(len(entries) - index, _page_of(index), entry, shown_scores(board.board, entry))
+        EntryView(len(entries) - index, _page_of(index), entry, board.board.shown_scores(entry))
         for index, entry in enumerate(entries)
     ]
 

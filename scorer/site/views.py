@@ -12,7 +12,7 @@ from scorer.board.board import Board, Row
 from scorer.board.certainty import RowCertainty
 from scorer.board.rule_sheet import rules
 from scorer.challenge.settings import Track
-from scorer.entries.entry import ColumnScores, Entry, Status
+from scorer.entries.entry import ColumnScores, Status
 from scorer.site.captions import (
     Statement,
     are_interleaved,
@@ -42,7 +42,6 @@ __all__ = [
     "board_view",
     "by_kind",
     "measure_columns",
-    "shown_scores",
 ]
 
 LEADING_TEAMS = 5
@@ -280,7 +279,7 @@ def board_view(
     analysis
         What the page with its analysis shows.
     """
-    scores = [shown_scores(board, row.entry) for row in board.rows]
+    scores = [board.shown_scores(row.entry) for row in board.rows]
     measures = tuple(columns[name] for name in board.columns)
     axis = board_axis(board, scores)
     rank_counts = Counter(row.rank for row in board.rows)
@@ -332,10 +331,3 @@ def _why(row: Row, scores: ColumnScores) -> str:
     errors = f": {counted(last.findings_count, 'error')}" if last.findings_count else ""
     when = f"{day_and_month(last.received)}, {utc_time(last.received)[11:]}"
     return f"Nothing scored. The file of {when} was rejected{errors}."
-
-
-def shown_scores(board: Board, entry: Entry | None) -> ColumnScores:
-    """The scores of an entry that the board is ranked by; all None without an entry."""
-    if entry is None:
-        return (None,) * len(board.columns)
-    return entry.final if board.track.shows_final else entry.preliminary
