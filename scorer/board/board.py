@@ -51,6 +51,16 @@ class Row:
         """When the last of them was received; None if no time of receipt is possible."""
         return next((entry.received for entry in self.sent if entry.status != "misdated"), None)
 
+    @property
+    def primary_certainty(self) -> RowCertainty | None:
+        """Of the score on the primary measure."""
+        return self.certainty[0] if self.certainty else None
+
+    @property
+    def histogram(self) -> tuple[int, ...]:
+        """The histogram of the scores on the primary measure; empty where it has none."""
+        return self.primary_certainty.histogram if self.primary_certainty else ()
+
 
 @dataclass(frozen=True, slots=True)
 class Commitment:
@@ -109,6 +119,11 @@ class Board:
     def shows_both(self) -> bool:
         """Whether preliminary scores are shown next to the final ones."""
         return self.track.shows_final and self.preliminary_queries > 0
+
+    @property
+    def primary_certainty(self) -> Certainty | None:
+        """Of the ranking by the primary measure."""
+        return self.certainty[0] if self.certainty else None
 
     def shown_scores(self, entry: Entry | None) -> ColumnScores:
         """The scores of an entry that the board shows and ranks by; all None without an entry."""

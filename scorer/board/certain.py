@@ -13,7 +13,6 @@ from scorer.board.board import Board, Row
 from scorer.board.certainty import Certainty, Pair, QueryScore, RowCertainty, ShakeUp
 from scorer.measures import Measure
 from scorer.measures.arrays import Bools, Floats
-from scorer.options import Split
 from scorer.paths.code import code_digest
 from scorer.scoring.means import QueryMask, split_masks
 from scorer.scoring.rules import MEASURE_GENERATION
@@ -65,9 +64,7 @@ class ScoredRows:
     @cached_property
     def mask(self) -> QueryMask:
         """The queries that the scores of the board are means over."""
-        track = self.board.track
-        split: Split = track.final if track.shows_final else "preliminary"
-        return split_masks(self.flagged)[split]
+        return split_masks(self.flagged)[self.board.track.shown_split]
 
     def means(self, column: int) -> tuple[float | None, ...]:
         """The score of each row on a measure, as the board shows it."""

@@ -31,6 +31,7 @@ from scorer.options import (
     EqualRanks,
     FinalSplit,
     PerQuery,
+    Split,
     Stage,
     Ties,
     TrackMissing,
@@ -173,6 +174,16 @@ class Track(SettingsTable):
     def shows_final(self) -> bool:
         """Whether the board shows final scores and ranks by them."""
         return self.stage != "preliminary"
+
+    @property
+    def shown_stage(self) -> Stage:
+        """Which scores the board shows and ranks by."""
+        return "final" if self.shows_final else "preliminary"
+
+    @property
+    def shown_split(self) -> Split:
+        """Which queries the scores that the board ranks by are means over."""
+        return self.final if self.shows_final else "preliminary"
 
     @property
     def shows_queries(self) -> bool:

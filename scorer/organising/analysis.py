@@ -76,7 +76,7 @@ def track_task(view: Snapshot, board: Board, measure: Measure | None = None, row
     if basis is None:
         raise ScorerError(f"{track.name}: no results yet; `scorer run` computes them")
     chosen = measure or track.primary_measure
-    split: Split = track.final if track.shows_final else "preliminary"
+    split = track.shown_split
     solution = view.solution(basis.solution)
     inside = split_masks(solution.flagged)[split].inside
     teams = [row for row in board.rows if row.rank is not None] if rows is None else rows

@@ -66,7 +66,7 @@ _CERTAINTY = ("low", "high", "rank from", "rank to", "tier")
 
 def _certainty(board: Board, row: Row) -> dict[str, CellValue]:
     """Return the columns on the certainty of a row."""
-    found = row.certainty[0] if row.certainty else None
+    found = row.primary_certainty
     rank_range = (found.rank_range if found else None) or (None, None)
     tier = found.tier if found else None
     values = (*shown_interval(found, board.track.decimals), *rank_range, None if tier is None else letters(tier))

@@ -45,9 +45,8 @@ def _title(challenge: Challenge, board: Board) -> str:
 
 def _state(board: Board) -> str:
     """What the board showed: which scores, of how many teams, by which solution."""
-    stage = "final" if board.track.shows_final else "preliminary"
     teams = counted(sum(row.rank is not None for row in board.rows), "ranked team")
-    state = f"{stage.capitalize()} {board.columns[0]} of {teams}"
+    state = f"{board.track.shown_stage.capitalize()} {board.columns[0]} of {teams}"
     if board.commitment is None:
         return state
     return f"{state}; salted digest of the solution {board.commitment.salted_digest}"

@@ -26,7 +26,7 @@ def to_json(board: Board) -> str:
         "track": {
             "name": track.name,
             "title": track.title,
-            "stage": "final" if track.shows_final else "preliminary",
+            "stage": track.shown_stage,
             "primary": board.columns[0],
             "decimals": track.decimals,
             "queries": board.queries,

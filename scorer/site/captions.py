@@ -25,11 +25,6 @@ class Statement:
     rest: str
 
 
-def primary_certainty(board: Board) -> Certainty | None:
-    """The certainty of the ranking; None for a measure without statistics, and without two ranked teams."""
-    return board.certainty[0] if board.certainty else None
-
-
 def ranked_positions(board: Board) -> list[int]:
     """The positions in `Board.rows` of the teams with a rank, the best first."""
     return [position for position, row in enumerate(board.rows) if row.rank is not None]
@@ -51,7 +46,7 @@ def table_caption(board: Board) -> str:
         return _without_ranks(board)
     teams = sentence(counted_in_words(len(ranked), "team"))
     by = "" if board.track.shows_final else " by preliminary scores"
-    certainty = primary_certainty(board)
+    certainty = board.primary_certainty
     if certainty is None:
         return f"{teams}, ranked{by}." if len(ranked) > 1 else f"{teams}{by}."
     return f"{teams} in {counted_in_words(len(certainty.tiers), 'tier')}{by}; {_leading(ranked, certainty)}."
@@ -95,7 +90,7 @@ def _leading(ranked: Sequence[int], certainty: Certainty) -> str:
 
 def front_summary(board: Board) -> str:
     """What the front page says about the leading teams of a board."""
-    ranked, certainty = ranked_positions(board), primary_certainty(board)
+    ranked, certainty = ranked_positions(board), board.primary_certainty
     if certainty is None:
         return table_caption(board)
     tiers = sentence(counted_in_words(len(certainty.tiers), "tier"))
@@ -117,7 +112,7 @@ def _smallest(certainty: Certainty) -> str:
 
 def how_sure(board: Board) -> Statement:
     """What the queries separate, and what they do not."""
-    ranked, certainty = ranked_positions(board), primary_certainty(board)
+    ranked, certainty = ranked_positions(board), board.primary_certainty
     if certainty is None:
         return _without_statistics(board, len(ranked))
     tiers = len(certainty.tiers)

@@ -9,7 +9,6 @@ from typing import Literal
 
 from scorer.board.board import Board
 from scorer.entries.entry import ColumnScores
-from scorer.site.captions import primary_certainty
 from scorer.site.measure_columns import MeasureColumn
 
 MARKED_ROWS = 300
@@ -92,8 +91,8 @@ def board_columns(
         Whether the scores of queries are drawn for any row.
     """
     drawn, both = len(board.rows) <= MARKED_ROWS, board.shows_both
-    has_tiers = primary_certainty(board) is not None
-    has_intervals = any(row.certainty and row.certainty[0] and row.certainty[0].interval for row in board.rows)
+    has_tiers = board.primary_certainty is not None
+    has_intervals = any(row.primary_certainty and row.primary_certainty.interval for row in board.rows)
     score_width = _score_width(board.track.decimals, BOLD_DIGIT)
     candidates: list[BoardColumn | None] = [
         BoardColumn("tier", "Tier", 8, "ascending") if has_tiers else None,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from scorer.board.certainty import BINS, QueryScore
-from scorer.site.field import Field, histogram_of
+from scorer.site.field import Field
 from scorer.site.strip import Axis, axis_for
 from scorer.wording import in_words
 
@@ -50,7 +50,7 @@ class Distribution:
 def distribution(field: Field, position: int) -> Distribution | None:
     """Return the histogram of a row; None where it has none."""
     row = field.board.rows[position]
-    own = histogram_of(row)
+    own = row.histogram
     if not own:
         return None
     is_ranked = row.rank is not None

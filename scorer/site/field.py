@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scorer.board.board import Board, Row
+from scorer.board.board import Board
 from scorer.board.certainty import Pair
 from scorer.site.captions import ranked_positions
 
@@ -36,11 +36,6 @@ def field_of(board: Board) -> Field:
         pairs.setdefault(pair.row, {})[pair.other] = pair
         pairs.setdefault(pair.other, {})[pair.row] = pair
     ranked = tuple(ranked_positions(board))
-    histograms = [counts for position in ranked if (counts := histogram_of(board.rows[position]))]
+    histograms = [counts for position in ranked if (counts := board.rows[position].histogram)]
     sums = tuple(sum(counts) for counts in zip(*histograms, strict=True))
     return Field(board, ranked, pairs, len(histograms), sums)
-
-
-def histogram_of(row: Row) -> tuple[int, ...]:
-    """The histogram of the primary scores of a row; empty where it has none."""
-    return row.certainty[0].histogram if row.certainty and row.certainty[0] else ()

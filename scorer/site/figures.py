@@ -41,13 +41,14 @@ def board_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...
     teams = [_history(board, row) for row in board.rows]
     if sum(len(team.entries) for team in teams) < 2:
         return ()
-    stage = "final" if board.track.shows_final else "preliminary"
     wide, medium, narrow = (
         leaders_over_time(teams, board.columns[0], decimals=board.track.decimals, width=width, cache=cache)
         for width in (WIDE, MEDIUM, NARROW)
     )
     baselines = ", dotted lines are baselines" if any(row.baseline for row in board.rows) else ""
-    shown = f"Best {stage} {board.track.primary_measure.kind.name} so far; a ring is an entry{baselines}."
+    shown = (
+        f"Best {board.track.shown_stage} {board.track.primary_measure.kind.name} so far; a ring is an entry{baselines}."
+    )
     return (Figure(wide, f"{leaders_sentence(teams)} {shown}", medium, narrow),)
 
 

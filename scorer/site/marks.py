@@ -36,7 +36,7 @@ def _coordinate(value: float) -> str:
 
 def histograms(board: Board) -> tuple[Mark | None, ...]:
     """The histogram of the primary scores of each row, all on one scale; None for a row without one."""
-    counts = [row.certainty[0].histogram if row.certainty and row.certainty[0] else () for row in board.rows]
+    counts = [row.histogram for row in board.rows]
     highest = max((max(each) for each in counts if each), default=0)
     return tuple(_histogram(each, highest) if any(each) else None for each in counts)
 

@@ -11,7 +11,7 @@ from scorer.board.board import Row
 from scorer.board.certainty import Pair
 from scorer.entries.entry import Status
 from scorer.site.captions import significant
-from scorer.site.field import Field, histogram_of
+from scorer.site.field import Field
 from scorer.wording import counted, in_words, ordinal, sentence, shortened
 
 NAMED = 2
@@ -73,8 +73,7 @@ def summary(field: Field, position: int) -> str:
     if score is None:
         return f"no score in {track.title}"
     place = "a baseline" if row.baseline else f"rank {row.rank} of {len(field.ranked)}"
-    stage = "final" if track.shows_final else "preliminary"
-    return f"{place} in {track.title}, {stage} {field.board.columns[0]} {score:.{track.decimals}f}"
+    return f"{place} in {track.title}, {track.shown_stage} {field.board.columns[0]} {score:.{track.decimals}f}"
 
 
 def _name(field: Field, position: int) -> Markup:
@@ -156,7 +155,7 @@ def _tested(field: Field, position: int) -> dict[int, Pair]:
 def _separation(field: Field, position: int) -> list[Markup]:
     """Which of the nearest teams the queries separate from a row."""
     tested = _tested(field, position)
-    certainty = field.board.certainty[0] if field.board.certainty else None
+    certainty = field.board.primary_certainty
     if certainty is None or not tested:
         return []
     above = list(islice((each for each in sorted(tested, reverse=True) if each < position), NAMED))
@@ -196,7 +195,7 @@ def hidden(field: Field, position: int) -> str:
         return f"{primary} is no mean over the queries, so single queries are not compared."
     if len(field.ranked) < 2:
         return "Without a second ranked team, there is nothing to compare the queries with."
-    if not field.board.certainty or field.board.certainty[0] is None:
+    if field.board.primary_certainty is None:
         return "Intervals and tests are not computed for this board."
     if not primary.bounded:
         return f"The scores of {primary} have no upper bound, so their distribution is not drawn."
@@ -206,7 +205,7 @@ def hidden(field: Field, position: int) -> str:
 
 
 def _has_queries(row: Row) -> bool:
-    return bool(row.best_queries or row.worst_queries or histogram_of(row))
+    return bool(row.best_queries or row.worst_queries or row.histogram)
 
 
 def entries_in_words(row: Row) -> str:

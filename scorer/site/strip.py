@@ -10,7 +10,6 @@ from typing import Literal
 from scorer.board.board import Board
 from scorer.board.certainty import Certainty
 from scorer.entries.entry import ColumnScores
-from scorer.site.captions import primary_certainty
 
 MOST_STEPS = 7
 """How many steps an axis has at most."""
@@ -95,7 +94,7 @@ class Place:
 
 def places(board: Board) -> tuple[Place, ...]:
     """The place of each row. A baseline between two teams of one tier is in that tier; other rows are single."""
-    tiers = [row.certainty[0].tier if row.certainty and row.certainty[0] else None for row in board.rows]
+    tiers = [row.primary_certainty.tier if row.primary_certainty else None for row in board.rows]
     around = [_around(tiers, position) if row.baseline else tiers[position] for position, row in enumerate(board.rows)]
     return tuple(
         Place(
@@ -120,8 +119,8 @@ def board_axis(board: Board, scores: Sequence[ColumnScores]) -> Axis:
     for row in board.rows:
         if row.entry and board.shows_both:
             values += [score for score in row.entry.preliminary[:1] if score is not None]
-        if row.certainty and row.certainty[0] and row.certainty[0].interval:
-            values += row.certainty[0].interval
+        if row.primary_certainty and row.primary_certainty.interval:
+            values += row.primary_certainty.interval
     return axis_for(values)
 
 
@@ -142,10 +141,8 @@ def strips(board: Board, scores: Sequence[ColumnScores], axis: Axis) -> tuple[St
 
 
 def _interval(board: Board, position: int, axis: Axis) -> tuple[str, str] | None:
-    certainty = board.rows[position].certainty
-    if not certainty or certainty[0] is None or certainty[0].interval is None:
-        return None
-    return _span(*certainty[0].interval, axis)
+    certainty = board.rows[position].primary_certainty
+    return _span(*certainty.interval, axis) if certainty and certainty.interval else None
 
 
 def _preliminary(board: Board, position: int, axis: Axis) -> str | None:
@@ -163,7 +160,7 @@ def _span(low: float, high: float, axis: Axis) -> tuple[str, str]:
 
 def _bands(board: Board, scores: Sequence[ColumnScores], axis: Axis) -> Mapping[int, Band]:
     """The band of each row of a tier, by position. It reaches to the lowest score of the tier at least."""
-    certainty = primary_certainty(board)
+    certainty = board.primary_certainty
     if certainty is None:
         return {}
     bands = {}

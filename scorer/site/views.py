@@ -19,7 +19,6 @@ from scorer.site.captions import (
     board_queries,
     front_summary,
     how_sure,
-    primary_certainty,
     shake_up,
     table_caption,
     what_is_ranked,
@@ -78,7 +77,7 @@ class RowView:
     @property
     def certainty(self) -> RowCertainty | None:
         """Of the primary score."""
-        return self.row.certainty[0] if self.row.certainty else None
+        return self.row.primary_certainty
 
     @property
     def tier(self) -> str:
@@ -138,7 +137,7 @@ class BoardView:
     @property
     def stage(self) -> str:
         """Which scores the board is ranked by: "final" or "preliminary"."""
-        return "final" if self.track.shows_final else "preliminary"
+        return self.track.shown_stage
 
     @property
     def shows_both(self) -> bool:
@@ -188,11 +187,11 @@ class BoardView:
 
     @property
     def has_tiers(self) -> bool:
-        return primary_certainty(self.board) is not None
+        return self.board.primary_certainty is not None
 
     @property
     def has_interleaved_tiers(self) -> bool:
-        certainty = primary_certainty(self.board)
+        certainty = self.board.primary_certainty
         return certainty is not None and are_interleaved(certainty)
 
     @property
