@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scorer.board.certainty import BINS, QueryScore
 from scorer.site.field import Field
-from scorer.site.strip import Axis, axis_for
+from scorer.site.strip import Axis, axis_for, svg_percent
 from scorer.wording import in_words
 
 STEP = 1 / BINS
@@ -63,8 +63,8 @@ def distribution(field: Field, position: int) -> Distribution | None:
         bars=tuple(_bar(number, count, axis) for number, count in enumerate(own) if count),
         line=_line(means, axis),
         others=others,
-        levels=tuple((f"{100 - float(x.rstrip('%')):g}%", label) for x, label in axis.ticks),
-        ticks=tuple((f"{100 * share:g}%", f"{share:g}") for share in SHARE_TICKS),
+        levels=tuple((svg_percent(_down(value, axis)), label) for value, label in axis.labels),
+        ticks=tuple((svg_percent(100 * share), f"{share:g}") for share in SHARE_TICKS),
         lead=f"{own[0]:,}",
         description=_description(own, means),
     )
@@ -72,13 +72,13 @@ def distribution(field: Field, position: int) -> Distribution | None:
 
 def _down(value: float, axis: Axis) -> float:
     """A count as a distance from the top, in percent."""
-    return 100 - float(axis.percent(value).rstrip("%"))
+    return 100 - axis.position(value)
 
 
 def _bar(number: int, count: int, axis: Axis) -> Bar:
     y = _down(count, axis)
     gap = 0.5
-    return Bar(f"{100 * number * STEP:g}%", f"{y:.2f}%", f"{100 * STEP - gap:g}%", f"{100 - y:.2f}%")
+    return Bar(*map(svg_percent, (100 * number * STEP, y, 100 * STEP - gap, 100 - y)))
 
 
 def _line(means: Sequence[float], axis: Axis) -> str:

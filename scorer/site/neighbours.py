@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from scorer.board.board import Board, Row
 from scorer.board.certainty import Interval, Pair
 from scorer.site.field import Field
-from scorer.site.strip import Axis, axis_for
+from scorer.site.strip import Axis, axis_for, svg_percent
 
 NEAREST = 3
 """How many rows above and below a team the table has, in addition to the leader."""
@@ -141,9 +141,6 @@ def _bars(counts: Sequence[int]) -> tuple[tuple[str, str], ...]:
     total = max(sum(counts), 1)
     starts = [sum(counts[:number]) for number in range(len(counts))]
     return tuple(
-        (_percent(start / total), _percent(count / total)) for start, count in zip(starts, counts, strict=True)
+        (svg_percent(100 * start / total), svg_percent(100 * count / total))
+        for start, count in zip(starts, counts, strict=True)
     )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2f}".rstrip("0").rstrip(".") + "%"

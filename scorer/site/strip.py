@@ -18,6 +18,11 @@ STEPS = (1, 2, 5, 10)
 """Steps between the ticks of an axis, times a power of ten."""
 
 
+def svg_percent(percent: float) -> str:
+    """A position or a length in percent as an attribute of SVG: ``41.62%``."""
+    return f"{percent:.2f}".rstrip("0").rstrip(".") + "%"
+
+
 @dataclass(frozen=True, slots=True)
 class Axis:
     """A scale from a round number to a round number."""
@@ -28,17 +33,26 @@ class Axis:
     """The first tick, in steps from 0, and `last` the last one."""
     last: int
 
-    def percent(self, value: float) -> str:
-        """A position as an attribute of SVG: ``41.62%``; values outside the axis are at its ends."""
+    def position(self, value: float) -> float:
+        """A position in percent of the axis, to two decimals; values outside the axis are at its ends."""
         share = (value / self.step - self.first) / (self.last - self.first)
-        return f"{100 * min(max(share, 0.0), 1.0):.2f}".rstrip("0").rstrip(".") + "%"
+        return round(100 * min(max(share, 0.0), 1.0), 2)
+
+    def percent(self, value: float) -> str:
+        """A position as an attribute of SVG: ``41.62%``."""
+        return svg_percent(self.position(value))
+
+    @property
+    def labels(self) -> tuple[tuple[float, str], ...]:
+        """The value and the label of each tick."""
+        decimals = max(0, -math.floor(math.log10(self.step) + 1e-9))
+        values = [number * self.step for number in range(self.first, self.last + 1)]
+        return tuple((value, f"{value:.{decimals}f}" if value else "0") for value in values)
 
     @property
     def ticks(self) -> tuple[tuple[str, str], ...]:
         """The position and the label of each tick."""
-        decimals = max(0, -math.floor(math.log10(self.step) + 1e-9))
-        values = [number * self.step for number in range(self.first, self.last + 1)]
-        return tuple((self.percent(value), f"{value:.{decimals}f}" if value else "0") for value in values)
+        return tuple((self.percent(value), label) for value, label in self.labels)
 
 
 def axis_for(values: Iterable[float]) -> Axis:
@@ -154,8 +168,7 @@ def _preliminary(board: Board, position: int, axis: Axis) -> str | None:
 
 def _span(low: float, high: float, axis: Axis) -> tuple[str, str]:
     """The position and the width of what reaches from `low` to `high`."""
-    begin, end = (float(axis.percent(value).rstrip("%")) for value in (low, high))
-    return axis.percent(low), f"{end - begin:.2f}".rstrip("0").rstrip(".") + "%"
+    return axis.percent(low), svg_percent(axis.position(high) - axis.position(low))
 
 
 def _bands(board: Board, scores: Sequence[ColumnScores], axis: Axis) -> Mapping[int, Band]:

@@ -15,6 +15,7 @@ from scorer.site.distribution import Distribution, QueryTable, distribution, que
 from scorer.site.field import Field, field_of
 from scorer.site.neighbours import Neighbours, neighbours
 from scorer.site.rank_reasons import entries_in_words, heading, hidden, reasons, summary
+from scorer.site.strip import Axis, svg_percent
 from scorer.site.views import BoardView, RowView
 
 PER_PAGE = 50
@@ -186,7 +187,7 @@ def _team_result(part: _Participation) -> TeamResult:
     return TeamResult(
         heading=heading(part.view.row),
         reasons=reasons(field, position),
-        others=_marks(view for view in rows if view is not part.view),
+        others=_marks(part.board.axis, (view.scores[0] for view in rows if view is not part.view)),
         leader=leader,
         neighbours=neighbours(field, position),
         distribution=distribution(field, position),
@@ -195,10 +196,10 @@ def _team_result(part: _Participation) -> TeamResult:
     )
 
 
-def _marks(views: Iterable[RowView]) -> tuple[str, ...]:
+def _marks(axis: Axis, scores: Iterable[float | None]) -> tuple[str, ...]:
     """Where scores are on the axis. Marks that would cover each other are one, so that a long board has few."""
-    positions = {round(2 * float(view.strip.mean.rstrip("%"))) / 2 for view in views if view.strip}
-    return tuple(f"{position:g}%" for position in sorted(positions))
+    positions = {round(2 * axis.position(score)) / 2 for score in scores if score is not None}
+    return tuple(map(svg_percent, sorted(positions)))
 
 
 def _chart(board: BoardView, entries: Sequence[EntryView]) -> tuple[Svg | None, str]:
