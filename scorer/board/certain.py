@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from pydantic import TypeAdapter
@@ -127,12 +127,11 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
     scored = ScoredRows(board, rows, view, basis, view.flags(basis.solution))
     measures = track.all_measures
     columns = [column for column, measure in enumerate(measures) if measure.kind.aggregation == "mean"]
-    absent = [column for column in columns if digest_of(scored.key(column)) not in cache]
-    scores = dict(zip(absent, scored.scores([measures[column] for column in absent]), strict=True))
-    found = {
-        column: _JSON.validate_json(cache.value(scored.key(column), partial(_computed, scored, scores, column)))
-        for column in columns
-    }
+    keys = {column: digest_of(scored.key(column)) for column in columns}
+    absent = [column for column in columns if keys[column] not in cache]
+    for column, scores in zip(absent, scored.scores([measures[column] for column in absent]), strict=True):
+        cache[keys[column]] = _computed(scored, scores, column)
+    found = {column: _JSON.validate_json(cache[key]) for column, key in keys.items()}
     ids = view.solution(basis.solution).query_ids if track.per_query == "public" else ()
     primary = found.get(0, MeasureStatistics(None, ()))
     return replace(
@@ -147,11 +146,11 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
     )
 
 
-def _computed(scored: ScoredRows, scores: Mapping[int, Floats], column: int) -> str:
+def _computed(scored: ScoredRows, scores: Floats, column: int) -> str:
     """The statistics of a measure as JSON."""
     from scorer.board.statistics import measure_statistics  # noqa: PLC0415 (SciPy is slow to load)
 
-    return _JSON.dump_json(measure_statistics(scored, scores[column], column)).decode()
+    return _JSON.dump_json(measure_statistics(scored, scores, column)).decode()
 
 
 def _with_certainty(scored: ScoredRows, place: int, found: Mapping[int, MeasureStatistics], ids: Sequence[str]) -> Row:
