@@ -17,7 +17,7 @@ from scipy.stats import kendalltau
 from scorer.board.board import Board
 from scorer.board.certainty import BINS
 from scorer.board.curves import cutoffs
-from scorer.board.statistics import Field, extreme_queries, pairs
+from scorer.board.statistics import MeasureScores, extreme_queries, pairs
 from scorer.challenge.loading import read_challenge
 from scorer.options import Split
 from scorer.organising.render import boards, render
@@ -179,8 +179,8 @@ def test_rows_are_compared_with_the_first_ranked_one(baselines: int) -> None:
     scores = np.random.default_rng(baselines).random((rows, 12))
     neighbours = {(one, other) for one, other in combinations(range(rows), 2) if other - one <= 3}
 
-    led = pairs(Field(scores, (0.5,) * rows, (*[False] * baselines, *[True] * 6)), has_counts=True)
-    leaderless = pairs(Field(scores, (0.5,) * rows, (False,) * rows), has_counts=True)
+    led = pairs(MeasureScores(scores, (0.5,) * rows, (*[False] * baselines, *[True] * 6)), has_counts=True)
+    leaderless = pairs(MeasureScores(scores, (0.5,) * rows, (False,) * rows), has_counts=True)
 
     assert {(pair.row, pair.other) for pair in led} == neighbours | {
         (min(row, baselines), max(row, baselines)) for row in range(rows) if row != baselines
@@ -202,9 +202,9 @@ def test_the_field_of_a_row_is_the_other_ranked_rows(teams: int) -> None:
     """Medians are those of the scores without the row's own; a baseline is compared with all ranked rows."""
     random = np.random.default_rng(teams)
     scores = random.integers(0, 4, size=(teams + 1, 30)) / 3
-    field = Field(scores, (0.5,) * (teams + 1), (*[True] * teams, False))
+    measured = MeasureScores(scores, (0.5,) * (teams + 1), (*[True] * teams, False))
 
-    for row, (best, worst) in enumerate(extreme_queries(field, np.arange(30))):
+    for row, (best, worst) in enumerate(extreme_queries(measured, np.arange(30))):
         others = [other for other in range(teams) if other != row]
         if not others:
             assert (best, worst) == ((), ())

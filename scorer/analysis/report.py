@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import rankdata
 
 from scorer.analysis.analysis import Settings, TaskAnalysis, analysed
 from scorer.analysis.task import Na, Task, without_missing
 from scorer.measures.arrays import Floats, Ints
 from scorer.statistics.agreement import consensus
+from scorer.statistics.ranks import ranked
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +75,4 @@ def _consensus(tasks: Sequence[TaskAnalysis], rule: str) -> Consensus | None:
     ranks = np.array([[task.rules[rule].ranks[task.names.index(name)] for name in common] for task in tasks])
     values = consensus(ranks)
     order = np.argsort(values, kind="stable")
-    return Consensus(
-        tuple(common[at] for at in order), values[order], rankdata(values[order], method="min").astype(np.int64)
-    )
+    return Consensus(tuple(common[at] for at in order), values[order], ranked(-values[order]))

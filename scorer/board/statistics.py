@@ -30,7 +30,7 @@ EXTREMES = 5
 
 
 @dataclass(frozen=True)
-class Field:
+class MeasureScores:
     """The scores of the rows of a board on one measure."""
 
     scores: Floats
@@ -99,21 +99,21 @@ def measure_statistics(scored: ScoredRows, scores: Floats, column: int) -> Measu
     """
     track, means = scored.board.track, scored.means(column)
     queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
-    field = Field(scores[:, queries], means, tuple(row.rank is not None for row in scored.rows))
-    ranked = [row for row in field.teams.tolist() if means[row] is not None]
+    measured = MeasureScores(scores[:, queries], means, tuple(row.rank is not None for row in scored.rows))
+    ranked = [row for row in measured.teams.tolist() if means[row] is not None]
     found = None
-    if len(ranked) == len(field.teams):
-        found = certainty(field, sorted(ranked, key=lambda row: -(means[row] or 0.0)))
+    if len(ranked) == len(measured.teams):
+        found = certainty(measured, sorted(ranked, key=lambda row: -(means[row] or 0.0)))
     has_histogram = track.all_measures[column].bounded and track.shows_queries
-    rows = tuple(row_certainties(field, found, has_histogram=has_histogram))
+    rows = tuple(row_certainties(measured, found, has_histogram=has_histogram))
     if column:
         return MeasureStatistics(found, rows)
     return MeasureStatistics(
         found,
         rows,
-        pairs(field, has_counts=track.shows_queries),
-        tuple(extreme_queries(field, queries)) if track.shows_queries else (),
-        moves(scored, scores[field.teams]) if found and scored.board.shows_both else None,
+        pairs(measured, has_counts=track.shows_queries),
+        tuple(extreme_queries(measured, queries)) if track.shows_queries else (),
+        moves(scored, scores[measured.teams]) if found and scored.board.shows_both else None,
     )
 
 
@@ -150,12 +150,12 @@ def moves(scored: ScoredRows, scores: Floats) -> ShakeUp | None:
     )
 
 
-def certainty(field: Field, order: Sequence[int]) -> Certainty | None:
+def certainty(measured: MeasureScores, order: Sequence[int]) -> Certainty | None:
     """The certainty of a ranking.
 
     Parameters
     ----------
-    field
+    measured
         The scores.
     order
         The ranked rows by their scores on this measure, the best first.
@@ -165,27 +165,27 @@ def certainty(field: Field, order: Sequence[int]) -> Certainty | None:
     Certainty
         None without two ranked rows, or where no query has a score for all of them.
     """
-    if len(field.teams) < 2 or not field.queries:
+    if len(measured.teams) < 2 or not measured.queries:
         return None
-    smallest = typical_smallest_difference(field.tests, field.queries)
-    places = [int(np.searchsorted(field.teams, row)) for row in order]
+    smallest = typical_smallest_difference(measured.tests, measured.queries)
+    places = [int(np.searchsorted(measured.teams, row)) for row in order]
     return Certainty(
-        queries=field.queries,
-        tiers=tuple(_tier(field, tier) for tier in tiers(places, field.better)),
-        separable_neighbours=sum(bool(field.better[above, below]) for above, below in pairwise(places)),
+        queries=measured.queries,
+        tiers=tuple(_tier(measured, tier) for tier in tiers(places, measured.better)),
+        separable_neighbours=sum(bool(measured.better[above, below]) for above, below in pairwise(places)),
         smallest_difference=smallest if math.isfinite(smallest) else None,
     )
 
 
-def row_certainties(field: Field, found: Certainty | None, *, has_histogram: bool) -> list[RowCertainty]:
+def row_certainties(measured: MeasureScores, found: Certainty | None, *, has_histogram: bool) -> list[RowCertainty]:
     """The certainty of each row."""
-    ranges = rank_ranges(field.better).tolist() if found else []
-    of_teams = field.resampled[:, field.teams]
+    ranges = rank_ranges(measured.better).tolist() if found else []
+    of_teams = measured.resampled[:, measured.teams]
     first = (of_teams == of_teams.max(axis=1, keepdims=True)).mean(axis=0).tolist() if found else []
     tier_of = {row: number for number, tier in enumerate(found.tiers) for row in tier.rows} if found else {}
-    place_of = {int(row): place for place, row in enumerate(field.teams)}
+    place_of = {int(row): place for place, row in enumerate(measured.teams)}
     rows = []
-    for row, interval in enumerate(field.intervals()):
+    for row, interval in enumerate(measured.intervals()):
         place = place_of.get(row) if found else None
         rows.append(
             RowCertainty(
@@ -193,30 +193,30 @@ def row_certainties(field: Field, found: Certainty | None, *, has_histogram: boo
                 rank_range=None if place is None else (ranges[place][0], ranges[place][1]),
                 tier=tier_of.get(row),
                 first=None if place is None else first[place],
-                histogram=_histogram(field.scores[row]) if has_histogram else (),
+                histogram=_histogram(measured.scores[row]) if has_histogram else (),
             )
         )
     return rows
 
 
-def pairs(field: Field, *, has_counts: bool) -> tuple[Pair, ...]:
+def pairs(measured: MeasureScores, *, has_counts: bool) -> tuple[Pair, ...]:
     """Each row with the first ranked one and with its neighbours, on the queries for which both are defined."""
-    listed = list(_listed_pairs(field))
+    listed = list(_listed_pairs(measured))
     if not listed:
         return ()
     first, second = (np.array(side) for side in zip(*listed, strict=True))
-    differences = field.scores[first] - field.scores[second]
-    p_values = randomisation(field.scores)
-    intervals = _with_width(bca_intervals(field.resampled[:, first] - field.resampled[:, second], differences))
-    place_of = {int(row): place for place, row in enumerate(field.teams)}
+    differences = measured.scores[first] - measured.scores[second]
+    p_values = randomisation(measured.scores)
+    intervals = _with_width(bca_intervals(measured.resampled[:, first] - measured.resampled[:, second], differences))
+    place_of = {int(row): place for place, row in enumerate(measured.teams)}
     found = []
     for number, (one, other) in enumerate(listed):
         defined = differences[number][~np.isnan(differences[number])]
         separable, needed = None, None
-        if one in place_of and other in place_of and field.queries:
+        if one in place_of and other in place_of and measured.queries:
             i, j = place_of[one], place_of[other]
-            separable = bool(field.better[i, j] or field.better[j, i])
-            needed = None if separable else _needed(field.tests, i, j, field.queries)
+            separable = bool(measured.better[i, j] or measured.better[j, i])
+            needed = None if separable else _needed(measured.tests, i, j, measured.queries)
         found.append(
             Pair(
                 row=one,
@@ -234,7 +234,9 @@ def pairs(field: Field, *, has_counts: bool) -> tuple[Pair, ...]:
     return tuple(found)
 
 
-def extreme_queries(field: Field, queries: Ints) -> list[tuple[tuple[ExtremeQuery, ...], tuple[ExtremeQuery, ...]]]:
+def extreme_queries(
+    measured: MeasureScores, queries: Ints
+) -> list[tuple[tuple[ExtremeQuery, ...], tuple[ExtremeQuery, ...]]]:
     """For each row, the queries on which it is the furthest above the field, and the furthest below.
 
     The field is the other ranked rows, and only queries for which all rows are defined are compared. Of equally far
@@ -242,13 +244,13 @@ def extreme_queries(field: Field, queries: Ints) -> list[tuple[tuple[ExtremeQuer
 
     Parameters
     ----------
-    field
+    measured
         The scores.
     queries
-        [query]: the position in the solution of each of the field's queries.
+        [query]: the position in the solution of each query of the scores.
     """
-    complete, numbers = field.scores[:, field.complete], queries[field.complete].tolist()
-    medians = _medians_of_others(complete, field.teams)
+    complete, numbers = measured.scores[:, measured.complete], queries[measured.complete].tolist()
+    medians = _medians_of_others(complete, measured.teams)
 
     def listed(row: int, sign: int) -> tuple[ExtremeQuery, ...]:
         distance = sign * (complete[row] - medians[row])
@@ -282,11 +284,11 @@ def _medians_of_others(scores: Floats, teams: Ints) -> Floats:
     return medians
 
 
-def _tier(field: Field, places: Sequence[int]) -> Tier:
-    differs = field.tests.size[places[0]] > 0
-    reach = field.smallest_differences[places[0], differs]
+def _tier(measured: MeasureScores, places: Sequence[int]) -> Tier:
+    differs = measured.tests.size[places[0]] > 0
+    reach = measured.smallest_differences[places[0], differs]
     finite = reach.size > 0 and bool(np.isfinite(reach).all())
-    return Tier(tuple(int(field.teams[place]) for place in places), float(np.median(reach)) if finite else None)
+    return Tier(tuple(int(measured.teams[place]) for place in places), float(np.median(reach)) if finite else None)
 
 
 def _needed(tests: SignFlips, one: int, other: int, queries: int) -> int | None:
@@ -295,10 +297,10 @@ def _needed(tests: SignFlips, one: int, other: int, queries: int) -> int | None:
     return math.ceil(needed) if math.isfinite(needed) else None
 
 
-def _listed_pairs(field: Field) -> Iterator[tuple[int, int]]:
+def _listed_pairs(measured: MeasureScores) -> Iterator[tuple[int, int]]:
     """The pairs with the leader, which may follow baselines, and those of neighbours."""
-    leader = next(iter(field.teams.tolist()), None)
-    for one, other in combinations(range(len(field.scores)), 2):
+    leader = next(iter(measured.teams.tolist()), None)
+    for one, other in combinations(range(len(measured.scores)), 2):
         if leader in (one, other) or other - one <= NEIGHBOURS:
             yield one, other
 

@@ -12,11 +12,10 @@ from scorer.board.board import Board, Row
 from scorer.board.certainty import RowCertainty
 from scorer.board.rule_sheet import rules
 from scorer.challenge.settings import Track
-from scorer.entries.entry import ColumnScores, Status
+from scorer.entries.entry import ColumnScores
 from scorer.site.captions import (
     Statement,
     are_interleaved,
-    board_queries,
     front_summary,
     how_sure,
     shake_up,
@@ -145,11 +144,6 @@ class BoardView:
         return self.board.shows_both
 
     @property
-    def ranked_queries(self) -> int:
-        """How many queries the scores that the board is ranked by are means over."""
-        return board_queries(self.board)
-
-    @property
     def teams(self) -> int:
         return sum(not view.row.baseline for view in self.rows)
 
@@ -175,10 +169,6 @@ class BoardView:
     @property
     def entries(self) -> int:
         return sum(len(view.row.sent) for view in self.rows)
-
-    def with_status(self, *statuses: Status) -> int:
-        """How many entries have one of these."""
-        return sum(entry.status in statuses for view in self.rows for entry in view.row.entries)
 
     @cached_property
     def cells(self) -> Mapping[str, str]:

@@ -34,8 +34,6 @@ class ShakeUp:
     """The same for random sets of preliminary queries of the same size: the mean over these sets."""
     expected_range: tuple[float, float]
     """The middle part of these sets."""
-    expected_moves: Floats
-    """[submission, 2]: the middle part of the ranks that a submission moves, as final minus preliminary rank."""
     tau: float
     """Kendall's tau-b between both rankings; NaN where one of them has only ties."""
 
@@ -91,17 +89,14 @@ def shake_up(
         first, last = both(chosen)
         part[:] = last - first
     if not count:
-        nothing = np.full((0, 2), np.nan)
-        return ShakeUp(before, after, math.nan, math.nan, (math.nan, math.nan), nothing, math.nan)
+        return ShakeUp(before, after, math.nan, math.nan, (math.nan, math.nan), math.nan)
     sizes = np.abs(moves).mean(axis=1)
-    shares = (level / 2, 1 - level / 2)
-    low, high = np.quantile(sizes, shares).tolist()
+    low, high = np.quantile(sizes, (level / 2, 1 - level / 2)).tolist()
     return ShakeUp(
         before,
         after,
         float(np.abs(after - before).mean()),
         float(sizes.mean()),
         (low, high),
-        np.quantile(moves, shares, axis=0).T,
         tau_b(before, after),
     )
