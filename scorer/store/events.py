@@ -13,7 +13,26 @@ from scorer.store.names import unescaped
 from scorer.store.records import Basis, RecordedBasis, Submission
 from scorer.store.schema import event_table
 
-Kind = Literal["arrival", "withdrawal", "return", "basis", "amendment", "forgetting"]
+Kind = Literal[
+    "arrival",
+    "withdrawal",
+    "return",
+    "amendment",
+    "forgetting",
+    "basis",
+    "phases",
+    "extension",
+    "pick",
+    "team",
+    "erratum",
+    "reveal",
+]
+
+EVERY_TRACK = ""
+"""The track of an event that concerns the whole challenge."""
+
+ABOUT_SUBMISSIONS = frozenset({"withdrawal", "return", "amendment", "forgetting"})
+"""The kinds of events that name a submission which has arrived before."""
 
 FOLDER = "folder"
 """The source of submissions that were imported from the folder. Only these can be withdrawn by an import."""
@@ -41,11 +60,15 @@ class Event:
 class SubmissionState:
     """A submission, and whether it is among the submissions now."""
 
+    index: int
+    """Of its arrival in the record; it identifies the submission."""
+    recorded: datetime | None
+    """When the arrival was recorded, in UTC; None if schema 1 recorded it."""
     submission: Submission
     present: bool
     source: str
     misdated: bool
-    """Whether its time of receipt is impossible, see `is_misdated`."""
+    """Whether its time of receipt is impossible, see `is_misdated` and `_precedes_phases`."""
     was_escaped: bool
     """Whether its names were recorded escaped, by schema 1 or 2."""
 
@@ -105,21 +128,34 @@ def decision(submission: Submission, reason: str, **details: str) -> dict[str, A
 
 
 def submission_states(events: Iterable[Event]) -> dict[Key, SubmissionState]:
-    """The submissions of one track, given its events in order.
+    """The submissions of one track in the order of their arrivals, given the events of the track in order.
+
+    Events about submissions whose arrival is not among the given events are ignored.
 
     Names that schema 1 and 2 escaped are taken to be those that were escaped, which are more likely than names with
     escape sequences; see also `as_recorded`.
     """
     states: dict[Key, SubmissionState] = {}
+    announcement: datetime | None = None
     for event in events:
         if event.kind == "arrival":
             state = arrived(event)
+            if _precedes_phases(state.submission.received, announcement):
+                state = replace(state, misdated=True)
             states[key_of(state.submission)] = state
-        elif event.kind != "basis":
+        elif event.kind in ABOUT_SUBMISSIONS:
             file, digest = event.body["file"], event.body["digest"]
             key = (file, digest) if (file, digest) in states else (unescaped(file), digest)
-            states[key] = _changed(states[key], event)
+            if key in states:
+                states[key] = _changed(states[key], event)
+        elif event.kind == "phases":
+            announcement = announcement or event.at
     return states
+
+
+def _precedes_phases(received: datetime, announcement: datetime | None) -> bool:
+    """Whether a submission that is recorded after the first phases were announced claims to be from before that."""
+    return announcement is not None and received < announcement - CLOCK_SKEW
 
 
 def arrived(event: Event) -> SubmissionState:
@@ -129,7 +165,9 @@ def arrived(event: Event) -> SubmissionState:
     was_escaped = body.get("names") != "raw"
     team, file = (unescaped(body[name]) if was_escaped else body[name] for name in ("team", "file"))
     submission = Submission(event.track, team, file, body["digest"], received)
-    return SubmissionState(submission, True, body["source"], is_misdated(received, event.at), was_escaped)
+    return SubmissionState(
+        event.index, event.at, submission, True, body["source"], is_misdated(received, event.at), was_escaped
+    )
 
 
 def _changed(state: SubmissionState, event: Event) -> SubmissionState:
@@ -160,11 +198,19 @@ def as_recorded(states: Mapping[Key, SubmissionState], found: Iterable[Submissio
 def last_basis(events: Sequence[Event]) -> RecordedBasis | None:
     """The basis of a track's board, given its events in order; None before the first one."""
     event = last_basis_event(events)
-    if event is None:
-        return None
-    body = event.body
+    return None if event is None else recorded_basis(event.body, event.at)
+
+
+def first_basis(events: Iterable[Event], track: str) -> RecordedBasis | None:
+    """The first basis that was recorded for a track; None without one."""
+    event = next((event for event in events if event.kind == "basis" and event.track == track), None)
+    return None if event is None else recorded_basis(event.body, event.at)
+
+
+def recorded_basis(body: Mapping[str, Any], at: datetime | None) -> RecordedBasis:
+    """The basis that `basis_body` described."""
     basis = Basis(body["solution"], body["matching"], body["version_1"])
-    return RecordedBasis(basis, body["settings"], body["generations"], event.at)
+    return RecordedBasis(basis, body["settings"], body["generations"], at, body.get("items"))
 
 
 def last_basis_event(events: Sequence[Event]) -> Event | None:
@@ -172,15 +218,23 @@ def last_basis_event(events: Sequence[Event]) -> Event | None:
     return next((event for event in reversed(events) if event.kind == "basis"), None)
 
 
-def basis_body(basis: Basis, settings: Mapping[str, object] | None, generations: Mapping[str, int]) -> dict[str, Any]:
-    """The body of a basis."""
-    return {
+def recorded_body(recorded: RecordedBasis) -> dict[str, Any]:
+    """The body of a recorded basis."""
+    return basis_body(recorded.basis, recorded.settings, recorded.generations, recorded.items)
+
+
+def basis_body(
+    basis: Basis, settings: Mapping[str, object] | None, generations: Mapping[str, int], items: str | None = None
+) -> dict[str, Any]:
+    """The body of a basis; `items` is the digest of the list of candidate items."""
+    body = {
         "solution": basis.solution,
         "matching": basis.matching,
         "version_1": basis.version_1,
         "settings": settings,
         "generations": dict(generations),
     }
+    return body if items is None else {**body, "items": items}
 
 
 def import_changes(

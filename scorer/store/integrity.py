@@ -16,6 +16,7 @@ from scorer.scoring.compact import unpack_hits
 from scorer.store.backup import back_up
 from scorer.store.checksums import DERIVED, RECORDED, REPAIR, RESTORE, is_sound, layout, row_name
 from scorer.store.database import Database
+from scorer.store.events import ABOUT_SUBMISSIONS
 from scorer.store.records import Basis
 from scorer.store.rows import has_sound_hits
 from scorer.store.schema import (
@@ -67,7 +68,7 @@ def record_problems(store: Store) -> Iterator[str]:
     for event in events:
         if event.kind == "arrival":
             known.add((event.track, event.body["digest"]))
-        elif event.kind != "basis" and (event.track, event.body["digest"]) not in known:
+        elif event.kind in ABOUT_SUBMISSIONS and (event.track, event.body["digest"]) not in known:
             file = printable_name(event.body["file"])
             yield f"event {event.index}: the {event.kind} of {file}, which never arrived; {RESTORE}"
 

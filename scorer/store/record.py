@@ -13,6 +13,7 @@ from scorer.errors import StoreError
 from scorer.scoring.rules import MATCHING_GENERATION, MEASURE_GENERATION
 from scorer.store import events
 from scorer.store.database import Database, insert_all
+from scorer.store.decisions import PickSource, pick_body, team_changes
 from scorer.store.records import Basis, Submission
 from scorer.store.schema import event_table, failure_table, result_table
 from scorer.store.snapshot import Snapshot
@@ -38,20 +39,45 @@ class Record:
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self.database = database
         self._clock = clock
+        self._events: list[events.Event] = []
 
     @property
     def where(self) -> str:
         """The name of the database in messages."""
         return self.database.where
 
+    def now(self) -> datetime:
+        """The time, by the clock of the record."""
+        return self._clock()
+
     def read(self, work: Callable[[Snapshot], _Answer]) -> _Answer:
         """The result of `work`, which reads one snapshot; it is repeated if the connection to the server is lost."""
 
         def once() -> _Answer:
             with self.database.reading() as connection:
-                return work(Snapshot(connection, self.database))
+                return work(self._snapshot(connection))
 
         return self.database.retried(once)
+
+    def _snapshot(self, connection: Connection) -> Snapshot:
+        return Snapshot(connection, self.database, _events=self._events, now=self._clock())
+
+    def record(self, track: str, decide: Callable[[Snapshot], Sequence[tuple[events.Kind, Mapping[str, Any]]]]) -> None:
+        """Append events to the record of a track.
+
+        Parameters
+        ----------
+        track
+            The name of the track, or `events.EVERY_TRACK`.
+        decide
+            Returns the kind and the body of each event, given the state of the database while no other process can
+            write. What it raises ends the transaction; nothing is recorded then.
+        """
+
+        def work(connection: Connection) -> bool:
+            return self._append(connection, track, decide(self._snapshot(connection)))
+
+        self._write(work)
 
     def _write(self, work: Callable[[Connection], bool], *, revises: bool = True) -> None:
         """Do the work in a transaction. It returns whether it wrote anything; if not, the revision stays as it is."""
@@ -68,8 +94,8 @@ class Record:
         track: str,
         found: Sequence[Submission],
         second_look: events.SecondLook | None = None,
-        withdraw: bool = True,
-    ) -> None:
+        allowed: Callable[[events.Kind, events.SubmissionState], bool] = lambda _kind, _state: True,
+    ) -> bool:
         """Record which submissions of a track have arrived, are withdrawn, or have returned.
 
         A scan may be older than what another process recorded in the meantime. So this looks again, while no other
@@ -84,36 +110,72 @@ class Record:
             All submissions that a scan of the folder found.
         second_look
             Looks again at files; without it, the scan is taken to be the latest.
-        withdraw
-            Whether withdrawals are recorded, or only arrivals and returns.
+        allowed
+            Whether a recorded submission may be withdrawn, or return, given the kind of the event.
+
+        Returns
+        -------
+        Whether anything was recorded.
         """
+        changed = False
 
         def complete(view: Snapshot) -> bool:
             states = events.submission_states(view.events(track))
             return events.is_complete(states, events.as_recorded(states, found))
 
         if self.read(complete):
-            return
+            return False
 
         def work(connection: Connection) -> bool:
-            states = events.submission_states(Snapshot(connection, self.database).events(track))
+            nonlocal changed
+            states = events.submission_states(self._snapshot(connection).events(track))
             changes = events.import_changes(states, found, second_look)
-            return self._append(connection, track, [each for each in changes if withdraw or each[0] != "withdrawal"])
+            changed = self._append(
+                connection,
+                track,
+                [
+                    (kind, body)
+                    for kind, body in changes
+                    if kind == "arrival"
+                    or (state := states.get((body["file"], body["digest"]))) is None
+                    or allowed(kind, state)
+                ],
+            )
+            return changed
 
         self._write(work)
+        return changed
 
-    def record_basis(self, track: str, basis: Basis, settings: Mapping[str, object] | None = None) -> None:
-        """Record what a track's board is based on, unless it is the same as before; the solution must be stored."""
-        body = events.basis_body(basis, settings, GENERATIONS)
+    def record_basis(
+        self,
+        track: str,
+        basis: Basis,
+        settings: Mapping[str, object] | None = None,
+        items: str | None = None,
+        *,
+        unless: Callable[[Snapshot], bool] = lambda _: False,
+    ) -> None:
+        """Record what a track's board is based on, unless it is the same as before; the solution must be stored.
 
-        def work(connection: Connection) -> bool:
-            record = Snapshot(connection, self.database).events(track)
-            last = events.last_basis_event(record)
-            if last is not None and events.encoded(last.body) == events.encoded(body):
-                return False
-            return self._append(connection, track, [("basis", body)])
+        Parameters
+        ----------
+        track, basis
+            The track, and what its board is based on.
+        settings
+            All settings of the track.
+        items
+            The digest of the list of candidate items; None without one.
+        unless
+            Given the state of the database while no other process can write, whether nothing is recorded.
+        """
+        body = events.basis_body(basis, settings, GENERATIONS, items)
 
-        self._write(work)
+        def changed(view: Snapshot) -> Sequence[tuple[events.Kind, Mapping[str, Any]]]:
+            last = events.last_basis_event(view.events(track))
+            is_same = last is not None and events.encoded(last.body) == events.encoded(body)
+            return [] if is_same or unless(view) else [("basis", body)]
+
+        self.record(track, changed)
 
     def amend_received(self, track: str, file: str, digest: str, received: datetime, reason: str) -> None:
         """Record the correct time of receipt of a submission.
@@ -151,13 +213,63 @@ class Record:
         """
         self._decide(track, "forgetting", (file, digest), reason)
 
+    def record_teams(self, settings: Mapping[str, Mapping[str, Any]], reasons: Mapping[str, str]) -> None:
+        """Record what the organiser sets for teams: an event for each team whose settings differ from the last ones.
+
+        Parameters
+        ----------
+        settings
+            By team, what is set for it. A team that is not listed has no settings any more.
+        reasons
+            By team, why its settings change.
+
+        Raises
+        ------
+        StoreError
+            There is no such team, or the decisions contradict each other; nothing is recorded.
+        """
+        if not self.read(lambda view: team_changes(view.events(), view.teams, settings, reasons)):
+            return
+
+        def work(connection: Connection) -> bool:
+            view = self._snapshot(connection)
+            bodies = team_changes(view.events(), view.teams, settings, reasons)
+            return self._append(connection, events.EVERY_TRACK, [("team", body) for body in bodies])
+
+        self._write(work)
+
+    def record_pick(self, track: str, team: str, keys: Sequence[events.Key], source: PickSource) -> None:
+        """Record which entries a team picks, unless they are the same as before.
+
+        Parameters
+        ----------
+        track, team
+            The track and the team.
+        keys
+            The submissions, which replace the team's earlier picks; none: it has no picks any more.
+        source
+            Where the picks come from: the file in the team's folder, or a command.
+
+        Raises
+        ------
+        StoreError
+            There is no such submission, or one is listed twice.
+        """
+
+        def work(connection: Connection) -> bool:
+            record = self._snapshot(connection).events(track)
+            body = pick_body(record, team, keys, source)
+            return self._append(connection, track, [] if body is None else [("pick", body)])
+
+        self._write(work)
+
     def _decide(self, track: str, kind: events.Kind, key: events.Key, reason: str, **details: str) -> None:
         """Record a decision of the organiser about a submission."""
         if not reason.strip():
             raise StoreError("the reason is blank; give one: it is recorded")
 
         def work(connection: Connection) -> bool:
-            state = events.submission_states(Snapshot(connection, self.database).events(track)).get(key)
+            state = events.submission_states(self._snapshot(connection).events(track)).get(key)
             if state is None:
                 raise StoreError(
                     f"{self.where}: no submission of track {track} is {printable_name(key[0])} with the digest "
@@ -170,7 +282,9 @@ class Record:
 
         self._write(work)
 
-    def _append(self, connection: Connection, track: str, added: Sequence[tuple[events.Kind, dict[str, Any]]]) -> bool:
+    def _append(
+        self, connection: Connection, track: str, added: Sequence[tuple[events.Kind, Mapping[str, Any]]]
+    ) -> bool:
         last = connection.execute(select(func.max(event_table.c.index))).scalar() or 0
         at = self._clock()
         rows = [events.row(index, track, kind, at, body) for index, (kind, body) in enumerate(added, last + 1)]

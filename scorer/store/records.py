@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
+import numpy as np
+
+from scorer.challenge.splits import QuerySplit
 from scorer.errors import Findings
 from scorer.matching.match import Counts
 from scorer.measures.arrays import Bools
@@ -49,15 +52,32 @@ class Basis:
     """Of the matching rules; empty in a basis that schema 1 recorded."""
     version_1: str = field(default="", compare=False)
     """The digest that schema 1 has for the same settings: results from before the migration are found by it."""
+    split: QuerySplit | None = field(default=None, compare=False, repr=False)
+    """Decides which queries the preliminary means are taken over; None: the flags of the solution do. A result has the
+    means of any split, so it is no part of what results are found by."""
 
     @classmethod
-    def of(cls, solution: str, rules: Rules) -> Basis:
+    def of(cls, solution: str, rules: Rules, split: QuerySplit | None = None) -> Basis:
         """The basis of results by these rules; `solution` is the digest of the solution."""
-        return cls(solution, rules.matching_digest, rules.version_1_digest)
+        return cls(solution, rules.matching_digest, rules.version_1_digest, split)
+
+    def flags(self, queries: StoredQueries) -> Bools:
+        """[query]: whether it enters the preliminary scores; `queries` are those of the solution."""
+        if self.split is None:
+            return queries.flagged
+        return np.array(self.split.flags(queries.ids), dtype=bool)
 
     def has_rules_of(self, other: Basis) -> bool:
         """Whether both have the same matching rules, by the digest of either schema."""
         return self.matching == other.matching if self.matching else self.version_1 == other.version_1
+
+
+class StoredQueries(NamedTuple):
+    """The queries of a solution, in the order of the per-query scores."""
+
+    ids: Sequence[str]
+    flagged: Bools
+    """[query]: whether the solution flags it for the preliminary scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +131,10 @@ class StoredSubmission:
     """Of the attempts to score it by the requested basis; None if it has a result or was never tried."""
     misdated: bool = False
     """Whether its time of receipt is impossible: it does not count until the organiser corrects the time."""
+    index: int = 0
+    """Of its arrival in the record; it identifies the submission."""
+    recorded: datetime | None = None
+    """When the arrival was recorded, in UTC; None if schema 1 recorded it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +143,7 @@ class StoredSolution:
 
     query_ids: tuple[str, ...]
     flagged: Bools
-    """[query]: whether it counts for the preliminary board."""
+    """[query]: whether the solution flags it for the preliminary scores; see `Basis.flags`."""
     ideal: JudgedItems
     """The graded items, the best of each query first."""
 
@@ -134,3 +158,5 @@ class RecordedBasis:
     generations: Mapping[str, int]
     at: datetime | None
     """When it was recorded, in UTC; None if schema 1 recorded it."""
+    items: str | None = None
+    """The digest of the list of candidate items; None without one."""

@@ -44,6 +44,8 @@ class Rows:
     _database: Database
     _results: dict[tuple[str, str, str], list[Row[Any]]] = field(default_factory=dict)
     """The results that were read, by what they are by."""
+    _events: list[Event] = field(default_factory=list)
+    """The events that were read, also by earlier snapshots of the process: they never change, so later ones follow."""
 
     def verified(self, table: Table, statement: Select[Any]) -> Iterator[Row[Any]]:
         """The rows that a statement selects as `rows_of` does, each with the checksum that it should have."""
@@ -66,14 +68,18 @@ class Rows:
     @cached_property
     def all_events(self) -> list[Event]:
         """All events, without a gap."""
-        statement = rows_of(event_table).order_by(event_table.c.index)
-        events = [event_of(*tuple(row)[:-1]) for row in self.verified(event_table, statement)]
         indexes = [index for (index,) in self._connection.execute(key_rows(event_table, "sqlite_autoindex_event_1"))]
+        known = self._events if len(self._events) <= len(indexes) else []
+        statement = rows_of(event_table).order_by(event_table.c.index)
+        if known:
+            statement = statement.where(event_table.c.index > len(known))
+        events = [*known, *(event_of(*tuple(row)[:-1]) for row in self.verified(event_table, statement))]
         last = max(len(events), len(indexes))
         for indexes_of_one in ([event.index for event in events], sorted(indexes)):
             lacking = set(range(1, last + 1)).difference(indexes_of_one)
             if lacking:
                 raise StoreError(f"{self._database.where}: is damaged: event {min(lacking)} is missing; {RESTORE}")
+        self._events[:] = events
         return events
 
     def solution_row(self, digest: str) -> Any:
@@ -106,10 +112,11 @@ class Rows:
         current = mean_table.c.generation == MEASURE_GENERATION
         return self.verified(mean_table, statement.where(current, mean_table.c.measure.in_(names)))
 
-    def mean_counts(self, basis: Basis) -> dict[str, int]:
-        """The number of means of each measure, of all results by a basis."""
+    def mean_counts(self, basis: Basis, masks: Collection[str]) -> dict[str, int]:
+        """The number of means of each measure over the queries of these masks, of all results by a basis."""
         statement = select(mean_table.c.measure, func.count()).join(result_table).where(*by(result_table, basis))
-        statement = statement.where(mean_table.c.generation == MEASURE_GENERATION).group_by(mean_table.c.measure)
+        current = mean_table.c.generation == MEASURE_GENERATION
+        statement = statement.where(current, mean_table.c.mask.in_(sorted(masks))).group_by(mean_table.c.measure)
         return {row[0]: row[1] for row in self._connection.execute(statement)}
 
     def hits(

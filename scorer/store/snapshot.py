@@ -24,19 +24,19 @@ from scorer.scoring.compact import unpack_hits, unpack_ideal
 from scorer.scoring.means import Mean, all_means, split_masks
 from scorer.store.cache import Cache
 from scorer.store.checksums import rows_of
-from scorer.store.events import Event, SubmissionState, arrived, last_basis, submission_states
+from scorer.store.history import History
 from scorer.store.names import decoded_name
 from scorer.store.packing import unpack_flags, unpack_ids
 from scorer.store.records import (
     Basis,
     Failure,
-    RecordedBasis,
     ScannedFile,
+    StoredQueries,
     StoredResult,
     StoredSolution,
     StoredSubmission,
 )
-from scorer.store.rows import Rows, by
+from scorer.store.rows import by
 from scorer.store.schema import (
     cached_table,
     failure_table,
@@ -51,7 +51,7 @@ Means = dict[tuple[str, str], Mean]
 
 
 @dataclass(frozen=True)
-class Snapshot(Rows):
+class Snapshot(History):
     """One state of the database. Every method raises StoreError if the database fails or is damaged."""
 
     @cached_property
@@ -76,31 +76,9 @@ class Snapshot(Rows):
         """
         return hmac.new(bytes.fromhex(self.salt), solution_digest.encode("ascii"), hashlib.sha256).hexdigest()
 
-    # The record
-
-    def events(self, track: str | None = None) -> list[Event]:
-        """The events of a track, or of all tracks, by index."""
-        return [event for event in self.all_events if track is None or event.track == track]
-
-    def submissions(self, track: str) -> list[SubmissionState]:
-        """The submissions of a track with their state, by time of receipt, team, file and digest."""
-        states = submission_states(self.events(track)).values()
-        return sorted(states, key=lambda state: state.submission.sort_key)
-
-    @cached_property
-    def teams(self) -> tuple[str, ...]:
-        """The names of all teams of all tracks, in the order in which their first submissions were recorded."""
-        arrivals = (event for event in self.all_events if event.kind == "arrival")
-        return tuple(dict.fromkeys(arrived(event).submission.team for event in arrivals))
-
-    def recorded_basis(self, track: str) -> RecordedBasis | None:
-        """The basis of a track's board; None if it has never been scored."""
-        return last_basis(self.events(track))
-
-    def updated(self, track: str) -> datetime | None:
-        """When the last event of a track was recorded, in UTC; None without an event, or if schema 1 recorded it."""
-        events = self.events(track)
-        return events[-1].at if events else None
+    def snapshot_name(self, revision: int) -> str:
+        """A name of the state with a revision: without the salt, nobody can say which revision it is."""
+        return hmac.new(bytes.fromhex(self.salt), f"revision {revision}".encode("ascii"), hashlib.sha256).hexdigest()
 
     def last_run(self, track: str) -> datetime | None:
         """When the track was last scored; None if it never was."""
@@ -131,14 +109,20 @@ class Snapshot(Rows):
     def solution(self, digest: str) -> StoredSolution:
         """A solution. Raises StoreError if it is not stored."""
         row = self.solution_row(digest)
-        query_ids = self.unpacked(row.queries, unpack_ids)
-        flagged = unpack_flags(row.flagged, len(query_ids))
-        return StoredSolution(query_ids, flagged, self.unpacked(row.ideal, unpack_ideal))
+        ids, flagged = self._queries_of(row)
+        return StoredSolution(tuple(ids), flagged, self.unpacked(row.ideal, unpack_ideal))
 
-    def flags(self, digest: str) -> Bools:
-        """[query]: the flags of a solution. Raises StoreError if it is not stored."""
-        row = self.solution_row(digest)
-        return unpack_flags(row.flagged, len(self.unpacked(row.queries, unpack_ids)))
+    def queries(self, digest: str) -> StoredQueries:
+        """The queries of a solution. Raises StoreError if it is not stored."""
+        return self._queries_of(self.solution_row(digest))
+
+    def _queries_of(self, row: Any) -> StoredQueries:
+        ids = self.unpacked(row.queries, unpack_ids)
+        return StoredQueries(ids, unpack_flags(row.flagged, len(ids)))
+
+    def flags(self, basis: Basis) -> Bools:
+        """[query]: whether it enters the preliminary scores. Raises StoreError if the solution is not stored."""
+        return basis.flags(self.queries(basis.solution))
 
     def solution_digests(self) -> list[str]:
         """The digests of all solutions, sorted."""
@@ -165,7 +149,7 @@ class Snapshot(Rows):
 
         Returns
         -------
-        By time of receipt, team, file and digest.
+        By index.
         """
         submissions = self.submissions(track)
         results: dict[str, StoredResult] = {}
@@ -173,7 +157,7 @@ class Snapshot(Rows):
         if basis is not None:
             wanted = {state.submission.digest for state in submissions}
             results = self._stored_results(basis, wanted, measures)
-            failures = self._failures(basis)
+            failures = self.failures(basis)
         return tuple(
             StoredSubmission(
                 state.submission,
@@ -181,6 +165,8 @@ class Snapshot(Rows):
                 results.get(state.submission.digest),
                 None if state.submission.digest in results else failures.get(state.submission.digest),
                 state.misdated,
+                state.index,
+                state.recorded,
             )
             for state in submissions
         )
@@ -236,10 +222,10 @@ class Snapshot(Rows):
         ------
         The digest of a result and its missing means.
         """
-        masks = split_masks(self.flags(basis.solution))
+        masks = split_masks(self.flags(basis))
         wanted = set(submission_digests)
         if stored is None:
-            measures = self._incomplete(basis, measures, len({mask.digest for mask in masks.values()}))
+            measures = self._incomplete(basis, measures, {mask.digest for mask in masks.values()})
             stored = self.stored_means(basis, measures) if measures else {}
         keys = [(measure, {(measure.full, mask.digest) for mask in masks.values()}) for measure in measures]
         lacking: dict[str, list[Measure]] = {}
@@ -283,23 +269,23 @@ class Snapshot(Rows):
                 means.setdefault(result, {}).update(computed)
             keys = [
                 (split, str(measure), (measure.full, mask.digest))
-                for split, mask in split_masks(self.flags(basis.solution)).items()
+                for split, mask in split_masks(self.flags(basis)).items()
                 for measure in measures
             ]
         return {digest: _result(row, means.get(row.digest, {}), keys) for digest, row in rows.items()}
 
-    def _failures(self, basis: Basis) -> dict[str, Failure]:
-        """By digest of the submission."""
+    def failures(self, basis: Basis) -> dict[str, Failure]:
+        """The failures of submissions by `basis`, by the digest of the submission."""
         exact = Basis(basis.solution, basis.matching)
         return {
             row.submission_digest: Failure(row.kind, row.reason, row.attempts)
             for row in self.complete(failure_table, "failure_key", *by(failure_table, exact))
         }
 
-    def _incomplete(self, basis: Basis, measures: Sequence[Measure], masks: int) -> list[Measure]:
-        """The measures that do not have a stored mean for every scored result and each of so many masks."""
-        wanted = masks * sum(row.status == "scored" for row in self.result_rows(basis))
-        counts = self.mean_counts(basis)
+    def _incomplete(self, basis: Basis, measures: Sequence[Measure], masks: Collection[str]) -> list[Measure]:
+        """The measures that do not have a stored mean for every scored result and each of these masks."""
+        wanted = len(masks) * sum(row.status == "scored" for row in self.result_rows(basis))
+        counts = self.mean_counts(basis, masks)
         return [measure for measure in measures if counts.get(measure.full, 0) < wanted]
 
 

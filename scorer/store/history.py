@@ -1,0 +1,99 @@
+"""History: the record of a database, as of one moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Self
+
+from scorer.errors import StoreError
+from scorer.store.events import (
+    EVERY_TRACK,
+    Event,
+    SubmissionState,
+    arrived,
+    first_basis,
+    last_basis,
+    submission_states,
+)
+from scorer.store.records import RecordedBasis
+from scorer.store.rows import Rows
+from scorer.wording import iso_time
+
+
+@dataclass(frozen=True)
+class History(Rows):
+    """The events of a database, all or until a moment. Every method raises StoreError if the database is damaged."""
+
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    """The time at which it is read, or the time that `as_of` selected; in UTC."""
+    until: tuple[datetime | int, ...] = ()
+    """What `as_of` selected; empty: every event."""
+
+    def as_of(self, moment: datetime | int) -> Self:
+        """The same state with the events until a moment. Results are not selected: they follow from the events.
+
+        Parameters
+        ----------
+        moment
+            The index of the last event; or a time with a zone: the arrivals of submissions that were received until
+            then, and the other events that were recorded until then.
+
+        Raises
+        ------
+        StoreError
+            There is no event with this index, or the time is in the future.
+        """
+        if isinstance(moment, datetime):
+            if moment > self.now:
+                raise StoreError(f"{iso_time(moment)}: is in the future; give a time until now")
+            return replace(self, now=moment.astimezone(UTC), until=(*self.until, moment))
+        last = len(self.all_events)
+        if not 0 <= moment <= last:
+            raise StoreError(f"{self._database.where}: has no event {moment}; the record has the events 1 to {last}")
+        at = self.all_events[moment - 1].at if moment else None
+        return replace(self, now=min(at or self.now, self.now), until=(*self.until, moment))
+
+    def _is_selected(self, event: Event) -> bool:
+        return all(_is_until(event, moment) for moment in self.until)
+
+    def events(self, track: str | None = None) -> list[Event]:
+        """The events of a track, with those of the whole challenge, or the events of all tracks; by index."""
+        return [
+            event
+            for event in self.all_events
+            if (track is None or event.track in (track, EVERY_TRACK)) and self._is_selected(event)
+        ]
+
+    def submissions(self, track: str) -> list[SubmissionState]:
+        """The submissions of a track with their state, by index."""
+        return list(submission_states(self.events(track)).values())
+
+    @cached_property
+    def teams(self) -> tuple[str, ...]:
+        """The names of all teams of all tracks, in the order in which their first submissions were recorded."""
+        arrivals = (event for event in self.events() if event.kind == "arrival")
+        return tuple(dict.fromkeys(arrived(event).submission.team for event in arrivals))
+
+    def recorded_basis(self, track: str) -> RecordedBasis | None:
+        """The basis of a track's board; None if it has never been scored.
+
+        Before the first basis was recorded, it is that one: results do not depend on when they were computed.
+        """
+        return last_basis(self.events(track)) or first_basis(self.all_events, track)
+
+    def updated(self, track: str) -> datetime | None:
+        """When the last event of a track was recorded that visitors may see, in UTC.
+
+        None without such an event, or if schema 1 recorded it. Previews of errata are not public.
+        """
+        events = [event for event in self.events(track) if event.kind != "erratum" or event.body["state"] == "applied"]
+        return events[-1].at if events else None
+
+
+def _is_until(event: Event, moment: datetime | int) -> bool:
+    if isinstance(moment, int):
+        return event.index <= moment
+    at = datetime.fromisoformat(event.body["received"]) if event.kind == "arrival" else event.at
+    return at is None or at <= moment
