@@ -133,13 +133,14 @@ EQUAL_RANKS = Option(
     {"shared": "they share a rank: 1, 1, 3", "earlier": "the entry received earlier ranks higher"},
 )
 
-CountingEntry = Literal["best", "last"]
+CountingEntry = Literal["best", "last", "picks"]
 COUNTING_ENTRY = Option(
     "entry",
     "which of a team's entries counts on the board",
     {
         "best": "the entry with the best preliminary score, or the best final score if no query is flagged",
         "last": "the entry received last",
+        "picks": "of the entries that the team picks, the one that is best as above; without picks, as best",
     },
 )
 
@@ -156,3 +157,13 @@ PER_QUERY = Option(
 FormatName = Literal["vlnet", "trec", "delimited", "jsonl", "json", "parquet", "letor"]
 FORMAT_NAMES: tuple[FormatName, ...] = ("vlnet", "trec", "delimited", "jsonl", "json", "parquet", "letor")
 FORMATS_ALLOWED = f"{', '.join(FORMAT_NAMES)}, with options as in letor:feature=21"
+
+PhaseShows = Literal["score", "nothing"]
+PHASE_SHOWS = Option(
+    "shows",
+    "what the board shows during the phase",
+    {
+        "score": "the scores of the stage",
+        "nothing": "the teams, without scores and ranks",
+    },
+)

@@ -68,6 +68,11 @@ def printable(text: str) -> str:
     return "".join(shown)
 
 
+def one_line(text: str) -> str:
+    """`text` as `printable` returns it, on one line, with single spaces."""
+    return printable(" ".join(text.split()))
+
+
 def _is_marked(text: str) -> bool:
     return any(category(char) in ("Mn", "Me") for char in text)
 
@@ -126,6 +131,12 @@ def long_time(when: datetime) -> str:
     """A time in UTC for a sentence: ``8 July 2011, 12:00 UTC``."""
     moment = when.astimezone(UTC)
     return f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}, {utc_time(when)[11:]} UTC"
+
+
+def exact_time(when: datetime) -> str:
+    """A time in UTC for a sentence, with its second unless it is 0: ``8 July 2011, 23:59:59 UTC``."""
+    clock = utc_time(when, "second" if when.second else "minute")[11:]
+    return f"{long_time(when).partition(',')[0]}, {clock} UTC"
 
 
 def iso_time(when: datetime) -> str:

@@ -6,8 +6,9 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -17,7 +18,7 @@ from scorer.challenge.settings import FILE, Challenge, LimitSettings, Track, loc
 from scorer.challenge.tables import SettingsTable
 from scorer.errors import ChallengeError, MeasureError
 from scorer.limits import Limits
-from scorer.wording import quoted
+from scorer.wording import QUOTED, quoted, shortened
 
 Model = TypeVar("Model", bound=SettingsTable)
 
@@ -51,19 +52,19 @@ def read_challenge(path: str | Path, *, solutions: bool = True) -> Challenge:
     tracks: list[Track] = []
     track_errors: list[str] = []
     for name, table in tables.items() if isinstance(tables, dict) else ():
-        track, errors = _read_table(Track, table, ("tracks", name), name=name, root=root)
+        track, errors = read_table(Track, table, ("tracks", name), name=name, root=root)
         tracks += [track] if track else []
         track_errors += [*errors, *_missing_files(table, ("tracks", name), root, solutions=solutions)]
     if isinstance(tables, dict) and tables:
         document["tracks"] = tuple(tracks)
-    limits, limit_errors = _read_table(LimitSettings, document.get("limits", {}), ("limits",))
+    limits, limit_errors = read_table(LimitSettings, document.get("limits", {}), ("limits",))
     document["limits"] = Limits() if limits is None else Limits(**limits.model_dump())
     site = document.get("site")
-    branding, site_errors = _read_table(Branding, site, ("site",)) if isinstance(site, dict) else (None, [])
+    branding, site_errors = read_table(Branding, site, ("site",)) if isinstance(site, dict) else (None, [])
     branding = branding or NO_BRANDING
     if isinstance(site, dict):
         document["site"] = branding.folder
-    challenge, errors = _read_table(Challenge, document, (), root=root, branding=branding)
+    challenge, errors = read_table(Challenge, document, (), root=root, branding=branding)
     if isinstance(site, dict):
         errors = [re.sub(r"^site(?=:)", "site.folder", error) for error in errors]
     errors += limit_errors + site_errors + track_errors
@@ -84,6 +85,14 @@ def _file(path: Path) -> Path:
 
 
 def _document(file: Path) -> dict[str, Any]:
+    document = toml_document(file)
+    if not document:
+        raise ChallengeError(f"{file}: is empty; `scorer init` in a new folder writes one to start from")
+    return document
+
+
+def toml_document(file: Path) -> dict[str, Any]:
+    """The content of a TOML file. Raises ChallengeError if it cannot be read or is not TOML."""
     try:
         # Some editors write a byte order mark, which TOML does not allow.
         text = file.read_text(encoding="utf-8-sig")
@@ -93,24 +102,32 @@ def _document(file: Path) -> dict[str, Any]:
         raise ChallengeError(f"{file}: not UTF-8 ({found}); save it as UTF-8") from error
     except OSError as error:
         raise ChallengeError(f"{file}: cannot be read: {error.strerror}") from error
-    if not text.strip():
-        raise ChallengeError(f"{file}: is empty; `scorer init` in a new folder writes one to start from")
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(text, parse_float=_decimal)
     except (ValueError, RecursionError) as error:
         raise ChallengeError(f"{file}: not TOML: {error}") from error
 
 
-def _read_table(model: type[Model], table: object, where: Key, **not_keys: object) -> tuple[Model | None, list[str]]:
-    """Validate a table of the file; return the model, or None if a value is invalid, and a line for each error.
+def _decimal(text: str) -> Decimal:
+    """A number of the file, exact as it was written; infinity if it is too large for a decimal."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return Decimal("Infinity")
 
-    `not_keys` are the fields that do not come from keys of the table.
+
+def read_table(
+    model: type[Model], table: object, where: Key, *, example: str = "[tracks.cold-start]", **not_keys: object
+) -> tuple[Model | None, list[str]]:
+    """Validate a table of a file; return the model, or None if a value is invalid, and a line for each error.
+
+    `example` is the header of such a table, for a message; `not_keys` are the fields that do not come from its keys.
     """
     if not isinstance(table, dict):
-        return None, [f"{_key_text(where)}: found {_value_text(table)}; allowed: a table, as in [tracks.cold-start]"]
+        return None, [f"{key_text(where)}: found {_value_text(table)}; allowed: a table, as in {example}"]
     keys = model.keys()
     unknown = [
-        f"{_key_text((*where, key))}: unknown key{suggestion(key, keys)}; known: {', '.join(keys)}"
+        f"{key_text((*where, key))}: unknown key{suggestion(key, keys)}; known: {', '.join(keys)}"
         for key in table
         if key not in keys
     ]
@@ -124,8 +141,17 @@ def _read_table(model: type[Model], table: object, where: Key, **not_keys: objec
 def _error_text(model: type[SettingsTable], where: Key, error: ErrorDetails) -> str:
     """One of pydantic's errors in the words of the file."""
     field = str(error["loc"][0])
-    key = _key_text(where if field in model.not_keys else (*where, *error["loc"]))
-    allowed = model.model_fields[field].description
+    key = key_text(where if field in model.not_keys else (*where, *error["loc"]))
+    table, allowed = model, model.model_fields[field].description
+    for part in error["loc"][1:]:
+        inner = _table_of(table, field)
+        if inner is None:
+            break
+        if isinstance(part, int):
+            continue
+        if error["type"] == "extra_forbidden":
+            return f"{key}: unknown key{suggestion(part, inner.keys())}; known: {', '.join(inner.keys())}"
+        table, field, allowed = inner, part, inner.model_fields[part].description
     if error["type"] == "missing":
         return f"{key}: is missing; expected {allowed}"
     found = f"{key}: found {_value_text(error['input'])}"
@@ -133,6 +159,15 @@ def _error_text(model: type[SettingsTable], where: Key, error: ErrorDetails) -> 
     if isinstance(reason, MeasureError):
         return f"{found}: {reason}"
     return f"{found}{f', which {reason}' if reason else ''}; allowed: {allowed}"
+
+
+def _table_of(model: type[SettingsTable], field: str) -> type[SettingsTable] | None:
+    """The model of the tables that a field holds; None if its values are no tables."""
+    annotation = model.model_fields[field].annotation
+    for each in (annotation, *get_args(annotation)):
+        if isinstance(each, type) and issubclass(each, SettingsTable):
+            return each
+    return None
 
 
 def _missing_files(table: object, where: Key, root: Path, *, solutions: bool) -> Iterator[str]:
@@ -145,12 +180,12 @@ def _missing_files(table: object, where: Key, root: Path, *, solutions: bool) ->
         try:
             if not file.is_file():
                 found = "it is not a file" if file.exists() else "there is no such file"
-                yield f"{_key_text((*where, key))}: names {file}, but {found}; create it or correct the path"
+                yield f"{key_text((*where, key))}: names {file}, but {found}; create it or correct the path"
         except OSError as error:
-            yield f"{_key_text((*where, key))}: names {quoted(str(file))}, which cannot be read: {error.strerror}"
+            yield f"{key_text((*where, key))}: names {quoted(str(file))}, which cannot be read: {error.strerror}"
 
 
-def _key_text(key: Key) -> str:
+def key_text(key: Key) -> str:
     """A key in the notation of TOML, `tracks.cold-start.cutoffs[2]`; positions in a list count from 0."""
     text = ""
     for part in key:
@@ -165,8 +200,15 @@ def _value_text(value: object) -> str:
     """A value in about the notation of the file, on one line and shortened."""
     if isinstance(value, str):
         return quoted(value)
+    if isinstance(value, Decimal):
+        return shortened(str(value), QUOTED)
     try:
-        text = json.dumps(value, ensure_ascii=False, default=str)
+        text = json.dumps(value, ensure_ascii=False, default=_plain)
     except (ValueError, RecursionError):  # a number of thousands of digits, a table of thousands of levels
         return "a value that is too large to show"
     return quoted(text)[1:-1].replace('\\"', '"')
+
+
+def _plain(value: object) -> object:
+    """A value that JSON does not have, for a message."""
+    return float(value) if isinstance(value, Decimal) else str(value)

@@ -10,9 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, Field, ValidationInfo, create_model, field_validator
+from pydantic import Field, ValidationInfo, create_model, field_validator
 
 from scorer.challenge.branding import NO_BRANDING, Branding
+from scorer.challenge.names import FormatText, MeasureName, OneMeasureName, parsed
+from scorer.challenge.phases import Phase, check_order
+from scorer.challenge.quota import NO_QUOTA, Quota
+from scorer.challenge.splits import KeySplit
 from scorer.challenge.tables import MARKDOWN, TEXT, PathText, SettingsTable, Stated
 from scorer.errors import ChallengeError
 from scorer.limits import Limits
@@ -21,7 +25,6 @@ from scorer.options import (
     COUNTING_ENTRY,
     EQUAL_RANKS,
     FINAL_SPLIT,
-    FORMAT_NAMES,
     FORMATS_ALLOWED,
     PER_QUERY,
     STAGE,
@@ -56,37 +59,8 @@ RESERVED = frozenset(
 """Names that a track cannot have: `static` and `teams` are folders of the site, the others devices on Windows."""
 
 
-def _parsed(name: str, validated: ValidationInfo) -> tuple[Measure, ...]:
-    """The measures that a name means with the track's cut-offs.
-
-    Invalid cut-offs are a separate error, so the measures that would use them count as valid.
-    """
-    return parse(name, validated.data.get("cutoffs", (1,)))
-
-
-def _measure_name(name: str, validated: ValidationInfo) -> str:
-    _parsed(name, validated)
-    return name
-
-
-def _one_measure_name(name: str, validated: ValidationInfo) -> str:
-    measures = _parsed(name, validated)
-    if len(measures) > 1:
-        raise ValueError(f"means {' and '.join(map(str, measures))}")
-    return name
-
-
-def _format_name(name: str) -> str:
-    if name.partition(":")[0] not in FORMAT_NAMES:
-        raise ValueError("is not a format")
-    return name
-
-
-FormatText = Annotated[str, AfterValidator(_format_name)]
-"""The name of a format, with its options if it has any, as in ``letor:feature=21``."""
-
-MeasureName = Annotated[str, AfterValidator(_measure_name)]
-OneMeasureName = Annotated[str, AfterValidator(_one_measure_name)]
+BY_FINAL_SCORES = ("best_final", "best-final", "final")
+"""Names that other platforms have for a rule which scorer refuses: the entry with the best final score counts."""
 
 
 class Track(SettingsTable):
@@ -95,7 +69,7 @@ class Track(SettingsTable):
     `solution` and the other paths are as they were written; `solution_path` and the like are absolute.
     """
 
-    not_keys: ClassVar[frozenset[str]] = frozenset({"root", "name"})
+    not_keys: ClassVar[frozenset[str]] = frozenset({"root", "name", "hides_scores"})
 
     name: str = Field(
         description="a-z, 0-9 and -, at most 60 characters, not beginning with -, and not a reserved name such as teams"
@@ -118,13 +92,21 @@ class Track(SettingsTable):
     ties: Ties = Field("trec", description=TIES.allowed)
     equal_ranks: EqualRanks = Field("shared", description=EQUAL_RANKS.allowed)
     entry: CountingEntry = Field("best", description=COUNTING_ENTRY.allowed)
+    picks: int = Field(2, ge=1, description='a whole number from 1, with entry = "picks"')
     stage: Stage | None = Field(None, description=STAGE.allowed)
+    split: KeySplit | None = Field(None, description="a table, as in split = {preliminary = 0.2}")
     final: FinalSplit = Field("all", description=FINAL_SPLIT.allowed)
     baselines: tuple[Stated, ...] = Field((), strict=False, description="names of teams, each once")
+    phases: tuple[Phase, ...] = Field((), strict=False, description="tables, as in [[tracks.cold-start.phases]]")
+    late_board: bool = Field(False, description="true or false")
+    quota: Quota = Field(NO_QUOTA, description="a table, as in quota = {per_day = 5}")
     per_query: PerQuery = Field("hidden", description=PER_QUERY.allowed)
     reveal_solution: bool = Field(False, description="true or false")
     solution_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
     submission_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
+
+    hides_scores: bool = False
+    """Whether the board shows no scores now, because its phase shows nothing."""
 
     @field_validator("name")
     @classmethod
@@ -148,9 +130,27 @@ class Track(SettingsTable):
         """Not every measure has a formula for the mean over the orders of tied items."""
         names = (validated.data.get("primary"), *validated.data.get("measures", ()))
         for name in names if ties == "expected" else ():
-            for measure in _parsed(name, validated) if name else ():
+            for measure in parsed(name, validated) if name else ():
                 measure.need_closed_form(cut=True)
         return ties
+
+    @field_validator("entry", mode="before")
+    @classmethod
+    def _not_by_final_scores(cls, entry: object) -> object:
+        if entry in BY_FINAL_SCORES:
+            raise ValueError(
+                "chooses by the final queries: that favours teams with many entries, and the final scores would be "
+                "optimistic"
+            )
+        return entry
+
+    @field_validator("picks")
+    @classmethod
+    def _only_with_picks(cls, picks: int, validated: ValidationInfo) -> int:
+        # Recorded settings have the default.
+        if picks != cls.model_fields["picks"].default and validated.data.get("entry", "picks") != "picks":
+            raise ValueError(f'has no effect with entry = "{validated.data["entry"]}"')
+        return picks
 
     @field_validator("baselines")
     @classmethod
@@ -158,6 +158,16 @@ class Track(SettingsTable):
         if len(set(names)) < len(names):
             raise ValueError("names a team twice")
         return names
+
+    @field_validator("phases")
+    @classmethod
+    def _in_order(cls, phases: tuple[Phase, ...], validated: ValidationInfo) -> tuple[Phase, ...]:
+        check_order(phases)
+        if phases and validated.data.get("stage") is not None:
+            raise ValueError(
+                "cannot be combined with stage; remove stage, because the phases decide which scores are shown"
+            )
+        return phases
 
     @cached_property
     def primary_measure(self) -> Measure:
@@ -173,7 +183,7 @@ class Track(SettingsTable):
     @property
     def shows_final(self) -> bool:
         """Whether the board shows final scores and ranks by them."""
-        return self.stage != "preliminary"
+        return self.stage != "preliminary" and not self.hides_scores
 
     @property
     def shown_stage(self) -> Stage:
@@ -188,7 +198,7 @@ class Track(SettingsTable):
     @property
     def shows_queries(self) -> bool:
         """Whether pages show how the scores of single queries are distributed."""
-        return self.shows_final or self.per_query == "public"
+        return self.shows_final or (self.per_query == "public" and not self.hides_scores)
 
     @property
     def solution_path(self) -> Location:
@@ -201,6 +211,11 @@ class Track(SettingsTable):
     @property
     def items_path(self) -> Location | None:
         return None if self.items is None else located_in(self.root, self.items)
+
+    @property
+    def key_path(self) -> Path | None:
+        """The key file of the split; None without a split."""
+        return None if self.split is None else _absolute(self.root, self.split.key_file)
 
     @property
     def submissions_path(self) -> Location:
@@ -250,6 +265,8 @@ class Challenge(SettingsTable):
             solution, submissions = track.solution_path, track.submissions_path
             if isinstance(solution, Path) and solution.is_relative_to(folder):
                 raise ValueError(f"contains the solution of {track.name}")
+            if track.key_path is not None and track.key_path.is_relative_to(folder):
+                raise ValueError(f"contains the key of the split of {track.name}")
             if isinstance(submissions, Path) and (
                 folder.is_relative_to(submissions) or submissions.is_relative_to(folder)
             ):
@@ -277,30 +294,33 @@ class Challenge(SettingsTable):
 
 
 def check_stage(track: Track, flagged: int) -> None:
-    """Check that the track's `stage` agrees with its solution.
+    """Check that the track's `stage` agrees with its preliminary queries.
 
     Parameters
     ----------
     track
         The track.
     flagged
-        How many queries of its solution are flagged for the preliminary scores.
+        How many queries enter the preliminary scores: those that the solution flags, or that the split selects.
 
     Raises
     ------
     ChallengeError
-        The solution flags queries and `stage` is missing, or `stage` is "preliminary" and the solution flags none.
+        There are such queries, but neither phases nor a `stage`; or `stage` is "preliminary" without such queries.
     """
     key = f"tracks.{track.name}.stage"
+    if track.phases:
+        return
     if flagged and track.stage is None:
+        selects = "the solution flags" if track.split is None else "split selects"
         raise ChallengeError(
-            f"{key}: is missing, and the solution flags {counted(flagged, 'query', 'queries')} for preliminary scores; "
+            f"{key}: is missing, and {selects} {counted(flagged, 'query', 'queries')} for preliminary scores; "
             'set stage = "preliminary" while final scores are hidden, stage = "final" to show them'
         )
     if not flagged and track.stage == "preliminary":
         raise ChallengeError(
             f'{key}: found "preliminary", but the solution flags no query, so there are no preliminary scores to show; '
-            'flag queries in the solution, or set stage = "final"'
+            'flag queries in the solution, set split = {preliminary = 0.2}, or set stage = "final"'
         )
 
 

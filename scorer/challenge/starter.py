@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from scorer.challenge.splits import KEY_FILE, make_key
 from scorer.errors import ChallengeError
 from scorer.wording import quoted
 
@@ -28,6 +29,10 @@ baselines = ["most-popular"]         # teams that are shown without a rank
 # "preliminary": the board shows only scores over the flagged queries of the solution (here q1). Keep this while
 # the challenge is open. "final": it shows final scores too, and ranks by them. Change it when the challenge is over.
 stage = "preliminary"
+
+# Instead of flags, a secret key can decide which queries are preliminary. Set all flags to 0 then; `scorer split` says
+# how many queries the key selects, and `scorer reveal` publishes it in the end.
+# split = {preliminary = 0.2}
 """
 
 README = """\
@@ -43,6 +48,7 @@ README = """\
   `query:item,item,...`, the best item first. A name that begins with a UTC time, as in
   `20260131T120000Z-first.txt`, states when the file was received. A name that begins with a dot is an upload in
   progress: rename the file when it is complete.
+- `split.key`: the key of `split` in `challenge.toml`. Key files (`*.key`) are secret: do not publish them. Keep a copy.
 - Other formats are read too, also compressed: tables (CSV, TSV), TREC, JSON, JSON Lines, Parquet and LETOR.
 """
 
@@ -92,7 +98,9 @@ def write_new(folder: str | Path) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise ChallengeError(f"{folder}: is not empty; name a new or empty folder")
-        return [_write(folder / path, text) for path, text in FILES.items()]
+        written = [_write(folder / path, text) for path, text in FILES.items()]
+        make_key(folder / KEY_FILE)
+        return [*written, folder / KEY_FILE]
     except FileExistsError as error:
         raise ChallengeError(f"{folder}: is a file; name a new or empty folder") from error
     except (OSError, ValueError) as error:

@@ -181,6 +181,10 @@ class Solution:
         """As `of_queries`, from a file with one query id a line. Raises SolutionError."""
         return cls.of_queries(read_ids(path).to_pylist())
 
+    def with_flags(self, flagged: Bools) -> Solution:
+        """The same solution with other preliminary queries: `flagged` is [query]."""
+        return replace(self, flagged=flagged)
+
     def with_candidates(self, items: pa.StringArray | Iterable[str]) -> Solution:
         """The same solution with a public list of candidate items."""
         candidates = items if isinstance(items, pa.StringArray) else texts(items)

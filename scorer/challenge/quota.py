@@ -1,0 +1,56 @@
+"""How many entries a team may send: the table `quota` of a track."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, time, timedelta
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+from pydantic import AfterValidator, Field
+
+from scorer.challenge.tables import SettingsTable
+
+COUNT = "a whole number from 1"
+
+
+def _known_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (LookupError, ValueError, OSError):
+        raise ValueError("is not the name of a time zone") from None
+    return name
+
+
+Count = Annotated[int, Field(ge=1, le=10**9)]
+
+
+class Quota(SettingsTable):
+    """The limits on the entries of a team in a track; None: no limit."""
+
+    per_day: Count | None = Field(None, description=COUNT)
+    zone: Annotated[str, AfterValidator(_known_zone)] = Field(
+        "UTC", description='the name of a time zone, as in "UTC" or "Europe/Ljubljana"'
+    )
+    per_phase: Count | None = Field(None, description=COUNT)
+    total: Count | None = Field(None, description=COUNT)
+    rejected_per_day: Count | None = Field(None, description=COUNT)
+
+    @property
+    def limits_anything(self) -> bool:
+        """Whether there is any limit."""
+        return any(each is not None for each in (self.per_day, self.per_phase, self.total, self.rejected_per_day))
+
+    def day(self, moment: datetime) -> str:
+        """The calendar day of a moment in the zone of the quota, as in ``2027-04-18``."""
+        return self._local(moment).date().isoformat()
+
+    def next_day(self, moment: datetime) -> datetime:
+        """When the next calendar day begins, in UTC: when the limits per day begin again."""
+        tomorrow = self._local(moment).date() + timedelta(days=1)
+        return datetime.combine(tomorrow, time(), ZoneInfo(self.zone)).astimezone(UTC)
+
+    def _local(self, moment: datetime) -> datetime:
+        return moment.astimezone(ZoneInfo(self.zone))
+
+
+NO_QUOTA = Quota.model_validate({})
