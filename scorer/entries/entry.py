@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -11,30 +11,48 @@ from typing import Literal
 from scorer.challenge.settings import Track
 from scorer.errors import Problem
 from scorer.matching.match import Counts
-from scorer.options import Split
 from scorer.scoring.means import Mean
-from scorer.store.records import StoredSubmission
-from scorer.wording import printable_name
 
 ColumnScores = tuple[float | None, ...]
 """One for each column of the board, rounded to the track's decimals; None where undefined or not to be shown."""
 
-Status = Literal["scored", "rejected", "withdrawn", "pending", "failed", "misdated"]
-"""Withdrawn: no longer among the submissions. Pending: not scored yet. Failed: scoring it was tried, without a result.
-Misdated: its time of receipt is impossible, so it does not count."""
+Presence = Literal["present", "superseded", "withdrawn"]
+"""Superseded: its file has another content now. Withdrawn: its file is gone."""
+
+Admission = Literal["ok", "early", "late", "over-quota", "misdated"]
+"""Early: received before the first phase. Late: received after the end of a phase. Misdated: its time of receipt is
+impossible, so it does not count until the organiser corrects the time."""
+
+Outcome = Literal["waiting", "scored", "rejected", "failed"]
+"""Waiting: not scored yet. Failed: scoring it was tried, without a result."""
+
+State = Literal[
+    "withdrawn", "superseded", "misdated", "early", "late", "over-quota", "waiting", "scored", "rejected", "failed"
+]
+"""The first of presence, admission and outcome that is not the normal one, so "scored" if all is well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A file of a team in a track."""
 
+    index: int
+    """Of its arrival in the record; it identifies the entry in the challenge."""
+    team: str
+    """The folder of the team that submitted it, which may have merged into another one since."""
     file: str
     """Its path under submissions/, as `printable_name` returns it."""
     digest: str
     """SHA-256 of its content, in hexadecimal."""
     received: datetime
     """UTC."""
-    status: Status
+    recorded: datetime | None
+    """When its arrival was recorded, in UTC; None if it is not known."""
+    phase: str | None
+    """The phase that it was received in, or after; None before the first one, and without phases."""
+    presence: Presence
+    admission: Admission
+    outcome: Outcome
     is_counting: bool
     """Whether the rank of the team comes from this entry."""
     final: ColumnScores
@@ -44,13 +62,34 @@ class Entry:
     """Why it was rejected, or what to know though it was scored; the first of them."""
     findings_count: int
     """How many there are in all."""
+    is_picked: bool = False
+    """Whether it is among the picks of its team, from which the counting entry is chosen with ``entry = "picks"``."""
 
     def scores(self, *, final: bool) -> ColumnScores:
         """The final or the preliminary scores."""
         return self.final if final else self.preliminary
 
+    @property
+    def state(self) -> State:
+        """What to show of it first."""
+        if self.presence != "present":
+            return self.presence
+        return self.outcome if self.admission == "ok" else self.admission
 
-# Entries and rows
+    @property
+    def is_in_future(self) -> bool:
+        """Whether its time of receipt is after the time at which it was recorded."""
+        return self.recorded is not None and self.received > self.recorded
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it was received outside the phases, so that only the late board has it."""
+        return self.admission in ("early", "late")
+
+    @property
+    def may_count(self) -> bool:
+        """Whether the rank of the team may come from it."""
+        return self.state == "scored"
 
 
 def rounded(value: float | None, decimals: int) -> float | None:
@@ -60,45 +99,30 @@ def rounded(value: float | None, decimals: int) -> float | None:
     return round(value, decimals) + 0.0  # + 0.0: what rounds to -0.0 is 0
 
 
-def entry_of(kept: StoredSubmission, track: Track, columns: tuple[str, ...]) -> Entry:
-    """The entry that a stored submission makes."""
-    result = kept.result
-    findings = result.findings if result else None
-    means: Mapping[Split, Mapping[str, Mean]] = result.means if result else {}
-    final = means.get(track.final, {}) if track.shows_final else {}
-    return Entry(
-        file=printable_name(kept.submission.file),
-        digest=kept.submission.digest,
-        received=kept.submission.received,
-        status=_status(kept),
-        is_counting=False,
-        final=_scores(final, columns, track.decimals),
-        preliminary=_scores(means.get("preliminary", {}), columns, track.decimals),
-        counts=result.counts if result else None,
-        findings=tuple(findings) if findings else (),
-        findings_count=findings.count if findings else 0,
-    )
-
-
-def _status(kept: StoredSubmission) -> Status:
-    if not kept.present:
-        return "withdrawn"
-    if kept.misdated:
-        return "misdated"
-    if kept.result is not None:
-        return kept.result.status
-    return "pending" if kept.failure is None else "failed"
-
-
-def _scores(means: Mapping[str, Mean], columns: tuple[str, ...], decimals: int) -> ColumnScores:
+def column_scores(means: Mapping[str, Mean], columns: tuple[str, ...], decimals: int) -> ColumnScores:
+    """The means as a board shows them; None where a mean is missing."""
     return tuple(rounded(means[name].value, decimals) if name in means else None for name in columns)
 
 
-def counting_entry(latest_first: list[Entry], track: Track, by_preliminary: bool) -> Entry | None:
-    """The one of a team's scored entries that its place comes from; of equally good ones the earliest."""
-    if track.entry == "last" or not latest_first:
-        return latest_first[0] if latest_first else None
-    return max(reversed(latest_first), key=lambda entry: _order(entry.scores(final=not by_preliminary)[0]))
+def counting_entry(entries: Sequence[Entry], track: Track, by_preliminary: bool) -> Entry | None:
+    """The one of a team's scored entries that its place comes from; of equally good ones the earliest.
+
+    With ``entry = "picks"``, it is one of the picks; the best of all where none of these is picked.
+
+    Parameters
+    ----------
+    entries
+        In the order of the record.
+    track
+        The track.
+    by_preliminary
+        Whether preliminary scores decide which entry is the best. The final scores decide only where there are no
+        preliminary queries.
+    """
+    if track.entry == "last" or not entries:
+        return entries[-1] if entries else None
+    chosen = [entry for entry in entries if entry.is_picked] or entries
+    return max(chosen, key=lambda entry: _order(entry.scores(final=not by_preliminary)[0]))
 
 
 def _order(score: float | None) -> float:

@@ -1,0 +1,220 @@
+"""The entries of a track: what became of each submission by the rules of the challenge."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from scorer.challenge.settings import Track
+from scorer.entries.entry import Admission, Entry, Outcome, Presence, column_scores
+from scorer.entries.picks import picked
+from scorer.entries.quotas import Claim, Cost, admissions
+from scorer.entries.schedule import Schedule, schedule
+from scorer.entries.teams import merges
+from scorer.limits import ATTEMPTS
+from scorer.measures import Measure
+from scorer.options import Split
+from scorer.scoring.means import Mean
+from scorer.store.events import Event, Key, key_of, recorded_basis
+from scorer.store.records import Basis, StoredResult, StoredSubmission, Submission
+from scorer.store.snapshot import Snapshot
+from scorer.wording import printable_name
+
+
+@dataclass(frozen=True)
+class Entries:
+    """The entries of a track."""
+
+    all: tuple[Entry, ...]
+    """In the order of the record."""
+    claims: tuple[Claim, ...]
+    """Those that the quotas count, as far as they are within them."""
+    to_score: tuple[StoredSubmission, ...]
+    """Those whose score is needed and may be computed now, or is known: present and admitted, also those that are early
+    or late, but not those that wait for the outcome of an earlier entry."""
+    schedule: Schedule
+    stored: tuple[StoredSubmission, ...]
+    """The submissions, in the order of the record."""
+
+    @property
+    def results(self) -> tuple[StoredResult, ...]:
+        """Of all scored entries, also of those that do not count."""
+        return tuple(each.result for each in self.stored if each.result is not None and each.result.status == "scored")
+
+    @property
+    def unscored(self) -> tuple[StoredSubmission, ...]:
+        """Those to score now: without a result, and not given up."""
+        return tuple(
+            each
+            for each in self.to_score
+            if each.result is None and (each.failure is None or each.failure.attempts < ATTEMPTS)
+        )
+
+
+def entries(
+    view: Snapshot,
+    track: Track,
+    basis: Basis | None,
+    *,
+    measures: Sequence[Measure] | None = None,
+) -> Entries:
+    """The entries of a track by its rules.
+
+    Parameters
+    ----------
+    view
+        A snapshot of the database.
+    track
+        With the rules in force, as `in_force` returns it.
+    basis
+        The solution and the matching rules of the results; None: no entry has a result.
+    measures
+        Whose scores the entries have; None: those of the track.
+
+    Raises
+    ------
+    StoreError
+        The database fails.
+    """
+    chosen = track.all_measures if measures is None else measures
+    stored = view.entries(track.name, basis, chosen)
+    events = view.events(track.name)
+    plan = schedule(events, track.phases)
+    present = {each.submission.file for each in stored if each.present}
+    places = [_place(each, present, plan, track) for each in stored]
+    earlier = _earlier_outcomes(view, track, stored) if track.quota.limits_anything else {}
+    claims = [
+        _claim(each, place, earlier)
+        for each, place in zip(stored, places, strict=True)
+        if place.admission == "ok" and not is_baseline(each.submission.team, track)
+    ]
+    joined = merges(events)
+    within = admissions(claims, track.quota, joined.members) if track.quota.limits_anything else {}
+    shows_late = track.late_board and plan.is_over(view.now)
+    picks = _picks(events, track)
+    found = tuple(
+        replace(
+            _entry(each, _admitted(place, within.get(each.index, True)), track, chosen, shows_late),
+            is_picked=key_of(each.submission) in picks.get(joined.final(each.submission.team), ()),
+        )
+        for each, place in zip(stored, places, strict=True)
+    )
+    return Entries(
+        all=found,
+        claims=tuple(claim for claim in claims if within.get(claim.index, True) is not False),
+        to_score=tuple(each for each in stored if each.present and within.get(each.index, True)),
+        schedule=plan,
+        stored=stored,
+    )
+
+
+def _picks(events: Sequence[Event], track: Track) -> Mapping[str, Sequence[Key]]:
+    """The entries that each team picks. The picks of a merged team are those of the team that it is merged into."""
+    if track.entry != "picks":
+        return {}
+    return {team: keys[: track.picks] for team, keys in picked(events).items()}
+
+
+def is_baseline(team: str, track: Track) -> bool:
+    """Whether a team, by the name of its folder, is a baseline: it has no phase and no quota."""
+    return not {team, printable_name(team)}.isdisjoint(track.baselines)
+
+
+def stays(submission: Submission, plan: Schedule, track: Track, now: datetime) -> bool:
+    """Whether a submission stays present or withdrawn, regardless of its file, because its phase has closed."""
+    if not plan.phases or is_baseline(submission.team, track):
+        return False
+    return plan.has_closed(plan.place(submission.received)[0], now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What the rules say about an entry, apart from its result."""
+
+    phase: str | None
+    presence: Presence
+    admission: Admission
+    waits: bool = False
+    """Whether the quota waits for the outcome of an earlier entry."""
+
+
+def _place(each: StoredSubmission, present: Collection[str], plan: Schedule, track: Track) -> _Place:
+    presence: Presence = "present"
+    if not each.present:
+        presence = "superseded" if each.submission.file in present else "withdrawn"
+    if is_baseline(each.submission.team, track):
+        return _Place(None, presence, "ok")
+    if each.misdated:
+        return _Place(None, presence, "misdated")
+    phase, admission = plan.place(each.submission.received)
+    return _Place(phase, presence, admission)
+
+
+def _admitted(place: _Place, within: bool | None) -> _Place:
+    if within is None:
+        return replace(place, waits=True)
+    return place if within else replace(place, admission="over-quota")
+
+
+def _earlier_outcomes(view: Snapshot, track: Track, stored: Iterable[StoredSubmission]) -> Mapping[str, Cost]:
+    """What became of submissions by the last of the track's bases that they have a result by, by digest.
+
+    Only of those without a result by the present one: a file that is gone when an erratum is applied cannot be scored
+    by the new rules, and stays in the count.
+    """
+    lacking = {each.submission.digest for each in stored if each.result is None}
+    if not lacking:
+        return {}
+    bases = (recorded_basis(event.body, event.at).basis for event in view.events(track.name) if event.kind == "basis")
+    rows = (row for basis in bases for row in view.result_rows(basis))
+    return {row.submission_digest: row.status for row in rows if row.submission_digest in lacking}
+
+
+def _claim(each: StoredSubmission, place: _Place, earlier: Mapping[str, Cost]) -> Claim:
+    return Claim(each.index, each.submission.team, each.submission.received, place.phase, _cost(each, place, earlier))
+
+
+def _cost(each: StoredSubmission, place: _Place, earlier: Mapping[str, Cost]) -> Cost:
+    if each.result is not None:
+        return each.result.status
+    if each.submission.digest in earlier:
+        return earlier[each.submission.digest]
+    has_failed = each.failure is not None and each.failure.attempts >= ATTEMPTS
+    return "none" if has_failed or place.presence != "present" else "open"
+
+
+def _outcome(each: StoredSubmission) -> Outcome:
+    if each.result is not None:
+        return each.result.status
+    return "waiting" if each.failure is None else "failed"
+
+
+def _entry(each: StoredSubmission, place: _Place, track: Track, measures: Sequence[Measure], shows_late: bool) -> Entry:
+    hidden = place.waits or place.admission == "over-quota"
+    result = None if hidden else each.result
+    findings = result.findings if result else None
+    is_shown = not track.hides_scores and (
+        place.admission == "ok" or (shows_late and place.admission in ("early", "late"))
+    )
+    means: Mapping[Split, Mapping[str, Mean]] = result.means if result and is_shown else {}
+    final = means.get(track.final, {}) if track.shows_final else {}
+    columns = tuple(map(str, measures))
+    return Entry(
+        index=each.index,
+        team=each.submission.team,
+        file=printable_name(each.submission.file),
+        digest=each.submission.digest,
+        received=each.submission.received,
+        recorded=each.recorded,
+        phase=place.phase,
+        presence=place.presence,
+        admission=place.admission,
+        outcome="waiting" if hidden else _outcome(each),
+        is_counting=False,
+        final=column_scores(final, columns, track.decimals),
+        preliminary=column_scores(means.get("preliminary", {}), columns, track.decimals),
+        counts=result.counts if result else None,
+        findings=tuple(findings) if findings else (),
+        findings_count=findings.count if findings else 0,
+    )

@@ -1,0 +1,208 @@
+"""Teams: their names, merges and decisions, as they follow from the record."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+from typing import Any, Literal
+
+from scorer.challenge.teams import compared
+from scorer.store.events import Event
+from scorer.wording import printable_name
+
+TeamStatus = Literal["ranked", "disqualified", "withdrawn"]
+
+ChangeKind = Literal["renamed", "merged", "separated", "disqualified", "withdrawn", "reinstated"]
+
+
+@dataclass(frozen=True, slots=True)
+class TeamChange:
+    """A change of a team's name, or a decision about it."""
+
+    index: int
+    """Of its event in the record."""
+    at: datetime | None
+    """When it was recorded, in UTC."""
+    kind: ChangeKind
+    before: str = ""
+    """The earlier name, if the team was renamed; the other team, if it was separated from it."""
+    after: str = ""
+    """The new name, if the team was renamed; the other team, if it was merged into it.
+
+    Other teams have the names of their folders, as `printable_name` returns them."""
+    reason: str = ""
+    """Empty if the team was renamed, or no reason was given."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeamState:
+    """What is set for a team."""
+
+    name: str = ""
+    """The display name; empty: the team is shown by the name of its folder."""
+    affiliation: str = ""
+    links: tuple[str, ...] = ()
+    """URLs that begin with http:// or https://, as `code` and `paper`."""
+    code: str = ""
+    paper: str = ""
+    merged_into: str | None = None
+    """The folder of the team whose row has the entries of this team."""
+    status: TeamStatus = "ranked"
+    reason: str = ""
+    """Of the last decision about the team."""
+    at: datetime | None = None
+    """When the present status, or the merge, was recorded; None if there was no decision."""
+    history: tuple[TeamChange, ...] = ()
+    """The earliest first."""
+
+
+UNCHANGED = TeamState()
+"""The state of a team for which nothing was ever set."""
+
+
+def team_states(events: Iterable[Event]) -> Mapping[str, TeamState]:
+    """The state of each team for which something was ever set, by the name of its folder, given events in order."""
+    states: dict[str, TeamState] = {}
+    for event in events:
+        if event.kind == "team":
+            team = event.body["team"]
+            states[team] = _after(states.get(team, UNCHANGED), event)
+    return states
+
+
+def _after(before: TeamState, event: Event) -> TeamState:
+    """The state after an event."""
+    settings: Mapping[str, Any] = event.body["settings"]
+    status: TeamStatus = (
+        "disqualified" if "disqualified" in settings else "withdrawn" if "withdrawn" in settings else "ranked"
+    )
+    after = replace(
+        before,
+        name=settings.get("name", ""),
+        affiliation=settings.get("affiliation", ""),
+        links=tuple(settings.get("links", ())),
+        code=settings.get("code", ""),
+        paper=settings.get("paper", ""),
+        merged_into=settings.get("merged_into"),
+        status=status,
+    )
+    changes = tuple(_changes(before, after, event))
+    if (before.status, before.merged_into) != (after.status, after.merged_into):
+        after = replace(after, at=event.at)
+    if any(change.kind != "renamed" for change in changes):
+        after = replace(after, reason=event.body["reason"])
+    return replace(after, history=(*before.history, *changes))
+
+
+def _changes(before: TeamState, after: TeamState, event: Event) -> Iterable[TeamChange]:
+    reason = event.body["reason"]
+    folder = printable_name(event.body["team"])
+    old, new = before.name or folder, after.name or folder
+    if old != new:
+        yield TeamChange(event.index, event.at, "renamed", old, new)
+    if before.merged_into not in (None, after.merged_into):
+        yield TeamChange(
+            event.index, event.at, "separated", before=printable_name(before.merged_into or ""), reason=reason
+        )
+    if after.merged_into not in (None, before.merged_into):
+        yield TeamChange(event.index, event.at, "merged", after=printable_name(after.merged_into or ""), reason=reason)
+    if before.status != after.status or (after.status != "ranked" and reason and reason != before.reason):
+        kind: ChangeKind = "reinstated" if after.status == "ranked" else after.status
+        yield TeamChange(event.index, event.at, kind, reason=reason)
+
+
+@dataclass(frozen=True)
+class Merges:
+    """Which teams count as one, at every index of the record."""
+
+    steps: Sequence[tuple[int, Mapping[str, str]]]
+    """From an index on, into which team each merged team is merged; the earliest first."""
+
+    @cached_property
+    def _indexes(self) -> list[int]:
+        return [index for index, _ in self.steps]
+
+    def targets(self, index: int | None = None) -> Mapping[str, str]:
+        """Into which team each merged team is merged, after the event with this index; None: after the last one."""
+        position = len(self.steps) if index is None else bisect_right(self._indexes, index)
+        return self.steps[position - 1][1] if position else {}
+
+    def final(self, team: str, index: int | None = None) -> str:
+        """The team whose row has the entries of `team`, after the event with this index; None: after the last one."""
+        targets = self.targets(index)
+        passed = {team}
+        # One import may record the merges of a chain in any order.
+        while (target := targets.get(team)) is not None and target not in passed:
+            passed.add(target)
+            team = target
+        return team
+
+    def members(self, team: str, index: int | None = None) -> tuple[str, ...]:
+        """The teams that count as one with `team`, itself included, sorted; `index` as for `final`."""
+        final = self.final(team, index)
+        return tuple(sorted({final, *(each for each in self.targets(index) if self.final(each, index) == final)}))
+
+
+def merges(events: Iterable[Event]) -> Merges:
+    """The merges of teams, given events in order."""
+    steps: list[tuple[int, Mapping[str, str]]] = []
+    targets: dict[str, str] = {}
+    for event in events:
+        if event.kind != "team":
+            continue
+        team, target = event.body["team"], event.body["settings"].get("merged_into")
+        if targets.get(team) == target:
+            continue
+        targets = {each: into for each, into in targets.items() if each != team}
+        if target is not None:
+            targets[team] = target
+        steps.append((event.index, targets))
+    return Merges(steps)
+
+
+def members(events: Iterable[Event], team: str, index: int | None = None) -> tuple[str, ...]:
+    """The folders of the teams that count as one with `team` after the event with this index, sorted.
+
+    Parameters
+    ----------
+    events
+        The record, in order.
+    team
+        The folder of a team, which is among the result.
+    index
+        Of an event; None: after the last one.
+    """
+    return merges(events).members(team, index)
+
+
+def shown_names(teams: Iterable[str], states: Mapping[str, TeamState]) -> Mapping[str, str]:
+    """The name that pages show for each team; no two are the same, or read as the same.
+
+    A display name that reads as the folder of another team, or as an earlier display name, is followed by the folder
+    of its team: a folder with that name may arrive after the display name was set.
+
+    Parameters
+    ----------
+    teams
+        The folders of all teams, in the order of their first arrival.
+    states
+        As `team_states` returns them.
+    """
+    folders = {team: printable_name(team) for team in teams}
+    taken: dict[str, set[str]] = {}
+    for team, folder in folders.items():
+        taken.setdefault(compared(folder), set()).add(team)
+    shown = {}
+    for team, folder in folders.items():
+        name = states.get(team, UNCHANGED).name
+        for candidate in (name, f"{name} ({folder})") if name else ():
+            if taken.get(compared(candidate), {team}) == {team}:
+                shown[team] = candidate
+                taken[compared(candidate)] = {team}
+                break
+        else:
+            shown[team] = folder
+    return shown
