@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from scorer.board.certainty import Certainty, Pair, QueryScore, RowCertainty, ShakeUp
+from scorer.board.past import PastBoard
+from scorer.board.published_split import PublishedSplit
 from scorer.challenge.settings import Track
 from scorer.entries.entry import ColumnScores, Entry
+from scorer.entries.quotas import Left
+from scorer.entries.schedule import Schedule
+from scorer.entries.teams import TeamChange, TeamStatus
+
+NO_SCHEDULE = Schedule(())
+EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,9 +23,37 @@ class Team:
     """A team with at least one submission."""
 
     name: str
-    """As `printable_name` returns it: different teams have different names."""
+    """The display name, or else that of the folder as `printable_name` returns it: different teams have different
+    names."""
     slug: str
-    """Safe in paths and URLs; unique among all teams, also when case is ignored."""
+    """Safe in paths and URLs; unique among all teams, also when case is ignored. It comes from the folder."""
+    folder: str = ""
+    """The name of its folder, as `printable_name` returns it; it never changes."""
+    affiliation: str = ""
+    links: tuple[str, ...] = ()
+    """URLs that begin with http:// or https://, as `code` and `paper`."""
+    code: str = ""
+    paper: str = ""
+    status: TeamStatus = "ranked"
+    reason: str = ""
+    """Of the last decision about the team; empty if none was given."""
+    since: datetime | None = None
+    """When the present status, or the merge, was recorded, in UTC; None if there was no decision."""
+    history: tuple[TeamChange, ...] = ()
+    """Changes of its name and decisions about it, the earliest first. Other teams have the names of their folders."""
+
+    @property
+    def is_excluded(self) -> bool:
+        """Whether it is disqualified or withdrawn, so that it has no rank."""
+        return self.status != "ranked"
+
+
+@dataclass(frozen=True, slots=True)
+class MergedTeam:
+    """A team whose entries are in the row of another team."""
+
+    team: Team
+    into: Team
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +61,14 @@ class Row:
     """A team on the board of a track."""
 
     rank: int | None
-    """From 1, by the scores that the board shows; None for baselines and for rows without a score."""
+    """From 1, by the scores that the board shows; None for baselines, for rows without a score, and for teams that are
+    disqualified or withdrawn."""
     preliminary_rank: int | None
     """From 1, by preliminary scores; None as for `rank`."""
     team: Team
     baseline: bool
     entry: Entry | None
-    """The team's counting entry; None where no entry is scored."""
+    """The team's counting entry; None where no entry is scored, and while scores are hidden."""
     entries: tuple[Entry, ...]
     """All entries, the latest first."""
     certainty: tuple[RowCertainty | None, ...] = ()
@@ -40,16 +77,22 @@ class Row:
     """Those on which the team is the furthest above the field, and `worst_queries` the furthest below; empty where the
     scores of queries are hidden."""
     worst_queries: tuple[QueryScore, ...] = ()
+    left: tuple[Left, ...] = ()
+    """What the team has left of its quota as of the time of its entries on the board; empty without a quota, for
+    baselines, and once the last phase has closed."""
+
+    picks_problems: tuple[str, ...] = ()
+    """What is wrong with the file `picks.toml` in its folder, a sentence each."""
 
     @property
     def sent(self) -> tuple[Entry, ...]:
-        """The entries that are not withdrawn; at least one."""
-        return tuple(entry for entry in self.entries if entry.status != "withdrawn")
+        """The entries whose files are there, as they were recorded; at least one."""
+        return tuple(entry for entry in self.entries if entry.presence == "present")
 
     @property
     def last_received(self) -> datetime | None:
         """When the last of them was received; None if no time of receipt is possible."""
-        return next((entry.received for entry in self.sent if entry.status != "misdated"), None)
+        return next((entry.received for entry in self.sent if entry.admission != "misdated"), None)
 
     @property
     def primary_certainty(self) -> RowCertainty | None:
@@ -94,13 +137,14 @@ class Board:
     columns: tuple[str, ...]
     """Canonical names of the measures, the primary measure first."""
     rows: tuple[Row, ...]
-    """The best first; baselines are listed by their scores, teams without a scored entry come last."""
+    """The best first; baselines are listed by their scores. Teams without a scored entry follow, and teams that are
+    disqualified or withdrawn come last."""
     queries: int
     """How many queries the solution has."""
     scored_queries: int
     """How many of them enter the mean of the primary measure, over all splits."""
     preliminary_queries: int
-    """How many of `scored_queries` enter the preliminary scores; 0 where the solution flags none."""
+    """How many of `scored_queries` enter the preliminary scores; 0 if there are no preliminary queries."""
     commitment: Commitment | None
     """To the solution; None where the track was never scored."""
     certainty: tuple[Certainty | None, ...] = ()
@@ -112,8 +156,30 @@ class Board:
     """None where preliminary and final scores are not both shown."""
     curves: tuple[Curve, ...] = ()
     """Of the first teams and baselines."""
+    merged: tuple[MergedTeam, ...] = ()
+    """The teams with entries in the track that have no row, in the order of their first arrival."""
     updated: datetime | None = None
     """When the last event of the track was recorded, in UTC; None without an event whose time is known."""
+    late: tuple[Row, ...] = ()
+    """The late board: teams with entries that were received before the first phase or after the end of one, unranked,
+    the best first; empty until the last phase has closed, and without `late_board`."""
+    schedule: Schedule = NO_SCHEDULE
+    """The phases in force."""
+    frozen_since: datetime | None = None
+    """Visitors see the board as of this time, in UTC; None if it is not frozen."""
+    now: datetime = EPOCH
+    """The time of the board, in UTC."""
+    past: tuple[PastBoard, ...] = ()
+    """The boards of the phases that have closed, in order of time; only the site has them."""
+    split: PublishedSplit | None = None
+    """What is public about the key that decides which queries are preliminary; None where the solution decides it."""
+
+    @property
+    def lacks_preliminary(self) -> bool:
+        """Whether there are no preliminary queries, so that the board shows scores over all queries all the time."""
+        if self.preliminary_queries or self.track.stage == "preliminary":
+            return False
+        return self.scored_queries > 0 or not self.schedule.is_over(self.now)
 
     @property
     def shows_both(self) -> bool:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from scorer.board.board import Board, Commitment, Row, Team
+from scorer.board.board import Board, Commitment, MergedTeam, Row, Team
 from scorer.board.certain import with_statistics
 from scorer.board.curves import curves
+from scorer.board.published_split import published_split
 from scorer.board.ranking import ranked
 from scorer.board.slugs import slugs
 from scorer.challenge.settings import Track
-from scorer.entries.entry import Entry, counting_entry, entry_of
+from scorer.entries.entries import entries, is_baseline
+from scorer.entries.entry import Entry, counting_entry
+from scorer.entries.quota_left import quota_left
+from scorer.entries.quotas import Left
+from scorer.entries.teams import UNCHANGED, Merges, TeamState, merges, shown_names, team_states
 from scorer.options import Split
 from scorer.store.cache import Cache
 from scorer.store.records import Basis, StoredResult
@@ -39,28 +44,29 @@ def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None
     StoreError
         The database fails.
     """
-    stored = view.entries(track.name, basis, track.all_measures)
-    flagged = view.flags(basis.solution) if basis else ()
+    stored = entries(view, track, basis)
+    flagged = view.flags(basis) if basis else ()
 
     columns = tuple(map(str, track.all_measures))
-    results = [each.result for each in stored if each.result is not None and each.result.status == "scored"]
-    scored_queries = _defined(results, "all", columns[0], len(flagged))
-    preliminary_queries = _defined(results, "preliminary", columns[0], int(sum(flagged)))
+    scored_queries = _defined(stored.results, "all", columns[0], len(flagged))
+    preliminary_queries = _defined(stored.results, "preliminary", columns[0], int(sum(flagged)))
+    joined = merges(view.events(track.name))
     by_team: dict[str, list[Entry]] = {}
-    for each in stored:
-        by_team.setdefault(each.submission.team, []).append(entry_of(each, track, columns))
-    baselines = set(track.baselines)
-    addresses = slugs((*view.teams, *by_team))
+    for each in stored.all:
+        by_team.setdefault(joined.final(each.team), []).append(each)
+    known = teams(view, (entry.team for entry in stored.all))
+    baselines = {name for name in by_team if is_baseline(name, track)}
     rows = [
         _row(
-            Team(printable_name(name), addresses[name]),
-            entries,
+            known[name],
+            own,
             track,
-            baseline=not baselines.isdisjoint({name, printable_name(name)}),
+            baseline=name in baselines,
             by_preliminary=preliminary_queries > 0,
+            left=() if name in baselines else quota_left(stored, track, joined.members(name), view.now),
         )
-        for name, entries in by_team.items()
-        if any(entry.status != "withdrawn" for entry in entries)
+        for name, own in by_team.items()
+        if any(entry.presence == "present" for entry in own)
     ]
     found = Board(
         track=track,
@@ -69,18 +75,72 @@ def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None
         queries=len(flagged),
         scored_queries=scored_queries,
         preliminary_queries=preliminary_queries,
-        commitment=_commitment(view, track, basis) if basis else None,
+        commitment=commitment(view, track, basis.solution) if basis else None,
+        merged=_merged(stored.all, joined, known),
         updated=view.updated(track.name),
+        split=published_split(view, basis) if basis else None,
+        late=_late_rows(by_team, known),
+        schedule=stored.schedule,
+        now=view.now,
     )
     if basis is None or cache is None:
         return found
     return replace(with_statistics(found, view, basis, cache), curves=curves(found, view, basis, cache))
 
 
-def _commitment(view: Snapshot, track: Track, basis: Basis) -> Commitment:
-    """What the board shows about the solution: the plain digest and the salt only if the organiser reveals them."""
-    salted = view.commitment(basis.solution)
-    return Commitment(salted, basis.solution, view.salt) if track.reveal_solution else Commitment(salted)
+def _late_rows(by_team: Mapping[str, Sequence[Entry]], known: Mapping[str, Team]) -> tuple[Row, ...]:
+    """The late board: a row for each team with an early or late entry that has a score, by its best one."""
+    rows = []
+    for name, own in by_team.items():
+        late = [entry for entry in own if entry.is_late and entry.presence == "present" and entry.final[0] is not None]
+        if late:
+            best = max(late, key=lambda entry: (entry.final[0], -entry.index))
+            rows.append(Row(None, None, team=known[name], baseline=False, entry=best, entries=tuple(reversed(late))))
+    return tuple(
+        sorted(rows, key=lambda row: (-(row.entry.final[0] or 0.0), row.entry.index) if row.entry else (0.0, 0))
+    )
+
+
+def teams(view: Snapshot, also: Iterable[str] = ()) -> Mapping[str, Team]:
+    """All teams of the record, and those in `also`, by the names of their folders."""
+    states = team_states(view.events())
+    targets = (state.merged_into for state in states.values() if state.merged_into is not None)
+    # A team may have a decision, but no file yet, as of an earlier time.
+    folders = tuple(dict.fromkeys((*view.teams, *also, *states, *targets)))
+    names, addresses = shown_names(folders, states), slugs(folders)
+    return {each: _team(each, names[each], addresses[each], states.get(each, UNCHANGED)) for each in folders}
+
+
+def _team(folder: str, name: str, slug: str, state: TeamState) -> Team:
+    return Team(
+        name=name,
+        slug=slug,
+        folder=printable_name(folder),
+        affiliation=state.affiliation,
+        links=state.links,
+        code=state.code,
+        paper=state.paper,
+        status=state.status,
+        reason=state.reason,
+        since=state.at,
+        history=state.history,
+    )
+
+
+def _merged(entries: Iterable[Entry], joined: Merges, known: Mapping[str, Team]) -> tuple[MergedTeam, ...]:
+    """The teams with submissions that are merged into others."""
+    here = {entry.team for entry in entries}
+    return tuple(
+        MergedTeam(team, known[joined.final(name)])
+        for name, team in known.items()
+        if name in here and joined.final(name) != name
+    )
+
+
+def commitment(view: Snapshot, track: Track, digest: str) -> Commitment:
+    """What pages show about a file: its plain digest and the salt only if the organiser reveals the solution."""
+    salted = view.commitment(digest)
+    return Commitment(salted, digest, view.salt) if track.reveal_solution else Commitment(salted)
 
 
 def _defined(results: Iterable[StoredResult], split: Split, measure: str, queries: int) -> int:
@@ -89,7 +149,9 @@ def _defined(results: Iterable[StoredResult], split: Split, measure: str, querie
     return max((queries - mean.undefined for mean in means if mean is not None), default=0)
 
 
-def _row(team: Team, entries: list[Entry], track: Track, *, baseline: bool, by_preliminary: bool) -> Row:
+def _row(
+    team: Team, entries: Sequence[Entry], track: Track, *, baseline: bool, by_preliminary: bool, left: tuple[Left, ...]
+) -> Row:
     """The unranked row of a team.
 
     Parameters
@@ -99,10 +161,11 @@ def _row(team: Team, entries: list[Entry], track: Track, *, baseline: bool, by_p
     track : the track
     baseline : whether the team is a baseline
     by_preliminary : whether preliminary scores decide which entry is the best
+    left : what the team has left of its quota
     """
-    latest_first = entries[::-1]
-    counting = counting_entry([entry for entry in latest_first if entry.status == "scored"], track, by_preliminary)
-    marked = tuple(replace(entry, is_counting=True) if entry is counting else entry for entry in latest_first)
+    may_count = [] if track.hides_scores else [entry for entry in entries if entry.may_count]
+    counting = counting_entry(may_count, track, by_preliminary)
+    marked = tuple(replace(entry, is_counting=True) if entry is counting else entry for entry in reversed(entries))
     return Row(
         rank=None,
         preliminary_rank=None,
@@ -110,4 +173,5 @@ def _row(team: Team, entries: list[Entry], track: Track, *, baseline: bool, by_p
         baseline=baseline,
         entry=next((entry for entry in marked if entry.is_counting), None),
         entries=marked,
+        left=left,
     )

@@ -97,7 +97,8 @@ class ScoredRows:
             RESAMPLES,
             SEED,
         ]
-        shown = [self.mask.digest, track.shows_queries, self.board.shows_both]
+        preliminary = split_masks(self.flagged)["preliminary"].digest
+        shown = [self.mask.digest, preliminary, track.shows_queries, self.board.shows_both]
         return ["statistics", rules, track.all_measures[column].full, column == 0, shown, rows]
 
 
@@ -124,7 +125,7 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
     rows = tuple(row for row in board.rows if board.shown_scores(row.entry)[0] is not None)
     if not rows:
         return board
-    scored = ScoredRows(board, rows, view, basis, view.flags(basis.solution))
+    scored = ScoredRows(board, rows, view, basis, view.flags(basis))
     measures = track.all_measures
     columns = [column for column, measure in enumerate(measures) if measure.kind.aggregation == "mean"]
     keys = {column: digest_of(scored.key(column)) for column in columns}
@@ -132,7 +133,9 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
     for column, scores in zip(absent, scored.scores([measures[column] for column in absent]), strict=True):
         cache[keys[column]] = _computed(scored, scores, column)
     found = {column: _JSON.validate_json(cache[key]) for column, key in keys.items()}
-    ids = view.solution(basis.solution).query_ids if track.per_query == "public" else ()
+    # The ids of queries with preliminary scores would show which queries a secret key selects.
+    is_secret = board.split is not None and not board.split.key
+    ids = view.queries(basis.solution).ids if track.per_query == "public" and not is_secret else ()
     primary = found.get(0, MeasureStatistics(None, ()))
     return replace(
         board,

@@ -63,7 +63,7 @@ def curves(board: Board, view: Snapshot, basis: Basis, cache: Cache) -> tuple[Cu
     places += [place for place, row in enumerate(board.rows) if row.entry and row.baseline][:BASELINES]
     if not places:
         return ()
-    scored = ScoredRows(board, tuple(board.rows[place] for place in places), view, basis, view.flags(basis.solution))
+    scored = ScoredRows(board, tuple(board.rows[place] for place in places), view, basis, view.flags(basis))
     digests = [row.entry.digest for row in scored.rows if row.entry]
     rules = [basis.solution, basis.matching, MEASURE_GENERATION, code_digest("board"), scored.mask.digest]
     track = board.track

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scorer import options
 from scorer.board.board import Board
-from scorer.wording import counted
+from scorer.wording import counted, sentence
 
 MISSING = {
     "zero": "A query without a list scores 0.",
@@ -19,6 +19,11 @@ EQUAL_RANKS = {
 
 def rules(board: Board) -> tuple[str, ...]:
     """The rules that decide on this board, one or two sentences each, from the settings of the track."""
+    return (*score_rules(board), *counting_rules(board))
+
+
+def score_rules(board: Board) -> tuple[str, ...]:
+    """The rules on scores and ranks."""
     track = board.track
     return (
         _ranked_by(board),
@@ -30,10 +35,13 @@ def rules(board: Board) -> tuple[str, ...]:
         f"Items with equal run scores are {_ties(board)}.",
         f"Scores are rounded to {counted(track.decimals, 'decimal')} before they are compared.",
         EQUAL_RANKS[track.equal_ranks],
-        _counting(board),
-        "Rejected and withdrawn entries never count, nor do entries whose time of receipt is not confirmed.",
         *(["Baselines are listed by their scores and have no rank."] if track.baselines else []),
     )
+
+
+def counting_rules(board: Board) -> tuple[str, ...]:
+    """The rules on which entry of a team counts."""
+    return (counting_rule(board), _never_counting(board))
 
 
 def _ties(board: Board) -> str:
@@ -42,6 +50,9 @@ def _ties(board: Board) -> str:
 
 
 def _ranked_by(board: Board) -> str:
+    if board.track.hides_scores:
+        phase = board.schedule.current(board.now)
+        return f"The board shows no scores and no ranks during the phase {phase.name if phase else ''}."
     if board.track.shows_final:
         return f"The board is ranked by the final {board.columns[0]}."
     return f"The board is ranked by the preliminary {board.columns[0]}. Final scores are not shown yet."
@@ -61,13 +72,28 @@ def _queries(board: Board) -> list[str]:
     if preliminary:
         final = f"all {scored:,}" if board.track.final == "all" else f"the other {scored - preliminary:,}"
         sentences.append(f"Preliminary scores are means over {preliminary:,} of them, final scores over {final}.")
-    elif not board.track.shows_final:
+    elif not board.track.shows_final and not board.track.hides_scores:
         sentences.append("The solution flags no queries for preliminary scores, so there are no scores to show.")
     return sentences
 
 
-def _counting(board: Board) -> str:
+def counting_rule(board: Board) -> str:
+    """Which entry of a team counts."""
     if board.track.entry == "last":
         return "Of the entries of a team, the last scored one counts."
     score = f"{'preliminary ' if board.preliminary_queries else ''}{board.columns[0]}"
+    if board.track.entry == "picks":
+        return (
+            f"Of the entries that a team picks, the one with the best {score} counts; of equal ones, the earliest. "
+            f"If a team picks none, or if none of its picks may count, its entry with the best {score} counts."
+        )
     return f"Of the entries of a team, the one with the best {score} counts; of equal ones, the earliest."
+
+
+def _never_counting(board: Board) -> str:
+    kinds = ["rejected", "replaced", "withdrawn", *(["early", "late"] if board.schedule.phases else [])]
+    over = "entries over the quota or " if board.track.quota.limits_anything else ""
+    return (
+        f"{sentence(', '.join(kinds[:-1]))} and {kinds[-1]} entries never count, nor do {over}entries whose time of "
+        "receipt is not confirmed."
+    )

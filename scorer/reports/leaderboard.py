@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 from scorer.board.board import Board, Row
 from scorer.board.certainty import Certainty, RowCertainty
 from scorer.board.rule_sheet import rules
-from scorer.entries.entry import rounded
+from scorer.entries.entry import Entry, rounded
+from scorer.entries.schedule import State
 from scorer.reports.boards import export_columns, export_rows, shown_interval
 from scorer.statistics.defaults import LEVEL, RESAMPLES, SEED
+from scorer.wording import iso_time
 
 VERSION = 2
 """The version of the structure. It increases with every change that a reader could notice, except for new keys."""
@@ -20,7 +22,10 @@ VERSION = 2
 def to_json(board: Board) -> str:
     """Return the rows with the track, its rules, the numbers of queries and the statistics; null is a blank."""
     track = board.track
-    rows = [{"id": row.team.slug, **values} for row, values in zip(board.rows, export_rows(board), strict=True)]
+    rows = [
+        {"id": row.team.slug, "status": row.team.status, **values}
+        for row, values in zip(board.rows, export_rows(board), strict=True)
+    ]
     document = {
         "version": VERSION,
         "track": {
@@ -33,9 +38,11 @@ def to_json(board: Board) -> str:
             "scored_queries": board.scored_queries,
             "preliminary_queries": board.preliminary_queries,
         },
+        "phase": _phase(board),
         "rules": rules(board),
         "columns": export_columns(board),
         "rows": rows,
+        "late": [_late(board, row, entry) for row in board.late for entry in row.entries],
         "statistics": {
             "level": LEVEL,
             "resamples": RESAMPLES,
@@ -48,6 +55,34 @@ def to_json(board: Board) -> str:
         },
     }
     return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def _phase(board: Board) -> dict[str, Any] | None:
+    """Return the phase that receives entries, or else the next one, or else the last one; None without phases."""
+    phase = board.schedule.shown_phase(board.now)
+    if phase is None:
+        return None
+    return {
+        "name": phase.name,
+        "state": board.schedule.state(board.now),
+        "start": iso_time(phase.start),
+        "end": iso_time(phase.end),
+        "closes": iso_time(phase.closes),
+        "frozen_since": None if board.frozen_since is None else iso_time(board.frozen_since),
+    }
+
+
+def _late(board: Board, row: Row, entry: Entry) -> dict[str, Any]:
+    """Return an entry of the late board."""
+    return {
+        "id": row.team.slug,
+        "team": row.team.name,
+        "file": entry.file,
+        "received": iso_time(entry.received),
+        "admission": entry.admission,
+        "phase": entry.phase,
+        "score": board.shown_scores(entry)[0],
+    }
 
 
 def _statistics(board: Board, column: int, certainty: Certainty) -> dict[str, Any]:
@@ -118,11 +153,41 @@ _TRACK = _object(
     },
 )
 
+_PHASE = _object(
+    "The phase that receives entries, or else the next one, or else the last one; null without phases.",
+    {
+        "name": _value("string", "Its name."),
+        "state": _value("string", "Where the track is in its phases.", enum=list(get_args(State))),
+        "start": _value("string", "When it starts, in UTC, as ISO 8601 has it."),
+        "end": _value("string", "When it ends, without its grace, in UTC."),
+        "closes": _value("string", "When it ends, with its grace, in UTC."),
+        "frozen_since": _value(["string", "null"], "When the board was frozen, in UTC; null if it is not frozen."),
+    },
+)
+
+_LATE = _object(
+    "An entry that was received before the first phase or when a phase had closed. It has no rank.",
+    {
+        "id": _value("string", "The address of the page of its team: teams/<id>.html."),
+        "team": _value("string", "The name of its team."),
+        "file": _value("string", "Its file."),
+        "received": _value("string", "When it was received, in UTC, as ISO 8601 has it."),
+        "admission": _value("string", "Whether it was early or late.", enum=["early", "late"]),
+        "phase": _value(["string", "null"], "The phase that it is late for; null for an early one."),
+        "score": _value(_NUMBER, "Its score on the primary measure, rounded."),
+    },
+)
+
 _ROW = _object(
     "A team or a baseline. Further properties are the scores, by the names in `columns`.",
     {
         "id": _value("string", "The address of its page: teams/<id>.html."),
-        "rank": _value(_COUNT, "From 1; null for a baseline and without a score.", minimum=1),
+        "status": _value(
+            "string",
+            "Whether the team was disqualified or has withdrawn, so that it has no rank.",
+            enum=["ranked", "disqualified", "withdrawn"],
+        ),
+        "rank": _value(_COUNT, "From 1; null for a baseline, without a score, and by `status`.", minimum=1),
         "team": _value("string", "The name."),
         "baseline": _value("boolean", "Whether it is a baseline."),
         "entries": _value("integer", "The number of its entries that are not withdrawn.", minimum=0),
@@ -182,6 +247,7 @@ _SCHEMA = {
         {
             "version": _value("integer", "The version of this structure.", const=VERSION),
             "track": _TRACK,
+            "phase": {"anyOf": [_PHASE, {"type": "null"}]},
             "rules": {"type": "array", "description": "The rules in sentences.", "items": {"type": "string"}},
             "columns": {
                 "type": "array",
@@ -189,6 +255,7 @@ _SCHEMA = {
                 "items": {"type": "string"},
             },
             "rows": {"type": "array", "description": "The best first.", "items": _ROW},
+            "late": {"type": "array", "description": "Entries outside of the phases, unranked.", "items": _LATE},
             "statistics": _object(
                 "How certain the scores and the ranks are.",
                 {

@@ -1,0 +1,48 @@
+"""What the site publishes about the split of a track: the hash of the key, and once it is revealed, the key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import compress
+
+from scorer.challenge.splits import QuerySplit, share_text
+from scorer.store.records import Basis
+from scorer.store.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedSplit:
+    """The public part of a split. Without the key it does not show which queries are preliminary."""
+
+    share: str
+    """The preliminary share as a decimal: ``0.2``."""
+    key_sha256: str
+    """In hexadecimal."""
+    key: str = ""
+    """In hexadecimal; empty until the key is revealed."""
+    preliminary: tuple[str, ...] = ()
+    """The ids of the preliminary queries, sorted; empty until the key is revealed."""
+    rest: tuple[str, ...] = ()
+    """The ids of the other queries, sorted; empty until the key is revealed."""
+
+
+def published_split(view: Snapshot, basis: Basis) -> PublishedSplit | None:
+    """What is public about the split of a basis; None if the solution decides which queries are preliminary.
+
+    Raises StoreError if the database fails.
+    """
+    split = basis.split
+    if split is None:
+        return None
+    share = share_text(split.preliminary)
+    if not is_revealed(view, split):
+        return PublishedSplit(share, split.key_sha256)
+    ids, flags = view.queries(basis.solution).ids, view.flags(basis)
+    preliminary, rest = (tuple(sorted(compress(ids, chosen))) for chosen in (flags, ~flags))
+    return PublishedSplit(share, split.key_sha256, split.key.hex(), preliminary, rest)
+
+
+def is_revealed(view: Snapshot, split: QuerySplit) -> bool:
+    """Whether the key of a split, not only an earlier key of its track, was revealed."""
+    events = view.events(split.track)
+    return any(event.kind == "reveal" and event.body["split_key"] == split.key.hex() for event in events)

@@ -1,0 +1,258 @@
+"""The timeline of a challenge: what happened in public, and the dates to come."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from scorer.board.board import Team
+from scorer.board.build import teams
+from scorer.board.published_errata import PublishedErratum, published_errata
+from scorer.challenge.phases import Phase
+from scorer.challenge.settings import Track
+from scorer.entries.errata import changed_names
+from scorer.entries.in_force import public, public_to_all, track_schedule
+from scorer.entries.schedule import Announcement, Extension, Schedule, replace_end
+from scorer.entries.teams import ChangeKind, TeamChange
+from scorer.store.events import recorded_basis
+from scorer.store.records import RecordedBasis
+from scorer.store.snapshot import Snapshot
+from scorer.wording import long_time, one_line
+
+Kind = Literal[
+    "announced",
+    "rescheduled",
+    "extended",
+    "started",
+    "frozen",
+    "ended",
+    "closed",
+    "renamed",
+    "merged",
+    "separated",
+    "disqualified",
+    "withdrawn",
+    "reinstated",
+    "erratum",
+    "split",
+    "revealed",
+    "rules",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Something that happened in a challenge, or a date to come."""
+
+    at: datetime
+    """In UTC."""
+    track: str
+    """The name of the track; empty for what concerns the whole challenge."""
+    kind: Kind
+    text: str
+    """What happened, without a full stop."""
+    detail: str = ""
+    """The reason, or what follows from it; empty without one."""
+    link: str = ""
+    """The path of a page or a file of the site about it; empty without one."""
+    index: int = 0
+    """Of its event in the record; 0 for what follows from the schedule."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """What happened in public, and the dates to come."""
+
+    happenings: tuple[Happening, ...] = ()
+    """The latest first."""
+    upcoming: tuple[Happening, ...] = ()
+    """The next first."""
+    errata: Mapping[str, tuple[PublishedErratum, ...]] = field(default_factory=dict)
+    """The errata of each track that has some, by its name, the earliest first."""
+
+
+NO_TIMELINE = Timeline()
+
+
+def timeline(view: Snapshot, tracks: Sequence[Track]) -> Timeline:
+    """The timeline of a challenge.
+
+    The phases and their extensions are public at any time. Everything else about a track stops while it is frozen, and
+    what concerns all tracks stops while any of them is.
+
+    Parameters
+    ----------
+    view
+        A snapshot of the database.
+    tracks
+        All tracks, with the settings of challenge.toml.
+
+    Raises
+    ------
+    StoreError
+        The database fails.
+    """
+    found = list(_teams(public_to_all(view, tracks)))
+    upcoming: list[Happening] = []
+    errata = {}
+    for track in tracks:
+        plan = track_schedule(view, track)
+        versions = _versions(plan)
+        found += _decisions(track.name, versions)
+        found += _passed(track.name, versions, view.now)
+        upcoming += (each for phase in plan.phases for each in _dates(track.name, phase) if each.at > view.now)
+        found += _scoring(public(view, track), track.name)
+        published = published_errata(view, track)
+        if published:
+            errata[track.name] = published
+            found += map(_erratum, published)
+    order = {track.name: position for position, track in enumerate(tracks)}
+    found.sort(key=lambda each: (each.at, each.index), reverse=True)
+    upcoming.sort(key=lambda each: (each.at, order[each.track]))
+    return Timeline(tuple(found), tuple(upcoming), errata)
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """The phases that were in force from a decision on."""
+
+    decision: Announcement | Extension | None
+    """None for phases that are not announced yet."""
+    before: tuple[Phase, ...]
+    phases: tuple[Phase, ...]
+
+
+def _versions(plan: Schedule) -> list[_Version]:
+    """All versions of the phases, the earliest first; at least one."""
+    found: list[_Version] = []
+    phases: tuple[Phase, ...] = ()
+    decisions: list[Announcement | Extension] = [*plan.announcements, *plan.extensions]
+    for each in sorted(decisions, key=lambda each: each.index):
+        before = phases
+        if isinstance(each, Announcement):
+            phases = each.phases
+        else:
+            phases = tuple(replace_end(phase, each.end) if phase.name == each.phase else phase for phase in phases)
+        found.append(_Version(each, before, phases))
+    return found or [_Version(None, (), plan.phases)]
+
+
+def _decisions(track: str, versions: Iterable[_Version]) -> Iterator[Happening]:
+    """Announcements and extensions."""
+    for version in versions:
+        each = version.decision
+        if each is None or each.at is None:
+            continue
+        if isinstance(each, Extension):
+            text = f"Phase {each.phase} extended: ends {long_time(each.end)} instead of {long_time(each.before)}"
+            yield Happening(each.at, track, "extended", text, one_line(each.reason), index=each.index)
+        elif not version.before:
+            detail = "; ".join(map(_described, each.phases))
+            yield Happening(each.at, track, "announced", "Phases announced", detail, index=each.index)
+        else:
+            changed = [_described(phase) for phase in each.phases if phase not in version.before]
+            names = {phase.name for phase in each.phases}
+            changed += [f"{phase.name}: removed" for phase in version.before if phase.name not in names]
+            yield Happening(each.at, track, "rescheduled", "Phases changed", "; ".join(changed), index=each.index)
+
+
+def _described(phase: Phase) -> str:
+    text = f"{phase.name}: {long_time(phase.start)} to {long_time(phase.end)}"
+    if phase.grace:
+        text += f", closes {long_time(phase.closes)}"
+    if phase.frozen_from is not None:
+        text += f", frozen from {long_time(phase.frozen_from)}"
+    return text if phase.shows == "score" else f"{text}, without scores"
+
+
+def _passed(track: str, versions: Sequence[_Version], now: datetime) -> Iterator[Happening]:
+    """The dates of phases that passed, each by the phases that were in force then."""
+    # Before the first announcement was recorded, challenge.toml had its phases.
+    begins = [None, *(version.decision.at for version in versions[1:] if version.decision), None]
+    for version, (begin, end) in zip(versions, itertools.pairwise(begins), strict=True):
+        for phase in version.phases:
+            for each in _dates(track, phase, past=True):
+                if each.at <= now and (begin is None or each.at >= begin) and (end is None or each.at < end):
+                    yield each
+
+
+def _dates(track: str, phase: Phase, *, past: bool = False) -> Iterator[Happening]:
+    """The dates of a phase, as what happened then, or as dates to come."""
+    name, closes = f"Phase {phase.name}", long_time(phase.closes)
+    yield Happening(phase.start, track, "started", f"{name} {'started' if past else 'starts'}")
+    if phase.frozen_from is not None:
+        yield Happening(
+            phase.frozen_from,
+            track,
+            "frozen",
+            f"Board {'frozen' if past else 'freezes'} for the end of phase {phase.name}",
+            f"Until {closes} it shows what was received and decided before.",
+        )
+    grace = f"Entries that are received before {closes} still count." if phase.grace else ""
+    yield Happening(phase.end, track, "ended", f"{name} {'ended' if past else 'ends'}", grace)
+    if phase.grace:
+        yield Happening(phase.closes, track, "closed", f"{name} {'closed' if past else 'closes'}")
+
+
+_TEAM_TEXTS: Mapping[ChangeKind, str] = {
+    "renamed": "Team {before} renamed to {after}",
+    "merged": "Team {name} merged into {after}",
+    "separated": "Team {name} separated from {before}",
+    "disqualified": "Team {name} disqualified",
+    "withdrawn": "Team {name} withdrawn",
+    "reinstated": "Team {name} ranked again",
+}
+
+
+def _teams(view: Snapshot) -> Iterator[Happening]:
+    known = tuple(teams(view).values())
+    folders = {team.folder: team for team in known}
+    for team in known:
+        for change in team.history:
+            if change.at is not None:
+                text = _team_text(team, change, folders)
+                link = f"teams/{team.slug}.html"
+                yield Happening(change.at, "", change.kind, text, one_line(change.reason), link, change.index)
+
+
+def _team_text(team: Team, change: TeamChange, folders: Mapping[str, Team]) -> str:
+    before, after = change.before, change.after
+    if change.kind != "renamed":  # then these are folders
+        before, after = (folders[each].name if each in folders else each for each in (before, after))
+    return _TEAM_TEXTS[change.kind].format(name=team.name, before=before, after=after)
+
+
+def _erratum(erratum: PublishedErratum) -> Happening:
+    text = f"Erratum {erratum.number} applied: {erratum.changed}" if erratum.changed else f"Erratum {erratum.number}"
+    return Happening(erratum.at, erratum.track, "erratum", text, erratum.reason, erratum.path)
+
+
+def _scoring(view: Snapshot, track: str) -> Iterator[Happening]:
+    """The hashes of keys of splits, revealed keys, and changes of the rules without an erratum."""
+    before: RecordedBasis | None = None
+    by_erratum = False
+    for event in view.events(track):
+        if event.at is not None and event.kind == "reveal":
+            link = f"{track}/split.json"
+            yield Happening(event.at, track, "revealed", "Key of the split revealed", link=link, index=event.index)
+        if event.kind == "basis":
+            basis = recorded_basis(event.body, event.at)
+            changed = () if before is None or by_erratum else changed_names(before, basis)
+            if event.at is not None and changed:
+                text = f"Scoring changed: {', '.join(changed)}"
+                yield Happening(event.at, track, "rules", text, index=event.index)
+            key = _key_hash(basis)
+            if event.at is not None and key and (before is None or key != _key_hash(before)):
+                text, link = "Hash of the key of the split published", f"{track}/split.json"
+                yield Happening(event.at, track, "split", text, f"SHA-256: {key}", link, event.index)
+            before = basis
+        by_erratum = event.kind == "erratum" and event.body["state"] == "applied"
+
+
+def _key_hash(basis: RecordedBasis) -> str:
+    """The SHA-256 of the key of the split; empty without a split."""
+    split = (basis.settings or {}).get("split")
+    return str(split["key_sha256"]) if isinstance(split, Mapping) else ""

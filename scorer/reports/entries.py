@@ -1,0 +1,100 @@
+"""The entries of a challenge: for programs as JSON, for people as a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scorer.board.board import Board
+from scorer.entries.entry import Entry
+from scorer.reports.table import Cell, Column, Table
+from scorer.wording import iso_time, printable_name
+
+VERSION = 1
+"""The version of the structure. It increases with every change that a reader could notice, except for new keys."""
+
+REASONS = {
+    "withdrawn": "the file is gone",
+    "superseded": "the file has another content now",
+    "early": "received before the first phase",
+    "late": "received after the end of the phase",
+    "over-quota": "over the quota of the team",
+    "misdated": "the time of receipt is impossible; `scorer amend` corrects it",
+    "waiting": "not scored yet",
+    "failed": "could not be scored; no fault of the file is known",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TrackEntries:
+    """The entries of a track, and its public board."""
+
+    entries: tuple[Entry, ...]
+    """In the order of the record."""
+    board: Board
+    """As visitors may see it: its entries have the scores that may be shown."""
+
+
+def entry_values(tracks: Iterable[TrackEntries]) -> list[dict[str, Any]]:
+    """Return the entries as plain values, in the order of the record, with the scores that may be shown.
+
+    The scores are those of the primary measure. An entry of a frozen period has none.
+    """
+    found = [values for each in tracks for values in _of_track(each)]
+    return sorted(found, key=lambda values: values["id"])
+
+
+def entries_json(tracks: Iterable[TrackEntries]) -> str:
+    """Return the entries as a JSON document."""
+    document = {"version": VERSION, "entries": entry_values(tracks)}
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
+
+
+def entries_table(tracks: Sequence[TrackEntries]) -> Table:
+    """Return the entries as a table."""
+    heads = ("id", "track", "team", "file", "received", "phase", "state", "counts", "preliminary", "final")
+    numeric = {"id", "preliminary", "final"}
+    decimals = {each.board.track.name: each.board.track.decimals for each in tracks}
+    return Table(
+        [Column(head, numeric=head in numeric) for head in heads],
+        [[Cell(values[head], decimals[values["track"]]) for head in heads] for values in entry_values(tracks)],
+    )
+
+
+def _of_track(each: TrackEntries) -> Iterable[dict[str, Any]]:
+    public = {entry.index: entry for row in (*each.board.rows, *each.board.late) for entry in row.entries}
+    track = each.board.track
+    for entry in each.entries:
+        shown = public.get(entry.index)
+        yield {
+            "id": entry.index,
+            "track": track.name,
+            "team": printable_name(entry.team),
+            "file": entry.file,
+            "sha256": entry.digest,
+            "received": iso_time(entry.received),
+            "phase": entry.phase,
+            "outcome": entry.outcome,
+            "admission": _admission(entry),
+            "presence": entry.presence,
+            "state": _admission(entry) if entry.state == "misdated" else entry.state,
+            "reason": _reason(entry),
+            "counts": shown is not None and shown.is_counting,
+            "preliminary": shown.preliminary[0] if shown else None,
+            "final": shown.final[0] if shown else None,
+        }
+
+
+def _admission(entry: Entry) -> str:
+    """The admission for programs: an impossible time is early if it is before the phases, and late in the future."""
+    return ("late" if entry.is_in_future else "early") if entry.admission == "misdated" else entry.admission
+
+
+def _reason(entry: Entry) -> str | None:
+    if entry.state == "rejected":
+        more = entry.findings_count - 1
+        first = str(entry.findings[0].text) if entry.findings else "the file is invalid"
+        return f"{first} (and {more:,} more)" if more > 0 else first
+    return REASONS.get(entry.state)
