@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError
-from datetime import UTC, datetime
+from argparse import ArgumentParser
+from datetime import datetime
 from pathlib import Path
 
-from scorer.cli.arguments import ENTRY_HELP, add_challenge, add_reason, open_challenge
+from scorer.cli.arguments import ENTRY_HELP, add_challenge, add_reason, moment, open_challenge
 from scorer.cli.console import print_result
-from scorer.wording import printable_name, quoted, utc_moment
+from scorer.wording import printable_name, utc_moment
 
 
 def add_time(parser: ArgumentParser) -> None:
@@ -17,22 +17,12 @@ def add_time(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--received",
         required=True,
-        type=_time,
+        type=moment,
         metavar="TIME",
         help="when the entry was received, with its offset from UTC, as in 2011-04-18T10:00:00Z",
     )
     add_reason(parser)
     add_challenge(parser)
-
-
-def _time(text: str) -> datetime:
-    try:
-        time = datetime.fromisoformat(text)
-        if time.tzinfo is not None:
-            return time.astimezone(UTC)
-    except (ValueError, OverflowError):
-        pass
-    raise ArgumentTypeError(f"found {quoted(text)}, expected a time with its offset, as in 2011-04-18T10:00:00Z")
 
 
 def amend(entry: str, received: datetime, reason: str, challenge: Path) -> int:

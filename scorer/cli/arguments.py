@@ -9,6 +9,7 @@ import textwrap
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -18,11 +19,12 @@ from scorer.wording import printable, quoted
 
 if TYPE_CHECKING:
     from scorer.challenge.settings import Challenge, Track
+    from scorer.store.snapshot import Snapshot
 
 FORMAT_HELP = f"needed only where it cannot be detected: {FORMATS_ALLOWED}"
 
 
-ENTRY_HELP = "an entry: its file as messages show it, or the beginning of its SHA-256"
+ENTRY_HELP = "an entry: its id, its file as messages show it, or the beginning of its SHA-256"
 
 
 class WrongCallError(Exception):
@@ -81,12 +83,52 @@ def add_challenge(parser: ArgumentParser) -> None:
     )
 
 
+def add_as_of(parser: ArgumentParser) -> None:
+    """Add the option for an earlier state of the record."""
+    parser.add_argument(
+        "--as-of",
+        type=_moment_of_record,
+        metavar="MOMENT",
+        help="the state after an event of the record, given by its index, or at a time with its offset from UTC, as in "
+        "2011-04-18T10:00:00Z; default: now",
+    )
+
+
+def moment(text: str) -> datetime:
+    """A time with its offset from UTC, for an option."""
+    try:
+        time = datetime.fromisoformat(text)
+        if time.tzinfo is not None:
+            return time.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise ArgumentTypeError(f"found {quoted(text)}, expected a time with its offset, as in 2011-04-18T10:00:00Z")
+
+
+def _moment_of_record(text: str) -> datetime | int:
+    if text.isascii() and text.isdigit() and len(text) < 19:
+        return int(text)
+    try:
+        return moment(text)
+    except ArgumentTypeError:
+        raise ArgumentTypeError(
+            f"found {quoted(text)}, expected the index of an event, as in 120, or a time with its offset, as in "
+            "2011-04-18T10:00:00Z"
+        ) from None
+
+
+def selected(view: Snapshot, as_of: datetime | int | None) -> Snapshot:
+    """The snapshot as of a moment; None: as it is."""
+    return view if as_of is None else view.as_of(as_of)
+
+
 def add_reason(parser: ArgumentParser) -> None:
     """Add the option for the reason of a decision."""
-    parser.add_argument("--reason", required=True, type=_stated, metavar="TEXT", help="why; it is recorded")
+    parser.add_argument("--reason", required=True, type=stated, metavar="TEXT", help="why; it is recorded")
 
 
-def _stated(text: str) -> str:
+def stated(text: str) -> str:
+    """Return the text of an option that must not be blank."""
     if not text.strip():
         raise ArgumentTypeError("found a blank text, expected a reason")
     return text
@@ -95,6 +137,18 @@ def _stated(text: str) -> str:
 def add_track(parser: ArgumentParser) -> None:
     """Add the option for one track."""
     parser.add_argument("-t", "--track", metavar="NAME", help="only this track; default: all tracks")
+
+
+def add_form(parser: ArgumentParser, forms: Sequence[str], what: str = "of the output") -> None:
+    """Add the option for the form of a command's output; the first form is the default."""
+    parser.add_argument(
+        "--format",
+        dest="form",
+        choices=tuple(forms),
+        default=forms[0],
+        metavar="FORM",
+        help=f"the format {what}: %(choices)s; default: %(default)s",
+    )
 
 
 def add_policies(parser: ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from scorer.cli.arguments import FORMAT_HELP, add_challenge, format_name, requested_track
 from scorer.cli.console import print_message, print_result
 from scorer.paths import shown
-from scorer.wording import counted, printable
+from scorer.wording import counted, printable, printable_name
 
 if TYPE_CHECKING:
     from scorer.challenge.settings import Track
@@ -22,15 +22,42 @@ def add_file(parser: ArgumentParser) -> None:
     parser.add_argument("file", help="the submission: a path or a URL")
     parser.add_argument("-t", "--track", required=True, metavar="NAME", help="the track that the file is for")
     add_challenge(parser)
+    parser.add_argument("--team", metavar="TEAM", help="also print what is left of the quota of this team's folder")
     parser.add_argument("--submission-format", metavar="FORMAT", help=f"the format of the file, {FORMAT_HELP}")
 
 
-def check(file: str, track: str, challenge: Path, submission_format: str | None) -> int:
+def check(file: str, track: str, challenge: Path, submission_format: str | None, team: str | None = None) -> int:
     """Check a submission before you submit it: format, queries, items, lengths, duplicates.
 
     The check needs no solution, and shows nothing that only the solution knows. It reports unknown queries and items if
     the challenge has public lists of them.
+
+    With --team, the command also says what is left of the team's quota and when it begins again, if the folder of the
+    challenge has the database.
     """
+    code = _check(file, track, challenge, submission_format)
+    if team is not None:
+        print_result(_left(track, challenge, team))
+    return code
+
+
+def _left(track: str, challenge: Path, team: str) -> str:
+    """What is left of the quota of a team, by the database of the challenge."""
+    from scorer.challenge.loading import read_challenge
+    from scorer.errors import ScorerError
+    from scorer.organising.quota_lines import quota_line
+    from scorer.store.store import Store
+
+    settings = read_challenge(challenge, solutions=False)
+    requested = requested_track(settings, track)
+    try:
+        with Store.open(settings.database_address, create=False) as store:
+            return store.read(lambda view: quota_line(view, requested, team))
+    except ScorerError as error:
+        return f"{printable_name(team)}: nothing is known about its quota ({error})"
+
+
+def _check(file: str, track: str, challenge: Path, submission_format: str | None) -> int:
     from scorer.challenge.loading import read_challenge
     from scorer.executors.checking import checked
     from scorer.matching.solution import read_ids

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from scorer.cli.arguments import (
     WrongCallError,
     add_analysis,
+    add_form,
     add_policies,
     check_standard_input,
     format_name,
@@ -53,14 +54,7 @@ def add_comparison(parser: ArgumentParser) -> None:
         metavar="MEASURE",
         help="the measure to compare by, as in nDCG@10; required for files; default for teams: the primary measure",
     )
-    parser.add_argument(
-        "--format",
-        dest="form",
-        choices=FORMS,
-        default="table",
-        metavar="FORM",
-        help="how to print the comparison: %(choices)s; default: %(default)s",
-    )
+    add_form(parser, FORMS, "of the comparison")
     add_analysis(parser)
     add_policies(parser)
 

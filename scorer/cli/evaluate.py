@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import WrongCallError, add_policies, check_standard_input, format_name, number
+from scorer.cli.arguments import WrongCallError, add_form, add_policies, check_standard_input, format_name, number
 from scorer.cli.console import print_message, print_result, with_progress
 from scorer.errors import MeasureError, SubmissionError
 from scorer.paths import shown
@@ -38,14 +38,7 @@ def add_evaluation(parser: ArgumentParser) -> None:
 
 
 def _add_output(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--format",
-        dest="form",
-        choices=FORMS,
-        default="table",
-        metavar="FORM",
-        help="how to print the scores: %(choices)s; default: %(default)s",
-    )
+    add_form(parser, FORMS, "of the scores")
     parser.add_argument("-q", "--per-query", action="store_true", help="print the scores of each query too")
     parser.add_argument(
         "--side-by-side", action="store_true", help="print a column for each submission and a row for each measure"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import add_folder, add_track, open_challenge
+from scorer.cli.arguments import add_as_of, add_folder, add_form, add_track, open_challenge, selected
 from scorer.cli.console import print_result
 
 if TYPE_CHECKING:
@@ -19,24 +20,18 @@ def add_board(parser: ArgumentParser) -> None:
     """Add the arguments of ``leaderboard``."""
     add_folder(parser)
     add_track(parser)
-    parser.add_argument(
-        "--format",
-        dest="form",
-        choices=FORMS,
-        default="table",
-        help="the format of the output: %(choices)s; default: %(default)s",
-        metavar="FORM",
-    )
+    add_form(parser, FORMS)
+    add_as_of(parser)
 
 
-def leaderboard(folder: Path, track: str | None, form: str) -> int:
+def leaderboard(folder: Path, track: str | None, form: str, as_of: datetime | int | None) -> int:
     """Print the board of each track from the stored results, without scoring."""
     from scorer.organising.render import boards
     from scorer.store.store import Store
 
     challenge, tracks = open_challenge(folder, track)
     with Store.open(challenge.database_address, create=False) as store:
-        shown = store.read(lambda view: boards(view, tracks, view.cache()))
+        shown = store.read(lambda view: boards(selected(view, as_of), tracks, view.cache()))
     print_result(_printed(shown, form))
     return 0
 

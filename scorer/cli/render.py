@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import open_challenge
+from scorer.cli.arguments import add_as_of, add_folder, open_challenge
 from scorer.cli.console import print_message, print_result
 
 if TYPE_CHECKING:
     from scorer.organising.render import Rendered
 
 
-def render(folder: Path) -> int:
-    """Render the site from the stored results, without scoring."""
+def add_moment(parser: ArgumentParser) -> None:
+    """Add the arguments of ``render``."""
+    add_folder(parser)
+    add_as_of(parser)
+
+
+def render(folder: Path, as_of: datetime | int | None) -> int:
+    """Render the site from the stored results, without scoring.
+
+    With --as-of, the site shows an earlier state of the record, and a later render replaces it.
+    """
     from scorer.organising.render import render as render_site
     from scorer.store.store import Store
 
     challenge, _ = open_challenge(folder, None)
     with Store.open(challenge.database_address, create=False) as store:
-        print_rendered(render_site(challenge, store))
+        print_rendered(render_site(challenge, store, as_of=as_of))
     return 0
 
 

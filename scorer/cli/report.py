@@ -6,7 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from scorer.cli.arguments import WrongCallError, add_analysis, add_track, number
+from scorer.cli.arguments import WrongCallError, add_analysis, add_form, add_track, number
 from scorer.cli.console import print_message, print_result
 from scorer.errors import ScorerError
 from scorer.paths import is_standard_input, is_url, shown
@@ -35,14 +35,7 @@ def add_report(parser: ArgumentParser) -> None:
         help="a challenge (a folder with challenge.toml, or that file), or a table: a CSV or Parquet file with the "
         "columns task, algorithm, case and value, a URL, or - for standard input; default: the current folder",
     )
-    parser.add_argument(
-        "--format",
-        dest="form",
-        choices=FORMS,
-        default="html",
-        metavar="FORM",
-        help="the format of the report: %(choices)s; default: %(default)s",
-    )
+    add_form(parser, FORMS, "of the report")
     parser.add_argument(
         "-o",
         "--output",

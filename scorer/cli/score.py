@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,10 +18,10 @@ from scorer.wording import printable_name, utc_moment
 
 if TYPE_CHECKING:
     from scorer.challenge.settings import Challenge, Track
+    from scorer.entries.entry import Entry, State
     from scorer.executors.base import Executor
     from scorer.organising.run import Work
     from scorer.scoring.outcomes import Failed
-    from scorer.store.records import StoredSubmission
     from scorer.store.store import Store
 
 
@@ -108,6 +109,7 @@ def score_tracks(
 ) -> bool:
     """Score each track, and report errors in it; return whether there were none."""
     succeeded = True
+    _import_teams(store, challenge)
     for track in tracks:
         try:
             succeeded &= _score_track(store, challenge, track, executor, options)
@@ -115,7 +117,21 @@ def score_tracks(
             print_message(str(error))
             print_message(f"{track.name}: not scored; its board is unchanged")
             succeeded = False
-    return succeeded
+    # Again, because teams may have submitted their first files.
+    messages, are_valid = _import_teams(store, challenge)
+    for message in messages:
+        print_message(message)
+    return succeeded and are_valid
+
+
+def _import_teams(store: Store, challenge: Challenge) -> tuple[Sequence[str], bool]:
+    """Record what teams.toml says; return messages about it, and whether it is valid."""
+    from scorer.organising.teams import import_teams
+
+    try:
+        return import_teams(challenge, store), True
+    except ChallengeError as error:
+        return [f"{error}\nteams: the recorded names and decisions stay"], False
 
 
 def _score_track(
@@ -133,7 +149,7 @@ def _score_track(
         confirm_withdrawals=options.confirm_withdrawals,
         verify_files=options.verify_files,
     )
-    for each in (*work.skipped, *work.warnings):
+    for each in (*work.notes, *work.skipped, *work.warnings, *work.picks):
         print_message(str(each))
     scored, failed = 0, 0
     rejected_now: set[str] = set()
@@ -145,16 +161,19 @@ def _score_track(
                 failed += 1
                 print_message(f"{name}: not scored: {_failure(result, work.attempts.get(submission.digest, 0))}")
             case Rejected(problems):
-                rejected_now.add(submission.file)
+                rejected_now.add(name)
                 print_message("\n".join(problems.lines(name)))
             case _:
                 scored += 1
                 if expected := hint(work, result.counts):
                     print_message("\n".join(result.notes.lines(name)))
                     print_message(f"{name}: {expected}")
-    rejected_ever = _print_earlier(present_entries(store, work), work, rejected_now)
+    present = present_entries(store, work)
+    rejected_ever = _print_earlier(present, work, rejected_now)
     counts = [f"{scored:,} scored", f"{work.known:,} known", f"{len(rejected_ever):,} rejected"]
     counts += [f"{failed + len(work.given_up):,} failed"] if failed or work.given_up else []
+    states = Counter(entry.state for entry in present)
+    counts += [f"{states[state]:,} {words}" for state, words in UNRANKED.items() if states[state]]
     print_message(f"{track.name}: {', '.join(counts)}")
     unreadable = any(not isinstance(skipped, UploadInProgress) for skipped in work.skipped)
     if options.strict and (rejected_ever or work.given_up):
@@ -162,19 +181,52 @@ def _score_track(
     return not (failed or unreadable or work.warnings or rejected_now)
 
 
-def _print_earlier(entries: Sequence[StoredSubmission], work: Work, rejected_now: set[str]) -> set[str]:
+SHOWN = 20
+"""How many messages of a kind are printed about earlier runs."""
+
+UNRANKED: Mapping[State, str] = {
+    "early": "early",
+    "late": "late",
+    "over-quota": "over the quota",
+    "misdated": "misdated",
+}
+"""The states of entries that are kept and not ranked, in words."""
+
+
+def _print_earlier(entries: Sequence[Entry], work: Work, rejected_now: set[str]) -> set[str]:
     """Print what earlier runs left for the organiser to look at; return all files that are rejected."""
-    rejected = {each.submission.file for each in entries if each.result and each.result.status == "rejected"}
-    for file in sorted(rejected - rejected_now):
-        print_message(f"{printable_name(file)}: rejected by an earlier run; the page of its team has the errors")
-    for submission in (entry.submission for entry in entries if entry.misdated):
-        received = f"received {utc_moment(submission.received)}, which is impossible"
-        name = printable_name(submission.file)
-        print_message(f"{name}: {received}; it does not count until `scorer amend` corrects the time")
+    rejected = {entry.file for entry in entries if entry.outcome == "rejected"}
+    _print_some(
+        f"{file}: rejected by an earlier run; the page of its team has the errors"
+        for file in sorted(rejected - rejected_now)
+    )
+    _print_some(
+        f"{entry.file}: received {utc_moment(entry.received)}, {_why_misdated(entry)}; it does not count until "
+        "`scorer amend` corrects the time"
+        for entry in entries
+        if entry.admission == "misdated"
+    )
     for submission, failure in work.given_up:
         given_up = f"{printable_name(submission.file)}: given up after {failure.attempts} attempts"
         print_message(f"{given_up}: {failure.reason}; `scorer retry` has it tried again")
     return rejected
+
+
+def _why_misdated(entry: Entry) -> str:
+    from scorer.store.events import FIRST_RECEIPT
+
+    if entry.is_in_future:
+        return "which is in the future"
+    return "which is impossible" if entry.received < FIRST_RECEIPT else "before the phases were announced"
+
+
+def _print_some(lines: Iterable[str]) -> None:
+    """Print the first lines, and how many more there are."""
+    listed = list(lines)
+    for line in listed[:SHOWN]:
+        print_message(line)
+    if len(listed) > SHOWN:
+        print_message(f"and {len(listed) - SHOWN:,} more like this; `scorer entries` lists them")
 
 
 def _failure(failed: Failed, attempts: int) -> str:

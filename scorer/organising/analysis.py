@@ -17,7 +17,7 @@ from scorer.errors import MeasureError, ScorerError
 from scorer.measures import Measure, parse
 from scorer.options import Split
 from scorer.organising.render import boards
-from scorer.organising.run import current_basis
+from scorer.organising.rules import current_basis
 from scorer.scoring.means import aggregated, split_masks
 from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, quoted
@@ -72,13 +72,13 @@ def track_task(view: Snapshot, board: Board, measure: Measure | None = None, row
         The rows of the teams, each with an entry that counts; None: the ranked teams.
     """
     track = board.track
-    basis = current_basis(track, view.recorded_basis(track.name))
+    basis = current_basis(view, track)
     if basis is None:
         raise ScorerError(f"{track.name}: no results yet; `scorer run` computes them")
     chosen = measure or track.primary_measure
     split = track.shown_split
     solution = view.solution(basis.solution)
-    inside = split_masks(solution.flagged)[split].inside
+    inside = split_masks(view.flags(basis))[split].inside
     teams = [row for row in board.rows if row.rank is not None] if rows is None else rows
     by_digest = dict(view.scores([row.entry.digest for row in teams if row.entry], basis, [chosen]))
     scores = np.array([by_digest[row.entry.digest][0, inside] for row in teams if row.entry], dtype=np.float64)

@@ -8,8 +8,9 @@ from pydantic import TypeAdapter
 
 from scorer import __version__
 from scorer.board.board import Board
-from scorer.organising.run import current_basis
+from scorer.organising.rules import current_basis
 from scorer.paths.code import code_digest
+from scorer.scoring.means import split_masks
 from scorer.scoring.rules import MEASURE_GENERATION
 from scorer.site.task_view import TaskView
 from scorer.statistics.defaults import LEVEL, RESAMPLES, SEED
@@ -46,13 +47,15 @@ def analysis_view(view: Snapshot, board: Board, cache: Cache) -> TaskView | None
     """
     track = board.track
     ranked = [row for row in board.rows if row.rank is not None and row.entry is not None]
-    basis = current_basis(track, view.recorded_basis(track.name))
+    basis = current_basis(view, track)
     if basis is None or len(ranked) < 2 or track.primary_measure.kind.aggregation != "mean" or not track.shows_queries:
         return None
     rows = [[row.team.name, row.rank, row.entry.digest if row.entry else ""] for row in ranked]
+    preliminary = split_masks(view.flags(basis))["preliminary"].digest
     settings = [__version__, code_digest(*_CODE), MEASURE_GENERATION, LEVEL, RESAMPLES, SEED]
-    results = [basis.solution, basis.matching, track.primary_measure.full, track.stage, track.final, track.decimals]
-    parts = ["analysis", settings, results, track.name, rows]
+    results = [basis.solution, basis.matching, preliminary, track.primary_measure.full]
+    shown = [track.stage, track.final, track.decimals]
+    parts = ["analysis", settings, results, shown, track.name, rows]
     return _JSON.validate_json(cache.value(parts, partial(_computed, view, board)))
 
 

@@ -8,11 +8,14 @@ from datetime import datetime
 
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
-from scorer.organising.run import current_basis
+from scorer.organising.rules import current_basis
 from scorer.store.events import SubmissionState
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.wording import printable_name, quoted
+
+INDEX = re.compile(r"[1-9][0-9]{0,6}")
+"""Shorter than a part of a digest, so that it cannot be mistaken for one."""
 
 PART_OF_DIGEST = re.compile(r"[0-9a-f]{8,64}")
 
@@ -41,7 +44,7 @@ def retry(challenge: Challenge, store: Store, names: Sequence[str] = ()) -> int:
     named = store.read(lambda view: [entry_named(view, challenge, name) for name in names])
     count = 0
     for track in challenge.tracks:
-        basis = current_basis(track, store.read(lambda view, of=track: view.recorded_basis(of.name)))  # type: ignore[misc]
+        basis = store.read(lambda view, of=track: current_basis(view, of))  # type: ignore[misc]
         digests = {each.submission.digest for each in named if each.submission.track == track.name}
         if basis is not None and (digests or not names):
             count += store.retry(basis, digests if names else None)
@@ -71,7 +74,7 @@ def amend(challenge: Challenge, store: Store, name: str, received: datetime, rea
 
 
 def entry_named(view: Snapshot, challenge: Challenge, name: str) -> SubmissionState:
-    """The entry with this name: its file as messages and pages show it, or the beginning of its SHA-256.
+    """The entry with this name: its id, its file as messages and pages show it, or the beginning of its SHA-256.
 
     Raises ChallengeError if there is no such entry, or several.
     """
@@ -80,8 +83,8 @@ def entry_named(view: Snapshot, challenge: Challenge, name: str) -> SubmissionSt
     ]
     if not found:
         raise ChallengeError(
-            f"no entry is called {quoted(name)}; give its file as messages show it, as in main/team/run.txt, or at "
-            "least 8 digits of its SHA-256"
+            f"no entry is called {quoted(name)}; give its id, as `scorer entries` shows it, its file as messages show "
+            "it, as in main/team/run.txt, or at least 8 digits of its SHA-256"
         )
     if len(found) > 1:
         submissions = [state.submission for state in found[:5]]
@@ -92,6 +95,8 @@ def entry_named(view: Snapshot, challenge: Challenge, name: str) -> SubmissionSt
 
 def _is_named(state: SubmissionState, track: Track, name: str) -> bool:
     submission = state.submission
+    if INDEX.fullmatch(name):
+        return state.index == int(name)
     if PART_OF_DIGEST.fullmatch(name) and submission.digest.startswith(name):
         return True
     return name in (submission.file, printable_name(submission.file)) and submission.track == track.name

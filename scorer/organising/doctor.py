@@ -6,8 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from scorer.challenge.settings import Challenge, Track
-from scorer.errors import StoreError
+from scorer.challenge.splits import split_of
+from scorer.entries.entries import stays
+from scorer.entries.in_force import track_schedule
+from scorer.errors import ChallengeError, StoreError
 from scorer.organising.intake import safe_digest
+from scorer.organising.splits import recorded_key
 from scorer.organising.submission_files import submission_files
 from scorer.paths import digest
 from scorer.store.integrity import derived_problems, file_problems, record_problems, repair
@@ -36,6 +40,8 @@ def examine(challenge: Challenge, store: Store) -> Iterator[Check]:
     yield _check("results: what was derived is as it was stored", derived_problems(store))
     yield _check("solutions: the bytes of every basis are stored", _solution_problems(challenge, store))
     for track in challenge.tracks:
+        if track.split is not None:
+            yield _check(f"{track.name}: the key of the split is the recorded one", _key_problems(store, track))
         yield _check(
             f"{track.name}: the recorded files are present and unchanged", _file_problems(challenge, store, track)
         )
@@ -87,9 +93,21 @@ def _solution_problems(challenge: Challenge, store: Store) -> Iterator[str]:
             yield f"{path}: has the SHA-256 {found[:12]}...; replace it by the solution with the SHA-256 {solution}"
 
 
+def _key_problems(store: Store, track: Track) -> Iterator[str]:
+    try:
+        split = split_of(track)
+    except ChallengeError as error:
+        yield str(error)
+        return
+    recorded = store.read(lambda view: recorded_key(view, track.name))
+    if split is not None and recorded not in (None, split.key_sha256):
+        yield f"{track.key_path}: the board is based on another key; restore the key with the SHA-256 {recorded}"
+
+
 def _file_problems(challenge: Challenge, store: Store, track: Track) -> Iterator[str]:
     listed = submission_files(track)
-    for state in store.read(lambda view: view.submissions(track.name)):
+    states, plan = store.read(lambda view: (view.submissions(track.name), track_schedule(view, track)))
+    for state in states:
         if not state.present:
             continue
         submission, name = state.submission, printable_name(state.submission.file)
@@ -98,7 +116,9 @@ def _file_problems(challenge: Challenge, store: Store, track: Track) -> Iterator
             yield f"{name}: cannot be read as a submission any more; `scorer run` says why"
             continue
         if found is None:
-            yield f"{name}: is recorded and missing; restore it, or `scorer run` records its withdrawal"
+            still_counts = stays(submission, plan, track, store.now())
+            remedy = "it still counts, but errata need it" if still_counts else "or `scorer run` records its withdrawal"
+            yield f"{name}: is recorded and missing; restore it, {remedy}"
             continue
         try:
             changed = safe_digest(found.path, challenge.limits) != submission.digest

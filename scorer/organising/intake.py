@@ -64,6 +64,7 @@ def scan(
     known: Mapping[str, ScannedFile],
     solutions: Collection[str],
     *,
+    kept: Collection[str] = (),
     confirmed: bool = False,
 ) -> Scan:
     """Scan the folder of a track.
@@ -80,6 +81,8 @@ def scan(
         The status of files and their digests, by an earlier scan. A file with the same status is not read again.
     solutions
         The digests of solutions, which no submission may have.
+    kept
+        Files of submissions that stay recorded as present if they are missing.
     confirmed
         Whether missing files are withdrawals, however many there are.
 
@@ -106,7 +109,7 @@ def scan(
         found.append((file, Submission(track.name, file.team, file.file, status.digest, file.received)))
         if status.inode:
             statuses[file.file] = status
-    gone = sorted(filter(listed.is_missing, recorded))
+    gone = sorted(file for file in recorded if file not in kept and listed.is_missing(file))
     doubtful = not confirmed and _are_too_many(len(gone), len(recorded), len(found))
     return Scan(
         found=tuple(found),

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from scorer.board.board import Board
 from scorer.board.build import board
-from scorer.challenge.settings import Challenge, Track, check_stage
+from scorer.board.timeline import Timeline, timeline
+from scorer.challenge.settings import Challenge, Track
+from scorer.challenge.splits import exposure
+from scorer.entries.in_force import are_rules_fixed, in_force, public, track_schedule
 from scorer.errors import StoreError
 from scorer.organising.analysis_pages import analysis_view
-from scorer.organising.run import current_basis
+from scorer.organising.past_boards import archived_boards
+from scorer.organising.picks import with_picks_problems
+from scorer.organising.rules import current_basis
+from scorer.organising.splits import check_preliminary
 from scorer.paths import digest
 from scorer.site.folder import write
 from scorer.site.pages import Analyses, site_files
@@ -31,7 +38,9 @@ class Rendered:
     """What the organiser should know about it."""
 
 
-def render(challenge: Challenge, store: Store, *, pending: bool = False) -> Rendered:
+def render(
+    challenge: Challenge, store: Store, *, pending: bool = False, as_of: datetime | int | None = None
+) -> Rendered:
     """Write the site of a challenge, from one snapshot and without a lock on the database.
 
     Parameters
@@ -42,6 +51,8 @@ def render(challenge: Challenge, store: Store, *, pending: bool = False) -> Rend
         Its database.
     pending
         As for `boards`.
+    as_of
+        The state of the record to show; None: that of now.
 
     Raises
     ------
@@ -51,24 +62,32 @@ def render(challenge: Challenge, store: Store, *, pending: bool = False) -> Rend
         A template is invalid, or the folder of the site cannot be written.
     """
 
-    def derived(view: Snapshot) -> tuple[int, str, list[Board], Analyses, tuple[str, ...], Cache]:
+    def derived(whole: Snapshot) -> tuple[int, list[Board], Analyses, tuple[str, ...], Cache, Timeline]:
+        view = whole if as_of is None else whole.as_of(as_of)
         cache = view.cache()
-        shown = boards(view, challenge.tracks, cache, pending=pending)
-        analyses = {board.track.name: analysis_view(view, board, cache) for board in shown}
-        notes = tuple(note for track in challenge.tracks for note in _outdated(view, track))
-        return view.revision, view.identity, shown, analyses, notes, cache
+        shown = [with_picks_problems(view, each) for each in boards(view, challenge.tracks, cache, pending=pending)]
+        archived = archived_boards(view, challenge.tracks, cache)
+        shown = [replace(board, past=past) for board, past in zip(shown, archived, strict=True)]
+        analyses = {board.track.name: analysis_view(public(view, board.track), board, cache) for board in shown}
+        notes = tuple(note for track in challenge.tracks for note in (*_outdated(view, track), *_exposed(track)))
+        return view.revision, shown, analyses, notes, cache, timeline(view, challenge.tracks)
 
-    revision, identity, shown, analyses, notes, cache = store.read(derived)
+    revision, shown, analyses, notes, cache, happened = store.read(derived)
     try:
-        files = site_files(challenge, shown, analyses, cache)
+        files = site_files(challenge, shown, analyses, cache, happened)
     finally:
         with suppress(StoreError):  # a database that cannot be written to can still be shown
             store.keep(cache)
-    if write(files, challenge.site_path, revision, identity) is None:
-        notes += (
-            f"{challenge.site_path}: shows a later state of the database, so nothing was written; if you restored "
-            "the database from a backup, empty this folder and render again",
+
+    def is_later(shown_snapshot: str) -> bool:
+        """Whether the site shows a state that the database had after the one rendered here."""
+        return store.read(
+            lambda view: shown_snapshot in map(view.snapshot_name, range(revision + 1, view.revision + 1))
         )
+
+    name = store.read(lambda view: view.snapshot_name(revision))
+    if write(files, challenge.site_path, name, is_later) is None:
+        notes += (f"{challenge.site_path}: shows a later state of the database, so nothing was written",)
     return Rendered(challenge.site_path / "index.html", notes)
 
 
@@ -90,23 +109,36 @@ def boards(
         what to do (False).
     """
     found = []
-    for track in tracks:
-        recorded = view.recorded_basis(track.name)
-        basis = current_basis(track, recorded)
+    for each in tracks:
+        shown = public(view, each)
+        track = in_force(shown, each)
+        recorded = shown.recorded_basis(track.name)
+        basis = current_basis(shown, each)
         if recorded is not None and basis is not None:
-            check_stage(track, int(view.flags(basis.solution).sum()))
+            check_preliminary(each, basis, view.queries(basis.solution))
             if not recorded.basis.has_rules_of(basis) and not pending:
                 raise StoreError(
                     f"{track.name}: its settings have changed since it was scored, and it has no scores by the new "
                     "settings yet; `scorer run` computes them"
                 )
-        found.append(board(view, track, basis, cache))
+        # The times of the phases are public during a freeze, too.
+        plan = track_schedule(view, each)
+        made = board(shown, track, basis, cache)
+        found.append(replace(made, schedule=plan, frozen_since=plan.frozen_since(view.now), now=view.now))
     return found
+
+
+def _exposed(track: Track) -> list[str]:
+    """A note if other users of this machine can read the key of the split."""
+    note = None if track.key_path is None else exposure(track.key_path)
+    return [] if note is None else [note]
 
 
 def _outdated(view: Snapshot, track: Track) -> list[str]:
     """A note if the solution has changed since the track was scored."""
     recorded = view.recorded_basis(track.name)
+    if are_rules_fixed(view, track):
+        return []
     try:
         changed = recorded is not None and digest(track.solution_path) != recorded.basis.solution
     except OSError:

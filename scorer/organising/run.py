@@ -1,34 +1,35 @@
-"""The main job: import what arrived, score what has no result yet, and render the site."""
+"""The main job: import what arrived, and score what has no result yet."""
 
 from __future__ import annotations
 
-import os
 import tempfile
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import closing, suppress
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from scorer.challenge.settings import Challenge, Track, check_stage
-from scorer.errors import ChallengeError, Findings, SolutionError
-from scorer.executors.base import Executor, FileOutcome, FileToScore
-from scorer.executors.processes import Processes
+from scorer.challenge.settings import Challenge, Track
+from scorer.entries.entries import Entries, stays
+from scorer.entries.entry import Entry
+from scorer.entries.errata import open_erratum
+from scorer.errors import ChallengeError
+from scorer.executors.base import Executor, FileOutcome
 from scorer.limits import ATTEMPTS, Limits
 from scorer.matching.match import Counts
-from scorer.matching.solution import Solution, read_ids
+from scorer.matching.solution import Solution
 from scorer.organising.intake import safe_digest, scan
+from scorer.organising.phases import announce
+from scorer.organising.picks import PicksProblem, import_picks
+from scorer.organising.rules import RuleSet, are_replaced, rules_in_force
+from scorer.organising.splits import check_preliminary
 from scorer.organising.submission_files import SkippedFile, SubmissionFile, UploadInProgress, submission_files
-from scorer.paths import digest, is_regular
+from scorer.organising.waves import Pending, entries_by, pending, queries_of, score
 from scorer.paths.temporary import remove_abandoned_folders
-from scorer.scoring.large_scores import check_gains
-from scorer.scoring.rules import Rules
-from scorer.store.records import Basis, Failure, RecordedBasis, StoredSubmission, Submission
+from scorer.store.events import key_of
+from scorer.store.records import Failure, Submission
 from scorer.store.store import SecondLook, Store
 from scorer.wording import counted, quoted
-
-STORE_EVERY = 0.5
-"""Seconds between two transactions that store results."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +37,19 @@ class Work:
     """What has to be done for a track."""
 
     track: Track
-    rules: Rules
+    """With the settings of challenge.toml."""
+    rules: RuleSet
+    """What the entries are scored by."""
     limits: Limits
-    basis: Basis
     solution: Solution | None
-    """None if nothing needs it, because every submission has a result."""
-    pending: tuple[tuple[SubmissionFile, Submission], ...]
-    """Submissions to score: those without a result by the basis, except the ones that were given up."""
+    """None if nothing needs it, because every submission that may be scored has a result."""
+    files: tuple[tuple[SubmissionFile, Submission], ...]
+    """All submissions in the folder."""
+    entries: Entries
+    """The entries when the work began, without scores."""
+    pending: Pending
+    """Those to score first: admitted, without a result by the rules, and not given up. Others may follow, once the
+    quota of their team is clear."""
     known: int
     """The number of submissions with a result."""
     given_up: tuple[tuple[Submission, Failure], ...]
@@ -52,11 +59,10 @@ class Work:
     skipped: tuple[SkippedFile | UploadInProgress, ...]
     warnings: tuple[str, ...]
     """What is wrong with the folder of submissions, and what to do."""
-
-
-def settings(track: Track) -> Mapping[str, object]:
-    """All settings of a track, as they are recorded."""
-    return track.model_dump(mode="json", exclude={"root", "name"})
+    notes: tuple[str, ...]
+    """What the organiser should know about the rules."""
+    picks: tuple[PicksProblem, ...]
+    """What is wrong with the picks of teams."""
 
 
 def plan(
@@ -68,7 +74,7 @@ def plan(
     confirm_withdrawals: bool = False,
     verify_files: bool = False,
 ) -> Work:
-    """Record which submissions of a track arrived or were withdrawn, and find those without a result.
+    """Record which submissions of a track arrived or were withdrawn, and find those to score.
 
     Temporary files of runs that were killed are removed first.
 
@@ -88,92 +94,101 @@ def plan(
     SolutionError
         The solution cannot be used.
     ChallengeError
-        The folder of submissions cannot be read, or a setting contradicts the solution.
+        The folder of submissions cannot be read, a setting contradicts the solution, or a phase that has started was
+        changed.
     StoreError
         The database cannot be used.
     """
     with suppress(OSError):
         remove_abandoned_folders(Path(tempfile.gettempdir()))
     limits = limits or challenge.limits
-    rules = track_rules(track)
-    basis = Basis.of(_digest_of_solution(track), rules)
+    archive = store.archive(track.root)
+    by_files = RuleSet.of_files(track)
+    announce(store, track)
+    rules = store.read(lambda view: rules_in_force(view, track, archive))
+    basis = rules.basis
     # All results are read, so that a damaged database is reported before anything is written to it.
-    entries, known, scanned_before, recorded, is_stored = store.read(
+    found, scanned_before, recorded, is_stored, last_run = store.read(
         lambda view: (
-            view.entries(track.name, basis),
-            view.known_digests(basis),
+            entries_by(view, rules),
             view.scanned_files(track.name),
             view.recorded_basis(track.name),
             basis.solution in view.solution_digests(),
+            view.last_run(track.name),
         )
     )
-    present = {entry.submission.file: entry.submission.digest for entry in entries if entry.present}
-    archive = store.archive(track.root)
+    if store.void_rejections(basis, limits):
+        found = store.read(lambda view: entries_by(view, rules))
+    phases, now = found.schedule, store.now()
     scanned = scan(
         track,
         limits,
-        present,
+        {each.submission.file: each.submission.digest for each in found.stored if each.present},
         {} if verify_files else scanned_before,
-        {basis.solution, *archive.digests()},
+        {by_files.solution_digest, basis.solution, *archive.digests()},
+        kept={each.submission.file for each in found.stored if stays(each.submission, phases, rules.track, now)},
         confirmed=confirm_withdrawals,
     )
-    failures = {entry.submission.digest: entry.failure for entry in entries if entry.failure is not None}
-    if store.void_rejections(basis, limits):
-        known = store.read(lambda view: view.known_digests(basis))
+    known = store.read(lambda view: view.known_digests(basis))
     unknown = [each for each in scanned.found if each[1].digest not in known]
-    pending = tuple(each for each in unknown if not _is_given_up(failures.get(each[1].digest)))
-    unchanged = recorded is not None and (recorded.basis, recorded.settings) == (basis, settings(track))
+    unchanged = recorded is not None and (recorded.basis, recorded.settings) == (basis, rules.settings)
     solution = None
-    if pending or not unchanged or not is_stored:
-        solution = Solution.read(track.solution_path, track.solution_format, digest=basis.solution)
-        _compare_queries(track, solution)
-        check_gains(solution, rules.measures, str(track.solution_path))
-        if track.items_path is not None:
-            solution = solution.with_candidates(read_ids(track.items_path))
-        archive.add(track.solution_path, basis.solution)
-    flagged = store.read(lambda view: view.flags(basis.solution)) if solution is None else solution.flagged
-    check_stage(track, int(flagged.sum()))
-    found = [submission for _, submission in scanned.found]
-    store.import_submissions(track.name, found, _second_look(track, limits), withdraw=scanned.warning is None)
+    if not unchanged or not is_stored or _has_work(found, unknown):
+        solution = rules.read_solution()
+        compare_queries(track, solution)
+        rules.keep(archive)
+    queries = store.read(lambda view: view.queries(basis.solution)) if solution is None else queries_of(solution)
+    check_preliminary(rules.track, basis, queries)
+    if store.import_submissions(
+        track.name,
+        [submission for _, submission in scanned.found],
+        _second_look(track, limits),
+        allowed=lambda kind, state: (
+            (kind == "return" or scanned.warning is None) and not stays(state.submission, phases, rules.track, now)
+        ),
+    ):
+        found = store.read(lambda view: entries_by(view, rules))
     store.store_scanned_files(track.name, scanned.statuses)
+    picks = import_picks(store, rules.track, closed_at=phases.end, last_run=last_run)
+    failures = {each.submission.digest: each.failure for each in found.stored if each.failure is not None}
     return Work(
         track=track,
         rules=rules,
         limits=limits,
-        basis=basis,
         solution=solution,
-        pending=pending,
-        known=len(found) - len(unknown),
+        files=scanned.found,
+        entries=found,
+        pending=pending(found, scanned.found),
+        known=len(scanned.found) - len(unknown),
         given_up=tuple(
             (submission, failure)
             for _, submission in unknown
-            if (failure := failures.get(submission.digest)) and _is_given_up(failure)
+            if (failure := failures.get(submission.digest)) and failure.attempts >= ATTEMPTS
         ),
         attempts={digest: failure.attempts for digest, failure in failures.items()},
         skipped=scanned.skipped,
         warnings=(*scanned.left_out, *([scanned.warning] if scanned.warning else ())),
+        notes=_notes(track, rules, by_files),
+        picks=picks,
     )
 
 
-def _is_given_up(failure: Failure | None) -> bool:
-    return failure is not None and failure.attempts >= ATTEMPTS
+def _has_work(found: Entries, unknown: Collection[tuple[SubmissionFile, Submission]]) -> bool:
+    """Whether a submission without a result is new, or may be scored."""
+    recorded = {key_of(each.submission) for each in found.stored if each.present}
+    waiting = {each.submission.digest for each in found.unscored}
+    return any(each.digest in waiting or key_of(each) not in recorded for _, each in unknown)
 
 
-def track_rules(track: Track) -> Rules:
-    """The rules of a track, which include the content of its list of candidate items.
-
-    Raises ChallengeError if that list cannot be read.
-    """
-    try:
-        return Rules.of(track, None if track.items_path is None else digest(track.items_path))
-    except OSError as error:
-        raise ChallengeError(f"{track.items_path}: cannot be read: {error.strerror}; make it readable") from error
-
-
-def current_basis(track: Track, recorded: RecordedBasis | None) -> Basis | None:
-    """The basis of a track's board by the solution that was recorded and by the current rules; None before a run."""
-    rules = track_rules(track)
-    return None if recorded is None else Basis.of(recorded.basis.solution, rules)
+def _notes(track: Track, rules: RuleSet, by_files: RuleSet) -> tuple[str, ...]:
+    changed = by_files.differences(rules)
+    if not changed:
+        return ()
+    verb = "differs" if len(changed) == 1 else "differ"
+    return (
+        f"{track.name}: {', '.join(changed)} {verb} from the rules in force, which an erratum changes once a phase has "
+        "started; `scorer erratum preview` shows what the change does",
+    )
 
 
 def hint(work: Work, counts: Counts) -> str | None:
@@ -184,6 +199,9 @@ def hint(work: Work, counts: Counts) -> str | None:
 
 def carry_out(store: Store, work: Work, executor: Executor | None = None) -> Iterator[tuple[Submission, FileOutcome]]:
     """Score the submissions that have no result, and store the results; the board is based on them afterwards.
+
+    Entries whose admission depends on earlier ones of their team are scored after these. While an erratum is open,
+    entries are also scored by its rules.
 
     Parameters
     ----------
@@ -200,44 +218,35 @@ def carry_out(store: Store, work: Work, executor: Executor | None = None) -> Ite
     that is killed loses no more than that.
     """
     if work.solution is not None:
-        store.store_solution(
-            work.basis.solution, work.solution.queries.to_pylist(), work.solution.flagged, work.solution.ideal
-        )
-        files = [FileToScore(file.path, submission.digest) for file, submission in work.pending]
-        chosen = executor or Processes(os.cpu_count() or 1)
-        done: list[tuple[Submission, FileOutcome]] = []
-        stored_at = time.monotonic()
-        # Closing it ends the work if the database fails or the caller stops.
-        with closing(chosen.results(work.solution, work.rules, files, work.limits)) as outcomes:
-            for position, outcome in outcomes:
-                done.append((work.pending[position][1], outcome))
-                if time.monotonic() - stored_at > STORE_EVERY:
-                    yield from _stored(store, work, done)
-                    done, stored_at = [], time.monotonic()
-        yield from _stored(store, work, done)
-    _record_basis(store, work)
-    store.note_run(work.track.name)
-
-
-def present_entries(store: Store, work: Work) -> list[StoredSubmission]:
-    """The track's submissions that are not withdrawn, with their results, after the work is carried out."""
-    entries = store.read(lambda view: view.entries(work.track.name, work.basis))
-    return [entry for entry in entries if entry.present]
-
-
-def _stored(
-    store: Store, work: Work, done: list[tuple[Submission, FileOutcome]]
-) -> list[tuple[Submission, FileOutcome]]:
-    """What is done, once it is stored."""
-    store.store_results([(each.digest, outcome) for each, outcome in done], work.basis)
-    return done
-
-
-def _record_basis(store: Store, work: Work) -> None:
-    """Base the board on the results of this work; compute the means of new measures first."""
+        yield from score(store, work.rules, work.solution, work.files, work.pending, work.limits, executor)
     name = work.track.name
-    store.complete_means(name, work.basis, work.rules.measures)
-    store.record_basis(name, work.basis, settings(work.track))
+    store.complete_means(name, work.rules.basis, work.rules.rules.measures)
+    rules, archive = work.rules, store.archive(work.track.root)
+    # If an erratum was applied since the plan was made, the next run goes on by its rules.
+    replaced = partial(are_replaced, rules=rules, archive=archive)
+    store.record_basis(name, rules.basis, rules.settings, rules.items_digest, unless=replaced)
+    score_by_erratum(store, work, executor)
+    store.note_run(name)
+
+
+def score_by_erratum(store: Store, work: Work, executor: Executor | None) -> None:
+    """Score the entries of a track by the rules of its open erratum, too, and store the results."""
+    erratum = store.read(lambda view: open_erratum(view.events(work.track.name)))
+    if erratum is None:
+        return
+    rules = RuleSet.of_record(work.track, erratum.basis, store.archive(work.track.root))
+    first = pending(store.read(lambda view: entries_by(view, rules)), work.files)
+    is_stored = store.read(lambda view: rules.basis.solution in view.solution_digests())
+    if first or not is_stored:
+        for _ in score(store, rules, rules.read_solution(), work.files, first, work.limits, executor):
+            pass
+    store.complete_means(work.track.name, rules.basis, rules.rules.measures)
+
+
+def present_entries(store: Store, work: Work) -> list[Entry]:
+    """The track's entries that are not withdrawn or replaced, without scores, after the work is carried out."""
+    found = store.read(lambda view: entries_by(view, work.rules)) if work.pending else work.entries
+    return [entry for entry in found.all if entry.presence == "present"]
 
 
 def _second_look(track: Track, limits: Limits) -> SecondLook:
@@ -263,7 +272,7 @@ def _second_look(track: Track, limits: Limits) -> SecondLook:
     return look
 
 
-def _compare_queries(track: Track, solution: Solution) -> None:
+def compare_queries(track: Track, solution: Solution) -> None:
     """Refuse a public list that lacks queries: a file that passes the participant's check could lack them too."""
     if track.queries_path is None:
         return
@@ -274,14 +283,3 @@ def _compare_queries(track: Track, solution: Solution) -> None:
             f"{track.queries_path}: lacks {counted(len(lacking), 'query', 'queries')} of the solution, such as "
             f"{quoted(lacking[0])}; add them, because participants check their files by this list"
         )
-
-
-def _digest_of_solution(track: Track) -> str:
-    findings = Findings()
-    try:
-        if is_regular(track.solution_path):
-            return digest(track.solution_path)
-        findings.add(0, "not a regular file" if track.solution_path.exists() else "no such file")
-    except OSError as error:
-        findings.add(0, f"cannot be read: {error.strerror}")
-    raise SolutionError(str(track.solution_path), findings)

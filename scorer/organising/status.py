@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 from scorer.challenge.settings import Challenge, Track
-from scorer.organising.run import current_basis
+from scorer.entries.entries import entries
+from scorer.entries.entry import State
+from scorer.entries.errata import open_erratum
+from scorer.entries.in_force import in_force
+from scorer.organising.rules import current_basis
 from scorer.organising.submission_files import submission_files
 from scorer.site.folder import MANIFEST
-from scorer.store.records import StoredSubmission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.wording import counted, utc_moment
+
+STATES: Mapping[State, str] = {
+    "scored": "scored",
+    "rejected": "rejected",
+    "failed": "failed",
+    "waiting": "waiting",
+    "early": "early",
+    "late": "late",
+    "over-quota": "over the quota",
+    "misdated": "misdated",
+}
+
+ALWAYS_SHOWN = ("scored", "rejected", "failed", "waiting")
 
 
 def status(challenge: Challenge, store: Store) -> list[str]:
@@ -36,24 +52,28 @@ def _last_render(challenge: Challenge) -> str:
 
 
 def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
-    basis = current_basis(track, view.recorded_basis(track.name))
-    present = [each for each in view.entries(track.name, basis) if each.present]
-    states = Counter(map(_state, present))
+    rules = in_force(view, track)
+    found = entries(view, rules, current_basis(view, track), measures=())
+    present = [entry for entry in found.all if entry.presence == "present"]
+    states = Counter(entry.state for entry in present)
     listed = submission_files(track)
-    known = {found.file for each in view.submissions(track.name) if each.present and (found := listed.recorded(each))}
+    known = {file.file for each in view.submissions(track.name) if each.present and (file := listed.recorded(each))}
     new = len(listed.files) - len(known)
-    teams = len({each.submission.team for each in present})
+    teams = len({entry.team for entry in present})
+    shown = [f"{states[state]:,} {words}" for state, words in STATES.items() if states[state] or state in ALWAYS_SHOWN]
     yield (
-        f"{track.name}: {counted(len(present), 'entry', 'entries')} of {counted(teams, 'team')}: "
-        f"{states['scored']:,} scored, {states['rejected']:,} rejected, {states['failed']:,} failed, "
-        f"{states['waiting']:,} waiting; "
+        f"{track.name}: {counted(len(present), 'entry', 'entries')} of {counted(teams, 'team')}: {', '.join(shown)}; "
         f"{counted(new, 'new file')} in the folder"
     )
     last_run = view.last_run(track.name)
-    yield f"{track.name}: last run {utc_moment(last_run) if last_run else 'never'}; stage {track.stage or 'not set'}"
-
-
-def _state(entry: StoredSubmission) -> str:
-    if entry.result is not None:
-        return entry.result.status
-    return "waiting" if entry.failure is None else "failed"
+    stage = f"stage {rules.stage or 'not set'}"
+    phase = found.schedule.current(view.now)
+    if phase is not None:
+        stage = f"phase {phase.name} until {utc_moment(phase.closes)}"
+    elif found.schedule.phases:
+        following = found.schedule.upcoming(view.now)
+        stage = f"phase {following.name} from {utc_moment(following.start)}" if following else "all phases are over"
+    yield f"{track.name}: last run {utc_moment(last_run) if last_run else 'never'}; {stage}"
+    erratum = open_erratum(view.events(track.name))
+    if erratum is not None:
+        yield f"{track.name}: erratum {erratum.number} is open; `scorer erratum apply` or `cancel` ends it"

@@ -76,6 +76,17 @@ class UploadInProgress:
         return f"{name}: upload in progress (the name begins with a dot); it is read once it is renamed"
 
 
+@dataclass(frozen=True, slots=True)
+class PicksFile:
+    """The file `PICKS` in the folder of a team: which of its entries may count. It is no submission."""
+
+    path: AnyFile
+    file: str
+    team: str
+
+
+PICKS = "picks.toml"
+
 Found = SubmissionFile | SkippedFile | UploadInProgress
 
 
@@ -84,6 +95,7 @@ class Listing:
     """What the folder of a track holds, in order of the names."""
 
     found: tuple[Found, ...]
+    picks: tuple[PicksFile, ...] = ()
 
     def __iter__(self) -> Iterator[Found]:
         return iter(self.found)
@@ -129,15 +141,20 @@ def submission_files(track: Track) -> Listing:
         if not folder.exists():
             return Listing(())
         if isinstance(folder, Remote):
-            return Listing(tuple(_in_remote(folder, track.name, None)))
-        return Listing(tuple(_in_folder(folder, track.name)))
+            listed = tuple(_in_remote(folder, track.name, None))
+        else:
+            listed = tuple(_in_folder(folder, track.name))
     except OSError as error:
         raise ChallengeError(
             f"{folder}: cannot be read: {error.strerror}; expected the folder of submissions"
         ) from error
+    return Listing(
+        tuple(each for each in listed if not isinstance(each, PicksFile)),
+        tuple(each for each in listed if isinstance(each, PicksFile)),
+    )
 
 
-def _in_folder(folder: Path, shown: str) -> Iterator[Found]:
+def _in_folder(folder: Path, shown: str) -> Iterator[Found | PicksFile]:
     for below, status in files_in(folder):
         file = f"{shown}/{below.name}"
         if (skipped := _by_name(below.name, file)) is not None:
@@ -148,12 +165,14 @@ def _in_folder(folder: Path, shown: str) -> Iterator[Found]:
             yield _found(below, file, None, status)
 
 
-def _in_team_folder(folder: FileBelow, shown: str) -> Iterator[Found]:
+def _in_team_folder(folder: FileBelow, shown: str) -> Iterator[Found | PicksFile]:
     try:
         for below, status in folder.list():
             file = f"{shown}/{below.name}"
             if (skipped := _by_name(below.name, file)) is not None:
                 yield from skipped
+            elif below.name == PICKS:
+                yield PicksFile(below, file, folder.name)
             elif isinstance(status, os.stat_result) and stat.S_ISDIR(status.st_mode):
                 yield SkippedFile(file, A_FOLDER)
             else:
@@ -172,11 +191,14 @@ def _found(below: FileBelow, file: str, team: str | None, status: os.stat_result
     return SubmissionFile(below, file, team or _team(below.name), received(below.name, status.st_mtime), status)
 
 
-def _in_remote(folder: Remote, shown: str, team: str | None) -> Iterator[Found]:
+def _in_remote(folder: Remote, shown: str, team: str | None) -> Iterator[Found | PicksFile]:
     for path in sorted(folder.iterdir(), key=lambda path: path.name):
         file = f"{shown}/{path.name}"
         if (skipped := _by_name(path.name, file)) is not None:
             yield from skipped
+            continue
+        if team is not None and path.name == PICKS:
+            yield PicksFile(path, file, team)
             continue
         try:
             if path.is_dir() and team is None:

@@ -1,0 +1,40 @@
+"""``scorer entries``: what became of each submission."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from datetime import datetime
+from pathlib import Path
+
+from scorer.cli.arguments import add_as_of, add_folder, add_form, add_track, open_challenge, selected
+from scorer.cli.console import print_result
+
+FORMS = ("table", "json", "csv")
+
+
+def add_entries(parser: ArgumentParser) -> None:
+    """Add the arguments of ``entries``."""
+    add_folder(parser)
+    add_track(parser)
+    add_form(parser, FORMS)
+    add_as_of(parser)
+
+
+def entries(folder: Path, track: str | None, form: str, as_of: datetime | int | None) -> int:
+    """Print every entry: when it was received, in which phase, its state, and whether it counts.
+
+    The scores are those that visitors may see: no final scores before their time, and none of a frozen period.
+    """
+    from scorer.organising.entries import listed_entries
+    from scorer.reports.entries import entries_json, entries_table
+    from scorer.reports.table import csv_table, text_table
+    from scorer.store.store import Store
+
+    challenge, tracks = open_challenge(folder, track)
+    with Store.open(challenge.database_address, create=False) as store:
+        found = store.read(lambda view: listed_entries(selected(view, as_of), tracks))
+    if form == "json":
+        print_result(entries_json(found))
+    else:
+        print_result((csv_table if form == "csv" else text_table)(entries_table(found)))
+    return 0

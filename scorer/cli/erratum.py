@@ -1,0 +1,78 @@
+"""``scorer erratum``: a changed solution or rule is previewed, applied, or cancelled."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scorer.cli.arguments import WrongCallError, add_challenge, add_track, open_challenge
+from scorer.cli.console import print_result
+
+if TYPE_CHECKING:
+    from scorer.board.changes import Changes
+
+ACTIONS = {
+    "preview": "score all entries by the files as they are now, and print what changes",
+    "apply": "change the board, and publish the erratum with its reason",
+    "cancel": "discard the preview",
+}
+
+
+def add_erratum(parser: ArgumentParser) -> None:
+    """Add the arguments of ``erratum``."""
+    described = "; ".join(f"{name}: {about}" for name, about in ACTIONS.items())
+    parser.add_argument("action", choices=tuple(ACTIONS), metavar="|".join(ACTIONS), help=described)
+    parser.add_argument("--reason", metavar="TEXT", help="with apply: why; it is recorded, and visitors read it")
+    parser.add_argument(
+        "--without-missing",
+        action="store_true",
+        help="with apply: leave entries unscored whose files are gone, as after the close of their phase",
+    )
+    add_track(parser)
+    add_challenge(parser)
+
+
+def erratum(action: str, reason: str | None, without_missing: bool, track: str | None, challenge: Path) -> int:
+    """Change the solution or the rules of a track after its first phase has started.
+
+    Once a phase has started, runs go on by the recorded solution and rules, also if the files have changed. A preview
+    scores all entries by the changed files and prints every team's score and rank before and after. Apply changes the
+    whole board in one step. Entries that arrive in between are scored by both.
+    """
+    from scorer.organising.errata import apply, cancel, preview, track_of_erratum
+    from scorer.store.store import Store
+
+    if (action == "apply") != (reason is not None):
+        raise WrongCallError("apply needs --reason TEXT" if reason is None else "--reason belongs to apply")
+    settings, _ = open_challenge(challenge, track)
+    with Store.open(settings.database_address, create=False) as store:
+        chosen = track_of_erratum(settings, store, track)
+        if action == "preview":
+            print_result(_table(preview(settings, store, chosen)))
+            print_result(f"{chosen.name}: `scorer erratum apply --reason TEXT` publishes it, `cancel` discards it")
+        elif reason is not None:
+            applied, found = apply(settings, store, chosen, reason, without_missing=without_missing)
+            print_result(f"{_table(found)}\n{chosen.name}: erratum {applied.number} is applied; `scorer run` shows it")
+        else:
+            print_result(f"{chosen.name}: erratum {cancel(store, chosen).number} is cancelled")
+    return 0
+
+
+def _table(found: Changes) -> str:
+    from scorer.reports.table import Cell, Column, Table, text_table
+
+    before, after = found.before, found.after
+    heads = ("team", "rank before", "rank after", f"{before.measure} before", f"{after.measure} after")
+    rows = [
+        [
+            Cell(each.team.name),
+            Cell(each.before.rank),
+            Cell(each.after.rank),
+            Cell(each.before.score, before.decimals),
+            Cell(each.after.score, after.decimals),
+        ]
+        for each in found.teams
+    ]
+    table = text_table(Table([Column(head, numeric=head != "team") for head in heads], rows))
+    return f"{table}\n{found.summary}"

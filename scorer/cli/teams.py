@@ -1,0 +1,203 @@
+"""``scorer teams``: the teams of a challenge, and decisions about them."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scorer.cli.arguments import WrongCallError, add_challenge, add_form, open_challenge, stated
+from scorer.cli.console import print_result
+from scorer.wording import iso_time, printable_name, quoted, utc_time
+
+if TYPE_CHECKING:
+    from scorer.challenge.settings import Challenge
+    from scorer.organising.teams import ListedTeam
+    from scorer.store.store import Store
+
+TEXTS = ("affiliation", "code", "paper")
+KEYS = (*TEXTS, "links")
+"""The keys that ``set`` sets."""
+
+VERSION = 1
+"""Of the structure of the list as JSON."""
+
+
+def add_action(parser: ArgumentParser) -> None:
+    """Add the arguments of ``teams``."""
+    parser.add_argument(
+        "action",
+        nargs="?",
+        default="list",
+        choices=("list", *ACTIONS),
+        metavar="ACTION",
+        help="list (the default), rename TEAM NAME, merge TEAM INTO, unmerge TEAM, disqualify TEAM, withdraw TEAM, "
+        f"reinstate TEAM, or set TEAM KEY=VALUE... with the keys {', '.join(KEYS)}; a blank value removes a key",
+    )
+    parser.add_argument(
+        "values", nargs="*", metavar="VALUE", help="TEAM is the name of the team's folder, as messages show it"
+    )
+    parser.add_argument(
+        "--reason",
+        type=stated,
+        metavar="TEXT",
+        help="why; it is published and recorded; required by merge, unmerge, disqualify, withdraw and reinstate",
+    )
+    add_form(parser, ("table", "json"), "of the list")
+    add_challenge(parser)
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A decision about a team."""
+
+    values: str
+    """What follows the name of the action, for messages."""
+    done: str
+    """What is printed after the name of the team."""
+    has_reason: bool
+    decide: Callable[[Challenge, Store, Sequence[str], str], None]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any number of values may follow."""
+        return self.values.endswith("...")
+
+
+def _decision(name: str) -> Callable[[Challenge, Store, Sequence[str], str], None]:
+    """The function of `scorer.organising.teams` with this name, which takes a reason last."""
+
+    def decide(challenge: Challenge, store: Store, values: Sequence[str], reason: str) -> None:
+        from scorer.organising import teams
+
+        getattr(teams, name)(challenge, store, *values, reason)
+
+    return decide
+
+
+def _rename(challenge: Challenge, store: Store, values: Sequence[str], _reason: str) -> None:
+    from scorer.organising.teams import rename
+
+    rename(challenge, store, *values)
+
+
+def _describe(challenge: Challenge, store: Store, values: Sequence[str], _reason: str) -> None:
+    from scorer.organising.teams import describe
+
+    team, *settings = values
+    describe(challenge, store, team, _settings(settings))
+
+
+ACTIONS = {
+    "rename": Action("TEAM NAME", "is renamed", False, _rename),
+    "merge": Action("TEAM INTO", "is merged", True, _decision("merge")),
+    "unmerge": Action("TEAM", "is separate again", True, _decision("unmerge")),
+    "disqualify": Action("TEAM", "is disqualified", True, _decision("disqualify")),
+    "withdraw": Action("TEAM", "is withdrawn", True, _decision("withdraw")),
+    "reinstate": Action("TEAM", "is ranked again", True, _decision("reinstate")),
+    "set": Action("TEAM KEY=VALUE...", "is described", False, _describe),
+}
+
+
+def teams(action: str, values: list[str], reason: str | None, form: str, challenge: Path) -> int:
+    """List the teams of a challenge, or decide about one: its name, merges, disqualification, links.
+
+    A decision is written to teams.toml, next to challenge.toml, and recorded with its reason and its time. `scorer run`
+    records changes that were made in the file by hand. `scorer run` or `scorer render` shows them.
+    """
+    from scorer.store.store import Store
+
+    chosen = None if action == "list" else ACTIONS[action]
+    _check(action, chosen, values, reason)
+    settings, _ = open_challenge(challenge, None)
+    with Store.open(settings.database_address, create=False) as store:
+        if chosen is None:
+            _print_list(store, form)
+        else:
+            chosen.decide(settings, store, values, reason or "")
+            print_result(f"{printable_name(values[0])}: {chosen.done}; `scorer render` shows it")
+    return 0
+
+
+def _check(action: str, chosen: Action | None, values: Sequence[str], reason: str | None) -> None:
+    """Raise WrongCallError if values or the reason are missing or too many."""
+    expected = 0 if chosen is None else len(chosen.values.split())
+    if len(values) < expected or (len(values) > expected and not (chosen and chosen.is_open)):
+        raise WrongCallError(f"expected {action} {chosen.values}" if chosen else "list takes no values")
+    if chosen and chosen.has_reason and reason is None:
+        raise WrongCallError(f"{action} needs --reason TEXT, which is published")
+    if reason is not None and not (chosen and chosen.has_reason):
+        raise WrongCallError(f"{action} takes no --reason")
+
+
+def _settings(texts: Sequence[str]) -> dict[str, Any]:
+    """The settings in KEY=VALUE; links are separated by spaces, or given one by one."""
+    from scorer.challenge.settings import suggestion
+
+    found: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or key not in KEYS:
+            hint = suggestion(key, KEYS) if equals else ""
+            raise WrongCallError(f"found {quoted(text)}{hint}, expected KEY=VALUE with one of {', '.join(KEYS)}")
+        if key == "links":
+            found[key] = [*(found.get(key) or []), *value.split()] or None
+        else:
+            found[key] = value if value.strip() else None
+    return found
+
+
+def _print_list(store: Store, form: str) -> None:
+    import json
+
+    from scorer.organising.teams import listed_teams
+
+    listed = listed_teams(store)
+    if form == "json":
+        document = {"version": VERSION, "teams": [_document(each) for each in listed]}
+        print_result(json.dumps(document, ensure_ascii=False, indent=1))
+        return
+    from scorer.reports.table import Cell, Column, Table, text_table
+
+    columns = [Column(name) for name in ("team", "name", "status", "since", "reason")]
+    texts = ([each.folder, each.name, _status(each), _since(each), each.state.reason] for each in listed)
+    print_result(text_table(Table(columns, [[Cell(text) for text in row] for row in texts])))
+
+
+def _status(team: ListedTeam) -> str:
+    target = team.state.merged_into
+    return team.state.status if target is None else f"merged into {printable_name(target)}"
+
+
+def _since(team: ListedTeam) -> str:
+    return "" if team.state.at is None else utc_time(team.state.at)
+
+
+def _document(team: ListedTeam) -> dict[str, Any]:
+    """A team for programs."""
+    state = team.state
+    return {
+        "team": team.folder,
+        "name": team.name,
+        "affiliation": state.affiliation,
+        "links": list(state.links),
+        "code": state.code,
+        "paper": state.paper,
+        "status": state.status,
+        "merged_into": None if state.merged_into is None else printable_name(state.merged_into),
+        "reason": state.reason,
+        "since": None if state.at is None else iso_time(state.at),
+        "history": [
+            {
+                "index": change.index,
+                "at": None if change.at is None else iso_time(change.at),
+                "kind": change.kind,
+                "before": change.before,
+                "after": change.after,
+                "reason": change.reason,
+            }
+            for change in state.history
+        ],
+    }

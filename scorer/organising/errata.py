@@ -1,0 +1,284 @@
+"""Errata: a changed solution or rule is previewed, then applied to the board as a whole, or cancelled."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from scorer.board.build import board
+from scorer.board.changes import Changes, changes, recorded_changes
+from scorer.challenge.settings import Challenge, Track
+from scorer.entries.entries import entries
+from scorer.entries.errata import Erratum, errata, open_erratum
+from scorer.entries.in_force import are_rules_fixed, in_force
+from scorer.errors import ChallengeError
+from scorer.executors.base import Executor
+from scorer.organising.rules import RuleSet, current_basis, rules_in_force
+from scorer.organising.run import Work, carry_out, compare_queries, plan
+from scorer.organising.splits import check_preliminary
+from scorer.organising.waves import queries_of
+from scorer.store.archive import SolutionArchive
+from scorer.store.events import Kind, basis_body, recorded_body
+from scorer.store.record import GENERATIONS
+from scorer.store.records import Basis, Submission
+from scorer.store.snapshot import Snapshot
+from scorer.store.store import Store
+from scorer.wording import counted, printable_name
+
+Added = Sequence[tuple[Kind, Mapping[str, Any]]]
+
+
+def preview(challenge: Challenge, store: Store, track: Track, executor: Executor | None = None) -> Changes:
+    """Open an erratum: score all entries by the files as they are now, and compare the boards.
+
+    The board stays as it is. Until the erratum is applied or cancelled, runs score new entries by both. If one is open,
+    this one replaces it.
+
+    Parameters
+    ----------
+    challenge, store, track
+        The challenge, its database, and a track of it.
+    executor
+        Where to score; None: in as many processes of this machine as it has cores.
+
+    Returns
+    -------
+    Changes
+        The board by the rules in force, and by the files.
+
+    Raises
+    ------
+    ChallengeError
+        No phase has started, nothing differs, or a setting contradicts the solution.
+    SolutionError
+        The solution cannot be used.
+    StoreError
+        The database fails.
+    """
+    archive = store.archive(track.root)
+    by_files = RuleSet.of_files(track)
+    store.read(lambda view: _check_preview(view, track, by_files, archive))
+    solution = by_files.read_solution()
+    compare_queries(track, solution)
+    check_preliminary(by_files.track, by_files.basis, queries_of(solution))
+    by_files.keep(archive)
+    _refresh(challenge, store, track, executor)
+
+    def opened(view: Snapshot) -> Added:
+        present = open_erratum(view.events(track.name))
+        number = 1 + len(errata(view.events(track.name)))
+        is_same = present is not None and not _differences(present, by_files, archive)
+        return [] if is_same else [("erratum", _event(number, "previewed", "", _basis_body(by_files)))]
+
+    store.record(track.name, opened)
+    _refresh(challenge, store, track, executor)
+    return store.read(lambda view: pending_changes(view, track, archive))
+
+
+def apply(
+    challenge: Challenge,
+    store: Store,
+    track: Track,
+    reason: str,
+    executor: Executor | None = None,
+    *,
+    without_missing: bool = False,
+) -> tuple[Erratum, Changes]:
+    """Apply the open erratum of a track: the board changes as a whole, and the reason is published.
+
+    Entries that arrived since the preview are scored first, by both rules.
+
+    Parameters
+    ----------
+    challenge, store, track, executor
+        As for `preview`.
+    reason
+        Why; visitors read it.
+    without_missing
+        Whether entries whose files are gone may be left without a score. A file may vanish after its phase has closed.
+
+    Returns
+    -------
+    The erratum, and what it changes.
+
+    Raises
+    ------
+    ChallengeError
+        No erratum is open, the files have changed since the preview, an entry has no result by the new rules, or the
+        reason is blank.
+    SolutionError
+        The solution cannot be used.
+    StoreError
+        The database fails.
+    """
+    if not reason.strip():
+        raise ChallengeError("the reason is blank; give one: visitors read it")
+    by_files, archive = RuleSet.of_files(track), store.archive(track.root)
+    store.read(lambda view: _check_unchanged(_open(view, track), by_files, archive))
+    work = _refresh(challenge, store, track, executor)
+    there = {submission.digest for _, submission in work.files}
+    found: list[Changes] = []
+
+    def applied(view: Snapshot) -> Added:
+        erratum = _open(view, track)
+        _check_unchanged(erratum, by_files, archive)
+        _check_complete(view, track, by_files, there if without_missing else None)
+        found.append(pending_changes(view, track, archive))
+        body = _basis_body(by_files)
+        event = _event(erratum.number, "applied", reason.strip(), body)
+        # Results by the old basis may be dropped one day, so that the boards cannot be computed again.
+        shown = recorded_changes(pending_changes(view, track, archive, as_shown=True))
+        return [("erratum", {**event, "changes": shown}), ("basis", body)]
+
+    store.record(track.name, applied)
+    return store.read(lambda view: errata(view.events(track.name)))[-1], found[-1]
+
+
+def cancel(store: Store, track: Track) -> Erratum:
+    """Cancel the open erratum of a track; return it. Raises ChallengeError if none is open, and StoreError."""
+    found: list[Erratum] = []
+
+    def cancelled(view: Snapshot) -> Added:
+        erratum = _open(view, track)
+        found.append(erratum)
+        return [("erratum", _event(erratum.number, "cancelled", "", recorded_body(erratum.basis)))]
+
+    store.record(track.name, cancelled)
+    return found[-1]
+
+
+def pending_changes(view: Snapshot, track: Track, archive: SolutionArchive, *, as_shown: bool = False) -> Changes:
+    """What the open erratum of a track would change.
+
+    Parameters
+    ----------
+    view, track
+        A snapshot of the database, and the track.
+    archive
+        Has the bytes of the solutions.
+    as_shown
+        Whether the changes are for visitors: without scores in a phase that shows nothing.
+
+    Raises
+    ------
+    ChallengeError
+        No erratum is open.
+    StoreError
+        The database fails.
+    """
+    erratum = _open(view, track)
+    new = RuleSet.of_record(track, erratum.basis, archive)
+    bases = ((None, current_basis(view, track)), (erratum.basis, new.basis))
+    tracks = [in_force(view, track, recorded) for recorded, _ in bases]
+    if not as_shown:
+        tracks = [each.model_copy(update={"hides_scores": False}) for each in tracks]
+    return changes(*(board(view, each, basis) for each, (_, basis) in zip(tracks, bases, strict=True)))
+
+
+def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Track:
+    """The track that an erratum is for.
+
+    Parameters
+    ----------
+    challenge, store
+        The challenge and its database.
+    name
+        The name of the track; None: the only one whose files differ from its rules, or that has an open erratum.
+
+    Raises
+    ------
+    ChallengeError
+        There is no such track, or several.
+    """
+    if name is not None:
+        return challenge.track(name)
+
+    def is_meant(view: Snapshot, track: Track) -> bool:
+        if open_erratum(view.events(track.name)) is not None:
+            return True
+        if not are_rules_fixed(view, track):
+            return False
+        return bool(RuleSet.of_files(track).differences(rules_in_force(view, track, store.archive(track.root))))
+
+    meant = [each for each in challenge.tracks if store.read(lambda view, of=each: is_meant(view, of))]  # type: ignore[misc]
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        raise ChallengeError(f"{', '.join(each.name for each in meant)} have an erratum; choose one with --track")
+    raise ChallengeError(
+        "no track has an open erratum, or files that differ from its rules in force; change the solution or a rule "
+        "first"
+    )
+
+
+def _check_preview(view: Snapshot, track: Track, by_files: RuleSet, archive: SolutionArchive) -> None:
+    if not are_rules_fixed(view, track):
+        raise ChallengeError(
+            f"{track.name}: no phase has started, or nothing was scored yet; `scorer run` uses the files as they are"
+        )
+    if not by_files.differences(rules_in_force(view, track, archive)):
+        raise ChallengeError(
+            f"{track.name}: the solution and the rules are those in force; change a file first, then preview it"
+        )
+
+
+def _refresh(challenge: Challenge, store: Store, track: Track, executor: Executor | None) -> Work:
+    """Import what arrived, and score it by the rules in force and by those of the open erratum."""
+    work = plan(store, challenge, track)
+    for _ in carry_out(store, work, executor):
+        pass
+    return work
+
+
+def _open(view: Snapshot, track: Track) -> Erratum:
+    """The open erratum of a track. Raises ChallengeError without one."""
+    erratum = open_erratum(view.events(track.name))
+    if erratum is None:
+        raise ChallengeError(f"{track.name}: no erratum is open; `scorer erratum preview` opens one")
+    return erratum
+
+
+def _differences(erratum: Erratum, by_files: RuleSet, archive: SolutionArchive) -> tuple[str, ...]:
+    return by_files.differences(RuleSet.of_record(by_files.track, erratum.basis, archive))
+
+
+def _check_unchanged(erratum: Erratum, by_files: RuleSet, archive: SolutionArchive) -> None:
+    changed = _differences(erratum, by_files, archive)
+    if changed:
+        raise ChallengeError(
+            f"{erratum.track}: {', '.join(changed)} changed since the preview; preview again, or restore what changed"
+        )
+
+
+def _check_complete(view: Snapshot, track: Track, rules: RuleSet, there: Collection[str] | None) -> None:
+    """Refuse to apply an erratum while an entry has a result by the old rules only.
+
+    `there` are the digests of the files that are there, if entries without a file are left out; None: they are not.
+    """
+    by_old = _with_result(view, in_force(view, track), current_basis(view, track))
+    by_new = _with_result(view, rules.track, rules.basis)
+    wanted = {each.index for each in entries(view, rules.track, rules.basis, measures=()).to_score}
+    lacking = [
+        submission.file
+        for index, submission in by_old.items()
+        if index in wanted and index not in by_new and (there is None or submission.digest in there)
+    ]
+    if lacking:
+        raise ChallengeError(
+            f"{track.name}: {counted(len(lacking), 'entry', 'entries')} cannot be scored by the new rules, such as "
+            f"{printable_name(lacking[0])}; restore the missing files, or `scorer retry` what failed, and apply again; "
+            "--without-missing leaves entries without a file unscored"
+        )
+
+
+def _with_result(view: Snapshot, track: Track, basis: Basis | None) -> dict[int, Submission]:
+    """The submissions with a result, by index."""
+    return {each.index: each.submission for each in view.entries(track.name, basis) if each.result is not None}
+
+
+def _event(number: int, state: str, reason: str, basis: Mapping[str, Any]) -> dict[str, Any]:
+    return {"number": number, "state": state, "reason": reason, "basis": basis}
+
+
+def _basis_body(rules: RuleSet) -> dict[str, Any]:
+    return basis_body(rules.basis, rules.settings, GENERATIONS, rules.items_digest)

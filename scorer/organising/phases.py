@@ -1,0 +1,195 @@
+"""The phases of a track: recorded when they are announced, and extended by a decision of the organiser."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from scorer.challenge.phases import Phase, check_order, duration_text
+from scorer.challenge.settings import Challenge, Track, suggestion
+from scorer.entries.in_force import track_schedule
+from scorer.entries.schedule import Extension, Schedule, replace_end
+from scorer.errors import ChallengeError
+from scorer.store.events import Kind
+from scorer.store.snapshot import Snapshot
+from scorer.store.store import Store
+from scorer.wording import quoted, utc_moment
+
+Added = Sequence[tuple[Kind, Mapping[str, Any]]]
+
+
+def announce(store: Store, track: Track) -> None:
+    """Record the phases of challenge.toml, if they are new or have changed before their start.
+
+    Raises
+    ------
+    ChallengeError
+        A phase that has started is changed or missing, or a phase that starts in the past is added.
+    StoreError
+        The database fails.
+    """
+    if store.read(lambda view: announcement(view, track)):
+        store.record(track.name, lambda view: announcement(view, track))
+
+
+def announcement(view: Snapshot, track: Track) -> Added:
+    """The event that announces the phases of challenge.toml; none if the record has them. Raises ChallengeError."""
+    recorded = track_schedule(view, track)
+    if not recorded.announcements:
+        return [("phases", _body(track.phases))] if track.phases else []
+    in_force = {phase.name: phase for phase in recorded.phases}
+    for phase in recorded.phases:
+        if phase.start <= view.now:
+            _check_unchanged(track, phase, recorded.ends[phase.name])
+    phases = []
+    for position, phase in enumerate(track.phases):
+        known = in_force.get(phase.name)
+        has_started = known is not None and known.start <= view.now
+        if phase.start <= view.now and not has_started:
+            raise ChallengeError(
+                f"tracks.{track.name}.phases[{position}]: the {'changed' if known else 'new'} phase {phase.name} "
+                f"starts in the past, at {utc_moment(phase.start)}; a phase is announced before it starts"
+            )
+        # A phase that was extended keeps its new end, also while challenge.toml has an earlier one.
+        was_extended = known is not None and phase.end in recorded.ends[phase.name]
+        phases.append(replace_end(phase, known.end) if known is not None and was_extended else phase)
+    try:
+        check_order(tuple(phases))
+    except ValueError as error:
+        raise ChallengeError(f"tracks.{track.name}.phases: with the extensions, {error}") from error
+    return [] if tuple(phases) == recorded.phases else [("phases", _body(phases))]
+
+
+def _check_unchanged(track: Track, phase: Phase, ends: Collection[datetime]) -> None:
+    """Refuse a change of a phase that has started; its end may be any that it has had."""
+    for position, found in enumerate(track.phases):
+        if found.name != phase.name:
+            continue
+        for key in ("start", "end", "grace", "freeze", "shows"):
+            value = getattr(found, key)
+            if value != getattr(phase, key) and not (key == "end" and value in ends):
+                remedy = f"restore {_shown(getattr(phase, key))}"
+                if key == "end":
+                    remedy += (
+                        f", or record a later end with `scorer phases extend {phase.name} --end TIME --reason TEXT`"
+                    )
+                raise ChallengeError(
+                    f"tracks.{track.name}.phases[{position}].{key}: found {_shown(value)}, but the phase {phase.name} "
+                    f"has started and was announced with {_shown(getattr(phase, key))}; {remedy}"
+                )
+        return
+    raise ChallengeError(
+        f"tracks.{track.name}.phases: lacks the phase {phase.name}, which started at {utc_moment(phase.start)}; "
+        "restore its table"
+    )
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, datetime):
+        return utc_moment(value)
+    return f'"{duration_text(value) if isinstance(value, timedelta) else value}"'
+
+
+def _body(phases: Sequence[Phase]) -> dict[str, Any]:
+    return {"phases": [phase.recorded() for phase in phases]}
+
+
+def extend(
+    challenge: Challenge, store: Store, track: str | None, name: str, end: datetime, reason: str
+) -> tuple[str, Extension]:
+    """Give a phase a later end; the decision is recorded.
+
+    Parameters
+    ----------
+    challenge, store
+        The challenge and its database.
+    track
+        The name of the track; None: the only one that has such a phase.
+    name
+        The name of the phase.
+    end
+        The new end, with a zone.
+    reason
+        Why; visitors read it.
+
+    Returns
+    -------
+    The name of the track, and the extension.
+
+    Raises
+    ------
+    ChallengeError
+        There is no such phase, it has closed, the new end is not later, or it reaches into the next phase.
+    StoreError
+        The database fails, or the reason is blank.
+    """
+    chosen = _track_with(challenge, store, track, name)
+    end = end.astimezone(UTC)
+    announce(store, _with_former_end(store, chosen, name, end))
+
+    def decide(view: Snapshot) -> Added:
+        recorded = track_schedule(view, chosen)
+        _check_extension(chosen, recorded, name, end, view.now)
+        return [("extension", {"phase": name, "end": end.isoformat(), "reason": reason.strip()})]
+
+    if not reason.strip():
+        raise ChallengeError("the reason is blank; give one: visitors read it")
+    store.record(chosen.name, decide)
+    return chosen.name, store.read(lambda view: track_schedule(view, chosen)).extensions[-1]
+
+
+def _with_former_end(store: Store, track: Track, name: str, end: datetime) -> Track:
+    """The track; if its file has the new end of the phase already, with the end in force."""
+    in_force = {phase.name: phase for phase in store.read(lambda view: track_schedule(view, track)).phases}
+    phases = tuple(
+        replace_end(phase, in_force[name].end)
+        if phase.name == name and phase.end == end and name in in_force
+        else phase
+        for phase in track.phases
+    )
+    return track.model_copy(update={"phases": phases})
+
+
+def _track_with(challenge: Challenge, store: Store, track: str | None, name: str) -> Track:
+    if track is not None:
+        return challenge.track(track)
+    schedules = {
+        each.name: store.read(lambda view, of=each: track_schedule(view, of))  # type: ignore[misc]
+        for each in challenge.tracks
+    }
+    having = [each for each, plan in schedules.items() if any(phase.name == name for phase in plan.phases)]
+    if len(having) == 1:
+        return challenge.track(having[0])
+    if having:
+        raise ChallengeError(f"{len(having)} tracks have a phase {quoted(name)}; choose one with --track")
+    known = sorted({phase.name for plan in schedules.values() for phase in plan.phases})
+    raise ChallengeError(
+        f"no phase is called {quoted(name)}{suggestion(name, known)}; the phases are: {', '.join(known) or 'none'}"
+    )
+
+
+def _check_extension(track: Track, recorded: Schedule, name: str, end: datetime, now: datetime) -> None:
+    names = [phase.name for phase in recorded.phases]
+    if name not in names:
+        raise ChallengeError(
+            f"track {track.name} has no phase {quoted(name)}{suggestion(name, names)}; "
+            f"its phases are: {', '.join(names) or 'none'}"
+        )
+    position = names.index(name)
+    phase, following = recorded.phases[position], recorded.phases[position + 1 : position + 2]
+    if now >= phase.closes:
+        raise ChallengeError(
+            f"the phase {name} closed at {utc_moment(phase.closes)}; a closed phase is not extended: add a new phase "
+            "to challenge.toml"
+        )
+    if end <= phase.end:
+        raise ChallengeError(
+            f"{utc_moment(end)} is not after the end of {name}, {utc_moment(phase.end)}; give a later time"
+        )
+    for each in following:
+        if end + phase.grace > each.start:
+            raise ChallengeError(
+                f"{utc_moment(end)} with the grace of {name} reaches into the phase {each.name}, which starts at "
+                f"{utc_moment(each.start)}; give an earlier time"
+            )

@@ -1,0 +1,314 @@
+"""Picks: the file picks.toml in the folder of a team, which is not trusted, and the picks that a command records."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from scorer.board.board import Board
+from scorer.challenge.settings import Challenge, Track, suggestion
+from scorer.entries.in_force import track_schedule
+from scorer.entries.teams import merges
+from scorer.errors import ChallengeError
+from scorer.organising.decisions import entry_named
+from scorer.organising.submission_files import (
+    FIRST_SECOND,
+    LAST_SECOND,
+    Listing,
+    PicksFile,
+    submission_files,
+    why_skipped,
+)
+from scorer.paths import Remote
+from scorer.paths.below import FileBelow, RefusedError
+from scorer.store.decisions import last_pick, pick_keys
+from scorer.store.events import Key, SubmissionState, key_of
+from scorer.store.snapshot import Snapshot
+from scorer.store.store import Store
+from scorer.wording import counted, printable_name, quoted, utc_moment
+
+KB = 1000
+LARGEST = 64
+"""Kilobytes that picks.toml may have."""
+
+MOST_DOTS = 100
+"""Dots outside of strings. The time to read a key grows with the square of its parts."""
+
+_TEXT_OR_COMMENT = re.compile(r"""\"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#[^\n]*""")
+
+KEY = "picks"
+EXAMPLE = 'expected picks = ["run1.txt", "run3.txt"]'
+
+
+@dataclass(frozen=True, slots=True)
+class PicksProblem:
+    """An error in the picks.toml of a team, whose earlier picks stay."""
+
+    team: str
+    """The folder of the team."""
+    file: str
+    """The path of picks.toml, as `SubmissionFile.file`."""
+    text: str
+
+    def __str__(self) -> str:
+        return f"{printable_name(self.file)}: {self.text}; the earlier picks stay"
+
+
+class NewPicks(NamedTuple):
+    """Picks that differ from the recorded ones."""
+
+    team: str
+    keys: tuple[Key, ...]
+
+
+class _InvalidPicksError(Exception):
+    """The file has errors; its arguments are the messages."""
+
+
+def import_picks(
+    store: Store, track: Track, *, closed_at: datetime | None = None, last_run: datetime | None = None
+) -> tuple[PicksProblem, ...]:
+    """Record the picks in the folders of a track's teams that differ from the recorded ones.
+
+    Call it once the submissions of the track are imported: a file that is picked must be one of them.
+
+    Parameters
+    ----------
+    store, track
+        The database, and the track.
+    closed_at
+        When the last phase is over; None: picks are not closed.
+    last_run
+        When the track was scored before; None: never.
+
+    Returns
+    -------
+    The errors, in order of the files.
+
+    Raises
+    ------
+    ChallengeError
+        The folder cannot be read.
+    StoreError
+        The database fails.
+    """
+    listed = submission_files(track)
+    if not listed.picks:
+        return ()
+    new, problems = store.read(lambda view: examine(view, track, listed, closed_at=closed_at, last_run=last_run))
+    for team, keys in new:
+        store.record_pick(track.name, team, keys, "folder")
+    return problems
+
+
+def with_picks_problems(view: Snapshot, board: Board) -> Board:
+    """The board, with what is wrong with the picks.toml of its teams now.
+
+    Without the folder of submissions, as on another machine, nothing is known to be wrong. A board that is frozen shows
+    nothing of it.
+    """
+    track = board.track
+    if track.entry != "picks" or board.frozen_since is not None:
+        return board
+    problems: dict[str, list[str]] = defaultdict(list)
+    with suppress(ChallengeError):
+        listed, last_run = submission_files(track), view.last_run(track.name)
+        for each in examine(view, track, listed, closed_at=board.schedule.end, last_run=last_run)[1]:
+            problems[printable_name(each.team)].append(str(each))
+    rows = (replace(row, picks_problems=tuple(problems.get(row.team.folder, ()))) for row in board.rows)
+    return replace(board, rows=tuple(rows))
+
+
+def examine(
+    view: Snapshot, track: Track, listed: Listing, *, closed_at: datetime | None, last_run: datetime | None
+) -> tuple[tuple[NewPicks, ...], tuple[PicksProblem, ...]]:
+    """The new picks in the folders of a track's teams, and the errors; nothing is recorded.
+
+    Parameters
+    ----------
+    view, track, closed_at, last_run
+        As for `import_picks`.
+    listed
+        What the folder of the track holds.
+    """
+    events = view.events(track.name)
+    present = {
+        state.submission.file: key_of(state.submission) for state in view.submissions(track.name) if state.present
+    }
+    targets = merges(events).targets()
+    new: list[NewPicks] = []
+    problems: list[PicksProblem] = []
+    for each in listed.picks:
+        last = last_pick(events, each.team)
+        try:
+            _check_use(track, targets.get(each.team))
+            content, changed = _read(each)
+            keys = _picks(content, each, track, present)
+            if keys == pick_keys(last):
+                continue
+            if last is not None and last.body["source"] == "command" and last.at is not None and changed <= last.at:
+                continue  # the command is later than the file
+            _check_open(changed, closed_at, last_run)
+        except _InvalidPicksError as error:
+            problems += [PicksProblem(each.team, each.file, text) for text in error.args]
+        except OSError as error:
+            problems.append(PicksProblem(each.team, each.file, why_skipped(error)))
+        else:
+            new.append(NewPicks(each.team, keys))
+    return tuple(new), tuple(problems)
+
+
+def _check_use(track: Track, target: str | None) -> None:
+    if track.entry != "picks":
+        raise _InvalidPicksError(f'has no effect: the rule of this track is entry = "{track.entry}"')
+    if target is not None:
+        raise _InvalidPicksError(
+            f"has no effect: the team is merged into {printable_name(target)}, which has the picks"
+        )
+
+
+def _check_open(changed: datetime, closed_at: datetime | None, last_run: datetime | None) -> None:
+    if closed_at is not None and (changed >= closed_at or (last_run is not None and last_run >= closed_at)):
+        raise _InvalidPicksError(f"picks were accepted until {utc_moment(closed_at)}, and these are later")
+
+
+def _read(file: PicksFile) -> tuple[bytes, datetime]:
+    """The content of the file, and when it was last changed. Raises OSError, and RefusedError as for a submission."""
+    most = LARGEST * KB
+    with file.path.open("rb") as stream:
+        if isinstance(file.path, FileBelow):
+            status = os.fstat(stream.fileno())
+            if status.st_nlink > 1:
+                raise RefusedError("a hard link; submit a copy")
+            changed: float | None = status.st_mtime
+        else:
+            changed = file.path.changed() if isinstance(file.path, Remote) else None
+        if changed is None:
+            raise RefusedError("the time of its last change is unknown; ask the organisers to record the picks")
+        content = stream.read(most + 1)
+    if len(content) > most:
+        raise RefusedError(f"has more than {LARGEST} kB; {EXAMPLE}")
+    moment = min(max(changed, FIRST_SECOND), LAST_SECOND)
+    return content, datetime.fromtimestamp(moment, UTC)
+
+
+def _picks(content: bytes, file: PicksFile, track: Track, present: Mapping[str, Key]) -> tuple[Key, ...]:
+    """The submissions that the file picks. Raises _InvalidPicksError with all errors in it."""
+    names = _names(_document(content))
+    if len(names) > track.picks:
+        raise _InvalidPicksError(f"picks {counted(len(names), 'file')}; the limit is {track.picks} (picks)")
+    folder = file.file.rpartition("/")[0]
+    known = {path.rpartition("/")[2]: key for path, key in present.items() if path.rpartition("/")[0] == folder}
+    shown = {printable_name(name): name for name in known}
+    errors = list(_name_errors([shown.get(name, name) for name in names], known, list(shown)))
+    if errors:
+        raise _InvalidPicksError(*errors)
+    return tuple(known[shown.get(name, name)] for name in names)
+
+
+def _name_errors(names: Sequence[str], known: Collection[str], shown: Sequence[str]) -> Iterator[str]:
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            yield f"picks {quoted(name)} twice; pick each file once"
+        elif name not in known:
+            yield (
+                f"picks {quoted(name)}{suggestion(name, shown)}, but no submission in this folder is called so; give "
+                "the names of files in the folder"
+            )
+
+
+def _document(content: bytes) -> dict[str, Any]:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _InvalidPicksError(f"not UTF-8; {EXAMPLE}") from error
+    if _TEXT_OR_COMMENT.sub("", text).count(".") > MOST_DOTS:
+        raise _InvalidPicksError(f"has more than {MOST_DOTS} dots outside of names; {EXAMPLE}")
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise _InvalidPicksError(f"not TOML ({quoted(reason)[1:-1]}); {EXAMPLE}") from error
+
+
+def _names(document: Mapping[str, Any]) -> Sequence[str]:
+    errors = [
+        f"unknown key {quoted(key)}{suggestion(key, [KEY])}; {EXAMPLE}" for key in list(document)[:3] if key != KEY
+    ]
+    names = document.get(KEY)
+    if names is None and not errors:
+        errors.append(f"lacks the key {KEY}; {EXAMPLE}")
+    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        errors.append(f"{KEY} is not a list of names of files; {EXAMPLE}")
+    if errors:
+        raise _InvalidPicksError(*errors)
+    found: list[str] = names or []
+    return found
+
+
+# The command
+
+
+def pick(challenge: Challenge, store: Store, names: Sequence[str]) -> tuple[str, tuple[SubmissionState, ...]]:
+    """Record which entries a team picks; they replace its earlier picks.
+
+    Parameters
+    ----------
+    challenge, store
+        The challenge and its database.
+    names
+        The entries, as for `entry_named`: all of one team in one track.
+
+    Returns
+    -------
+    The folder of the team, and the entries.
+
+    Raises
+    ------
+    ChallengeError
+        A name is not that of one entry, the entries are of several teams or tracks or too many, one is withdrawn, the
+        track has no picks, or picks are closed.
+    StoreError
+        The database fails.
+    """
+    states, events = store.read(
+        lambda view: (tuple(entry_named(view, challenge, name) for name in names), view.events())
+    )
+    tracks = {state.submission.track for state in states}
+    teams = {merges(events).final(state.submission.team) for state in states}
+    if len(tracks) > 1 or len(teams) > 1:
+        raise ChallengeError("the entries are of several teams or tracks; pick entries of one team in one track")
+    (track,), (team,) = (challenge.track(name) for name in tracks), teams
+    _check_command(track, store)
+    if len(states) > track.picks:
+        raise ChallengeError(
+            f"found {counted(len(states), 'pick')}; the limit is {track.picks} (tracks.{track.name}.picks)"
+        )
+    for state in states:
+        if not state.present:
+            raise ChallengeError(f"{printable_name(state.submission.file)}: is withdrawn; pick another entry")
+    store.record_pick(track.name, team, [key_of(state.submission) for state in states], "command")
+    return team, states
+
+
+def clear_picks(store: Store, track: Track, team: str) -> None:
+    """Record that a team, given by the name of its folder, has no picks. Raises ChallengeError and StoreError."""
+    _check_command(track, store)
+    store.record_pick(track.name, team, (), "command")
+
+
+def _check_command(track: Track, store: Store) -> None:
+    if track.entry != "picks":
+        raise ChallengeError(
+            f'tracks.{track.name}.entry: found "{track.entry}", so picks have no effect; set entry = "picks"'
+        )
+    closed_at = store.read(lambda view: track_schedule(view, track)).end
+    if closed_at is not None and store.now() >= closed_at:
+        raise ChallengeError(f"{track.name}: picks were accepted until {utc_moment(closed_at)}")

@@ -1,0 +1,179 @@
+"""What the entries of a track are scored by: the rules, the solution, and where their bytes are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from scorer.challenge.settings import Track
+from scorer.challenge.splits import split_of
+from scorer.entries.in_force import RULES, are_rules_fixed, in_force, with_rules
+from scorer.errors import ChallengeError, Findings, SolutionError
+from scorer.matching.solution import Solution, read_ids
+from scorer.paths import Location, digest, is_regular
+from scorer.scoring.large_scores import check_gains
+from scorer.scoring.rules import Rules
+from scorer.store.archive import SolutionArchive
+from scorer.store.records import Basis, RecordedBasis
+from scorer.store.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    """A track with its rules, and the files that they need."""
+
+    track: Track
+    solution_path: Location
+    solution_digest: str
+    items_path: Location | None
+    items_digest: str | None
+    """SHA-256 of the list of candidate items; None without one."""
+
+    @classmethod
+    def of_files(cls, track: Track) -> RuleSet:
+        """The rules of challenge.toml, with the solution and the list of items that are there now.
+
+        Raises
+        ------
+        SolutionError
+            The solution cannot be read.
+        ChallengeError
+            The list of items cannot be read.
+        """
+        return cls(track, track.solution_path, _digest_of_solution(track), track.items_path, items_digest(track))
+
+    @classmethod
+    def of_record(cls, track: Track, recorded: RecordedBasis, archive: SolutionArchive) -> RuleSet:
+        """The rules of a recorded basis, with the bytes that were archived then.
+
+        Parameters
+        ----------
+        track
+            With the settings of challenge.toml, which decide what is no rule.
+        recorded
+            The basis.
+        archive
+            Has the bytes of the solution and of the list of items.
+        """
+        solution = recorded.basis.solution
+        items = None if recorded.items is None else archive.path(recorded.items)
+        return cls(with_rules(track, recorded), archive.path(solution), solution, items, recorded.items)
+
+    @cached_property
+    def rules(self) -> Rules:
+        return Rules.of(self.track, self.items_digest)
+
+    @cached_property
+    def basis(self) -> Basis:
+        return Basis.of(self.solution_digest, self.rules, split_of(self.track))
+
+    @cached_property
+    def settings(self) -> Mapping[str, object]:
+        """The settings of the track, as they are recorded with the basis."""
+        return settings(self.track)
+
+    def read_solution(self) -> Solution:
+        """The solution, with the candidate items.
+
+        Raises
+        ------
+        SolutionError
+            The solution is invalid or cannot be read.
+        ChallengeError
+            The list of items cannot be read.
+        MeasureError
+            The gains of a measure are too large for the grades.
+        """
+        solution = Solution.read(self.solution_path, self.track.solution_format, digest=self.solution_digest)
+        check_gains(solution, self.rules.measures, str(self.solution_path))
+        return solution if self.items_path is None else solution.with_candidates(read_ids(self.items_path))
+
+    def keep(self, archive: SolutionArchive) -> None:
+        """Store the bytes of the solution and of the list of items. Raises StoreError."""
+        archive.add(self.solution_path, self.solution_digest)
+        if self.items_path is not None and self.items_digest is not None:
+            archive.add(self.items_path, self.items_digest)
+
+    def differences(self, other: RuleSet) -> tuple[str, ...]:
+        """What differs: names of rules, in the order of challenge.toml, with "solution" and the like for files."""
+        mine, theirs = self.settings, other.settings
+        changed = [name for name in RULES if mine.get(name) != theirs.get(name)]
+        changed += ["solution"] if self.solution_digest != other.solution_digest else []
+        changed += ["items"] if self.items_digest != other.items_digest else []
+        return tuple(changed)
+
+
+def settings(track: Track) -> Mapping[str, object]:
+    """All settings of a track, as they are recorded: of the key of a split, its SHA-256.
+
+    The phases, which decide the stage, are recorded as events. Raises ChallengeError if the key cannot be read.
+    """
+    recorded = track.model_dump(mode="json", exclude={"root", "name", "phases", "hides_scores"})
+    if track.phases:
+        recorded["stage"] = None
+    if track.entry != "picks":
+        del recorded["picks"]  # it has no effect
+    split = split_of(track)
+    return recorded if split is None else {**recorded, "split": {**recorded["split"], "key_sha256": split.key_sha256}}
+
+
+def items_digest(track: Track) -> str | None:
+    """SHA-256 of the track's list of candidate items; None without one. Raises ChallengeError if it cannot be read."""
+    try:
+        return None if track.items_path is None else digest(track.items_path)
+    except OSError as error:
+        raise ChallengeError(f"{track.items_path}: cannot be read: {error.strerror}; make it readable") from error
+
+
+def rules_in_force(view: Snapshot, track: Track, archive: SolutionArchive) -> RuleSet:
+    """What entries are scored by: once a phase has started, the recorded rules; before, and without phases, the files.
+
+    Raises
+    ------
+    SolutionError, ChallengeError
+        A file cannot be read.
+    StoreError
+        The database fails.
+    """
+    recorded = view.recorded_basis(track.name)
+    if recorded is not None and are_rules_fixed(view, track):
+        return RuleSet.of_record(track, recorded, archive)
+    return RuleSet.of_files(track)
+
+
+def are_replaced(view: Snapshot, rules: RuleSet, archive: SolutionArchive) -> bool:
+    """Whether other rules than these are in force, and only an erratum changes them. Raises StoreError."""
+    recorded = view.recorded_basis(rules.track.name)
+    if recorded is None or not are_rules_fixed(view, rules.track):
+        return False
+    return bool(rules.differences(RuleSet.of_record(rules.track, recorded, archive)))
+
+
+def current_basis(view: Snapshot, track: Track) -> Basis | None:
+    """The basis of a track's board: the recorded solution, and the rules in force; None before a run.
+
+    Raises
+    ------
+    ChallengeError
+        The list of items or the key of the split cannot be read.
+    StoreError
+        The database fails.
+    """
+    recorded = view.recorded_basis(track.name)
+    if recorded is None:
+        return None
+    items = recorded.items if are_rules_fixed(view, track) else items_digest(track)
+    track = in_force(view, track)
+    return Basis.of(recorded.basis.solution, Rules.of(track, items), split_of(track))
+
+
+def _digest_of_solution(track: Track) -> str:
+    findings = Findings()
+    try:
+        if is_regular(track.solution_path):
+            return digest(track.solution_path)
+        findings.add(0, "not a regular file" if track.solution_path.exists() else "no such file")
+    except OSError as error:
+        findings.add(0, f"cannot be read: {error.strerror}")
+    raise SolutionError(str(track.solution_path), findings)

@@ -1,0 +1,248 @@
+"""Teams: what teams.toml says goes into the record; the organiser's decisions go into both."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scorer.challenge.loading import toml_document
+from scorer.challenge.settings import Challenge, suggestion
+from scorer.challenge.teams import FILE, TeamSettings, compared, edited, read_teams, teams_in
+from scorer.entries.teams import UNCHANGED, TeamState, shown_names, team_states
+from scorer.errors import ChallengeError
+from scorer.paths.lock import LockedError, locked
+from scorer.paths.replacing import replace_content
+from scorer.store.store import Store
+from scorer.wording import printable_name, quoted
+
+LOCK = ".teams.toml.lock"
+"""Held while a command edits the file."""
+
+WAIT = 30.0
+"""Seconds that a command waits for another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Import:
+    """What teams.toml says about the teams of the record."""
+
+    settings: Mapping[str, Mapping[str, Any]]
+    reasons: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+def import_teams(challenge: Challenge, store: Store) -> tuple[str, ...]:
+    """Record what teams.toml says, if it differs from the record.
+
+    Settings of a team are recorded once it has submitted a file.
+
+    Returns
+    -------
+    A note for each table of a team that has not submitted yet.
+
+    Raises
+    ------
+    ChallengeError
+        The file is invalid, with one line for each error; nothing is recorded.
+    StoreError
+        The database fails.
+    """
+    return _record(challenge, store, read_teams(challenge.root))
+
+
+def _record(challenge: Challenge, store: Store, teams: Mapping[str, TeamSettings]) -> tuple[str, ...]:
+    found = _resolved(teams, store.read(lambda view: view.teams), challenge.root / FILE)
+    store.record_teams(found.settings, found.reasons)
+    return found.notes
+
+
+def _resolved(teams: Mapping[str, TeamSettings], known: Sequence[str], file: Path) -> _Import:
+    """The settings by the folders of teams. Raises ChallengeError for a merge into a team without a submission."""
+    settings: dict[str, Mapping[str, Any]] = {}
+    reasons: dict[str, str] = {}
+    notes: list[str] = []
+    errors: list[str] = []
+    for key, table in teams.items():
+        team = _team_called(key, known)
+        if team is None:
+            notes.append(f"{file}: no team is called {quoted(key)} yet{_similar(key, known)}")
+            continue
+        if team in settings:
+            errors.append(f"{quoted(key)}: is a second table of the same team; keep one of them")
+        values = table.recorded()
+        if table.merged_into is not None:
+            target = _team_called(table.merged_into, known)
+            if target is None:
+                errors.append(
+                    f"{quoted(key)}: merged_into: found {quoted(table.merged_into)}, but no team is called so"
+                    f"{_similar(table.merged_into, known)}; give the name of a folder with submissions"
+                )
+                continue
+            values["merged_into"] = target
+        settings[team] = values
+        reasons[team] = table.reason or ""
+    if errors:
+        raise ChallengeError("\n".join(f"{file}: {error}" for error in errors))
+    return _Import(settings, reasons, tuple(notes))
+
+
+def _team_called(name: str, known: Sequence[str]) -> str | None:
+    """The team whose folder has this name, as messages and pages show it or as it is."""
+    shown = {printable_name(team): team for team in known}
+    return shown.get(name, name if name in known else None)
+
+
+def _similar(name: str, known: Sequence[str]) -> str:
+    return suggestion(name, [printable_name(team) for team in known])
+
+
+def known_team(name: str, known: Sequence[str]) -> str:
+    """The folder of the team called `name`. Raises ChallengeError if no team of the record is called so."""
+    team = _team_called(name, known)
+    if team is None:
+        raise ChallengeError(
+            f"no team is called {quoted(name)}{_similar(name, known)}; give the name of its folder; `scorer teams` "
+            "lists all of them"
+        )
+    return team
+
+
+# Decisions
+
+Change = Callable[[TeamSettings], Mapping[str, Any]]
+"""The keys of a team's table that change, with their new values (None: the key is removed), given the present ones."""
+
+
+def rename(challenge: Challenge, store: Store, team: str, name: str) -> None:
+    """Give a team a display name; the name of its folder removes it.
+
+    Every decision below takes the team by the name of its folder, edits teams.toml and records the change.
+
+    Raises
+    ------
+    ChallengeError
+        There is no such team, the decision contradicts another one, or teams.toml is invalid or cannot be written.
+    StoreError
+        The database fails.
+    """
+    known = store.read(lambda view: view.teams)
+    folder = known_team(team, known)
+    for other in known:
+        if other != folder and compared(printable_name(other)) == compared(name):
+            raise ChallengeError(
+                f"{quoted(name)} reads as the name of the folder of another team, {printable_name(other)}; choose "
+                "another name"
+            )
+    _decide(challenge, store, team, lambda _: {"name": None if name == printable_name(folder) else name})
+
+
+def merge(challenge: Challenge, store: Store, team: str, into: str, reason: str) -> None:
+    """Merge a team into another one, whose row then has the entries of both. Raises as `rename`."""
+    target = known_team(into, store.read(lambda view: view.teams))
+    _decide(challenge, store, team, lambda _: {"merged_into": printable_name(target), "reason": reason})
+
+
+def unmerge(challenge: Challenge, store: Store, team: str, reason: str) -> None:
+    """Separate a merged team again. Raises as `rename`."""
+
+    def change(table: TeamSettings) -> Mapping[str, Any]:
+        if table.merged_into is None:
+            raise ChallengeError(f"{quoted(team)} is not merged into another team")
+        return {"merged_into": None, "reason": reason}
+
+    _decide(challenge, store, team, change)
+
+
+def disqualify(challenge: Challenge, store: Store, team: str, reason: str) -> None:
+    """Disqualify a team: its row stays and has no rank. Raises as `rename`."""
+    _decide(challenge, store, team, lambda _: {"disqualified": reason, "withdrawn": None, "reason": None})
+
+
+def withdraw(challenge: Challenge, store: Store, team: str, reason: str) -> None:
+    """Withdraw a team at its own wish: its row stays and has no rank. Raises as `rename`."""
+    _decide(challenge, store, team, lambda _: {"withdrawn": reason, "reason": None})
+
+
+def reinstate(challenge: Challenge, store: Store, team: str, reason: str) -> None:
+    """Rank a disqualified or withdrawn team again. Raises as `rename`."""
+
+    def change(table: TeamSettings) -> Mapping[str, Any]:
+        if table.disqualified is None and table.withdrawn is None:
+            raise ChallengeError(f"{quoted(team)} is neither disqualified nor withdrawn")
+        return {"disqualified": None, "withdrawn": None, "reason": reason}
+
+    _decide(challenge, store, team, change)
+
+
+def describe(challenge: Challenge, store: Store, team: str, values: Mapping[str, Any]) -> None:
+    """Set the affiliation, links, code or paper of a team; None removes a value. Raises as `rename`."""
+    _decide(challenge, store, team, lambda _: values)
+
+
+def _decide(challenge: Challenge, store: Store, name: str, change: Change) -> None:
+    """Edit the table of a team in teams.toml, then record it."""
+    known = store.read(lambda view: view.teams)
+    team = known_team(name, known)
+    with _editing(challenge.root):
+        teams = read_teams(challenge.root)
+        # A command that was killed may have left an edit that is not recorded, with its reason.
+        _record(challenge, store, teams)
+        key = next((key for key in teams if _team_called(key, known) == team), printable_name(team))
+        changes = change(teams.get(key, TeamSettings.model_validate({})))
+        _record(challenge, store, _edit(challenge.root / FILE, known, key, changes))
+
+
+@contextmanager
+def _editing(root: Path) -> Iterator[None]:
+    """Hold the lock on teams.toml."""
+    try:
+        with locked(root / LOCK, WAIT):
+            yield
+    except LockedError as error:
+        raise ChallengeError(str(error)) from error
+    except OSError as error:
+        raise ChallengeError(f"{root / FILE}: cannot be written: {error.strerror}") from error
+
+
+def _edit(file: Path, known: Sequence[str], key: str, changes: Mapping[str, Any]) -> Mapping[str, TeamSettings]:
+    """Change the table of a team in the file, and return the settings of all teams. Raises ChallengeError, OSError."""
+    before = toml_document(file) if file.exists() else {}
+    table = {**before.get(key, {}), **changes}
+    expected = {**before, key: {name: value for name, value in table.items() if value is not None}}
+    teams = teams_in(expected, file)
+    _resolved(teams, known, file)
+    text = file.read_bytes().decode("utf-8-sig") if file.exists() else ""
+    try:
+        text = edited(text, key, changes)
+        is_expected = tomllib.loads(text) == expected
+    except ValueError:
+        is_expected = False
+    if not is_expected:
+        raise ChallengeError(f"{file}: cannot be edited by a command; give the table of each team its own header")
+    replace_content(file.resolve(), text.encode())
+    return teams
+
+
+# The list
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTeam:
+    """A team of the record."""
+
+    folder: str
+    """As `printable_name` returns it."""
+    name: str
+    """The name that pages show."""
+    state: TeamState
+
+
+def listed_teams(store: Store) -> tuple[ListedTeam, ...]:
+    """All teams of the record, in the order of their first submissions. Raises StoreError."""
+    known, states = store.read(lambda view: (view.teams, team_states(view.events())))
+    names = shown_names(known, states)
+    return tuple(ListedTeam(printable_name(team), names[team], states.get(team, UNCHANGED)) for team in known)
