@@ -10,6 +10,7 @@ from itertools import pairwise
 from scorer.board.board import Board
 from scorer.board.certainty import Certainty
 from scorer.measures import Measure
+from scorer.site.status import without_scores
 from scorer.wording import counted, in_words, sentence
 
 MANY = 12
@@ -53,12 +54,16 @@ def table_caption(board: Board) -> str:
 
 
 def _without_ranks(board: Board) -> str:
+    if reason := without_scores(board):
+        return reason
     if not board.rows:
         return "No submissions yet."
     if all(row.entry is None for row in board.rows):
         return "No entry is scored yet."
     if all(row.entry is None for row in board.rows if not row.baseline):
         return "Baselines only; no entry of a team is scored yet."
+    if any(row.team.is_excluded and row.entry for row in board.rows):
+        return "No team is ranked."
     return "No team has a score yet."
 
 
@@ -137,6 +142,8 @@ def how_sure(board: Board) -> Statement:
 
 def _without_statistics(board: Board, ranked: int) -> Statement:
     primary = board.track.primary_measure
+    if board.track.hides_scores:
+        return Statement("No scores", f". {without_scores(board)}")
     if not ranked:
         return Statement("No ranks yet", "; a comparison needs two teams with a score.")
     if ranked == 1:

@@ -8,14 +8,22 @@ from typing import ClassVar
 from markupsafe import Markup
 
 from scorer.board.board import Team
+from scorer.board.past import PastBoard
+from scorer.board.published_errata import PublishedErratum
+from scorer.board.rule_sections import RuleSection
+from scorer.board.timeline import Happening, Timeline
 from scorer.challenge.branding import Link
 from scorer.challenge.settings import Challenge
+from scorer.site.errata import ErratumRow
 from scorer.site.figures import Figure
 from scorer.site.latest import LatestEntry
 from scorer.site.markdown_pages import MarkdownPage
 from scorer.site.measure_page import Definition, KindSection
 from scorer.site.task_view import TaskView
+from scorer.site.team_decisions import MergedTeamPage
 from scorer.site.team_pages import TeamPage, TeamSection
+from scorer.site.timeline import Month
+from scorer.site.track_pages import LateEntry, PastRowView
 from scorer.site.views import BoardView
 from scorer.site.worked_example import WorkedExample
 
@@ -61,6 +69,8 @@ class EveryPage(Context):
     """The relative path from the page to the folder of the site: "" or "../"."""
     about: str
     """What the page shows, in one sentence or two, for search engines and for previews of links."""
+    timeline: Timeline
+    """What happened in public; empty if nothing did, and then there is no page with it, and no feed."""
 
 
 class PageContext(Context):
@@ -103,6 +113,41 @@ class AnalysisPage(PageContext):
 
 
 @dataclass(frozen=True, slots=True)
+class RulesPage(PageContext):
+    """The rules of a track, ``<track>/rules.html``."""
+
+    template: ClassVar[str] = "rules.html"
+
+    board: BoardView
+    sections: tuple[RuleSection, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LatePage(PageContext):
+    """The late board of a track, ``<track>/late.html``."""
+
+    template: ClassVar[str] = "late.html"
+
+    board: BoardView
+    entries: tuple[LateEntry, ...]
+    """The best first; none has a rank."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastPage(PageContext):
+    """The board of a phase that has closed, ``<track>/phases/<phase>.html``."""
+
+    template: ClassVar[str] = "phase.html"
+
+    board: BoardView
+    """The present one."""
+    past: PastBoard
+    """As it was when the phase closed."""
+    rows: tuple[PastRowView, ...]
+    """Its rows, the best first."""
+
+
+@dataclass(frozen=True, slots=True)
 class TeamPages(PageContext):
     """The pages of a team, ``teams/<team>.html``, ``teams/<team>.2.html``, ..."""
 
@@ -112,6 +157,15 @@ class TeamPages(PageContext):
     page: TeamPage
     sections: tuple[TeamSection, ...]
     """One for each track with entries on the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergedPage(PageContext):
+    """The page of a team that is merged into another one, ``teams/<team>.html``."""
+
+    template: ClassVar[str] = "merged.html"
+
+    page: MergedTeamPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +180,39 @@ class MeasurePage(PageContext):
     """The words and the symbols that the formulas use."""
     examples: tuple[WorkedExample, ...]
     """One for each track."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimelinePage(PageContext):
+    """What happened in the challenge and what comes next, ``timeline.html``."""
+
+    template: ClassVar[str] = "timeline.html"
+
+    months: tuple[Month, ...]
+    """The latest first."""
+    upcoming: tuple[Happening, ...]
+    """The next first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrataPage(PageContext):
+    """The errata of a track, ``<track>/errata.html``."""
+
+    template: ClassVar[str] = "errata.html"
+
+    board: BoardView
+
+
+@dataclass(frozen=True, slots=True)
+class ErratumPage(PageContext):
+    """An erratum, ``<track>/errata/<number>.html``."""
+
+    template: ClassVar[str] = "erratum.html"
+
+    board: BoardView
+    erratum: PublishedErratum
+    rows: tuple[ErratumRow, ...]
+    """The teams, in the order of the board after the erratum."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,17 @@ from collections import Counter
 from dataclasses import dataclass
 
 from scorer.board.board import Board
-from scorer.entries.entry import Status
+from scorer.entries.entry import State
 
-STATUS_WORDS: dict[Status, str] = {
+STATUS_WORDS: dict[State, str] = {
     "scored": "scored",
     "rejected": "rejected",
-    "pending": "not scored yet",
+    "waiting": "not scored yet",
     "failed": "not scored yet",
     "misdated": "whose time of receipt is not confirmed",
+    "early": "early",
+    "late": "late",
+    "over-quota": "over the quota",
 }
 """How the parts of the number of entries are called; withdrawn entries are not counted."""
 
@@ -44,17 +47,23 @@ def _teams(board: Board) -> Count:
     teams = [row for row in board.rows if not row.baseline]
     baselines = len(board.rows) - len(teams)
     ranked = sum(row.rank is not None for row in teams)
-    unscored = sum(row.entry is None for row in teams)
-    parts = _parts(
-        [(ranked, "ranked"), (len(teams) - ranked - unscored, "with an undefined score"), (unscored, "without a score")]
-    )
+    excluded = sum(row.team.is_excluded for row in teams)
+    unscored = sum(row.entry is None and not row.team.is_excluded for row in teams)
+    undefined = len(teams) - ranked - unscored - excluded
+    listed = [
+        (ranked, "ranked"),
+        (undefined, "with an undefined score"),
+        (unscored, "without a score"),
+        (excluded, "disqualified or withdrawn"),
+    ]
+    parts = "" if board.track.hides_scores else _parts(listed)
     besides = f"; {baselines:,} {_noun(baselines, 'baseline', 'baselines')}" if baselines else ""
     return Count(len(teams), _noun(len(teams), "team", "teams"), f"{parts}{besides}".removeprefix("; "))
 
 
 def _entries(board: Board) -> Count:
     sent = [(entry, row.baseline) for row in board.rows for entry in row.sent]
-    by_words = Counter(STATUS_WORDS[entry.status] for entry, _ in sent)
+    by_words = Counter(STATUS_WORDS[entry.state] for entry, _ in sent)
     parts = _parts([(by_words[words], words) for words in dict.fromkeys(STATUS_WORDS.values())])
     of_baselines = sum(is_baseline for _, is_baseline in sent)
     besides = f"; {of_baselines:,} of baselines" if of_baselines else ""

@@ -38,7 +38,7 @@ def board_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...
     cache
         Of the charts.
     """
-    teams = [_history(board, row) for row in board.rows]
+    teams = [_history(board, row) for row in board.rows if not row.team.is_excluded]
     if sum(len(team.entries) for team in teams) < 2:
         return ()
     wide, medium, narrow = (
@@ -87,7 +87,7 @@ def analysis_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, 
 def _history(board: Board, row: Row) -> History:
     """The scored entries of a row, but for those whose time of receipt is impossible."""
     scores = (
-        (entry.received, board.shown_scores(entry)[0]) for entry in reversed(row.entries) if entry.status == "scored"
+        (entry.received, board.shown_scores(entry)[0]) for entry in reversed(row.entries) if entry.state == "scored"
     )
     entries = tuple((received, score) for received, score in scores if score is not None)
     return History(row.team.name, entries, row.baseline)

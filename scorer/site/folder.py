@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -34,19 +34,23 @@ class Manifest:
 
     files: frozenset[str] = frozenset()
     """Paths that may exist: a file is listed before it is written and until after it is deleted."""
-    snapshot: int | None = None
-    """The snapshot that the last complete render shows; None before that, and in manifests of version 0.1."""
-    database: str = ""
-    """The database of the snapshot."""
+    snapshot: str = ""
+    """The name of the snapshot that the last complete render shows; empty before that. It is public, so it must not
+    tell how often the database has changed: that would say during a freeze what arrives."""
 
     def encoded(self) -> bytes:
         document: dict[str, object] = {"written by scorer": sorted(self.files)}
-        if self.snapshot is not None:
-            document |= {"snapshot": self.snapshot, "database": self.database}
+        if self.snapshot:
+            document["snapshot"] = self.snapshot
         return (json.dumps(document, indent=1) + "\n").encode()
 
 
-def write(pages: Mapping[str, str | bytes], folder: Path, snapshot: int, database: str = "") -> list[str] | None:
+def write(
+    pages: Mapping[str, str | bytes],
+    folder: Path,
+    snapshot: str = "",
+    is_later: Callable[[str], bool] = lambda _: False,
+) -> list[str] | None:
     """Write the pages into the folder and delete pages of earlier renders that are no longer wanted.
 
     Each file is replaced as a whole, and only if its content changes. Style sheets, scripts and files of the organiser
@@ -62,11 +66,11 @@ def write(pages: Mapping[str, str | bytes], folder: Path, snapshot: int, databas
         The content of each file by its relative path, with forward slashes. Text is encoded as UTF-8.
     folder : Path
         Created if necessary.
-    snapshot : int
-        Grows with each change of the database that the pages are rendered from.
-    database : str
-        Identifies the database. Snapshots of different databases are not compared, so a site can be rendered from a new
-        database.
+    snapshot : str
+        The name of the snapshot of the database that the pages are rendered from.
+    is_later
+        Whether the snapshot with a name, which the folder shows, is a later one of the same database; called while the
+        folder is locked.
 
     Returns
     -------
@@ -86,9 +90,9 @@ def write(pages: Mapping[str, str | bytes], folder: Path, snapshot: int, databas
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / LOCK, WAIT):
             before = _read_manifest(folder)
-            if before.database == database and before.snapshot is not None and before.snapshot > snapshot:
+            if before.snapshot not in ("", snapshot) and is_later(before.snapshot):
                 return None
-            return _update(folder, contents, before, Manifest(frozenset(contents), snapshot, database))
+            return _update(folder, contents, before, Manifest(frozenset(contents), snapshot))
     except LockedError as error:
         raise ScorerError(str(error)) from error
     except OSError as error:
@@ -137,7 +141,7 @@ def _read_manifest(folder: Path) -> Manifest:
     try:
         document = json.loads(file.read_bytes())
         files = frozenset(map(str, document["written by scorer"]))
-        snapshot = None if document.get("snapshot") is None else int(document["snapshot"])
+        snapshot = str(document.get("snapshot", ""))
     except FileNotFoundError:
         return Manifest()
     except (ValueError, LookupError, TypeError) as error:
@@ -147,7 +151,7 @@ def _read_manifest(folder: Path) -> Manifest:
         raise ScorerError(
             f"{file}: lists {quoted(outside[0])}, which is outside of {folder}; empty the folder and render again"
         )
-    return Manifest(files, snapshot, str(document.get("database", "")))
+    return Manifest(files, snapshot)
 
 
 def _refuse_to_overwrite(folder: Path, contents: Mapping[str, bytes], earlier: frozenset[str]) -> None:

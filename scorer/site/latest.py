@@ -8,6 +8,7 @@ from heapq import nlargest
 
 from scorer.board.board import Row
 from scorer.entries.entry import Entry, counting_entry
+from scorer.site.counts import STATUS_WORDS
 from scorer.site.views import BoardView
 from scorer.wording import counted, ordinal
 
@@ -29,7 +30,7 @@ class LatestEntry:
 
     @property
     def is_rejected(self) -> bool:
-        return self.entry.status == "rejected"
+        return self.entry.state == "rejected"
 
 
 def latest_entries(boards: Iterable[BoardView], number: int = SHOWN) -> tuple[LatestEntry, ...]:
@@ -39,7 +40,7 @@ def latest_entries(boards: Iterable[BoardView], number: int = SHOWN) -> tuple[La
         for board in boards
         for view in board.rows
         for entry in view.row.sent
-        if entry.status != "misdated"
+        if entry.state != "misdated"
     ]
     latest = nlargest(number, candidates, key=lambda each: (each[2].received, each[1].team.slug, each[2].file))
     return tuple(LatestEntry(board, row, entry, *_result(board, row, entry)) for board, row, entry in latest)
@@ -47,16 +48,20 @@ def latest_entries(boards: Iterable[BoardView], number: int = SHOWN) -> tuple[La
 
 def _result(board: BoardView, row: Row, entry: Entry) -> tuple[str, str]:
     """The text of an entry, and that it took the lead."""
-    if entry.status == "rejected":
+    if entry.state == "rejected":
         return (f", {counted(entry.findings_count, 'error')}" if entry.findings_count else ""), ""
+    if entry.state != "scored":
+        return STATUS_WORDS[entry.state], ""
+    if board.track.hides_scores:
+        return "received", ""
     score = board.board.shown_scores(entry)[0]
-    if entry.status != "scored":
-        return "not scored yet", ""
     if score is None:
         return "score undefined", ""
     if row.baseline:
         return f"{_printed(board, score)}, a baseline", ""
-    earlier = [each for each in row.entries[row.entries.index(entry) + 1 :] if each.status == "scored"]
+    if row.team.is_excluded:
+        return f"{_printed(board, score)}, {row.team.status}", ""
+    earlier = [each for each in row.entries[row.entries.index(entry) + 1 :] if each.state == "scored"]
     before, after = _counting(board, earlier), _counting(board, [entry, *earlier])
     if after != score:
         return f"{_printed(board, score)}; {_printed(board, after)} still counts", ""
@@ -83,8 +88,8 @@ def _counting(board: BoardView, latest_first: list[Entry]) -> float | None:
 def _other_scores(board: BoardView, row: Row, entry: Entry) -> Iterator[float]:
     """The scores of the other teams when an entry was received."""
     for view in board.rows:
-        if not view.row.baseline and view.row is not row:
-            then = [each for each in view.row.entries if each.status == "scored" and each.received <= entry.received]
+        if not view.row.baseline and not view.row.team.is_excluded and view.row is not row:
+            then = [each for each in view.row.entries if each.state == "scored" and each.received <= entry.received]
             score = _counting(board, then)
             if score is not None:
                 yield score

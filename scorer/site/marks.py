@@ -83,7 +83,7 @@ def sparklines(board: Board) -> tuple[Mark | None, ...]:
     Times go from the first to the last scored entry of the board.
     """
     records = [tuple(_records(board, row)) for row in board.rows]
-    times = [entry.received.timestamp() for row in board.rows for entry in row.entries if entry.status == "scored"]
+    times = [entry.received.timestamp() for row in board.rows for entry in row.entries if entry.state == "scored"]
     scores = [record.score for each in records for record in each]
     if not scores:
         return (None,) * len(board.rows)
@@ -97,7 +97,7 @@ def _records(board: Board, row: Row) -> Iterable[Record]:
     """The entries of a team that were its best so far, the earliest first."""
     best: float | None = None
     for entry in reversed(row.entries):
-        score = board.shown_scores(entry)[0] if entry.status == "scored" else None
+        score = board.shown_scores(entry)[0] if entry.state == "scored" else None
         if score is not None and (best is None or score > best):
             best = score
             yield Record(entry.received, score)

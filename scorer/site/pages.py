@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from jinja2 import BaseLoader, ChoiceLoader, Environment, PrefixLoader, TemplateNotFound
 from markupsafe import Markup
 
 from scorer.board.board import Board
+from scorer.board.rule_sections import rule_sections
+from scorer.board.timeline import NO_TIMELINE, Timeline
 from scorer.challenge.branding import STATIC
 from scorer.challenge.colours import DARK, LIGHT, softened
 from scorer.challenge.settings import FILE, Challenge
@@ -19,36 +21,58 @@ from scorer.errors import ScorerError
 from scorer.reports.boards import to_csv
 from scorer.reports.citation import to_bibtex, to_cff
 from scorer.reports.leaderboard import schema, to_json
+from scorer.reports.split_json import split_json
 from scorer.site import markdown
 from scorer.site.context import (
     AnalysisPage,
     BoardPage,
     Brand,
+    ErrataPage,
+    ErratumPage,
     EveryPage,
     FrontPage,
+    LatePage,
     MeasurePage,
+    MergedPage,
     MissingPage,
     OwnPage,
     PageContext,
+    PastPage,
+    RulesPage,
     TeamPages,
+    TimelinePage,
 )
+from scorer.site.errata import erratum_rows
+from scorer.site.feed import PATH as FEED
+from scorer.site.feed import feed
 from scorer.site.figures import analysis_figures, board_figures
 from scorer.site.latest import latest_entries
 from scorer.site.markdown_pages import markdown_pages
 from scorer.site.measure_page import definitions, kind_sections
 from scorer.site.static_files import FOLDER, static_files
 from scorer.site.task_view import TaskView
+from scorer.site.team_decisions import merged_pages
 from scorer.site.team_pages import team_pages
 from scorer.site.templates import TemplateFolder, environment_with, render_template, shipped_templates
-from scorer.site.views import board_view, measure_columns
+from scorer.site.timeline import months, with_known_links
+from scorer.site.track_pages import LATE, RULES, late_entries, past_path, past_rows
+from scorer.site.views import BoardView, board_view, measure_columns
 from scorer.site.worked_example import worked_example
 
-ASSETS = ("style.css", "board.js", "team.css", "measures.css", "report.css")
+ASSETS = ("style.css", "board.js", "left.js", "team.css", "measures.css", "report.css", "timeline.css")
 """Copied without rendering."""
 
 MEASURES = "How the scores on the boards are computed: symbols, formulas, edge cases and a worked example."
 
+TRACK_RULES = "All rules of {}: scores, times, the number of entries, which entry counts, teams, and files."
+
+LATE_BOARD = "Entries of {} that were received before the first phase or after the end of one. They have no rank."
+
+PAST_BOARD = "The board of {} as it was when the phase {} closed."
+
 ANALYSIS = "How certain the ranking is: intervals, tests of all pairs, stability, and other ranking rules."
+
+TIMELINE = "What happened: phases, extensions, errata and decisions about teams; and the dates to come."
 
 SHIPPED = "shipped"
 """The folder that a template names to extend a shipped template which it replaces."""
@@ -68,7 +92,11 @@ Analyses = Mapping[str, TaskView | None]
 
 
 def site_files(
-    challenge: Challenge, boards: Sequence[Board], analyses: Analyses | None = None, cache: Cache | None = None
+    challenge: Challenge,
+    boards: Sequence[Board],
+    analyses: Analyses | None = None,
+    cache: Cache | None = None,
+    timeline: Timeline = NO_TIMELINE,
 ) -> dict[str, str | bytes]:
     """Return every file of the site by its relative path: the pages, and the organiser's files.
 
@@ -89,11 +117,15 @@ def site_files(
             f"{challenge.root / FILE}: site.logo: names {challenge.root / STATIC / logo}, but there is no such file; "
             "create it or correct the path (hidden files and symbolic links are not copied)"
         )
-    return {**pages(challenge, boards, analyses, cache), **copied}
+    return {**pages(challenge, boards, analyses, cache, timeline), **copied}
 
 
 def pages(
-    challenge: Challenge, boards: Sequence[Board], analyses: Analyses | None = None, cache: Cache | None = None
+    challenge: Challenge,
+    boards: Sequence[Board],
+    analyses: Analyses | None = None,
+    cache: Cache | None = None,
+    timeline: Timeline = NO_TIMELINE,
 ) -> dict[str, str]:
     """Render the pages of a site, with their style sheets, scripts and data files.
 
@@ -104,6 +136,8 @@ def pages(
         further pages.
     boards : sequence of Board
         One for each track, in the order of the navigation.
+    timeline : Timeline
+        What happened in public.
 
     Returns
     -------
@@ -130,7 +164,7 @@ def pages(
     site = {asset: _source(loader, asset) for asset in ASSETS} | sheets
 
     def add(path: str, about: str, page: PageContext) -> None:
-        every = EveryPage(challenge, brand, views, own, path, "../" * path.count("/"), about)
+        every = EveryPage(challenge, brand, views, own, path, "../" * path.count("/"), about, timeline)
         site[path] = render_template(environment, page.template, every.names() | page.names())
 
     about = markdown.to_text(challenge.description)
@@ -140,23 +174,65 @@ def pages(
     symbols = definitions(section.kind for section in kinds)
     add("measures.html", MEASURES, MeasurePage(kinds, symbols, examples))
     for view in views:
-        folder = view.track.name
-        add(f"{folder}/index.html", markdown.to_text(view.track.description), BoardPage(view))
-        if view.analysis is not None:
-            figures = analysis_figures(view.board, cache)
-            add(f"{folder}/analysis.html", ANALYSIS, AnalysisPage(view, view.analysis, figures))
-        site[f"{folder}/leaderboard.csv"] = to_csv(view.board)
-        site[f"{folder}/leaderboard.json"] = to_json(view.board)
-        site[f"{folder}/citation.bib"] = to_bibtex(challenge, view.board)
-        site[f"{folder}/citation.cff"] = to_cff(challenge, view.board)
+        for path, text, page_of_track in _track_pages(view, challenge, cache):
+            add(path, text, page_of_track)
+        site |= _track_data(challenge, view.board)
     site["leaderboard-schema.json"] = schema()
     for page in team_pages(views):
         add(page.path, page.about, TeamPages(page.team, page, page.sections))
+    for merged in merged_pages(boards):
+        add(merged.path, merged.about, MergedPage(merged))
+    for path, text, page_of_timeline in _timeline_pages(timeline, views, site):
+        add(path, text, page_of_timeline)
+    if timeline.happenings:
+        site[FEED] = feed(challenge, with_known_links(timeline, site).happenings)
     for each in own:
         add(each.path, markdown.to_text(each.text), OwnPage(each))
     style = sheets.get(ACCENT, "") + _source(loader, "404.css")
     add("404.html", about, MissingPage(Markup(style), _digest(style)))  # noqa: S704  a file of the organiser or ours
     return site
+
+
+def _track_pages(view: BoardView, challenge: Challenge, cache: Cache | None) -> Iterator[tuple[str, str, PageContext]]:
+    """The pages about a track: path, description and context."""
+    folder, title = view.track.name, view.track.title
+    yield f"{folder}/index.html", markdown.to_text(view.track.description), BoardPage(view)
+    if view.analysis is not None:
+        figures = analysis_figures(view.board, cache)
+        yield f"{folder}/analysis.html", ANALYSIS, AnalysisPage(view, view.analysis, figures)
+    yield f"{folder}/{RULES}", TRACK_RULES.format(title), RulesPage(view, rule_sections(view.board, challenge.limits))
+    if view.board.late:
+        yield f"{folder}/{LATE}", LATE_BOARD.format(title), LatePage(view, late_entries(view.board))
+    for past in view.board.past:
+        page = PastPage(view, past, past_rows(view.board, past))
+        yield past_path(view.board, past.phase), PAST_BOARD.format(title, past.phase.name), page
+
+
+def _track_data(challenge: Challenge, board: Board) -> dict[str, str]:
+    """The files of a track for programs."""
+    folder = board.track.name
+    files = {
+        f"{folder}/leaderboard.csv": to_csv(board),
+        f"{folder}/leaderboard.json": to_json(board),
+        f"{folder}/citation.bib": to_bibtex(challenge, board),
+        f"{folder}/citation.cff": to_cff(challenge, board),
+    }
+    return files if board.split is None else {**files, f"{folder}/split.json": split_json(folder, board.split)}
+
+
+def _timeline_pages(
+    timeline: Timeline, views: Sequence[BoardView], paths: Container[str]
+) -> Iterator[tuple[str, str, PageContext]]:
+    """The pages of errata and of the timeline, which link to those of `paths`: path, description and context."""
+    for view in views:
+        errata = timeline.errata.get(view.track.name, ())
+        if errata:
+            yield f"{view.track.name}/errata.html", f"The errata of {view.track.title}.", ErrataPage(view)
+        for each in errata:
+            yield each.path, each.changes.summary, ErratumPage(view, each, erratum_rows(each, paths))
+    if timeline.happenings:
+        linked = with_known_links(timeline, paths)
+        yield "timeline.html", TIMELINE, TimelinePage(months(linked.happenings), linked.upcoming)
 
 
 def _check_markdown(challenge: Challenge) -> None:

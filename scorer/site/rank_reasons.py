@@ -9,9 +9,11 @@ from markupsafe import Markup, escape
 
 from scorer.board.board import Row
 from scorer.board.certainty import Pair
-from scorer.entries.entry import Status
+from scorer.entries.entry import State
 from scorer.site.captions import significant
 from scorer.site.field import Field
+from scorer.site.status import without_scores
+from scorer.site.team_decisions import decision
 from scorer.wording import counted, in_words, ordinal, sentence, shortened
 
 NAMED = 2
@@ -23,11 +25,14 @@ LONGEST_NAME = 40
 MOST_QUERIES = 1_000_000
 """More queries than this are not a number that anyone could collect."""
 
-WITHOUT_SCORE: dict[Status, str] = {
+WITHOUT_SCORE: dict[State, str] = {
     "rejected": "was rejected; the errors are in the table of entries",
-    "pending": "is not scored yet",
+    "waiting": "is not scored yet",
     "failed": "is not scored yet",
     "misdated": "has a time of receipt that the organisers must confirm",
+    "early": "was received before the first phase",
+    "late": "was received after the end of the phase",
+    "over-quota": "is over the quota of the team",
 }
 """Why an entry of a team without a score does not count."""
 
@@ -52,6 +57,10 @@ def reasons(field: Field, position: int) -> tuple[Markup, ...]:
     The sentences as HTML.
     """
     row = field.board.rows[position]
+    if field.board.track.hides_scores:
+        return (escape(without_scores(field.board)),)
+    if row.team.is_excluded:
+        return (escape(f"{decision(row.team)} Its entries stay visible and have no rank."),)
     if row.entry is None:
         return (_without_entry(row),)
     if field.score(position) is None:
@@ -73,6 +82,8 @@ def summary(field: Field, position: int) -> str:
     if score is None:
         return f"no score in {track.title}"
     place = "a baseline" if row.baseline else f"rank {row.rank} of {len(field.ranked)}"
+    if row.team.is_excluded:
+        place = row.team.status
     return f"{place} in {track.title}, {track.shown_stage} {field.board.columns[0]} {score:.{track.decimals}f}"
 
 
@@ -89,7 +100,7 @@ def _listed(names: Sequence[Markup], last: str = "and") -> Markup:
 
 
 def _without_entry(row: Row) -> Markup:
-    statuses = {WITHOUT_SCORE[entry.status] for entry in row.sent if entry.status in WITHOUT_SCORE}
+    statuses = {WITHOUT_SCORE[entry.state] for entry in row.sent if entry.state in WITHOUT_SCORE}
     if len(statuses) != 1:
         return Markup("None of its {} entries is scored.").format(in_words(len(row.sent)))
     which = "Its only entry" if len(row.sent) == 1 else f"Each of its {in_words(len(row.sent))} entries"
@@ -210,9 +221,17 @@ def _has_queries(row: Row) -> bool:
 
 def entries_in_words(row: Row) -> str:
     """The number of entries of a team and what became of them: ``2 entries, 1 rejected``."""
-    statuses = [entry.status for entry in row.entries]
-    words = {"rejected": "rejected", "withdrawn": "withdrawn", "misdated": "without a confirmed time"}
+    statuses = [entry.state for entry in row.entries]
+    words = {
+        "rejected": "rejected",
+        "withdrawn": "withdrawn",
+        "superseded": "replaced",
+        "misdated": "without a confirmed time",
+        "early": "early",
+        "late": "late",
+        "over-quota": "over the quota",
+    }
     parts = [f"{statuses.count(status):,} {word}" for status, word in words.items() if status in statuses]
-    waiting = sum(status in ("pending", "failed") for status in statuses)
+    waiting = sum(status in ("waiting", "failed") for status in statuses)
     parts += [f"{waiting:,} not scored yet"] if waiting else []
     return sentence(", ".join([counted(len(statuses), "entry", "entries"), *parts]))

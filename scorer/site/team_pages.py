@@ -7,15 +7,17 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from scorer.board.board import Team
+from scorer.board.board import MergedTeam, Team
 from scorer.charts.svg import Svg
 from scorer.charts.timeline import Point, timeline
-from scorer.entries.entry import ColumnScores, Entry, Status
+from scorer.entries.entry import ColumnScores, Entry, State
 from scorer.site.distribution import Distribution, QueryTable, distribution, query_table
+from scorer.site.entry_words import entry_notes, quota_left, status_words
 from scorer.site.field import Field, field_of
 from scorer.site.neighbours import Neighbours, neighbours
 from scorer.site.rank_reasons import entries_in_words, heading, hidden, reasons, summary
 from scorer.site.strip import Axis, svg_percent
+from scorer.site.team_decisions import HistoryLine, TeamLink, decision, history, links, merged_into
 from scorer.site.views import BoardView, RowView
 
 PER_PAGE = 50
@@ -23,13 +25,6 @@ PER_PAGE = 50
 
 DRAWN = 100
 """How many entries a chart has, the latest ones; the entry that counts is drawn too."""
-
-STATUS_LABELS: dict[Status, str] = {
-    "pending": "not scored yet",
-    "failed": "not scored yet",
-    "misdated": "time not confirmed",
-}
-"""How pages show a status, where they use other words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +41,8 @@ class EntryView:
 
     @property
     def status(self) -> str:
-        return STATUS_LABELS.get(self.entry.status, self.entry.status)
+        """What became of it, in words."""
+        return status_words(self.entry)
 
     @property
     def is_invalid(self) -> bool:
@@ -94,10 +90,14 @@ class TeamSection:
     """The primary score over time, on the first page; None where fewer than two entries have one."""
     drawn: str
     """Which entries the chart shows, in words."""
+    left: Markup
+    """What the team has left of its quota, on the first page; empty without a quota."""
+    notes: tuple[str, ...]
+    """What the states of the entries on the page mean."""
 
-    def has_status(self, *statuses: Status) -> bool:
+    def has_state(self, *statuses: State) -> bool:
         """Whether an entry on the page has one of these."""
-        return any(each.entry.status in statuses for each in self.entries)
+        return any(each.entry.state in statuses for each in self.entries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +113,13 @@ class TeamPage:
     """One for each track with entries on the page."""
     about: str
     """The results of the team in one sentence."""
+    decision: str = ""
+    """Why the team has no rank, if it is disqualified or withdrawn."""
+    links: tuple[TeamLink, ...] = ()
+    merged: tuple[MergedTeam, ...] = ()
+    """The teams whose entries are among those of the team."""
+    history: tuple[HistoryLine, ...] = ()
+    """Changes of its name and decisions about it, the earliest first."""
 
     def name(self, number: int) -> str:
         """The name of the file of a page of the team. A slug has no dot, so no two pages share a name."""
@@ -123,7 +130,7 @@ class TeamPage:
         return f"teams/{self.name(self.number)}"
 
 
-def team_pages(boards: Iterable[BoardView]) -> Iterator[TeamPage]:
+def team_pages(boards: Sequence[BoardView]) -> Iterator[TeamPage]:
     """The pages of every team, with a section for each track that it takes part in, in the order of the boards."""
     teams: dict[str, tuple[Team, list[_Participation]]] = {}
     for board in boards:
@@ -137,7 +144,17 @@ def team_pages(boards: Iterable[BoardView]) -> Iterator[TeamPage]:
         for number in range(1, count + 1):
             sections = (_section(part, number) for part in parts)
             shown = tuple(section for section in sections if section.entries)
-            yield TeamPage(team, number, count, shown, f"{team.name}: {about}.")
+            yield TeamPage(
+                team,
+                number,
+                count,
+                shown,
+                f"{team.name}: {about}.",
+                decision(team),
+                links(team),
+                merged_into(team, (board.board for board in boards)),
+                history(team),
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,15 +186,18 @@ def _entries(board: BoardView, view: RowView) -> list[EntryView]:
 
 def _section(part: _Participation, number: int) -> TeamSection:
     chart, drawn = _chart(part.board, part.entries) if number == 1 else (None, "")
+    shown = tuple(each for each in part.entries if each.page == number)
     return TeamSection(
         board=part.board,
         view=part.view,
         words=entries_in_words(part.view.row),
         result=_team_result(part) if number == 1 else None,
-        entries=tuple(each for each in part.entries if each.page == number),
+        entries=shown,
         counting=next((each for each in part.entries if each.entry.is_counting), None),
         chart=chart,
         drawn=drawn,
+        left=quota_left(part.board.board, part.view.row) if number == 1 else Markup(),
+        notes=entry_notes([each.entry for each in shown]),
     )
 
 
@@ -205,7 +225,7 @@ def _marks(axis: Axis, scores: Iterable[float | None]) -> tuple[str, ...]:
 def _chart(board: BoardView, entries: Sequence[EntryView]) -> tuple[Svg | None, str]:
     """The chart of the primary score over time, and which entries it shows, in words."""
     scored = [
-        (each, score) for each in entries if each.entry.status != "misdated" and (score := each.scores[0]) is not None
+        (each, score) for each in entries if each.entry.state != "misdated" and (score := each.scores[0]) is not None
     ]
     shown = scored[:DRAWN] + [(each, score) for each, score in scored[DRAWN:] if each.entry.is_counting]
     drawn = "each scored entry"

@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from traceback import walk_tb
+from types import CodeType
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError
+from jinja2.bccache import Bucket, BytecodeCache
 
 from scorer.errors import ScorerError
 from scorer.site import markdown
-from scorer.wording import counted, day_and_month, in_words, iso_time, long_time, printable, utc_time
+from scorer.wording import counted, day_and_month, exact_time, in_words, iso_time, long_time, printable, utc_time
 
 NO_SCORE = "–"
 
@@ -30,6 +32,23 @@ class TemplateFolder(FileSystemLoader):
             ) from error
 
 
+class CompiledTemplates(BytecodeCache):
+    """The templates that this process has compiled, by path and content: each is compiled once."""
+
+    def __init__(self) -> None:
+        self._code: dict[tuple[str, str], CodeType] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self._code.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        if bucket.code is not None:
+            self._code[bucket.key, bucket.checksum] = bucket.code
+
+
+COMPILED = CompiledTemplates()
+
+
 def shipped_templates() -> Path:
     """The folder of the shipped templates: in the package if installed, next to it in the repository."""
     package = Path(__file__).parents[1]
@@ -46,6 +65,7 @@ def environment_with(loader: ChoiceLoader) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        bytecode_cache=COMPILED,
     )
     environment.filters |= FILTERS
     return environment
@@ -93,6 +113,7 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "date": _date,
     "long": long_time,
     "long_day": _long_day,
+    "exact": exact_time,
     "basename": _basename,
 }
 """What templates can apply to a value, in addition to the filters of Jinja."""

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from scorer.board.board import Board, Row
 from scorer.board.certainty import RowCertainty
-from scorer.board.rule_sheet import rules
+from scorer.board.rule_sheet import counting_rule, rules
 from scorer.challenge.settings import Track
 from scorer.entries.entry import ColumnScores
 from scorer.site.captions import (
@@ -27,10 +27,13 @@ from scorer.site.counts import Count, counts
 from scorer.site.figures import Figure
 from scorer.site.marks import Mark, histograms, sparklines
 from scorer.site.measure_columns import MeasureColumn, by_kind, measure_columns
+from scorer.site.status import Status, status
 from scorer.site.strip import Axis, Place, Strip, board_axis, places, strips
 from scorer.site.task_view import TaskView
+from scorer.site.track_pages import PageLink, shared_rank, track_links
+from scorer.site.unscored import why_without_score
 from scorer.statistics.defaults import RESAMPLES, SEED
-from scorer.wording import counted, day_and_month, letters, utc_time
+from scorer.wording import letters
 
 __all__ = [
     "BoardView",
@@ -97,6 +100,7 @@ class RowView:
     def css(self) -> str:
         """The classes of the row."""
         words = [
+            "excluded" if self.row.team.is_excluded else "",
             "baseline" if self.row.baseline else "" if self.row.entry else "unscored",
             "in-tier" if self.place.tier is not None else "",
             "opens" if self.place.opens else "",
@@ -132,6 +136,10 @@ class BoardView:
     @cached_property
     def rules(self) -> tuple[str, ...]:
         return rules(self.board)
+
+    @property
+    def counting_rule(self) -> str:
+        return counting_rule(self.board)
 
     @property
     def stage(self) -> str:
@@ -248,6 +256,18 @@ class BoardView:
     def counts(self) -> tuple[Count, ...]:
         return counts(self.board)
 
+    # The challenge
+
+    @cached_property
+    def status(self) -> Status | None:
+        """Its place in the phases of the track; None without phases."""
+        return status(self.board)
+
+    @property
+    def links(self) -> tuple[PageLink, ...]:
+        """Further pages of the track."""
+        return track_links(self.board)
+
 
 def board_view(
     board: Board,
@@ -288,35 +308,17 @@ def board_view(
     rows = tuple(
         RowView(
             row=row,
-            rank=_rank(row.rank, rank_counts),
-            before=_rank(row.preliminary_rank, before_counts),
+            rank=shared_rank(row.rank, rank_counts),
+            before=shared_rank(row.preliminary_rank, before_counts),
             scores=values,
             change=None if row.rank is None or row.preliminary_rank is None else row.preliminary_rank - row.rank,
             place=place,
             strip=strip,
             histogram=histogram,
             sparkline=sparkline,
-            why=_why(row, values),
+            why=why_without_score(row, values, hides_scores=board.track.hides_scores),
         )
         for row, values, place, strip, histogram, sparkline in parts
     )
     layout = board_columns(board, measures, scores, marks=any(drawn))
     return BoardView(board, measures, rows, layout, axis, figures, analysis)
-
-
-def _rank(rank: int | None, sharing: Mapping[int | None, int]) -> str:
-    return "" if rank is None else f"={rank}" if sharing[rank] > 1 else f"{rank}"
-
-
-def _why(row: Row, scores: ColumnScores) -> str:
-    """Why a team has no score."""
-    if row.entry is not None:
-        return "" if scores[0] is not None else "The score is undefined."
-    last = row.sent[0]
-    if last.status == "misdated":
-        return "Nothing scored. The time of receipt is not confirmed."
-    if last.status != "rejected":
-        return f"Not scored yet: the file of {day_and_month(last.received)}."
-    errors = f": {counted(last.findings_count, 'error')}" if last.findings_count else ""
-    when = f"{day_and_month(last.received)}, {utc_time(last.received)[11:]}"
-    return f"Nothing scored. The file of {when} was rejected{errors}."

@@ -1,0 +1,70 @@
+"""The words on a team's page for what became of an entry, and for what is left of the team's quota."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from markupsafe import Markup, escape
+
+from scorer.board.board import Board, Row
+from scorer.board.quota_words import left_in_words, next_reset
+from scorer.entries.entry import Admission, Entry, Outcome, Presence
+from scorer.site.status import moment
+
+Word = Presence | Admission | Outcome
+"""One of the words that the state of an entry has."""
+
+LABELS: Mapping[Word, str] = {
+    "waiting": "not scored yet",
+    "failed": "not scored yet",
+    "misdated": "time not confirmed",
+    "superseded": "replaced",
+    "over-quota": "over the quota",
+}
+"""What pages call a state, where they use other words."""
+
+NOTES: Mapping[Word, str] = {
+    "waiting": "An entry that is not scored yet was received. The organisers' machine has not succeeded in scoring it "
+    "so far, and tries again. The team need not do anything.",
+    "misdated": "The organisers must confirm the time of receipt of an entry before it can count.",
+    "early": "An early entry was received before the first phase. It is scored, and is never ranked.",
+    "late": "A late entry was received when its phase had closed. It is scored, and is never ranked.",
+    "over-quota": "An entry over the quota is kept, and is not scored.",
+    "superseded": "A replaced entry does not count: its file has another content now.",
+    "withdrawn": "A withdrawn entry does not count: its file is gone.",
+}
+"""What the states mean, for the notes below the table."""
+
+
+def status_words(entry: Entry) -> str:
+    """What became of an entry: its outcome, or why it does not matter, as in ``replaced, late``."""
+    words: list[Word] = [
+        *([entry.presence] if entry.presence != "present" else []),
+        *([entry.admission] if entry.admission != "ok" else []),
+    ]
+    return ", ".join(LABELS.get(word, word) for word in words or [entry.outcome])
+
+
+def entry_notes(entries: Collection[Entry]) -> tuple[str, ...]:
+    """The notes on the states of some entries."""
+    states: set[Word] = {entry.presence for entry in entries}
+    states |= {entry.admission for entry in entries}
+    if any(entry.state in ("waiting", "failed") for entry in entries):
+        states.add("waiting")
+    return tuple(text for state, text in NOTES.items() if state in states)
+
+
+def quota_left(board: Board, row: Row) -> Markup:
+    """What the team has left of its quota, as a sentence of HTML; empty without a quota."""
+    if not row.left:
+        return Markup()
+    phase = board.schedule.current(board.now) or board.schedule.upcoming(board.now)
+    words = left_in_words(row.left, phase.name if phase else None)
+    lead = "Left of its quota" if board.frozen_since is None else "Left of its quota when the board was frozen"
+    text = escape(f"{lead}: {words}.")
+    reset = next_reset(row.left)
+    if reset is None:
+        return text
+    zone = board.track.quota.zone
+    begins = escape("" if zone == "UTC" else f" (midnight in {zone})")
+    return text + Markup(" The limits of a day begin again {}{}.").format(moment(reset), begins)

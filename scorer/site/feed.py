@@ -1,0 +1,84 @@
+"""The feed of a challenge in the Atom Syndication Format (RFC 4287)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID, uuid5
+from xml.etree import ElementTree as ET
+
+from scorer.board.timeline import Happening
+from scorer.challenge.settings import Challenge
+from scorer.wording import iso_time
+
+PATH = "feed.xml"
+
+NAMESPACE = "http://www.w3.org/2005/Atom"
+
+IDS = UUID("6f0a1f5e-3d0c-4a53-9c5b-8f9d1d8f4a27")
+"""The namespace of the ids of feeds and entries."""
+
+FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 has no notation for (section 2.2)."""
+
+REPLACEMENT = "\ufffd"
+
+
+def feed(challenge: Challenge, happenings: Sequence[Happening]) -> str:
+    """The feed, the latest happening first.
+
+    The ids of its entries depend on the name of the challenge and on the record, not on the time of the render. Links
+    are relative to the feed where `challenge.toml` does not say the address of the site.
+
+    Parameters
+    ----------
+    challenge
+        The challenge.
+    happenings
+        At least one, the latest first.
+    """
+    titles = {track.name: track.title for track in challenge.tracks}
+    root = ET.Element("feed", {"xmlns": NAMESPACE})
+    _add(root, "id", _id(challenge.name))
+    _add(root, "title", challenge.name)
+    _add(root, "updated", iso_time(happenings[0].at))
+    _add(_add(root, "author"), "name", challenge.name)
+    _link(root, challenge, "self", PATH, "application/atom+xml")
+    _link(root, challenge, "alternate", "timeline.html", "text/html")
+    for each in happenings:
+        entry = _add(root, "entry")
+        title = f"{titles[each.track]}: {each.text}" if each.track in titles else each.text
+        _add(entry, "id", _id(challenge.name, each.track, each.kind, each.index, _exact(each.at)))
+        _add(entry, "title", title)
+        _add(entry, "updated", iso_time(each.at))
+        _add(entry, "published", iso_time(each.at))
+        _link(entry, challenge, "alternate", each.link or "timeline.html")
+        _add(entry, "category", term=each.kind)
+        _add(entry, "content", each.detail or title, type="text")
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+def _id(*parts: object) -> str:
+    return uuid5(IDS, json.dumps(parts)).urn
+
+
+def _exact(at: datetime) -> str:
+    return at.isoformat(timespec="microseconds")
+
+
+def _link(parent: ET.Element, challenge: Challenge, relation: str, path: str, kind: str = "") -> None:
+    attributes = {"rel": relation, "href": f"{challenge.branding.url}{path}"}
+    _add(parent, "link", **attributes, **({"type": kind} if kind else {}))
+
+
+def _add(parent: ET.Element, name: str, text: str = "", **attributes: str) -> ET.Element:
+    element = ET.SubElement(parent, name, {key: _legal(value) for key, value in attributes.items()})
+    element.text = _legal(text) or None
+    return element
+
+
+def _legal(text: str) -> str:
+    return FORBIDDEN.sub(REPLACEMENT, text)

@@ -1,0 +1,34 @@
+"""Why a team has no score on a board."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scorer.board.board import Row
+from scorer.entries.entry import ColumnScores, State
+from scorer.wording import counted, day_and_month, utc_time
+
+UNRANKED: Mapping[State, str] = {
+    "early": "received before the first phase",
+    "late": "received after the end of the phase",
+    "over-quota": "over the quota of the team",
+}
+"""Why an entry has no rank."""
+
+
+def why_without_score(row: Row, scores: ColumnScores, *, hides_scores: bool) -> str:
+    """Why a team has no score."""
+    if hides_scores and any(entry.state == "scored" for entry in row.sent):
+        return "Scores are not shown yet."
+    if row.entry is not None:
+        return "" if scores[0] is not None else "The score is undefined."
+    last = row.sent[0]
+    if last.state == "misdated":
+        return "Nothing scored. The time of receipt is not confirmed."
+    if last.state in UNRANKED:
+        return f"No rank: {UNRANKED[last.state]}."
+    if last.state != "rejected":
+        return f"Not scored yet: the file of {day_and_month(last.received)}."
+    errors = f": {counted(last.findings_count, 'error')}" if last.findings_count else ""
+    when = f"{day_and_month(last.received)}, {utc_time(last.received)[11:]}"
+    return f"Nothing scored. The file of {when} was rejected{errors}."
