@@ -6,10 +6,19 @@ parameters. It returns the score, NaN where the measure is undefined.
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from typing import Any
+from zoneinfo import ZoneInfo
 
 from scipy.interpolate import PchipInterpolator
+
+from example.season_plan import Content, PhasePlan, QuotaPlan, Season, Step, TrackPlan
 
 Grades = Mapping[str, float]
 Ranking = Sequence[str]
@@ -489,6 +498,33 @@ def number_relevant_retrieved(grades: Grades, ranking: Ranking, _: None, rel: fl
     return float(counted(ranking, relevant_items(grades, rel), len(ranking)))
 
 
+# --- Splits -----------------------------------------------------------------------------------------------------------
+
+BLOCK = 64
+"""Bytes of a block of SHA-256."""
+
+
+def hmac_sha256(key: bytes, message: bytes) -> bytes:
+    """HMAC of RFC 2104 with SHA-256, for a key of at most one block."""
+    padded = key + bytes(BLOCK - len(key))
+    inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in padded) + message).digest()
+    return hashlib.sha256(bytes(byte ^ 0x5C for byte in padded) + inner).digest()
+
+
+def split_number(key: bytes, track: str, query: str) -> int:
+    """The number that decides about a query: the first 8 bytes of the HMAC, the most significant one first."""
+    number = 0
+    for byte in hmac_sha256(key, track.encode() + b"\0" + query.encode("utf-8", "surrogatepass"))[:8]:
+        number = 256 * number + byte
+    return number
+
+
+def preliminary_queries(key: bytes, share: str, track: str, queries: Iterable[str]) -> list[str]:
+    """The queries whose number is below the share of 2^64, in their order; the share is a decimal."""
+    below = math.floor(Fraction(share) * 2**64)
+    return [query for query in queries if split_number(key, track, query) < below]
+
+
 ORACLES: dict[str, Callable[..., float]] = {
     "MARp": mean_r_precision,
     "Rp": r_precision_at,
@@ -525,3 +561,557 @@ ORACLES: dict[str, Callable[..., float]] = {
     "NumRel": number_relevant,
     "NumRelRet": number_relevant_retrieved,
 }
+
+
+# --- Quotas -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class QuotaEntry:
+    """An entry that takes part in the quotas; the outcome is "scored", "rejected", "failed" or "open"."""
+
+    team: str
+    received: datetime
+    phase: str | None
+    outcome: str
+
+
+OUTCOMES = ("scored", "rejected", "failed")
+
+
+def admitted(
+    entries: Sequence[QuotaEntry], limits: Mapping[str, int], zone: str, pool: Callable[[str, int], Collection[str]]
+) -> list[bool | None]:
+    """Whether each entry is within the quota: under every combination of outcomes that the open entries may have.
+
+    None: it depends on them. `pool` gives the teams that count as one with a team at the position of an entry.
+    """
+    unknown = [position for position, entry in enumerate(entries) if entry.outcome == "open"]
+    found: list[set[bool]] = [set() for _ in entries]
+    for combination in itertools.product(OUTCOMES, repeat=len(unknown)):
+        outcomes = [entry.outcome for entry in entries]
+        for position, outcome in zip(unknown, combination, strict=True):
+            outcomes[position] = outcome
+        for position, is_within in enumerate(_within(entries, outcomes, limits, zone, pool)):
+            found[position].add(is_within)
+    return [None if len(each) > 1 else each.pop() for each in found]
+
+
+def _within(
+    entries: Sequence[QuotaEntry],
+    outcomes: Sequence[str],
+    limits: Mapping[str, int],
+    zone: str,
+    pool: Callable[[str, int], Collection[str]],
+) -> list[bool]:
+    """The same if every outcome is known: an entry is refused if as many as a limit allows came before it."""
+    within: list[bool] = []
+    for position, entry in enumerate(entries):
+        before = [
+            other
+            for other in range(position)
+            if within[other] and entries[other].team in {entry.team, *pool(entry.team, position)}
+        ]
+        today = [
+            other for other in before if local_day(entries[other].received, zone) == local_day(entry.received, zone)
+        ]
+        here = [other for other in before if entries[other].phase == entry.phase]
+        counts = {
+            "per_day": sum(outcomes[other] == "scored" for other in today),
+            "per_phase": sum(outcomes[other] == "scored" for other in here),
+            "total": sum(outcomes[other] == "scored" for other in before),
+            "rejected_per_day": sum(outcomes[other] == "rejected" for other in today),
+        }
+        within.append(all(counts[name] < limit for name, limit in limits.items()))
+    return within
+
+
+def local_day(moment: datetime, zone: str) -> date:
+    """The calendar day of a moment in a zone."""
+    return moment.astimezone(ZoneInfo(zone)).date()
+
+
+def next_local_day(moment: datetime, zone: str) -> datetime:
+    """The first minute after a moment at which another calendar day is shown in a zone."""
+    later = moment.replace(second=0, microsecond=0)
+    while local_day(later, zone) == local_day(moment, zone):
+        later += timedelta(minutes=1)
+    return later
+
+
+# --- A live challenge -------------------------------------------------------------------------------------------------
+#
+# `LiveRecord` carries out the plan of a simulated challenge on plain lists: it says which events the record has, and
+# which contents have a result. `live_entries` and `live_board` follow from these, as of any event or time.
+
+
+Until = tuple[datetime | int, ...]
+"""Selects events: those until an index, or those received (files) and recorded (others) until a time."""
+
+MICROSECOND = timedelta(microseconds=1)
+MISDATED = timedelta(minutes=5)
+TEAM_STEPS = ("rename", "merge", "unmerge", "disqualify", "withdraw", "reinstate")
+
+
+@dataclass(frozen=True)
+class LiveEvent:
+    """A row of the record."""
+
+    index: int
+    track: str
+    kind: str
+    at: datetime
+    body: Mapping[str, Any]
+
+
+@dataclass
+class LiveEntry:
+    """A file as the challenge received it."""
+
+    index: int
+    team: str
+    file: str
+    digest: str
+    received: datetime
+    present: bool
+    misdated: bool
+    presence: str = "present"
+    phase: str | None = None
+    admission: str = "ok"
+    outcome: str = "waiting"
+    cost: str = "waiting"
+    """What the quota counts it as: its outcome; if its file is gone, also that by an earlier solution."""
+    waits: bool = False
+    counts: bool = False
+    preliminary: float | None = None
+    final: float | None = None
+
+
+@dataclass(frozen=True)
+class LiveRow:
+    """A team on the board: ranks, the index of the counting entry, and its score."""
+
+    rank: int | None
+    preliminary_rank: int | None
+    entry: int | None
+    score: float | None
+
+
+class LiveRecord:
+    """The record of a season after its steps until a moment."""
+
+    def __init__(self, season: Season) -> None:
+        self.season = season
+        self.events: list[LiveEvent] = []
+        self.scored: set[tuple[str, str, int]] = set()
+        """Track, digest and number of the solution, of each content with a result."""
+        self.contents = {content.digest: content for content in season.contents}
+        self.folder: dict[str, tuple[str, str, datetime]] = {}
+        self.picks_files: dict[tuple[str, str], tuple[tuple[str, ...], datetime]] = {}
+        self.solution = {track.name: 0 for track in season.tracks}
+        self.last_run: dict[str, datetime] = {}
+        self.open_erratum: dict[str, int] = {}
+        self.done = 0
+        self.means: dict[tuple[str, str, int, bool], float] = {}
+
+    def until(self, moment: datetime) -> None:
+        """Do the steps until a moment, itself included."""
+        while self.done < len(self.season.steps) and self.season.steps[self.done].at <= moment:
+            self._do(self.season.steps[self.done])
+            self.done += 1
+
+    def _append(self, track: str, kind: str, at: datetime, body: Mapping[str, Any]) -> None:
+        self.events.append(LiveEvent(len(self.events) + 1, track, kind, at, body))
+
+    def _do(self, step: Step) -> None:
+        digest = self.season.contents[step.content].digest if step.content >= 0 else ""
+        match step.kind:
+            case "file":
+                self.folder[step.file] = (step.team, digest, step.time)
+            case "delete":
+                del self.folder[step.file]
+            case "picks":
+                self.picks_files[step.track, step.team] = (step.files, step.time)
+            case "solution":
+                self.solution[step.track] = step.content
+            case "run":
+                for track in self.season.tracks:
+                    self._run(track.name, step.time)
+            case "preview" | "apply" | "cancel":
+                self._erratum(step)
+            case _:
+                self._append("" if step.kind in TEAM_STEPS else step.track, *self._decision(step, digest))
+
+    def _decision(self, step: Step, digest: str) -> tuple[str, datetime, dict[str, Any]]:
+        """The kind, the time and the body of the event of a decision."""
+        match step.kind:
+            case "pick":
+                keys = [(file, self.folder[file][1]) for file in step.files]
+                team = live_targets(self.events).get(step.team, step.team)
+                return "pick", step.at, {"team": team, "keys": keys, "source": "command"}
+            case "amend":
+                return "amendment", step.at, {"file": step.file, "digest": digest, "received": step.time}
+            case "extend":
+                return "extension", step.at, {"phase": step.text, "end": step.time}
+            case "reveal":
+                return "reveal", step.at, {}
+        return "team", step.at, {"team": step.team, "decision": step.kind, "text": step.text}
+
+    def _erratum(self, step: Step) -> None:
+        if step.kind == "preview":
+            self._run(step.track, step.at)
+            self.open_erratum[step.track] = self.solution[step.track]
+        if step.kind == "apply":
+            self._run(step.track, step.at)
+        self._append(step.track, "erratum", step.at, {})
+        if step.kind == "preview":
+            self._run(step.track, step.at)
+            return
+        solution = self.open_erratum.pop(step.track)
+        if step.kind == "apply":
+            self._append(step.track, "basis", step.at, {"solution": solution})
+
+    def _run(self, track: str, clock: datetime) -> None:
+        if not any(event.kind == "phases" and event.track == track for event in self.events):
+            self._append(track, "phases", clock, {})
+        self._import(track, clock)
+        if self.season.track(track).entry == "picks":
+            self._import_picks(track, clock)
+        basis = live_solution(self.events, (), track)
+        self._score(track, 0 if basis is None else basis, clock)
+        if basis is None:
+            self._append(track, "basis", clock, {"solution": 0})
+        if track in self.open_erratum:
+            self._score(track, self.open_erratum[track], clock)
+        self.last_run[track] = clock
+
+    def _import(self, track: str, clock: datetime) -> None:
+        """Arrivals in order of (received, team, file), then changes of presence in order of (file, digest)."""
+        before = {(each.file, each.digest): each for each in live_states(self.events, (), track)}
+        here = {file: found for file, found in self.folder.items() if file.startswith(f"{track}/")}
+        new = [
+            (received, team, file, digest)
+            for file, (team, digest, received) in here.items()
+            if (file, digest) not in before
+        ]
+        for received, team, file, digest in sorted(new):
+            body = {"team": team, "file": file, "digest": digest, "received": received}
+            self._append(track, "arrival", clock, body)
+        for (file, digest), entry in sorted(before.items()):
+            is_there = file in here and here[file][1] == digest
+            if is_there != entry.present and not self._has_closed(track, entry, clock):
+                self._append(track, "return" if is_there else "withdrawal", clock, {"file": file, "digest": digest})
+
+    def _has_closed(self, track: str, entry: LiveEntry, clock: datetime) -> bool:
+        """Whether the phase of an entry has closed, so that it stays as it is when its file vanishes or returns."""
+        phases = live_phases(self.season.track(track), self.events, ())
+        if entry.team in self.season.track(track).baselines:
+            return False
+        mine = [phase for phase in phases if phase.start <= entry.received] or [phases[0]]
+        return clock >= mine[-1].end + mine[-1].grace
+
+    def _import_picks(self, track: str, clock: datetime) -> None:
+        plan = self.season.track(track)
+        last_phase = live_phases(plan, self.events, ())[-1]
+        closes = last_phase.end + last_phase.grace
+        present = {each.file: each.digest for each in live_states(self.events, (), track) if each.present}
+        for (of_track, team), (names, changed) in sorted(self.picks_files.items()):
+            files = [f"{track}/{team}/{name}" for name in names]
+            if of_track != track or team in live_targets(self.events):
+                continue
+            if any(file not in present for file in files):
+                continue
+            keys = [(file, present[file]) for file in files]
+            earlier = [event for event in self.events if event.kind == "pick" and event.body["team"] == team]
+            if keys == (earlier[-1].body["keys"] if earlier else []):
+                continue
+            if earlier and earlier[-1].body["source"] == "command" and changed <= earlier[-1].at:
+                continue
+            last_run = self.last_run.get(track)
+            if changed < closes and not (last_run is not None and last_run >= closes):
+                self._append(track, "pick", clock, {"team": team, "keys": keys, "source": "folder"})
+
+    def _score(self, track: str, solution: int, clock: datetime) -> None:
+        """Score what is admitted and there, until nothing is left."""
+        there = {digest for file, (_, digest, _) in self.folder.items() if file.startswith(f"{track}/")}
+        while True:
+            new = {
+                (track, each.digest, solution)
+                for each in live_entries(self, track, (), clock, solution)
+                if each.present and each.admission != "over-quota" and not each.waits and each.digest in there
+            }
+            if new <= self.scored:
+                return
+            self.scored |= new
+
+    def score(self, track: str, digest: str, solution: int, *, preliminary: bool) -> float:
+        """The mean MARp of a content, rounded."""
+        key = track, digest, solution, preliminary
+        if key not in self.means:
+            self.means[key] = live_mean(self.season.track(track), self.contents[digest], solution, preliminary)
+        return self.means[key]
+
+
+def live_mean(track: TrackPlan, content: Content, solution: int, preliminary: bool) -> float:
+    """The mean MARp over all queries, or over the preliminary ones; undefined queries are left out."""
+    chosen: Collection[str] = track.queries
+    if preliminary:
+        by_key = track.key is not None
+        chosen = (
+            preliminary_queries(track.key or b"", track.share, track.name, track.queries)
+            if by_key
+            else (track.preliminary)
+        )
+    assert content.lists is not None
+    total, count = 0.0, 0
+    for query in track.queries:
+        value = mean_r_precision(track.solutions[solution][query], content.lists.get(query, ()), track.cutoffs)
+        if query in chosen and not math.isnan(value):
+            total += value
+            count += 1
+    return round(total / count, track.decimals)
+
+
+def live_selected(events: Iterable[LiveEvent], until: Until, track: str | None = None) -> list[LiveEvent]:
+    """The events of a track, with those of the whole challenge, that a view as of something has."""
+    found = []
+    for event in events:
+        at = event.body["received"] if event.kind == "arrival" else event.at
+        is_in = all(event.index <= limit if isinstance(limit, int) else at <= limit for limit in until)
+        if is_in and (track is None or event.track in (track, "")):
+            found.append(event)
+    return found
+
+
+def live_solution(events: Sequence[LiveEvent], until: Until, track: str) -> int | None:
+    """The number of the solution that the board is based on: the last one, or the first one before any is recorded."""
+    every = [event for event in events if event.kind == "basis" and event.track == track]
+    chosen = list(live_selected(every, until))
+    if not every:
+        return None
+    return int((chosen[-1] if chosen else every[0]).body["solution"])
+
+
+def live_phases(track: TrackPlan, events: Sequence[LiveEvent], until: Until) -> list[PhasePlan]:
+    """The phases with the ends in force."""
+    phases = list(track.phases)
+    for event in live_selected(events, until, track.name):
+        if event.kind == "extension":
+            phases = [
+                replace(phase, end=event.body["end"]) if phase.name == event.body["phase"] else phase
+                for phase in phases
+            ]
+    return phases
+
+
+def live_targets(events: Iterable[LiveEvent], index: float = math.inf) -> dict[str, str]:
+    """Into which team each merged team is merged, after the event with this index."""
+    targets: dict[str, str] = {}
+    for event in events:
+        if event.kind == "team" and event.index <= index:
+            if event.body["decision"] == "merge":
+                targets[event.body["team"]] = event.body["text"]
+            if event.body["decision"] == "unmerge":
+                del targets[event.body["team"]]
+    return targets
+
+
+def live_excluded(events: Iterable[LiveEvent]) -> set[str]:
+    """The teams that are disqualified or withdrawn."""
+    found: set[str] = set()
+    for event in events:
+        if event.kind == "team" and event.body["decision"] in ("disqualify", "withdraw"):
+            found.add(event.body["team"])
+        if event.kind == "team" and event.body["decision"] == "reinstate":
+            found.discard(event.body["team"])
+    return found
+
+
+def live_states(events: Sequence[LiveEvent], until: Until, track: str) -> list[LiveEntry]:
+    """The entries of a track in the order of the record: what was received when, and what is there."""
+    found: dict[tuple[str, str], LiveEntry] = {}
+    announced: datetime | None = None
+    for event in live_selected(events, until, track):
+        if event.kind == "phases" and announced is None:
+            announced = event.at
+        if event.kind == "arrival":
+            body = event.body
+            received = body["received"]
+            is_old = announced is not None and received < announced - MISDATED
+            misdated = received > event.at + MISDATED or received.year < 1990 or is_old
+            key = body["file"], body["digest"]
+            found[key] = LiveEntry(event.index, body["team"], *key, received, present=True, misdated=misdated)
+        if event.kind in ("withdrawal", "return"):
+            found[event.body["file"], event.body["digest"]].present = event.kind == "return"
+        if event.kind == "amendment":
+            entry = found[event.body["file"], event.body["digest"]]
+            entry.received = event.body["received"]
+            entry.misdated = entry.received > event.at + MISDATED or entry.received.year < 1990
+    return list(found.values())
+
+
+def live_entries(live: LiveRecord, track: str, until: Until, now: datetime, solution: int | None) -> list[LiveEntry]:
+    """The entries of a track, with presence, admission and outcome, and the scores that visitors may see."""
+    plan = live.season.track(track)
+    phases = live_phases(plan, live.events, until)
+    entries = live_states(live.events, until, track)
+    earlier = [event.body["solution"] for event in live_selected(live.events, until, track) if event.kind == "basis"]
+    for entry in entries:
+        _place(entry, entries, plan, phases)
+        entry.outcome = _outcome(live, track, entry, solution)
+        entry.cost = entry.outcome
+        for number in earlier:
+            if entry.outcome == "waiting" and not entry.present and _outcome(live, track, entry, number) != "waiting":
+                entry.cost = _outcome(live, track, entry, number)
+    claims = [each for each in entries if each.admission == "ok" and each.team not in plan.baselines]
+    _admit(plan.quota, claims, live_selected(live.events, until))
+    over = now >= phases[-1].end + phases[-1].grace
+    for entry in entries:
+        if entry.waits or entry.admission == "over-quota":
+            entry.outcome = "waiting"
+        is_shown = entry.admission == "ok" or (over and entry.admission in ("early", "late"))
+        if is_shown and entry.outcome == "scored" and solution is not None and not live_hides(phases, now):
+            entry.preliminary = live.score(track, entry.digest, solution, preliminary=True)
+            if over:
+                entry.final = live.score(track, entry.digest, solution, preliminary=False)
+    return entries
+
+
+def _outcome(live: LiveRecord, track: str, entry: LiveEntry, solution: int | None) -> str:
+    """What scoring an entry gave by a solution."""
+    if solution is None or (track, entry.digest, solution) not in live.scored:
+        return "waiting"
+    return "rejected" if live.contents[entry.digest].lists is None else "scored"
+
+
+def _place(entry: LiveEntry, entries: Iterable[LiveEntry], plan: TrackPlan, phases: Iterable[PhasePlan]) -> None:
+    """Set the presence, the phase and the admission of an entry, apart from the quota."""
+    if not entry.present:
+        others = [each for each in entries if each.file == entry.file and each.present]
+        entry.presence = "superseded" if others else "withdrawn"
+    if entry.team in plan.baselines:
+        return
+    begun = [phase for phase in phases if phase.start <= entry.received]
+    if entry.misdated:
+        entry.admission = "misdated"
+    elif not begun:
+        entry.admission = "early"
+    else:
+        entry.phase = begun[-1].name
+        entry.admission = "late" if entry.received >= begun[-1].end + begun[-1].grace else "ok"
+
+
+def live_hides(phases: Iterable[PhasePlan], now: datetime) -> bool:
+    """Whether the phase of this moment shows nothing."""
+    return any(phase.start <= now < phase.end + phase.grace and phase.shows == "nothing" for phase in phases)
+
+
+def _admit(quota: QuotaPlan, claims: Sequence[LiveEntry], events: Sequence[LiveEvent]) -> None:
+    """Mark the entries that are over the quota, and those that wait for the outcome of an earlier one."""
+
+    def day(entry: LiveEntry) -> date:
+        return entry.received.astimezone(ZoneInfo(quota.zone)).date()
+
+    decisions = [event for event in events if event.kind == "team"]
+    admitted: dict[str, list[LiveEntry]] = {claim.team: [] for claim in claims}
+    for claim in claims:
+        targets = live_targets(decisions, claim.index)
+        us = targets.get(claim.team, claim.team)
+        ours = [each for team, own in admitted.items() if targets.get(team, team) == us for each in own]
+        today = [each for each in ours if day(each) == day(claim)]
+        here = [each for each in ours if each.phase == claim.phase]
+        least = most = True
+        for limit, kind, scope in (
+            (quota.per_day, "scored", today),
+            (quota.per_phase, "scored", here),
+            (quota.total, "scored", ours),
+            (quota.rejected_per_day, "rejected", today),
+        ):
+            certain = sum(each.cost == kind and not each.waits for each in scope)
+            unknown = sum(each.waits or (each.cost == "waiting" and each.present) for each in scope)
+            least &= certain < limit
+            most &= certain + unknown < limit
+        if not least:
+            claim.admission = "over-quota"
+            continue
+        claim.waits = not most
+        admitted[claim.team].append(claim)
+
+
+def live_public(live: LiveRecord, track: str, now: datetime) -> tuple[Until, datetime]:
+    """What visitors may see: during a freeze, what there was before it."""
+    for phase in live_phases(live.season.track(track), live.events, ()):
+        frozen = phase.end - phase.freeze
+        if phase.freeze and phase.start <= now < phase.end + phase.grace and now >= frozen:
+            return (frozen - MICROSECOND,), frozen - MICROSECOND
+    return (), now
+
+
+def live_board(live: LiveRecord, track: str, until: Until, now: datetime) -> tuple[dict[str, LiveRow], list[LiveEntry]]:
+    """The board of a track: a row for each team, and all entries with the counting ones marked."""
+    plan = live.season.track(track)
+    events = live_selected(live.events, until)
+    entries = live_entries(live, track, until, now, live_solution(live.events, until, track))
+    phases = live_phases(plan, live.events, until)
+    shows_final = now >= phases[-1].end + phases[-1].grace
+    targets = live_targets(events)
+    by_team: dict[str, list[LiveEntry]] = {}
+    for entry in entries:
+        by_team.setdefault(targets.get(entry.team, entry.team), []).append(entry)
+    chosen: dict[str, LiveEntry | None] = {}
+    for team, own in by_team.items():
+        if any(entry.present for entry in own):
+            chosen[team] = None if live_hides(phases, now) else _counting(plan, events, team, own)
+    ranked = [team for team in chosen if team not in plan.baselines and team not in live_excluded(events)]
+
+    def score(team: str, *, final: bool) -> float | None:
+        entry = chosen[team]
+        return None if entry is None else entry.final if final else entry.preliminary
+
+    def rank(team: str, *, final: bool) -> int | None:
+        mine = score(team, final=final)
+        if mine is None or team not in ranked:
+            return None
+        others = [score(other, final=final) for other in ranked]
+        return 1 + sum(other is not None and other > mine for other in others)
+
+    rows = {}
+    for team, counting in chosen.items():
+        if counting is not None:
+            counting.counts = True
+        rows[team] = LiveRow(
+            rank(team, final=shows_final),
+            rank(team, final=False),
+            None if counting is None else counting.index,
+            score(team, final=shows_final),
+        )
+    return rows, entries
+
+
+def _counting(plan: TrackPlan, events: Sequence[LiveEvent], team: str, own: Sequence[LiveEntry]) -> LiveEntry | None:
+    """The entry with the best preliminary score, the earliest of equals; of the picked ones, if any of them counts."""
+    candidates = [each for each in own if each.present and each.admission == "ok" and each.outcome == "scored"]
+    if plan.entry == "picks":
+        picks: list[tuple[str, str]] = []
+        for event in events:
+            if event.kind == "pick" and event.track == plan.name and event.body["team"] == team:
+                picks = event.body["keys"]
+        picked = [each for each in candidates if (each.file, each.digest) in picks]
+        candidates = picked or candidates
+    best: LiveEntry | None = None
+    for each in candidates:
+        if best is None or (each.preliminary or 0.0) > (best.preliminary or 0.0):
+            best = each
+    return best
+
+
+def live_late(entries: Iterable[LiveEntry], events: Sequence[LiveEvent]) -> dict[str, int]:
+    """The late board: of each team the early or late entry with the best final score."""
+    found: dict[str, LiveEntry] = {}
+    targets = live_targets(events)
+    for entry in entries:
+        team = targets.get(entry.team, entry.team)
+        is_late = entry.admission in ("early", "late") and entry.present and entry.final is not None
+        if is_late and (team not in found or (entry.final or 0.0) > (found[team].final or 0.0)):
+            found[team] = entry
+    return {team: entry.index for team, entry in found.items()}

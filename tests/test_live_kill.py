@@ -1,0 +1,176 @@
+"""Live commands that are ended by kill -9: repeated, they leave the record and the site of an undisturbed twin."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Answer, process
+from tests.databases import content, rows
+from tests.test_kill import copied, in_a_group, kill, moments, tree, write_submission
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
+
+KILLS = 1
+"""How often each command is killed in `make test`."""
+
+MANY_KILLS = 10
+"""How often each command is killed in `make endurance`."""
+
+QUERIES = 400
+
+SETTINGS = """\
+name = "Live"
+
+[tracks.one]
+title = "One"
+solution = "solution.txt"
+list_length = 10
+cutoffs = [5, 10]
+primary = "MARp"
+measures = ["AP", "nDCG@10"]
+quota = {{total = 2}}
+
+[[tracks.one.phases]]
+name = "main"
+start = {start}
+end = {end}
+freeze = "1h"
+"""
+
+START = datetime.now(UTC).replace(microsecond=0) - timedelta(days=1)
+"""When the phase began; it ends in two days, by the clock of this machine."""
+
+END = START + timedelta(days=3)
+LATER = END + timedelta(days=1)
+
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "run": ("run",),
+    "apply": ("erratum", "apply", "--reason", "wrong grades", "--challenge"),
+    "extend": ("phases", "extend", "main", "--end", LATER.isoformat(), "--reason", "power cut", "--challenge"),
+}
+"""Each command, before the folder of the challenge."""
+
+DONE = {"run": "", "apply": "applied", "extend": "extension"}
+"""What a row of the record contains once the command has decided."""
+
+
+def solution(levels: int) -> str:
+    """A solution in which every fifth query is flagged, with so many different grades."""
+    return "".join(
+        f"q{query}:{int(query % 5 == 0)}:i{query % 90}|{1 + query % levels},i{query % 70 + 100}|1\n"
+        for query in range(QUERIES)
+    )
+
+
+def write_live_challenge(folder: Path) -> None:
+    """Write a challenge with a phase that has begun, two teams and a file of each."""
+    folder.mkdir(parents=True)
+    (folder / "challenge.toml").write_text(SETTINGS.format(start=START.isoformat(), end=END.isoformat()))
+    (folder / "solution.txt").write_text(solution(3))
+    for team in range(2):
+        write_submission(folder / "submissions" / "one" / f"team-{team}" / "a.txt", f"{team} a")
+
+
+def succeed(*arguments: str | Path) -> Answer:
+    """Run a command that must succeed."""
+    answer = process(*arguments)
+    assert answer.code == 0, answer.err
+    return answer
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """For each command, a challenge in which it has much to do: new files, of which some are over the quota."""
+    folder = tmp_path_factory.mktemp("live") / "challenge"
+    write_live_challenge(folder)
+    succeed("run", folder)
+    found = {"run": folder, "apply": copied(folder, folder.with_name("apply"))}
+    (found["apply"] / "solution.txt").write_text(solution(2))
+    succeed("erratum", "preview", "--challenge", found["apply"])
+    for each in found.values():
+        for team in range(6):
+            for name in "bcd":
+                write_submission(each / "submissions" / "one" / f"team-{team}" / f"{name}.txt", f"{team} {name}")
+                moment = time.time() - 60 + 3 * team + ord(name) - ord("a")
+                os.utime(each / "submissions" / "one" / f"team-{team}" / f"{name}.txt", (moment, moment))
+    return {**found, "extend": found["run"]}
+
+
+TIMES = re.compile(rb"<time.*?</time>|20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)|urn:uuid:[0-9a-f-]+")
+"""Times in pages, feeds and data: most are those of the record, which differ between runs; feeds have ids of them."""
+
+
+def state(folder: Path) -> dict[str, object]:
+    """The rows of the database and the files of the site, without the times at which something was recorded."""
+    files = {name: text if text is None else TIMES.sub(b"", text) for name, text in tree(folder / "site").items()}
+    return {"rows": content(str(folder / "scores.db")), **files}
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A challenge in which a command was not disturbed."""
+
+    state: Mapping[str, object]
+    seconds: float
+    """How long the command took."""
+
+
+@pytest.fixture(scope="module")
+def twins(prepared: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Twin]:
+    """For each command, the state after it and a run."""
+    found = {}
+    for name, folder in prepared.items():
+        twin = copied(folder, tmp_path_factory.mktemp("twin") / "challenge")
+        began = time.monotonic()
+        succeed(*COMMANDS[name], twin)
+        seconds = time.monotonic() - began
+        succeed("run", twin)
+        found[name] = Twin(state(twin), seconds)
+    return found
+
+
+def has_decided(name: str, folder: Path) -> bool:
+    """Whether the record has the decision of a command."""
+    bodies = rows(str(folder / "scores.db"), "SELECT kind || body FROM event")
+    return bool(DONE[name]) and any(DONE[name] in text for (text,) in bodies)
+
+
+def indexes(folder: Path) -> list[int]:
+    """The indexes of all events."""
+    return [index for (index,) in rows(str(folder / "scores.db"), 'SELECT "index" FROM event ORDER BY "index"')]
+
+
+@pytest.mark.parametrize("kills", [KILLS, pytest.param(MANY_KILLS, marks=pytest.mark.endurance)])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_killed_command_is_completed_by_repeating_it(
+    name: str, kills: int, prepared: Mapping[str, Path], twins: Mapping[str, Twin], tmp_path: Path
+) -> None:
+    """Killed at any moment: the record has no gap, and a repeated command succeeds, or says that it was done. Then the
+    record and the site are those of the twin, so nothing is lost and nothing is recorded twice.
+    """
+    for number, moment in enumerate(moments(kills, twins[name].seconds)):
+        folder = copied(prepared[name], tmp_path / str(number) / "challenge")
+        with in_a_group(*COMMANDS[name], str(folder)) as running:
+            time.sleep(moment)
+            kill(running)
+        recorded = indexes(folder)
+        assert recorded == list(range(1, len(recorded) + 1))
+        was_decided = has_decided(name, folder)
+        answer = process(*COMMANDS[name], folder)
+        assert (answer.code == 0) is not was_decided, answer.err
+        succeed("run", folder)
+        found, wanted = state(folder), twins[name].state
+        differing = {file for file in found.keys() | wanted.keys() if found.get(file, ...) != wanted.get(file, ...)}
+        assert not differing, f"{name} killed after {moment:.3f} seconds"
+        assert not [path for path in folder.rglob("*.part") if path.is_file()]
+        shutil.rmtree(folder)

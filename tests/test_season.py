@@ -1,0 +1,137 @@
+"""A simulated season: its record and its boards equal those of an oracle at every phase end and as of any event."""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from example.season import SIZES, Simulation
+from example.season_plan import FIRST_RUN, SEASON, Season, season
+from scorer.board.board import Board
+from scorer.board.build import board
+from scorer.challenge.settings import Challenge
+from scorer.entries.entries import entries
+from scorer.entries.in_force import in_force
+from scorer.organising.render import boards
+from scorer.organising.rules import current_basis
+from scorer.store.snapshot import Snapshot
+from tests.oracles import (
+    LiveRecord,
+    LiveRow,
+    Until,
+    live_board,
+    live_entries,
+    live_late,
+    live_public,
+    live_selected,
+    live_solution,
+)
+
+SECOND = timedelta(seconds=1)
+
+
+def moments(plan: Season) -> list[datetime]:
+    """The times to compare at: the last second of each phase and the first one after it, the ends of its grace and the
+    beginnings of freezes, some random times, and the end.
+    """
+    chance = random.Random(plan.seed)
+    found = {plan.steps[-1].at}
+    for track in plan.tracks:
+        for phase in track.phases:
+            closes = phase.end + phase.grace
+            found |= {phase.end, closes - SECOND, closes}
+            found |= {phase.end - phase.freeze} if phase.freeze else set()
+    found |= {FIRST_RUN + chance.random() * (plan.steps[-1].at - FIRST_RUN) for _ in range(4)}
+    found |= {step.at + timedelta(hours=chance.randrange(1, 30)) for step in plan.steps if step.kind == "extend"}
+    return sorted(found)
+
+
+def compare(live: LiveRecord, view: Snapshot, challenge: Challenge, now: datetime) -> None:
+    """Fail if the record, the entries or the public boards of a view are not those of the oracle."""
+    assert [(event.index, event.track, event.kind, event.at) for event in view.events()] == [
+        (event.index, event.track, event.kind, event.at) for event in live.events
+    ]
+    for track, public in zip(challenge.tracks, boards(view, challenge.tracks), strict=True):
+        solution = live_solution(live.events, (), track.name)
+        assert entry_values(view, challenge, track.name) == [
+            (each.index, each.team, each.file, each.digest, each.presence, each.admission, each.outcome, each.phase)
+            for each in live_entries(live, track.name, (), now, solution)
+        ]
+        assert_same_board(live, public, *live_public(live, track.name, now))
+
+
+def entry_values(view: Snapshot, challenge: Challenge, name: str) -> list[tuple[object, ...]]:
+    """What the rules of a track say about each entry."""
+    track = challenge.track(name)
+    found = entries(view, in_force(view, track), current_basis(view, track), measures=()).all
+    return [
+        (each.index, each.team, each.file, each.digest, each.presence, each.admission, each.outcome, each.phase)
+        for each in found
+    ]
+
+
+def assert_same_board(live: LiveRecord, found: Board, until: Until, now: datetime) -> None:
+    """Fail if a board has other rows, ranks, scores or entries than that of the oracle."""
+    rows, every = live_board(live, found.track.name, until, now)
+    assert {
+        row.team.folder: LiveRow(
+            row.rank,
+            row.preliminary_rank,
+            row.entry.index if row.entry else None,
+            found.shown_scores(row.entry)[0],
+        )
+        for row in found.rows
+    } == rows
+    by_index = {each.index: each for each in every}
+    for row in found.rows:
+        for each in row.entries:
+            wanted = by_index[each.index]
+            values = (each.presence, each.admission, each.outcome, each.phase, each.is_counting, each.received)
+            assert values == (
+                wanted.presence, wanted.admission, wanted.outcome, wanted.phase, wanted.counts, wanted.received,
+            )  # fmt: skip
+            assert (each.preliminary[0], each.final[0]) == (wanted.preliminary, wanted.final)
+    late = live_late(every, live_selected(live.events, until))
+    assert {row.team.folder: row.entry.index for row in found.late if row.entry} == late
+
+
+def test_the_boards_of_a_season_equal_the_oracle(tmp_path: Path) -> None:
+    """At the boundaries of all phases, and at random times; the record has the same events in the same order."""
+    check(season(**SIZES["small"]), tmp_path / "season")
+
+
+@pytest.mark.endurance
+def test_the_boards_of_a_full_season_equal_the_oracle(tmp_path: Path) -> None:
+    """The same with 60 teams, about 2,500 files and a run every two days."""
+    check(season(**SIZES["full"]), tmp_path / "season")
+
+
+def check(plan: Season, folder: Path) -> None:
+    """Carry out a season, and compare it with the oracle on the way and at the end."""
+    simulation, live = Simulation(plan, folder), LiveRecord(plan)
+    for moment in moments(plan):
+        simulation.until(moment)
+        live.until(moment)
+        with simulation.opened() as (challenge, store):
+            store.read(lambda view: compare(live, view, challenge, moment))  # noqa: B023
+    with simulation.opened() as (challenge, store):
+        store.read(lambda view: compare_the_past(live, view, challenge))
+
+
+def compare_the_past(live: LiveRecord, view: Snapshot, challenge: Challenge) -> None:
+    """Fail if a board as of some events or times is not that of the oracle."""
+    chance = random.Random(live.season.seed)
+    arrivals = [event.body["received"] for event in live.events if event.kind == "arrival"]
+    untils: list[datetime | int] = [chance.randrange(1, len(live.events) + 1) for _ in range(5)]
+    untils += [chance.choice(arrivals), chance.choice(live.events).at, FIRST_RUN + chance.random() * SEASON]
+    for until in untils:
+        if isinstance(until, datetime) and until > view.now:
+            continue  # the clock of the run was wrong, or that of the file
+        past = view.as_of(until)
+        now = min(live.events[until - 1].at, view.now) if isinstance(until, int) else until
+        for track in challenge.tracks:
+            found = board(past, in_force(past, track), current_basis(past, track))
+            assert_same_board(live, found, (until,), now)
