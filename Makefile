@@ -1,5 +1,6 @@
 # make leaderboard   score the challenge in this folder and render its board
-# make test          run the tests
+# make test          run the tests but for those of endurance
+# make endurance     run the tests of endurance, and the properties on more examples
 # make fuzz          check mutated files of every format for SECONDS=60, from the seed SEED=...
 # make check         check style, types and the order of imports
 # make docs          build the documentation as HTML
@@ -12,7 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 
-.PHONY: leaderboard test fuzz check docs studies example clean
+.PHONY: leaderboard test endurance fuzz check docs studies example clean
 
 # Exit code 1 of `scorer score` is ignored: a rejected file does not prevent the board. `scorer render` prints the path
 # of the site, and fails if the challenge itself is invalid.
@@ -22,6 +23,10 @@ leaderboard: $(INSTALLED)
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# Hypothesis marks its tests.
+endurance: $(INSTALLED)
+	SCORER_TEST_EXAMPLES=3 $(BIN)/python -m pytest -n auto --dist worksteal -m "endurance or hypothesis"
 
 SECONDS ?= 60
 

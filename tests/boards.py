@@ -9,9 +9,12 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from scorer.board.board import Board, Commitment, Row, Team
+from scorer.board.changes import BeforeAfter, Changes, Placing, Scale
+from scorer.board.published_errata import ChangedFile, ChangedRule, PublishedErratum
 from scorer.board.ranking import ranked
+from scorer.board.timeline import Happening, Timeline
 from scorer.challenge.settings import Challenge, Track
-from scorer.entries.entry import ColumnScores, Entry, Status
+from scorer.entries.entry import ColumnScores, Entry, State
 from scorer.errors import Problem
 from scorer.matching.match import Counts
 from tests.board_certainty import with_certainty
@@ -81,25 +84,44 @@ def entry(
     final: ColumnScores,
     preliminary: ColumnScores,
     *,
-    status: Status = "scored",
+    state: State = "scored",
     counting: bool = False,
     findings: tuple[Problem, ...] = (),
     more: int = 0,
 ) -> Entry:
     """An entry of a team, received about 100 hours times `number` after the start."""
     hours = 100 * number + len(team_name) * 7 + number % 3
-    return Entry(
+    received = START + timedelta(hours=hours, minutes=13 * number, seconds=number)
+    made = Entry(
+        index=int((received - START).total_seconds()),
+        team=team_name,
         file=f"cold-start/{team_name}/{number}.txt",
         digest=digest(f"{team_name} {number}"),
-        received=START + timedelta(hours=hours, minutes=13 * number, seconds=number),
-        status=status,
+        received=received,
+        recorded=received,
+        phase=None,
+        presence="present",
+        admission="ok",
+        outcome="scored",
         is_counting=counting,
         final=final,
         preliminary=preliminary,
-        counts=Counts(500, 498, 3, 14_930, 2, 0) if status == "scored" else None,
+        counts=Counts(500, 498, 3, 14_930, 2, 0) if state == "scored" else None,
         findings=findings,
         findings_count=len(findings) + more,
     )
+    return in_state(made, state)
+
+
+def in_state(entry: Entry, state: State) -> Entry:
+    """The entry in another state."""
+    match state:
+        case "withdrawn" | "superseded":
+            return replace(entry, presence=state)
+        case "misdated" | "early" | "late" | "over-quota":
+            return replace(entry, admission=state)
+        case _:
+            return replace(entry, presence="present", admission="ok", outcome=state)
 
 
 ERRORS = (
@@ -133,7 +155,7 @@ def baseline_row(name: str, final: float, preliminary: float, columns: int) -> R
 def rejected_row(name: str, columns: int) -> Row:
     """The row of a team whose only entry was rejected."""
     blank = (None,) * columns
-    rejected = entry(name, 1, blank, blank, status="rejected", findings=ERRORS, more=9)
+    rejected = entry(name, 1, blank, blank, state="rejected", findings=ERRORS, more=9)
     return Row(None, None, team(name), False, None, (rejected,))
 
 
@@ -175,3 +197,43 @@ def without_final(row: Row) -> Row:
     """The row with its final scores as preliminary scores, and no final scores."""
     entries = tuple(replace(each, preliminary=each.final, final=(None,) * len(each.final)) for each in row.entries)
     return replace(row, entry=entries[0] if row.entry else None, entries=entries)
+
+
+def erratum(track: str = "cold-start", number: int = 1, reason: str = "Two grades were swapped.") -> PublishedErratum:
+    """An erratum that moves one team down, below two that share a rank."""
+    rows = (
+        ("tea-kettle", False, (2, 0.3004), (1, 0.3127)),
+        (HOSTILE[0], False, (2, 0.3004), (1, 0.3127)),
+        ("north-window", False, (1, 0.3127), (3, 0.3004)),
+        ("most popular", True, (None, 0.1215), (None, 0.1215)),
+        ("quiet-harbour", False, (None, None), (None, None)),
+    )
+    scale = Scale("MARp", 4, "preliminary")
+    teams = tuple(
+        BeforeAfter(team(name), baseline, Placing(*before), Placing(*after)) for name, baseline, before, after in rows
+    )
+    return PublishedErratum(
+        track=track,
+        number=number,
+        at=UPDATED + timedelta(days=number),
+        reason=reason,
+        rules=(ChangedRule("list_length", "30", "20"),),
+        files=(ChangedFile("solution", Commitment(digest("before")), Commitment(digest("after"))),),
+        changes=Changes(scale, scale, teams),
+    )
+
+
+def timeline(*errata: PublishedErratum, detail: str = "Why.") -> Timeline:
+    """A timeline with phases, a decision about a team, and errata of the first track."""
+    happenings = [
+        Happening(each.at, each.track, "erratum", f"Erratum {each.number} applied", each.reason, each.path)
+        for each in reversed(errata)
+    ]
+    happenings += [
+        Happening(UPDATED, "", "renamed", "Team tea renamed to tea-kettle", detail, "teams/tea-kettle.html", 7),
+        Happening(UPDATED, "", "disqualified", "Team gone disqualified", detail, "teams/gone.html", 6),
+        Happening(START, "cold-start", "started", "Phase one started"),
+        Happening(START - timedelta(days=40), "pooled-sequences", "announced", "Phases announced", detail, index=1),
+    ]
+    upcoming = (Happening(UPDATED + timedelta(days=30), "cold-start", "ended", "Phase one ends"),)
+    return Timeline(tuple(happenings), upcoming, {"cold-start": errata} if errata else {})

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import compileall
+import json
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import vl_convert
 from hypothesis import settings
 
 from scorer.site.folder import write
@@ -28,6 +31,23 @@ def pytest_configure(config: pytest.Config) -> None:
     """Compile the package once, because many tests start processes, and Python may be set to write no bytecode."""
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(Path(__file__).parents[1] / "scorer", quiet=1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def each_chart_converted_once() -> Iterator[None]:
+    """Let the converter draw each specification once in a process, since many tests render the same boards."""
+    convert: Callable[..., str] = vl_convert.vegalite_to_svg
+    drawn: dict[str, str] = {}
+
+    def once(specification: Any, **options: Any) -> str:
+        key = json.dumps([specification, options])
+        if key not in drawn:
+            drawn[key] = convert(specification, **options)
+        return drawn[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vl_convert, "vegalite_to_svg", once)
+        yield
 
 
 @pytest.fixture
@@ -81,23 +101,30 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def site() -> dict[str, str]:
     """The files of the site of two boards."""
     declared = declared_challenge()
     return pages(declared, [board(track) for track in declared.tracks])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def address(site: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> str:
     """The URL of the site, written to a folder."""
     folder = tmp_path_factory.mktemp("site")
-    write(site, folder, 1)
+    write(site, folder)
     return folder.as_uri()
 
 
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    """One browser for all tests of a module."""
+@pytest.fixture(scope="session")
+def only_tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """The tab of one browser for all tests of a process."""
     with browser(tmp_path_factory.mktemp("profile")) as page:
         yield page
+
+
+@pytest.fixture(scope="module")
+def tab(only_tab: Page) -> Page:
+    """A tab that remembers nothing of the tests of other modules."""
+    only_tab.send("Storage.clearDataForOrigin", origin="file://", storageTypes="all")
+    return only_tab

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -14,6 +16,15 @@ from scorer.measures.matched import JudgedItems, Matched
 
 Solution = Mapping[str, Mapping[str, float]]
 Submission = Mapping[str, Sequence[str]]
+
+FACTOR = float(os.environ.get("SCORER_TEST_EXAMPLES", "1"))
+"""How many times the usual number of examples is drawn; `make endurance` draws more."""
+
+
+def examples(count: int) -> settings:
+    """Settings of a property that is checked on this many examples, times `FACTOR`."""
+    return settings(max_examples=max(1, round(count * FACTOR)), deadline=None)
+
 
 QUERIES = ("q1", "q2", "007", "NA")
 ITEMS = tuple("abcdefghijkl")

@@ -117,7 +117,8 @@ def test_the_chart_of_leaders_has_scored_entries_only() -> None:
     board = boards.board(boards.challenge().tracks[0])
     row = board.rows[0]
     wrong = tuple(
-        replace(entry, status="misdated", received=entry.received - timedelta(days=4000)) for entry in row.entries
+        replace(boards.in_state(entry, "misdated"), received=entry.received - timedelta(days=4000))
+        for entry in row.entries
     )
 
     (shown,) = board_figures(replace(board, rows=board.rows[:3]))
@@ -186,7 +187,9 @@ class TestInBrowser:
         }
         assert tab.ask("document.documentElement.scrollWidth") <= width
 
-    @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+    @pytest.mark.parametrize(
+        "dark", [pytest.param(False, id="light"), pytest.param(True, id="dark", marks=pytest.mark.endurance)]
+    )
     @pytest.mark.parametrize(
         "name",
         ["index.html", "measures.html", "404.html", "main/index.html", "main/analysis.html", "teams/even-tide.html"],

@@ -45,7 +45,7 @@ class Interrupted:
 @pytest.fixture(autouse=True)
 def store_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every result is stored before the next is computed."""
-    monkeypatch.setattr("scorer.organising.run.STORE_EVERY", -1.0)
+    monkeypatch.setattr("scorer.organising.waves.STORE_EVERY", -1.0)
 
 
 def batch(folder: Path) -> Challenge:

@@ -45,6 +45,7 @@ def results(quick: Path) -> dict[str, Any]:
     return loaded
 
 
+@pytest.mark.endurance
 def test_quick_run_measures_every_part(results: dict[str, Any]) -> None:
     """Each part has costs above zero."""
     costs = [results[part]["tools"]["scorer"] for part in ("run", "submissions")]
@@ -56,6 +57,7 @@ def test_quick_run_measures_every_part(results: dict[str, Any]) -> None:
     assert [point["lines"] for point in results["growth"]["tools"]["scorer"]] == [20_000, 50_000, 100_000]
 
 
+@pytest.mark.endurance
 def test_quick_run_compares_the_scores(results: dict[str, Any]) -> None:
     """Both formats of the submissions, and both forms in memory, give the same scores."""
     forms = results["submissions"]["tools"]
@@ -66,12 +68,14 @@ def test_quick_run_compares_the_scores(results: dict[str, Any]) -> None:
     assert set(MEASURES) == set(forms["scorer"]["scores"])
 
 
+@pytest.mark.endurance
 def test_quick_run_finds_the_same_site_for_all_executors(results: dict[str, Any]) -> None:
     """The pages do not depend on the executor."""
     assert set(results["batch"]["executors"]) == {"serial", "processes:1", "processes:2"}
     assert results["batch"]["same_site"] is True
 
 
+@pytest.mark.endurance
 def test_quick_run_compares_the_statistics_with_those_of_scipy(results: dict[str, Any]) -> None:
     """The same intervals and p-values but for the random draws; scipy's time is that of all calls."""
     (board,) = results["statistics"]["boards"]
@@ -96,6 +100,7 @@ def test_intervals_that_random_draws_do_not_explain_are_reported(scipys: list[fl
     assert found["measured"] == 1
 
 
+@pytest.mark.endurance
 def test_results_contain_no_paths_of_this_machine(quick: Path) -> None:
     """The published files describe the hardware, not the user."""
     for file in quick.iterdir():
@@ -105,6 +110,7 @@ def test_results_contain_no_paths_of_this_machine(quick: Path) -> None:
         assert sys.executable not in text
 
 
+@pytest.mark.endurance
 def test_tables_and_picture_depend_only_on_the_results(quick: Path, results: dict[str, Any]) -> None:
     """They can be generated again from results.json."""
     assert (quick / "results.md").read_text() == report.tables(results) + "\n"
@@ -112,6 +118,7 @@ def test_tables_and_picture_depend_only_on_the_results(quick: Path, results: dic
     assert results["date"] == "2011-07-08"
 
 
+@pytest.mark.endurance
 def test_picture_names_every_tool(results: dict[str, Any]) -> None:
     """Each has a bar or a curve with its name."""
     costs = results["run"]["tools"]["scorer"]

@@ -263,7 +263,7 @@ def weight(site: dict[str, str]) -> int:
     return sum(len(gzip.compress(site[path].encode(), 6)) for path in (BOARD, "style.css", "board.js"))
 
 
-@pytest.mark.parametrize("count", [300, 2000])
+@pytest.mark.parametrize("count", [300, pytest.param(2000, marks=pytest.mark.endurance)])
 def test_a_long_board_is_small(count: int) -> None:
     """The page of 300 teams with its style sheet and script is within 200 kB compressed; so is that of 2,000 teams."""
     declared = challenge()
@@ -544,7 +544,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> str:
     both = declared.model_copy(update={"tracks": (declared.tracks[0], second)})
     rows = [scored_row(f"team-{number}", round(0.5 - number / 200, 4), 0.4, 5, 2) for number in range(58)]
     rows += [baseline_row("random", 0.02, 0.02, 5), rejected_row("late", 5)]
-    write(pages(both, [with_certainty(board_of(declared.tracks[0], *rows)), board(second)]), folder, 1)
+    write(pages(both, [with_certainty(board_of(declared.tracks[0], *rows)), board(second)]), folder)
     return folder.as_uri()
 
 
@@ -553,30 +553,32 @@ class TestLayout:
 
     pytestmark = IN_BROWSER
 
-    @pytest.mark.parametrize("width", [320, 390, 704, 768, 1024, 1440, 1920, 2560])
-    def test_the_heading_stays_in_view(self, tab: Page, long: str, width: int) -> None:
+    def test_the_heading_stays_in_view(self, tab: Page, long: str) -> None:
         """When the page is scrolled, the heading of the table is at the top of the window, at every width."""
-        tab.open(f"{long}/{BOARD}", width=width)
-        tab.ask("document.querySelectorAll('#board tbody tr')[40].scrollIntoView({block: 'center'})")
-        tops = tab.ask(
-            "[...document.querySelectorAll('thead th')].filter(head => head.checkVisibility())"
-            ".map(head => head.getBoundingClientRect().top)"
-        )
-        assert all(0 <= top <= 20 for top in tops)
+        tab.open(f"{long}/{BOARD}")
+        for width in (320, 390, 704, 768, 1024, 1440, 1920, 2560):
+            tab.resize(width)
+            tab.ask("document.querySelectorAll('#board tbody tr')[40].scrollIntoView({block: 'center'})")
+            tops = tab.ask(
+                "[...document.querySelectorAll('thead th')].filter(head => head.checkVisibility())"
+                ".map(head => head.getBoundingClientRect().top)"
+            )
+            assert all(0 <= top <= 20 for top in tops), width
 
-    @pytest.mark.parametrize("width", [320, 705, 768, 900, 1024, 1180, 1280, 1408, 1440, 1920])
     @pytest.mark.parametrize("path", [BOARD, "wide/index.html"])
-    def test_no_cell_covers_another(self, tab: Page, long: str, path: str, width: int) -> None:
+    def test_no_cell_covers_another(self, tab: Page, long: str, path: str) -> None:
         """No text of a cell is wider than its column, and the table is not wider than the page."""
-        tab.open(f"{long}/{path}", width=width)
-        wide = tab.ask(
-            "[...document.querySelectorAll('#board :is(th, td):not(.strip, .team)')]"
-            ".filter(cell => cell.checkVisibility() && cell.scrollWidth > cell.clientWidth + 1)"
-            ".map(cell => cell.className + ': ' + cell.textContent)"
-        )
-        assert wide == []
-        assert tab.ask("document.documentElement.scrollWidth") <= width
-        assert tab.ask("document.getElementById('board').getBoundingClientRect().right") <= width
+        tab.open(f"{long}/{path}")
+        for width in (320, 705, 768, 900, 1024, 1180, 1280, 1408, 1440, 1920):
+            tab.resize(width)
+            wide = tab.ask(
+                "[...document.querySelectorAll('#board :is(th, td):not(.strip, .team)')]"
+                ".filter(cell => cell.checkVisibility() && cell.scrollWidth > cell.clientWidth + 1)"
+                ".map(cell => cell.className + ': ' + cell.textContent)"
+            )
+            assert wide == [], width
+            assert tab.ask("document.documentElement.scrollWidth") <= width
+            assert tab.ask("document.getElementById('board').getBoundingClientRect().right") <= width
 
     def test_the_axis_keeps_its_room(self, tab: Page, address: str) -> None:
         """Between phones and wide windows, columns are left out before the axis is shorter than 260 px."""
@@ -674,8 +676,16 @@ class TestAccessibility:
 
     pytestmark = IN_BROWSER
 
-    @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-    @pytest.mark.parametrize("width", [1440, 390])
+    # axe-core takes a second for each.
+    @pytest.mark.parametrize(
+        ("width", "dark"),
+        [
+            pytest.param(1440, False, id="wide-light"),
+            pytest.param(390, True, id="narrow-dark"),
+            pytest.param(1440, True, id="wide-dark", marks=pytest.mark.endurance),
+            pytest.param(390, False, id="narrow-light", marks=pytest.mark.endurance),
+        ],
+    )
     @pytest.mark.parametrize(
         "path", ["index.html", BOARD, f"{BOARD}#team=zzz", f"{BOARD}#pin=paper-boats&keep=yes&columns=RR"]
     )

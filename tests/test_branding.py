@@ -127,7 +127,10 @@ def test_every_key_of_the_table_is_read(tmp_path: Path) -> None:
         ('url = "https://example.org/?a"', "which is not the address of a folder"),
         ('url = "javascript:alert(1)"', "which is not the address of a folder"),
         ('links = [{ title = "x", url = "javascript:alert(1)" }]', 'site.links[0].url: found "javascript:alert(1)"'),
-        ('links = [{ title = "x", url = "rules.html" }]', "which is not a URL of this kind; allowed: links to http://"),
+        (
+            'links = [{ title = "x", url = "rules.html" }]',
+            "which is not a URL of this kind; allowed: a URL that begins with http://",
+        ),
         ('links = [{ title = " ", url = "https://example.org" }]', 'site.links[0].title: found " ", which is blank'),
         ('links = [{ url = "https://example.org" }]', "site.links[0].title: is missing"),
         (
@@ -339,7 +342,7 @@ def test_static_files_are_copied_as_they_are(make: Make, tmp_path: Path) -> None
         "static/a/b.bin": content,
         "static/x.html": b"<script>",
     }
-    write(site, tmp_path / "site", 1)
+    write(site, tmp_path / "site")
     assert (tmp_path / "site" / "static" / "a" / "b.bin").read_bytes() == content
 
 
@@ -381,12 +384,12 @@ def test_a_static_file_with_the_suffix_of_a_file_in_progress_is_an_error(make: M
 def test_a_static_file_may_become_a_folder_and_back(tmp_path: Path) -> None:
     """A render deletes what is where it needs a folder or a file, and folders that are empty."""
     folder = tmp_path / "site"
-    write({"index.html": "", "static/a": b"1"}, folder, 1)
-    write({"index.html": "", "static/a/b/c": b"2"}, folder, 2)
+    write({"index.html": "", "static/a": b"1"}, folder)
+    write({"index.html": "", "static/a/b/c": b"2"}, folder)
     assert (folder / "static/a/b/c").read_bytes() == b"2"
-    write({"index.html": "", "static/a": b"3"}, folder, 3)
+    write({"index.html": "", "static/a": b"3"}, folder)
     assert (folder / "static/a").read_bytes() == b"3"
-    write({"index.html": ""}, folder, 4)
+    write({"index.html": ""}, folder)
     assert not (folder / "static").exists()
 
 
@@ -494,7 +497,7 @@ class TestInBrowser:
             footer="<script>document.title = 1</script>",
         )
         boards = [board_of(track, scored_row("solo", 0.3, 0.2, 5)) for track in declared.tracks[:1]]
-        write(site_files(declared, boards), tmp_path / "site", 1)
+        write(site_files(declared, boards), tmp_path / "site")
         return (tmp_path / "site").as_uri()
 
     def test_nothing_runs(self, tab: Page, address: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from scorer.board.board import Board, Row
 from scorer.board.certainty import Certainty, Pair, RowCertainty, ShakeUp, Tier
-from scorer.entries.entry import Status
+from scorer.entries.entry import State
 from scorer.site.captions import front_summary, how_sure, shake_up, significant, table_caption, what_is_ranked
 from scorer.site.counts import counts
 from scorer.wording import day_and_month, in_words, long_time, ordinal, sentence
@@ -213,8 +213,8 @@ def test_the_numbers_of_a_board_add_up() -> None:
     """Teams without baselines, entries with those of baselines, and queries, each with its parts."""
     track = challenge().tracks[0]
     undefined = entry("odd", 1, (None,) * 5, (None,) * 5, counting=True)
-    statuses: tuple[Status, ...] = ("failed", "misdated", "pending")
-    late = [entry("late", number, (None,) * 5, (None,) * 5, status=each) for number, each in enumerate(statuses, 1)]
+    statuses: tuple[State, ...] = ("failed", "misdated", "waiting")
+    late = [entry("late", number, (None,) * 5, (None,) * 5, state=each) for number, each in enumerate(statuses, 1)]
     board = board_of(
         track,
         scored_row("a", 0.3, 0.3, 5, entries=3),

@@ -10,7 +10,10 @@ from pydantic import ValidationError
 
 from scorer.challenge.branding import Branding
 from scorer.challenge.loading import read_challenge
+from scorer.challenge.phases import Phase
+from scorer.challenge.quota import NO_QUOTA, Quota
 from scorer.challenge.settings import Challenge, LimitSettings, Track, check_stage
+from scorer.challenge.splits import KeySplit
 from scorer.challenge.starter import FILES, write_new
 from scorer.errors import ChallengeError
 
@@ -86,9 +89,14 @@ def test_defaults_are_the_documented_ones(challenge_file: Write) -> None:
         ties="trec",
         equal_ranks="shared",
         entry="best",
+        picks=2,
         stage=None,
+        split=None,
         final="all",
         baselines=(),
+        phases=(),
+        late_board=False,
+        quota=NO_QUOTA,
         per_query="hidden",
         reveal_solution=False,
         solution_format=None,
@@ -124,9 +132,15 @@ def test_every_value_is_read(challenge_file: Write) -> None:
         "ties": "order",
         "equal_ranks": "earlier",
         "entry": "last",
+        "picks": 2,
         "stage": "preliminary",
+        "split": None,
         "final": "rest",
         "baselines": ("random", "007"),
+        "phases": (),
+        "late_board": False,
+        "quota": NO_QUOTA.model_dump(),
+        "hides_scores": False,
         "per_query": "public",
         "reveal_solution": True,
         "solution_format": "vlnet",
@@ -222,7 +236,7 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
             "items where a list is cut between them; choose another rule for ties",
         ),
         ('equal_ranks = ""', 'equal_ranks: found ""; allowed: "shared" or "earlier"'),
-        ('entry = ["best"]', 'entry: found ["best"]; allowed: "best" or "last"'),
+        ('entry = ["best"]', 'entry: found ["best"]; allowed: "best", "last" or "picks"'),
         ("stage = 1", 'stage: found 1; allowed: "preliminary" or "final"'),
         ('final = "part"', 'final: found "part"; allowed: "all" or "rest"'),
         ('baselines = "random"', 'baselines: found "random"; allowed: names of teams, each once'),
@@ -249,8 +263,9 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
         (
             "decimal = 4",
             "decimal: unknown key (did you mean decimals?); known: title, description, solution, queries, items, "
-            "submissions, list_length, cutoffs, primary, measures, decimals, missing, ties, equal_ranks, entry, stage, "
-            "final, baselines, per_query, reveal_solution, solution_format, submission_format",
+            "submissions, list_length, cutoffs, primary, measures, decimals, missing, ties, equal_ranks, entry, picks, "
+            "stage, split, final, baselines, phases, late_board, quota, per_query, reveal_solution, solution_format, "
+            "submission_format",
         ),
     ],
 )
@@ -512,7 +527,15 @@ def test_every_key_is_documented() -> None:
     reference = (ROOT / "docs" / "challenge-toml.md").read_text(encoding="utf-8")
     listed = {line.split("`")[1] for line in reference.splitlines() if line.startswith("| `")}
 
-    keys = {*Challenge.keys(), *Track.keys(), *Branding.keys(), *LimitSettings.keys()}
+    keys = {
+        *Challenge.keys(),
+        *Track.keys(),
+        *Branding.keys(),
+        *KeySplit.keys(),
+        *LimitSettings.keys(),
+        *Phase.keys(),
+        *Quota.keys(),
+    }
     assert listed == keys - {"tracks", "limits"}
 
 
@@ -546,7 +569,7 @@ def test_a_preliminary_stage_needs_flagged_queries() -> None:
         check_stage(track_with("preliminary"), 0)
     assert str(caught.value) == (
         'tracks.main.stage: found "preliminary", but the solution flags no query, so there are no preliminary scores '
-        'to show; flag queries in the solution, or set stage = "final"'
+        'to show; flag queries in the solution, set split = {preliminary = 0.2}, or set stage = "final"'
     )
 
 
@@ -574,7 +597,7 @@ def test_a_new_challenge_can_be_read(tmp_path: Path) -> None:
     written = write_new(folder)
 
     (track,) = read_challenge(folder).tracks
-    assert [path.relative_to(folder).as_posix() for path in written] == list(FILES)
+    assert [path.relative_to(folder).as_posix() for path in written] == [*FILES, "split.key"]
     assert len(list(track.submissions_path.iterdir())) == 2
     assert isinstance(track.queries_path, Path)
     assert isinstance(track.solution_path, Path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from datetime import timedelta
 from importlib.resources import files
 from itertools import pairwise
@@ -32,7 +31,7 @@ from scorer.charts.scores_with_intervals import ScoreRow, scores_with_intervals
 from scorer.charts.significance_map import significance_map
 from scorer.charts.svg import Svg
 from scorer.charts.tau_violin import tau_violin
-from tests.browser import Page, browser, chromium
+from tests.browser import Page, chromium
 from tests.commands import process
 from tests.drawings import CHARTS, OPENED, TEAMS, digest, drawings, histories
 
@@ -529,8 +528,8 @@ def test_curves_have_their_values() -> None:
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory, charts: dict[str, Svg]) -> Iterator[tuple[Page, str]]:
-    """A browser, and a page with all charts under the policy of the site."""
+def page(tmp_path_factory: pytest.TempPathFactory, charts: dict[str, Svg], tab: Page) -> tuple[Page, str]:
+    """A tab, and a page with all charts under the policy of the site."""
     folder = tmp_path_factory.mktemp("charts")
     (folder / "style.css").write_text(
         ":root { --accent: #0a4c7a } @media (prefers-color-scheme: dark) { :root { --accent: #8fc1e6 } }"
@@ -543,8 +542,7 @@ def page(tmp_path_factory: pytest.TempPathFactory, charts: dict[str, Svg]) -> It
         f"</head><body><main><h1>Charts</h1>{''.join(svg.text for svg in charts.values())}</main></body></html>",
         encoding="utf-8",
     )
-    with browser(tmp_path_factory.mktemp("profile")) as tab:
-        yield tab, (folder / "index.html").as_uri()
+    return tab, (folder / "index.html").as_uri()
 
 
 @pytest.mark.browser

@@ -429,6 +429,7 @@ def test_the_public_queries_must_have_all_queries_of_the_solution(challenge: Pat
     assert 'lacks 1 query of the solution, such as "q3"' in answer.err
 
 
+@pytest.mark.endurance
 def test_concurrent_runs_succeed(challenge: Path) -> None:
     """All exit with 0, and the site is complete."""
     runs = [

@@ -79,6 +79,7 @@ def test_documented_ranges_and_tiers_are_those_of_the_study() -> None:
         assert each.two_tiers == pytest.approx(two_tiers, abs=0.35)
 
 
+@pytest.mark.endurance
 def test_documented_alarms_are_those_of_the_study() -> None:
     """With 30 boards."""
     documented = {(row[0], row[1]): percent(row[2]) for row in tables()[2]}

@@ -158,11 +158,11 @@ def test_an_import_without_withdrawals_records_the_rest(place: str) -> None:
     with opened(place) as store:
         store.import_submissions("cold-start", [first, second])
         store.import_submissions("cold-start", [second])
-        store.import_submissions("cold-start", [first, third], withdraw=False)
+        store.import_submissions("cold-start", [first, third], allowed=lambda kind, _: kind == "return")
         assert [stored.present for stored in entries(store, "cold-start", BASIS)] == [True, True, True]
         assert kinds(store) == ["arrival", "arrival", "withdrawal", "arrival", "return"]
         before = revision(store)
-        store.import_submissions("cold-start", [first, third], withdraw=False)
+        store.import_submissions("cold-start", [first, third], allowed=lambda kind, _: kind == "return")
         assert revision(store) == before
         store.import_submissions("cold-start", [first, third])
         assert [stored.present for stored in entries(store, "cold-start", BASIS)] == [True, False, True]

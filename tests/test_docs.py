@@ -9,6 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,12 @@ PLAIN = re.compile(r"scorer [^|<>;&`$*\\]+")
 """A command of `scorer` that needs no shell."""
 
 FAILS = re.compile(r"# exits with ([12])$")
+
+
+@cache
+def measure_pages() -> dict[str, str]:
+    """The pages of measures, which are generated."""
+    return pages()
 
 
 @pytest.mark.parametrize("document", PAGES, ids=lambda document: document.name)
@@ -102,7 +109,7 @@ def test_every_measure_has_a_page() -> None:
     """It has summary, formula, edge cases, parameters, other names and source; file names differ regardless of case."""
     assert len({slug(kind).casefold() for kind in KINDS}) == len(KINDS)
     for kind in KINDS:
-        text = pages()[f"{slug(kind)}.md"]
+        text = measure_pages()[f"{slug(kind)}.md"]
         texts = [kind.title, kind.summary, kind.edge_cases, kind.source, *kind.aliases, *remarks(kind)]
         assert all(words in text for words in texts)
         assert all(parameter.about.description in text for parameter in kind.parameters)
@@ -116,7 +123,7 @@ WHOLE = {"NumQ", "NumRet", "NumRel", "NumRelRet", "Success"}
 def test_every_measure_has_an_example(kind: Kind) -> None:
     """The calculation gives the score that scorer computes and that the page shows; the score is not trivial."""
     example = EXAMPLES[kind.name]
-    text = pages()[f"{slug(kind)}.md"]
+    text = measure_pages()[f"{slug(kind)}.md"]
     signs = {"__builtins__": {}, "log2": math.log2, "ln": math.log, "exp": math.exp}
 
     assert parse_one(example.measure).kind is kind
@@ -139,7 +146,7 @@ def test_every_name_of_a_peer_is_on_the_page_of_its_measure(peer: str, theirs: s
     """The page has the name and our spelling, which can be parsed."""
     kind = parse_one(ours.format(k=5, level=0.5)).kind
 
-    assert f"| {peer} | `{placed(theirs)}` | `{placed(ours)}` |" in pages()[f"{slug(kind)}.md"]
+    assert f"| {peer} | `{placed(theirs)}` | `{placed(ours)}` |" in measure_pages()[f"{slug(kind)}.md"]
 
 
 def test_differences_are_on_the_pages() -> None:
@@ -149,7 +156,7 @@ def test_differences_are_on_the_pages() -> None:
     assert set(DIFFERENCES) <= {kind.name for kind in KINDS}
     assert named | set(DIFFERENCES) == {kind.name for kind in KINDS}
     for kind in KINDS:
-        assert all(words in pages()[f"{slug(kind)}.md"] for words in DIFFERENCES.get(kind.name, ()))
+        assert all(words in measure_pages()[f"{slug(kind)}.md"] for words in DIFFERENCES.get(kind.name, ()))
 
 
 def test_spellings_in_the_differences_can_be_parsed() -> None:

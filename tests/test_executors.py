@@ -32,7 +32,7 @@ from scorer.paths import digest
 from scorer.scoring import submission
 from scorer.scoring.outcomes import Failed, Rejected, Summary
 from scorer.scoring.rules import Rules
-from tests.commands import Terminal, process
+from tests.commands import Terminal, here
 from tests.databases import rows, site_content
 
 pytestmark = pytest.mark.skipif(
@@ -204,7 +204,7 @@ def test_all_executors_make_the_same_site(tmp_path: Path, cluster: str) -> None:
         folder = tmp_path / str(number)
         write_challenge(folder)
 
-        answer = process("run", folder, "--executor", name)
+        answer = here("run", folder, "--executor", name)
 
         assert answer.code == 0
         assert answer.err.endswith("main: 6 scored, 0 known, 0 rejected\n")
@@ -300,6 +300,7 @@ def test_a_bug_costs_one_file(work: Work, monkeypatch: pytest.MonkeyPatch) -> No
     assert_only_one_failed(results(Serial(), work, work.with_a(work.folder / "odd")), "KeyError: 'unheard of'")
 
 
+@pytest.mark.endurance
 def test_the_next_run_tries_only_failed_files_again(tmp_path: Path) -> None:
     """The first run reports the failure and exits with 1; the second scores only that file."""
     folder = tmp_path / "challenge"
@@ -333,13 +334,14 @@ main()
 
     file.unlink()
     file.with_name(".aside").rename(file)
-    second = process(*arguments)
+    second = here(*arguments)
     assert (second.code, second.err) == (0, "main: 1 scored, 6 known, 0 rejected\n")
 
 
 # Clusters that are not as they should be
 
 
+@pytest.mark.endurance
 def test_a_cluster_without_nannies_loses_one_file_too(tmp_path: Path, work: Work, pipe: Path) -> None:
     """Its dead workers are not replaced, so the file that kills them is tried last."""
     with cluster_in(tmp_path, nanny=False) as cluster, deadly(pipe) as killed:
@@ -349,6 +351,7 @@ def test_a_cluster_without_nannies_loses_one_file_too(tmp_path: Path, work: Work
     assert found[0] == dask.DIED
 
 
+@pytest.mark.endurance
 def test_a_batch_ends_if_the_scheduler_goes_away(
     tmp_path: Path, work: Work, pipe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -390,7 +393,10 @@ OTHER_WORKERS = {
 """Changes of the package that a worker runs: the module, what is replaced there, and the message."""
 
 
-@pytest.mark.parametrize("change", OTHER_WORKERS)
+@pytest.mark.parametrize(
+    "change",
+    ["generation", *(pytest.param(each, marks=pytest.mark.endurance) for each in ("measure", "numpy", "earlier"))],
+)
 def test_a_worker_with_another_scorer_is_refused(tmp_path: Path, terminal: Terminal, change: str) -> None:
     """It might give other scores. Nothing is stored, although the cluster has a worker with this scorer, too."""
     module, (old, new), message = OTHER_WORKERS[change]
@@ -419,6 +425,7 @@ def test_the_identity_does_not_depend_on_the_place(tmp_path: Path) -> None:
     assert found.stdout == f"{dict(identity())}\n"
 
 
+@pytest.mark.endurance
 def test_a_file_that_the_scheduler_gives_up_is_lost(
     tmp_path: Path, work: Work, pipe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

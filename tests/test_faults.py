@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from scorer.wording import guard_formula
-from tests.commands import Answer, Terminal, command, measured, process
+from tests.commands import Answer, Terminal, command, here, measured, process
 from tests.databases import removed, site_content
 
 GOOD = "q1:apple,pear\nq2:fig\nq3:lemon\n"
@@ -291,7 +291,7 @@ def test_run_skips_what_is_not_a_file(challenge: Path) -> None:
         listening.bind("socket.txt")
         os.chdir(home)
 
-    answer = process("run", challenge)
+    answer = here("run", challenge)
 
     assert answer.code == 1
     assert answer.err.splitlines() == [
@@ -414,6 +414,7 @@ def test_hostile_names_are_not_part_of_paths(hostile: tuple[Path, Answer], tmp_p
         *(
             "README.md",
             "challenge.toml",
+            "split.key",
             "queries",
             "scores.db",
             "scores.db.solutions",
@@ -531,7 +532,9 @@ def test_a_time_after_the_year_9999_is_shown_as_the_last_second(challenge: Path,
         answer = terminal.run("run", folder)
 
         assert answer.code == 0
-        assert "main/late.txt: received 9999-12-31 23:59:59 UTC, which is impossible; it does not count" in answer.err
+        assert (
+            "main/late.txt: received 9999-12-31 23:59:59 UTC, which is in the future; it does not count" in answer.err
+        )
         assert board(folder)["late"]["last entry"] is None
         amended = terminal.run(
             "amend", "main/late.txt", "--received=2026-02-01T08:00:00Z", "--reason=clock", "--challenge", folder
@@ -593,7 +596,7 @@ def test_a_solution_that_is_not_a_regular_file_is_reported(make: Callable[[Path]
     solution.unlink()
     make(solution)
 
-    answer = process("run", two_tracks)
+    answer = here("run", two_tracks)
 
     assert answer.code == 1
     assert f"{solution}: not a regular file" in answer.err

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scorer.formats.reading.blocks import checked
 from scorer.formats.reading.bytes import UnreadableError
 from tests.readers import agree
+from tests.strategies import examples
 
 NUMBERS = st.sampled_from(["1", "2", "0", "-3e2", "0.1", "0.10000000000000002"]) | st.floats(-9, 9).map(repr)
 IDS = st.sampled_from(["q", "r", "a", "b", "007", "NA", "null", "nan", "#0", "é", "1677128#0"])
@@ -152,7 +153,7 @@ FILES = {
 def test_fast_and_slow_readers_agree(name: str) -> None:
     """A file whose lines are nearly alike is read the same either way."""
 
-    @settings(deadline=None, max_examples=300)
+    @examples(75)
     @given(FILES[name])
     def check(content: bytes) -> None:
         try:

@@ -27,16 +27,18 @@ from tests.fuzz.cases import COMPRESSIONS, FORMATS, Case, case_of
 from tests.fuzz.properties import check
 from tests.fuzz.workers import Check, Setup
 
+ENDURANCE = [pytest.mark.endurance]
+
 PLANTED = 3
 """The case for which a fault is planted."""
 
 
 def test_nothing_is_found_in_a_few_cases(tmp_path: Path) -> None:
     """All properties hold for these cases, which are of all formats and have all outcomes."""
-    report = fuzz(Setup(seed=7, seconds=60), range(120), tmp_path)
+    report = fuzz(Setup(seed=7, seconds=60), range(60), tmp_path)
 
     assert report.problems == {}
-    assert report.cases == 120
+    assert report.cases == 60
     assert {label.partition(".")[0] for label in report.formats} == set(FORMATS)
     assert {label.removeprefix(label.partition(".")[0]) for label in report.formats} == set(COMPRESSIONS)
     assert set(report.outcomes) == {"submission scored", "submission rejected", "solution read", "solution refused"}
@@ -156,7 +158,13 @@ FAULTS: dict[Check, tuple[int, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(fault, id=fault.__name__, marks=[] if fault in (reads_other_numbers, crashes) else ENDURANCE)
+        for fault in FAULTS
+    ],
+)
 def test_a_planted_fault_is_found(fault: Check, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It is named, its file is saved, and the other cases are checked nevertheless."""
     cases, problem, details = FAULTS[fault]

@@ -28,7 +28,7 @@ from scorer.scoring.submission import score
 from scorer.site.pages import site_files
 from scorer.store.records import Basis, Submission
 from scorer.store.store import Store
-from tests.commands import Terminal, process
+from tests.commands import Terminal, here, process
 
 TOML = """\
 name = "Arrivals"
@@ -164,7 +164,8 @@ def test_submissions_of_another_source_are_never_withdrawn(folder: Path, track: 
         assert states(store)["uploads/1 dddd"]
 
 
-def test_twenty_runs_while_files_arrive(folder: Path) -> None:
+@pytest.mark.parametrize("count", [2, pytest.param(20, marks=pytest.mark.endurance)])
+def test_runs_at_the_same_time_while_files_arrive(count: int, folder: Path) -> None:
     """Nothing is withdrawn, nothing is lost, nobody is refused, and the last run leaves nothing to do."""
     teams = [f"team-{number}" for number in range(30)]
 
@@ -173,11 +174,11 @@ def test_twenty_runs_while_files_arrive(folder: Path) -> None:
             send(folder, team)
             time.sleep(0.05)
 
-    with ThreadPoolExecutor(21) as pool:
+    with ThreadPoolExecutor(count + 1) as pool:
         arriving = pool.submit(arrive)
-        answers = list(pool.map(lambda _: process("run", folder), range(20)))
+        answers = list(pool.map(lambda _: process("run", folder, timeout=600), range(count)))
         arriving.result()
-    last = process("run", folder)
+    last = here("run", folder)
 
     assert {answer.code for answer in answers} == {0}, [answer.err for answer in answers if answer.code]
     assert (last.code, last.err) == (0, last.err)
@@ -233,7 +234,7 @@ def test_all_entries_of_a_track_are_read_in_one_go(folder: Path) -> None:
         work = plan(store, challenge, challenge.tracks[0])
         list(carry_out(store, work))
         digests = [submission.digest for _, submission in work.pending]
-        found = dict(store.read(lambda view: list(view.scores(digests, work.basis, measures))))
+        found = dict(store.read(lambda view: list(view.scores(digests, work.rules.basis, measures))))
 
     read = Solution.read(folder / "solution.txt")
     for file, submission in work.pending:

@@ -208,8 +208,10 @@ def test_closing_stops_the_children() -> None:
 
 
 def _children() -> list[psutil.Process]:
-    """The processes below this one that work, without the server that forks them."""
-    return [each for each in psutil.Process().children(recursive=True) if each.ppid() != os.getpid()]
+    """The processes below this one that work, without the server that forks them, and without those of a browser."""
+    below = psutil.Process().children(recursive=True)
+    servers = {each.pid for each in below if each.ppid() == os.getpid() and "forkserver" in " ".join(each.cmdline())}
+    return [each for each in below if each.ppid() in servers]
 
 
 def test_children_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:

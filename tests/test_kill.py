@@ -17,12 +17,14 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import cycle
+from multiprocessing.util import get_temp_dir
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.commands import Terminal, process
+from scorer.executors import isolation
+from tests.commands import Terminal, here, process
 from tests.databases import content, removed, unsalted
 from tests.hostile.test_machine import write_scattered
 
@@ -51,9 +53,9 @@ primary = "nDCG@10"
 stage = "final"
 """
 
-QUERIES = 400
+QUERIES = 200
 ITEMS = [f"i{number}" for number in range(300)]
-TEAMS = 20
+TEAMS = 8
 """In each track."""
 
 ALL = 2 * TEAMS + 2
@@ -75,7 +77,7 @@ def write_submission(file: Path, seed: str) -> None:
 
 
 def write_challenge(folder: Path) -> None:
-    """Write two tracks, forty submissions, an invalid one, and one that takes temporary space to score.
+    """Write two tracks, sixteen submissions, an invalid one, and one that takes temporary space to score.
 
     All times of receipt are in the names.
     """
@@ -151,7 +153,7 @@ class Undisturbed:
     """Seconds from then until the last line, which is the path of the site."""
 
 
-STORING_EACH = "from scorer.organising import run; run.STORE_EVERY = 0; from scorer.cli import main; main()"
+STORING_EACH = "from scorer.organising import waves; waves.STORE_EVERY = 0; from scorer.cli import main; main()"
 """``scorer``, which stores each result separately, as it does when scoring is slow."""
 
 
@@ -177,10 +179,10 @@ def wait_for_the_database(run: subprocess.Popen[str], folder: Path) -> None:
         time.sleep(0.001)
 
 
-def wait_for_the_scores(run: subprocess.Popen[str]) -> None:
-    """Wait until the run reports that the last track is scored, or has ended."""
+def wait_for_the_scores(run: subprocess.Popen[str], track: str = LAST_SCORED) -> None:
+    """Wait until the run reports that a track is scored, or has ended."""
     assert run.stdout is not None
-    while (line := run.stdout.readline()) and not line.startswith(LAST_SCORED):
+    while (line := run.stdout.readline()) and not line.startswith(track):
         pass
 
 
@@ -229,6 +231,8 @@ def kill(process: subprocess.Popen[str]) -> None:
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder for temporary files of this process and of those that it starts."""
+    isolation._make_server_folder()  # it stays as long as this process, as does that of multiprocessing
+    get_temp_dir()
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
@@ -250,6 +254,24 @@ def results(folder: Path) -> int:
     return count
 
 
+def test_a_run_killed_between_two_tracks_is_completed_by_the_next(undisturbed: Undisturbed, temporary: Path) -> None:
+    """As at any other moment."""
+    folder = undisturbed.folder
+    forget(folder)
+    with started(folder) as run:
+        wait_for_the_scores(run, "one: ")
+        kill(run)
+    assert run.returncode == -signal.SIGKILL
+    assert TEAMS <= results(folder) < ALL
+
+    answer = here("run", folder, "--strict")
+
+    assert answer.code == undisturbed.code
+    assert_same(state(folder), undisturbed.state, "killed between two tracks")
+    assert_clean(folder, temporary)
+
+
+@pytest.mark.endurance
 def test_a_run_killed_at_any_moment_is_completed_by_the_next(undisturbed: Undisturbed, temporary: Path) -> None:
     """At moments during scoring and rendering: after the next run all tables have the same rows, and the site has the
     same files, byte for byte, as after an uninterrupted run; no process and no temporary file is left.
@@ -265,7 +287,7 @@ def test_a_run_killed_at_any_moment_is_completed_by_the_next(undisturbed: Undist
             hits["rendering" if stored_before == ALL else "scoring"] += 1
             hits["within a track"] += stored_before not in {0, TEAMS + 1, ALL}
 
-        answer = process("run", folder, "--strict")
+        answer = here("run", folder, "--strict")
 
         assert answer.code == undisturbed.code
         assert answer.out == f"{folder / 'site' / 'index.html'}\n"
@@ -299,11 +321,13 @@ def decided(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_challenge(folder)
     with (folder / "challenge.toml").open("a", encoding="utf-8") as settings:
         settings.write("\n[limits]\ntemporary_mb = 1\n")
-    assert "more than 1 MB of temporary disk space (attempt 1 of 3)" in process("run", folder).err
+    assert "more than 1 MB of temporary disk space (attempt 1 of 3)" in here("run", folder).err
     return folder
 
 
-@pytest.mark.parametrize("name", DECISIONS)
+@pytest.mark.parametrize(
+    "name", ["amend", *(pytest.param(each, marks=pytest.mark.endurance) for each in ("render", "retry", "forget"))]
+)
 def test_a_killed_command_has_done_all_or_nothing(name: str, decided: Path, tmp_path: Path, temporary: Path) -> None:
     """After the next run, the database and the site are those with or without the command."""
     wanted = []
@@ -313,14 +337,14 @@ def test_a_killed_command_has_done_all_or_nothing(name: str, decided: Path, tmp_
         if arguments:
             assert process(*arguments, folder).code == 0
         seconds = time.monotonic() - began
-        process("run", folder)
+        here("run", folder)
         wanted.append(state(folder))
     for number, moment in enumerate(moments(KILLS // 7, seconds)):
         folder = copied(decided, tmp_path / f"killed-{number}")
         with in_a_group(name, *DECISIONS[name], str(folder)) as running:
             time.sleep(moment)
             kill(running)
-        process("run", folder)
+        here("run", folder)
         assert state(folder) in wanted
         assert_clean(folder, temporary)
 
@@ -347,14 +371,14 @@ KILLED = textwrap.dedent(
 """``scorer``, which kills itself before an operation on a file whose path has this ending."""
 
 OPERATIONS = [
-    ("os.rename", ".manifest.json"),
-    ("open", "one/index.html.part"),
     ("os.rename", "one/index.html"),
-    ("os.rename", "teams/new.html"),
+    ("os.rename", ".manifest.json"),
     ("os.remove", "two/index.html"),
+    ("open", "one/index.html.part"),
+    ("os.rename", "teams/new.html"),
     ("os.rmdir", "two"),
 ]
-"""The changes of a render, first to last: a page is written to a temporary file and renamed; others are removed."""
+"""Changes of a render: a page is written to a temporary file and renamed; others are removed."""
 
 
 def change(folder: Path) -> None:
@@ -369,13 +393,12 @@ def change_again(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def changed(undisturbed: Undisturbed, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A challenge after an uninterrupted run and a change, before the next render."""
     folder = tmp_path_factory.mktemp("changed") / "challenge"
     folder.mkdir()
     write_challenge(folder)
-    with started(folder) as run:
-        run.communicate()
+    here("run", folder)
     change(folder)
     return folder
 
@@ -386,12 +409,14 @@ def changed_state(changed: Path) -> State:
     folder = changed.with_name("undisturbed")
     shutil.copytree(changed, folder)
     change_again(folder)
-    with started(folder) as run:
-        run.communicate()
+    here("run", folder)
     return state(folder)
 
 
-@pytest.mark.parametrize(("event", "ending"), OPERATIONS, ids=[" ".join(operation) for operation in OPERATIONS])
+@pytest.mark.parametrize(
+    ("event", "ending"),
+    [OPERATIONS[0], *(pytest.param(*operation, marks=pytest.mark.endurance) for operation in OPERATIONS[1:])],
+)
 def test_a_run_killed_while_it_writes_the_site_is_completed_by_the_next(
     event: str, ending: str, changed: Path, changed_state: State, tmp_path: Path, terminal: Terminal
 ) -> None:
@@ -416,7 +441,8 @@ def free(place: Path) -> int:
     return disk.f_bavail * disk.f_frsize
 
 
-def test_a_run_on_a_full_disk_is_completed_by_the_next(small_disk: Path, terminal: Terminal) -> None:
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.endurance)])
+def test_a_run_on_a_full_disk_is_completed_by_the_next(step: int, small_disk: Path, terminal: Terminal) -> None:
     """The run reports the full disk, and the database stays valid, regardless of how much space is missing."""
     folder = small_disk / "challenge"
     terminal.run("init", folder)
@@ -424,7 +450,7 @@ def test_a_run_on_a_full_disk_is_completed_by_the_next(small_disk: Path, termina
     assert terminal.run("run", folder).code == 0
     wanted = state(folder)
     needed = empty - free(small_disk)
-    for tenths in range(10):
+    for tenths in range(0, 10, step):
         forget(folder)
         filler = small_disk / "filler"
         filler.write_bytes(bytes(free(small_disk) - needed * tenths // 10))
@@ -435,4 +461,4 @@ def test_a_run_on_a_full_disk_is_completed_by_the_next(small_disk: Path, termina
         assert "disk" in answer.err or "No space left on device" in answer.err
         filler.unlink()
         assert terminal.run("run", folder).code == 0
-        assert_same(state(folder), wanted, f"with {tenths} tenths of the room")
+        assert_same(state(folder), wanted, f"with {tenths} tenths of the space")

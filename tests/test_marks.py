@@ -224,7 +224,7 @@ def test_a_sparkline_leaves_out_what_cannot_count() -> None:
     """Rejected and withdrawn entries, and entries whose time of receipt is not confirmed."""
     track = challenge().tracks[0]
     solo = scored_row("solo", 0.3, 0.3, 5)
-    gone = entry("solo", 7, (0.9,) * 5, (0.9,) * 5, status="withdrawn")
+    gone = entry("solo", 7, (0.9,) * 5, (0.9,) * 5, state="withdrawn")
     (mark,) = sparklines(board_of(track, replace(solo, entries=(gone, *solo.entries))))
     assert mark is not None
     assert mark.label == "0.3000 at first"
@@ -333,10 +333,10 @@ def texts(*rows: Row) -> list[str]:
 def sent(name: str, *scores: float | None) -> Row:
     """The row of a team with an entry of each score, the first one first; None for a rejected one."""
     entries = [
-        entry(name, number, (score,) * 5, (score,) * 5, status="rejected" if score is None else "scored")
+        entry(name, number, (score,) * 5, (score,) * 5, state="rejected" if score is None else "scored")
         for number, score in enumerate(scores, 1)
     ][::-1]
-    scored = [each for each in entries if each.status == "scored"]
+    scored = [each for each in entries if each.state == "scored"]
     best = max(scored, key=lambda each: each.final[0] or 0.0) if scored else None
     return replace(scored_row(name, 0.1, 0.1, 5), entry=best, entries=tuple(entries))
 

@@ -151,7 +151,7 @@ class TestInBrowser:
         """The URL of the page with every measure."""
         folder: Path = tmp_path_factory.mktemp("measures")
         declared = challenge(measures=EVERY)
-        write(pages(declared, [board_of(track) for track in declared.tracks]), folder, 1)
+        write(pages(declared, [board_of(track) for track in declared.tracks]), folder)
         return (folder / "measures.html").as_uri()
 
     @pytest.mark.parametrize("width", [320, 390, 768, 1440, 2560])
@@ -168,7 +168,9 @@ class TestInBrowser:
         assert tab.ask(wide) == []
 
     @pytest.mark.skipif(not has_axe(), reason="axe-core is not installed")
-    @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+    @pytest.mark.parametrize(
+        "dark", [pytest.param(False, id="light"), pytest.param(True, id="dark", marks=pytest.mark.endurance)]
+    )
     def test_the_page_is_accessible(self, tab: Page, address: str, dark: bool) -> None:
         """axe-core finds no violation."""
         tab.open(address, dark=dark)

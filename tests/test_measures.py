@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scorer.measures import KINDS, Cutoff, Kind, Measure, Parameter, Value, parse_one
@@ -17,7 +17,18 @@ from scorer.measures.matched import Matched
 from scorer.measures.phi import Whisker, relevance_curves
 from tests import oracles
 from tests.oracles import ORACLES
-from tests.strategies import ITEMS, JUNK, QUERIES, Solution, Submission, matched, measures, solutions, submissions
+from tests.strategies import (
+    ITEMS,
+    JUNK,
+    QUERIES,
+    Solution,
+    Submission,
+    examples,
+    matched,
+    measures,
+    solutions,
+    submissions,
+)
 
 CUTOFFS: dict[str, tuple[Cutoff, ...]] = {
     "none": (None,),
@@ -56,8 +67,8 @@ NOT_THE_HIGHEST_FOR_THE_BEST = {
 DEFINED_EVERYWHERE = ("Judged", "NumQ", "NumRet", "NumRel", "NumRelRet")
 
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-examples = settings(max_examples=100, deadline=None)
-over_all_variants = settings(max_examples=40, deadline=None)
+lists = examples(30)
+over_all_variants = examples(15)
 
 
 def values_tried(parameter: Parameter) -> tuple[Value, ...]:
@@ -141,7 +152,7 @@ def test_every_kind_has_its_oracle() -> None:
 
 
 @every_kind
-@examples
+@lists
 @given(solution=solutions(), submission=submissions())
 def test_a_measure_equals_its_oracle(kind: Kind, solution: Solution, submission: Submission) -> None:
     """Every variant equals the loop over its definition, also where it is undefined."""
@@ -151,7 +162,7 @@ def test_a_measure_equals_its_oracle(kind: Kind, solution: Solution, submission:
     assert not differing(measures, scores_of(measures, matched(solution, submission)), expected)
 
 
-@examples
+@lists
 @given(solution=solutions(), submission=submissions())
 def test_all_listed_items_can_be_relevant(solution: Solution, submission: Submission) -> None:
     """In a solution in VL.NET's format, items with a grade of 0 or less count for Rp and MARp too."""
@@ -607,7 +618,7 @@ POSITIVE = st.floats(1e-3, 1e6) | st.integers(1, 6).map(float) | st.integers(1, 
 
 
 @pytest.mark.parametrize("whisker", ["observed", "fence"])
-@settings(max_examples=200, deadline=None)
+@examples(60)
 @given(queries=st.lists(st.lists(POSITIVE, max_size=14), min_size=1, max_size=4))
 def test_phi_equals_scipys_interpolation(whisker: Whisker, queries: list[list[float]]) -> None:
     """The curves of all queries, computed at once, equal those of PchipInterpolator."""
@@ -632,7 +643,7 @@ def test_moniz_table_1(day: tuple[float, ...], expected: float) -> None:
 # --- Identities -------------------------------------------------------------------------------------------------------
 
 
-@examples
+@lists
 @given(solution=solutions(grades=(2.0,)), submission=submissions(), z=st.integers(1, 15))
 def test_rp_of_equal_grades_is_capped_recall(solution: Solution, submission: Submission, z: int) -> None:
     """If all grades are equal, every item is relevant: Rp@z = hits@z / min(z, R)."""
@@ -644,7 +655,7 @@ def test_rp_of_equal_grades_is_capped_recall(solution: Solution, submission: Sub
     np.testing.assert_array_equal(parse_one(f"Rp@{z}")(seen)[defined], capped)
 
 
-@examples
+@lists
 @given(solution=solutions(grades=(0.0, 3.0)), submission=submissions())
 def test_muap_of_two_levels_is_ap(solution: Solution, submission: Submission) -> None:
     """With one positive grade the weight cancels."""
@@ -653,7 +664,7 @@ def test_muap_of_two_levels_is_ap(solution: Solution, submission: Submission) ->
     np.testing.assert_allclose(parse_one("muAP")(seen), parse_one("AP")(seen), rtol=1e-14)
 
 
-@examples
+@lists
 @given(solution=solutions(grades=(0.0, 3.0)), submission=submissions())
 def test_ndcng_of_two_levels_is_binary_ndcg(solution: Solution, submission: Submission) -> None:
     """With one positive grade all gains are 0 or 1."""
@@ -663,7 +674,7 @@ def test_ndcng_of_two_levels_is_binary_ndcg(solution: Solution, submission: Subm
     np.testing.assert_allclose(parse_one("NDCNG@5")(seen), parse_one("nDCG@5")(binary), rtol=1e-14)
 
 
-@examples
+@lists
 @given(solution=solutions(), submission=submissions())
 def test_a_threshold_below_all_positive_grades_is_none(solution: Solution, submission: Submission) -> None:
     """0.3 is the lowest positive grade here, so rel=0.3 equals the default."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import scorer
 from scorer.errors import SubmissionError
@@ -84,7 +84,7 @@ def test_a_threshold_for_all_measures_does_not_change_named_ones() -> None:
     assert result.policies["rel"] == "2"
 
 
-@settings(max_examples=60, deadline=None)
+@strategies.examples(20)
 @given(solution=strategies.solutions(), submission=strategies.submissions())
 def test_dropping_unjudged_items_closes_the_lists_up(
     solution: strategies.Solution, submission: strategies.Submission

@@ -31,7 +31,7 @@ from scorer.store.events import Event
 from scorer.store.migrations import prepare
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
-from tests.commands import Answer, Terminal, process
+from tests.commands import Answer, Terminal, here, process
 from tests.databases import changed, content, rows, schema, site_content
 from tests.test_batch import Interrupted
 from tests.test_executors import write_challenge
@@ -61,7 +61,7 @@ def test_the_site_is_the_same_from_both_databases(place: str, tmp_path: Path) ->
         (folder / "submissions/main/20110419T100000Z-broken.txt").write_text("no colon\n")
     use_database(place, tmp_path / "server")
 
-    answers = [process("run", tmp_path / name) for name in ("file", "server")]
+    answers = [here("run", tmp_path / name) for name in ("file", "server")]
 
     assert [answer.code for answer in answers] == [1, 1]
     assert answers[0].err == answers[1].err
@@ -69,7 +69,7 @@ def test_the_site_is_the_same_from_both_databases(place: str, tmp_path: Path) ->
     site = site_content(tmp_path / "file/site")
     assert "main/leaderboard.json" in site
     assert site_content(tmp_path / "server/site") == site
-    boards = [process("leaderboard", tmp_path / name, "--format", "csv").out for name in ("file", "server")]
+    boards = [here("leaderboard", tmp_path / name, "--format", "csv").out for name in ("file", "server")]
     assert boards[0] == boards[1]
 
 
@@ -77,9 +77,9 @@ def test_a_second_run_scores_nothing_again(place: str, tmp_path: Path) -> None:
     """The next run finds all results in the database of the server."""
     write_challenge(tmp_path / "one")
     use_database(place, tmp_path / "one")
-    assert process("score", tmp_path / "one").err == "main: 6 scored, 0 known, 0 rejected\n"
+    assert here("score", tmp_path / "one").err == "main: 6 scored, 0 known, 0 rejected\n"
     before = content(place)
-    assert process("score", tmp_path / "one").err == "main: 0 scored, 6 known, 0 rejected\n"
+    assert here("score", tmp_path / "one").err == "main: 0 scored, 6 known, 0 rejected\n"
     assert content(place) == before
 
 
@@ -100,7 +100,7 @@ def test_two_concurrent_runs_create_and_fill_a_database(place: str, tmp_path: Pa
     with schema() as other:
         write_challenge(tmp_path / "two")
         use_database(other, tmp_path / "two")
-        assert process("score", tmp_path / "two").code == 0
+        assert here("score", tmp_path / "two").code == 0
         assert content(other) == together
 
 
@@ -307,7 +307,7 @@ def batch(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ch
     """A challenge on that server; each result is stored immediately."""
     write_challenge(tmp_path)
     use_database(server.place, tmp_path)
-    monkeypatch.setattr("scorer.organising.run.STORE_EVERY", -1.0)
+    monkeypatch.setattr("scorer.organising.waves.STORE_EVERY", -1.0)
     return read_challenge(tmp_path)
 
 
@@ -350,7 +350,7 @@ def test_a_server_that_does_not_return_is_reported(server: Server, batch: Challe
     assert (answer.code, answer.err) == (0, "main: 3 scored, 3 known, 0 rejected\n")
 
 
-@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", pytest.param("LATIN1", marks=pytest.mark.endurance)])
 def test_a_database_in_another_encoding_is_refused(server: Server, tmp_path: Path, encoding: str) -> None:
     """The message says what to do, and nothing is written."""
     other = server.new_place("other", options=f"ENCODING '{encoding}' LOCALE 'C'")
@@ -399,11 +399,16 @@ def test_another_driver_is_refused() -> None:
 COMMANDS = ("run", "render", "leaderboard", "status", "doctor")
 
 
-def test_one_connection_is_enough(server: Server, tmp_path: Path) -> None:
-    """Every command works for a role with CONNECTION LIMIT 1, right after the command before."""
+@pytest.mark.parametrize(
+    "commands",
+    [("run", "leaderboard", "run"), pytest.param((*COMMANDS, "run"), marks=pytest.mark.endurance)],
+    ids=["some", "every"],
+)
+def test_one_connection_is_enough(commands: tuple[str, ...], server: Server, tmp_path: Path) -> None:
+    """A command works for a role with CONNECTION LIMIT 1, right after the command before."""
     write_challenge(tmp_path)
     use_database(server.new_place("narrow", role="one"), tmp_path)
-    for command in COMMANDS * 2:
+    for command in commands:
         answer = process(command, tmp_path)
         assert (answer.code, "Traceback" in answer.err) == (0, False), answer.err
 
@@ -443,14 +448,19 @@ def untimed(answer: Answer) -> Answer:
     return replace(answer, out=re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", "TIME", answer.out))
 
 
-def test_every_command_waits_for_a_server_that_restarts(server: Server, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "commands", [("run",), pytest.param(COMMANDS[1:], marks=pytest.mark.endurance)], ids=["run", "every other"]
+)
+def test_every_command_waits_for_a_server_that_restarts(
+    commands: tuple[str, ...], server: Server, tmp_path: Path
+) -> None:
     """The server fails while a command reads: the output and the site are those without the failure."""
     write_challenge(tmp_path)
     use_database(server.place, tmp_path)
-    assert process("run", tmp_path).code == 0
-    undisturbed = {command: process(command, tmp_path) for command in COMMANDS}
+    assert here("run", tmp_path).code == 0
+    undisturbed = {command: here(command, tmp_path) for command in commands}
     site = site_content(tmp_path / "site")
-    for command in COMMANDS:
+    for command in commands:
         reading, goes_on = tmp_path / f"{command}-reading", tmp_path / f"{command}-goes-on"
         script = f"""
 import time

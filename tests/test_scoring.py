@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import scorer
@@ -140,7 +140,7 @@ AGGREGATED: dict[str, Callable[[list[float]], float]] = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@strategies.examples(20)
 @given(strategies.solutions(), strategies.submissions())
 def test_every_measure_equals_its_oracle_from_dicts(
     solution: strategies.Solution, submission: strategies.Submission
@@ -218,7 +218,7 @@ def test_large_gains_that_can_be_summed_are_accepted() -> None:
     assert scorer.evaluate({"q": {"a": 1023}}, {"q": ["a"]}, "DCG(gain=exp)")["DCG(gain=exp)"] == 2.0**1023
 
 
-@settings(max_examples=150, deadline=None)
+@strategies.examples(50)
 @given(
     strategies.measures(),
     strategies.solutions((-1e308, 0.0, 1.0, 40.0, 5000.0, 1e308)),

@@ -9,15 +9,19 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from scorer.challenge.settings import Challenge
 from scorer.errors import ScorerError
 from scorer.paths.lock import locked
 from scorer.site import folder as site_folder
 from scorer.site.folder import LOCK, MANIFEST, write
-from scorer.site.pages import ASSETS, pages
+from scorer.site.pages import ASSETS, pages, site_files
 from tests.boards import board, board_of, challenge
+from tests.commands import Terminal, process
+from tests.databases import removed
 
 BEFORE = {"index.html": "one", "old/index.html": "gone", "teams/a.html": "A", "teams/b.html": "B"}
 AFTER = {"index.html": "two", "new/index.html": "come", "teams/a.html": "A"}
@@ -37,8 +41,8 @@ def tree(folder: Path) -> dict[str, str | None]:
 
 def test_the_folder_holds_the_pages(tmp_path: Path) -> None:
     """After a render the folder holds the pages and the manifest; pages of earlier renders are deleted."""
-    write(BEFORE, tmp_path / "site", 1)
-    write(AFTER, tmp_path / "site", 2)
+    write(BEFORE, tmp_path / "site")
+    write(AFTER, tmp_path / "site")
     found = tree(tmp_path / "site")
     assert {path: text for path, text in found.items() if text is not None and path != MANIFEST} == AFTER
     assert [path for path, text in found.items() if text is None] == ["new", "teams"]
@@ -46,12 +50,12 @@ def test_the_folder_holds_the_pages(tmp_path: Path) -> None:
 
 def test_only_changes_are_written(tmp_path: Path) -> None:
     """A page with the same content is not written; the result lists the files that were written or deleted."""
-    write(BEFORE, tmp_path, 1)
+    write(BEFORE, tmp_path)
     unchanged = (tmp_path / "teams/a.html").stat()
-    assert write(AFTER, tmp_path, 2) == ["index.html", "new/index.html", "old/index.html", "teams/b.html"]
+    assert write(AFTER, tmp_path) == ["index.html", "new/index.html", "old/index.html", "teams/b.html"]
     assert (tmp_path / "teams/a.html").stat().st_mtime_ns == unchanged.st_mtime_ns
     assert (tmp_path / "teams/a.html").stat().st_ino == unchanged.st_ino
-    assert write(AFTER, tmp_path, 2) == []
+    assert write(AFTER, tmp_path) == []
 
 
 def test_files_of_the_organiser_are_not_changed(tmp_path: Path) -> None:
@@ -59,8 +63,8 @@ def test_files_of_the_organiser_are_not_changed(tmp_path: Path) -> None:
     for name in ("logo.svg", "teams/photo.html", "old/notes.txt", "old/index.html.part.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("mine")
-    write(BEFORE, tmp_path, 1)
-    write(AFTER, tmp_path, 2)
+    write(BEFORE, tmp_path)
+    write(AFTER, tmp_path)
     found = tree(tmp_path)
     assert [path for path, text in found.items() if text == "mine"] == [
         "logo.svg", "old/index.html.part.txt", "old/notes.txt", "teams/photo.html",
@@ -71,7 +75,7 @@ def test_a_foreign_file_with_the_name_of_a_page_is_not_overwritten(tmp_path: Pat
     """The message names the file; nothing is written."""
     (tmp_path / "index.html").write_text("mine")
     with pytest.raises(ScorerError, match=r"index\.html.* move the file away"):
-        write(BEFORE, tmp_path, 1)
+        write(BEFORE, tmp_path)
     assert tree(tmp_path) == {"index.html": "mine"}
 
 
@@ -79,7 +83,7 @@ def test_a_whole_site_is_read_back(tmp_path: Path) -> None:
     """Files hold the rendered text in UTF-8."""
     declared = challenge()
     site = pages(declared, [board(track) for track in declared.tracks])
-    write(site, tmp_path, 1)
+    write(site, tmp_path)
     assert {path: (tmp_path / path).read_bytes().decode() for path in site} == site
 
 
@@ -113,9 +117,9 @@ def test_files_are_written_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """Assets come first, then new pages, then changed pages, then the front page, then deletions."""
     before = {"index.html": "1", "a/index.html": "1", "teams/old.html": "1", "style.css": "1"}
     after = {"index.html": "2", "a/index.html": "2", "z/data.csv": "2", "teams/x.html": "2", "style.css": "2"}
-    write(before, tmp_path, 1)
+    write(before, tmp_path)
     changed = replaced_files(monkeypatch, tmp_path, lambda: None)
-    write({**after, "board.js": "2"}, tmp_path, 2)
+    write({**after, "board.js": "2"}, tmp_path)
     assert changed == [
         MANIFEST, "board.js", "style.css", "teams/x.html", "z/data.csv", "a/index.html", "index.html",
         "- teams/old.html", MANIFEST,
@@ -146,8 +150,8 @@ def test_links_have_targets_during_a_render(tmp_path: Path, monkeypatch: pytest.
     larger = pages(declared, [board_of(first.track, *first.rows[:-3]), second])
     missing: set[str] = set()
     changed = replaced_files(monkeypatch, tmp_path, lambda: missing.update(missing_targets(tmp_path)))
-    for snapshot, site in enumerate((smaller, larger, smaller)):
-        write(site, tmp_path, snapshot)
+    for site in (smaller, larger, smaller):
+        write(site, tmp_path)
     assert missing == set()
     assert len(changed) > len(smaller) + len(larger)
 
@@ -157,33 +161,62 @@ def test_links_have_targets_during_a_render(tmp_path: Path, monkeypatch: pytest.
 
 def test_an_older_render_writes_nothing(tmp_path: Path) -> None:
     """A render of an earlier snapshot than the folder shows returns None and changes nothing."""
-    write(AFTER, tmp_path, 8)
+    write(AFTER, tmp_path, "eighth")
     shown = tree(tmp_path)
-    assert write(BEFORE, tmp_path, 7) is None
+    assert write(BEFORE, tmp_path, "seventh", lambda name: name == "eighth") is None
     assert tree(tmp_path) == shown
 
 
 def test_the_same_snapshot_may_be_rendered_again(tmp_path: Path) -> None:
     """Templates and settings may change while the database does not."""
-    write(BEFORE, tmp_path, 7)
-    assert write(AFTER, tmp_path, 7)
+    write(BEFORE, tmp_path, "seventh")
+    assert write(AFTER, tmp_path, "seventh", lambda _: True)
     assert (tmp_path / "index.html").read_text() == "two"
 
 
-def test_a_new_database_may_be_rendered(tmp_path: Path) -> None:
-    """Snapshots of different databases are not compared."""
-    write(BEFORE, tmp_path, 8, database="old")
-    assert write(AFTER, tmp_path, 1, database="new")
-    assert write(BEFORE, tmp_path, 0, database="new") is None
+def test_an_older_render_of_a_challenge_writes_nothing(
+    new_challenge: Path, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that is complete while another render waits for the folder is not overwritten."""
+    assert terminal.run("run", new_challenge).code == 0
+
+    def files_while_another_runs(challenge: Challenge, *shown: Any) -> dict[str, str | bytes]:
+        files = site_files(challenge, *shown)
+        (new_challenge / "submissions/main/20110501T120000Z-later.txt").write_text("q1:pear\n")
+        monkeypatch.undo()
+        assert process("run", new_challenge).code == 0
+        return files
+
+    monkeypatch.setattr("scorer.organising.render.site_files", files_while_another_runs)
+    answer = terminal.run("render", new_challenge)
+    assert "shows a later state of the database, so nothing was written" in answer.err
+    assert ">later<" in (new_challenge / "site/main/index.html").read_text()
 
 
-def test_a_manifest_without_a_snapshot_is_accepted(tmp_path: Path) -> None:
-    """Renders of version 0.1 did not record a snapshot."""
-    write(BEFORE, tmp_path, 7)
-    (tmp_path / MANIFEST).write_text(json.dumps({"written by scorer": sorted(BEFORE)}))
-    assert write(AFTER, tmp_path, 0)
-    document = json.loads((tmp_path / MANIFEST).read_text())
-    assert document == {"written by scorer": sorted(AFTER), "snapshot": 0, "database": ""}
+def test_a_new_database_may_be_rendered(new_challenge: Path, terminal: Terminal) -> None:
+    """A database that is made again, or restored from a backup, has fewer changes than the site shows."""
+    assert terminal.run("run", new_challenge).code == 0
+    assert terminal.run("run", new_challenge).code == 0
+    removed(new_challenge / "scores.db")
+    answer = terminal.run("run", new_challenge)
+    assert "later state" not in answer.err
+
+
+def test_the_manifest_does_not_count_changes(new_challenge: Path, terminal: Terminal) -> None:
+    """The number of changes of the database would say what arrives during a freeze."""
+    assert terminal.run("run", new_challenge).code == 0
+    document = json.loads((new_challenge / "site" / MANIFEST).read_text())
+    assert document.keys() == {"written by scorer", "snapshot"}
+    assert re.fullmatch("[0-9a-f]{64}", document["snapshot"])
+
+
+def test_a_manifest_of_an_earlier_version_is_accepted(tmp_path: Path) -> None:
+    """Renders of version 0.1 recorded no snapshot, those of version 0.2 a number."""
+    for values in ({}, {"snapshot": 7, "database": "x"}):
+        (tmp_path / MANIFEST).write_text(json.dumps({"written by scorer": [], **values}))
+        assert write(BEFORE, tmp_path)
+        assert json.loads((tmp_path / MANIFEST).read_text()) == {"written by scorer": sorted(BEFORE)}
+        assert write({}, tmp_path)
 
 
 # Interrupted renders
@@ -220,16 +253,16 @@ def _dying(change: Callable[..., object], left: Iterator[int]) -> Callable[..., 
 
 def test_a_killed_render_is_completed_by_the_next(tmp_path: Path) -> None:
     """Killed before or during any change to the disk, the next render ends like an undisturbed one."""
-    write(BEFORE, tmp_path / "undisturbed", 1)
-    write(AFTER, tmp_path / "undisturbed", 2)
+    write(BEFORE, tmp_path / "undisturbed")
+    write(AFTER, tmp_path / "undisturbed")
     wanted = tree(tmp_path / "undisturbed")
     for moment in range(1000):
         folder = tmp_path / f"site-{moment}"
-        write(BEFORE, folder, 1)
+        write(BEFORE, folder)
         with pytest.MonkeyPatch.context() as patched:
             dying(patched, moment)
             try:
-                write(AFTER, folder, 2)
+                write(AFTER, folder)
             except Killed:
                 pass
             except StopIteration:
@@ -240,26 +273,26 @@ def test_a_killed_render_is_completed_by_the_next(tmp_path: Path) -> None:
         assert all(
             text in (None, BEFORE.get(path), AFTER.get(path)) for path, text in half_done.items() if path != MANIFEST
         )
-        write(AFTER, folder, 2)
+        write(AFTER, folder)
         assert tree(folder) == wanted, moment
     assert moment > 10
 
 
 def test_a_killed_first_render_is_completed_by_the_next(tmp_path: Path) -> None:
     """Files of a killed first render are not taken for files of the organiser, also if the pages change."""
-    write(AFTER, tmp_path / "undisturbed", 2)
+    write(AFTER, tmp_path / "undisturbed")
     wanted = tree(tmp_path / "undisturbed")
     for moment in range(1000):
         folder = tmp_path / f"site-{moment}"
         with pytest.MonkeyPatch.context() as patched:
             dying(patched, moment)
             try:
-                write(BEFORE, folder, 1)
+                write(BEFORE, folder)
             except Killed:
                 pass
             else:
                 break
-        write(AFTER, folder, 2)
+        write(AFTER, folder)
         assert tree(folder) == wanted, moment
     assert moment > 10
 
@@ -269,6 +302,7 @@ def test_a_killed_first_render_is_completed_by_the_next(tmp_path: Path) -> None:
 HOLDER = """
 import sys
 from pathlib import Path
+from scorer.challenge.settings import Challenge
 from scorer.paths.lock import locked
 with locked(Path(sys.argv[1]), 0):
     print("locked", flush=True)
@@ -293,19 +327,19 @@ def test_a_render_waits_for_another(
     """A render writes nothing while another process holds the lock, and goes on once that process is killed."""
     monkeypatch.setattr(site_folder, "WAIT", 0.2)
     with pytest.raises(ScorerError, match=r"\.lock: another process has held the lock for 0\.2 seconds; wait"):
-        write(AFTER, tmp_path, 1)
+        write(AFTER, tmp_path)
     assert tree(tmp_path) == {}
     other_render.kill()
     other_render.wait()
     monkeypatch.undo()
-    assert write(AFTER, tmp_path, 1)
+    assert write(AFTER, tmp_path)
 
 
 def test_the_lock_is_released(tmp_path: Path) -> None:
     """The lock is free after a render, also after one that fails."""
     (tmp_path / "index.html").write_text("mine")
     with pytest.raises(ScorerError, match="move the file away"):
-        write(BEFORE, tmp_path, 1)
+        write(BEFORE, tmp_path)
     with locked(tmp_path / LOCK, 0):
         pass
 
@@ -322,30 +356,28 @@ def test_a_manifest_with_a_path_outside_the_folder_is_refused(tmp_path: Path, cl
     listed = ["../precious.txt" if climbs else str(precious)]
     (tmp_path / "site" / MANIFEST).write_text(json.dumps({"written by scorer": listed}))
     with pytest.raises(ScorerError, match="is outside of"):
-        write(AFTER, tmp_path / "site", 1)
+        write(AFTER, tmp_path / "site")
     assert precious.read_text() == "mine"
 
 
-@pytest.mark.parametrize(
-    "content", ["", "[]", "{", '{"written by scorer": 1}', "\0", '{"written by scorer": [], "snapshot": "x"}']
-)
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"written by scorer": 1}', "\0"])
 def test_a_broken_manifest_is_refused(tmp_path: Path, content: str) -> None:
     """The message says what to do."""
     (tmp_path / MANIFEST).write_text(content)
     with pytest.raises(ScorerError, match=r"manifest\.json: not a manifest .* render again"):
-        write(AFTER, tmp_path, 1)
+        write(AFTER, tmp_path)
 
 
 def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     """The message says that the site cannot be written."""
     (tmp_path / "site").write_text("")
     with pytest.raises(ScorerError, match="cannot write the site"):
-        write(AFTER, tmp_path / "site", 1)
+        write(AFTER, tmp_path / "site")
 
 
 def test_a_full_disk_leaves_no_partial_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that cannot be written keeps its content, and the partial file is deleted."""
-    write(BEFORE, tmp_path, 1)
+    write(BEFORE, tmp_path)
     writing = Path.write_bytes
 
     def full(path: Path, content: bytes) -> int:
@@ -356,7 +388,7 @@ def test_a_full_disk_leaves_no_partial_page(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(ScorerError, match="No space left"):
-        write(AFTER, tmp_path, 2)
+        write(AFTER, tmp_path)
     assert (tmp_path / "index.html").read_text() == "one"
     assert not list(tmp_path.rglob("*.part"))
 

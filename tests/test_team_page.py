@@ -11,7 +11,7 @@ import pytest
 
 from scorer.board.board import Board, Row, Team
 from scorer.board.certainty import BINS, Certainty, Pair, QueryScore, RowCertainty, Tier
-from scorer.entries.entry import Status
+from scorer.entries.entry import State
 from scorer.errors import LONGEST, Problem
 from scorer.errors import SHOWN as MOST_SHOWN
 from scorer.matching.match import Counts
@@ -193,28 +193,28 @@ def test_a_baseline_without_ranked_teams() -> None:
     assert plain(board, 0) == "A baseline of the organisers has no rank. No team has a rank yet."
 
 
-def with_statuses(*statuses: Status) -> Row:
+def with_states(*states: State) -> Row:
     """A row without a scored entry, whose entries have these states."""
     blank = (None,) * COLUMNS
-    sent = tuple(entry("solo", number, blank, blank, status=status) for number, status in enumerate(statuses, 1))
+    sent = tuple(entry("solo", number, blank, blank, state=state) for number, state in enumerate(states, 1))
     return Row(None, None, team("solo"), False, None, sent[::-1])
 
 
 @pytest.mark.parametrize(
-    ("statuses", "wanted"),
+    ("states", "wanted"),
     [
         (("rejected",), "Its only entry was rejected; the errors are in the table of entries."),
         (("rejected",) * 3, "Each of its three entries was rejected; the errors are in the table of entries."),
-        (("pending",), "Its only entry is not scored yet."),
-        (("failed", "pending"), "Each of its two entries is not scored yet."),
+        (("waiting",), "Its only entry is not scored yet."),
+        (("failed", "waiting"), "Each of its two entries is not scored yet."),
         (("misdated",), "Its only entry has a time of receipt that the organisers must confirm."),
-        (("rejected", "pending"), "None of its two entries is scored."),
+        (("rejected", "waiting"), "None of its two entries is scored."),
         (("rejected", "withdrawn"), "Its only entry was rejected; the errors are in the table of entries."),
     ],
 )
-def test_a_team_without_a_scored_entry_sees_why(statuses: tuple[Status, ...], wanted: str) -> None:
+def test_a_team_without_a_scored_entry_sees_why(states: tuple[State, ...], wanted: str) -> None:
     """The reason is that of all its entries that are present."""
-    board = board_of(challenge().tracks[0], with_statuses(*statuses))
+    board = board_of(challenge().tracks[0], with_states(*states))
     assert plain(board, 0) == wanted
     assert summary(field_of(board), 0) == "no score in Cold start"
 
@@ -246,17 +246,17 @@ def test_names_in_sentences_are_text_and_short() -> None:
 
 
 @pytest.mark.parametrize(
-    ("statuses", "wanted"),
+    ("states", "wanted"),
     [
         (("scored",), "1 entry"),
         (("scored", "rejected"), "2 entries, 1 rejected"),
-        (("rejected", "withdrawn", "misdated", "pending", "failed"),
+        (("rejected", "withdrawn", "misdated", "waiting", "failed"),
          "5 entries, 1 rejected, 1 withdrawn, 1 without a confirmed time, 2 not scored yet"),
     ],
 )  # fmt: skip
-def test_the_entries_are_counted_in_words(statuses: tuple[Status, ...], wanted: str) -> None:
+def test_the_entries_are_counted_in_words(states: tuple[State, ...], wanted: str) -> None:
     """Each state is named only if an entry has it."""
-    assert entries_in_words(with_statuses(*statuses)) == wanted
+    assert entries_in_words(with_states(*states)) == wanted
 
 
 # The nearest teams
@@ -461,18 +461,18 @@ def test_notes_on_other_entries_do_not_change_the_result(site: dict[str, str]) -
     assert "on the entry that counts" not in page
 
 
-def with_entries(row: Row, *statuses: Status) -> Row:
-    """The row with a later entry of each status."""
+def with_entries(row: Row, *states: State) -> Row:
+    """The row with a later entry in each state."""
     blank = (None,) * COLUMNS
-    later = (entry(row.team.name, number, blank, blank, status=each) for number, each in enumerate(statuses, 2))
+    later = (entry(row.team.name, number, blank, blank, state=each) for number, each in enumerate(states, 2))
     return replace(row, entries=(*reversed(tuple(later)), *row.entries))
 
 
-@pytest.mark.parametrize("status", ["pending", "failed"])
-def test_entries_without_a_result_are_shown_alike(status: Status) -> None:
+@pytest.mark.parametrize("state", ["waiting", "failed"])
+def test_entries_without_a_result_are_shown_alike(state: State) -> None:
     """Pages say that an entry is not scored yet, whether it was tried or not, and the board counts such entries."""
     declared = challenge()
-    row = with_entries(scored_row("solo", 0.3, 0.3, 5), status)
+    row = with_entries(scored_row("solo", 0.3, 0.3, 5), state)
     site = pages(declared, [board_of(declared.tracks[0], row)])
     page = site["teams/solo.html"]
     assert [cells[1].partition(" ")[2][6:] for cells in rows(page, "entries")] == ["not scored yet", "counts"]
@@ -487,7 +487,7 @@ def test_an_entry_without_a_possible_time_is_explained() -> None:
     declared = challenge()
     row = scored_row("solo", 0.3, 0.3, 5)
     far = replace(
-        entry("solo", 2, (0.9,) * 5, (0.9,) * 5, status="misdated"), received=datetime(9999, 12, 31, tzinfo=UTC)
+        entry("solo", 2, (0.9,) * 5, (0.9,) * 5, state="misdated"), received=datetime(9999, 12, 31, tzinfo=UTC)
     )
     site = pages(declared, [board_of(declared.tracks[0], replace(row, entries=(far, *row.entries)))])
     page, table = site["teams/solo.html"], site["cold-start/index.html"]
@@ -509,7 +509,7 @@ def test_findings_of_an_entry_that_has_no_scores_are_errors() -> None:
     """A rejected entry that was withdrawn has errors, not notes."""
     declared = challenge()
     blank = (None,) * 5
-    gone = entry("solo", 2, blank, blank, status="withdrawn", findings=ERRORS)
+    gone = entry("solo", 2, blank, blank, state="withdrawn", findings=ERRORS)
     row = scored_row("solo", 0.3, 0.3, 5)
     page = pages(declared, [board_of(declared.tracks[0], replace(row, entries=(gone, *row.entries)))])[
         "teams/solo.html"
@@ -636,7 +636,7 @@ def test_the_size_of_a_page_is_bounded() -> None:
     blank = (None,) * 5
     errors = tuple(Problem(line, "<" * 1000) for line in range(1, MOST_SHOWN + 1))
     sent = tuple(
-        entry("solo", number, blank, blank, status="rejected", findings=errors, more=9) for number in range(1000, 0, -1)
+        entry("solo", number, blank, blank, state="rejected", findings=errors, more=9) for number in range(1000, 0, -1)
     )
     site = pages(declared, [board_of(declared.tracks[0], Row(None, None, team("solo"), False, None, sent))])
     sizes = [len(text.encode()) for path, text in site.items() if path.startswith("teams/")]
@@ -667,8 +667,8 @@ class TestInBrowser:
         row = scored_row("solo", 0.3, 0.3, 5, entries=2)
         named = tuple(replace(each, file=f"cold-start/{name.name}/{name.name}.txt") for each in row.entries)
         row = replace(row, team=name, entry=named[0], entries=named)
-        write(pages(declared, [board_of(track, row) for track in declared.tracks[:1]]), tmp_path / "escaped", 1)
-        write(long, tmp_path / "long", 1)
+        write(pages(declared, [board_of(track, row) for track in declared.tracks[:1]]), tmp_path / "escaped")
+        write(long, tmp_path / "long")
         for path in ("index.html", "cold-start/index.html", "teams/escaped.html"):
             tab.open(f"{(tmp_path / 'escaped').as_uri()}/{path}", width=width)
             assert tab.ask("document.documentElement.scrollWidth") <= width, path
@@ -724,8 +724,8 @@ class TestInBrowser:
         ("name", "width", "dark"),
         [
             ("Slow Lanterns", 1440, False),
-            ("Slow Lanterns", 1440, True),
-            ("Slow Lanterns", 390, False),
+            pytest.param("Slow Lanterns", 1440, True, marks=pytest.mark.endurance),
+            pytest.param("Slow Lanterns", 390, False, marks=pytest.mark.endurance),
             ("most popular", 1440, False),
             ("quiet-harbour", 390, True),
         ],
@@ -738,6 +738,6 @@ class TestInBrowser:
     @pytest.mark.skipif(not has_axe(), reason="axe-core is not installed")
     def test_a_page_of_several_is_accessible(self, tab: Page, long: dict[str, str], tmp_path: Path) -> None:
         """Landmarks have different names also where the navigation is on the page twice."""
-        write(long, tmp_path, 1)
+        write(long, tmp_path)
         tab.open(f"{tmp_path.as_uri()}/{SOLO[1]}")
         assert violations(tab) == []

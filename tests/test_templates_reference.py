@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from jinja2 import Environment
 
 from docs.templates import FILE, PAGES, attributes, page, values
+from scorer.board.board import MergedTeam
+from scorer.board.past import PastBoard
+from scorer.challenge.phases import Phase
+from scorer.entries.schedule import Schedule
 from scorer.site import pages as site_pages
 from scorer.site.context import EveryPage
 from scorer.site.pages import pages
 from scorer.site.templates import FILTERS, shipped_templates
-from tests.boards import board_of, challenge, scored_row
+from tests.boards import START, board_of, challenge, erratum, in_state, scored_row, team, timeline
 
 
 def documented() -> dict[str, set[str]]:
@@ -37,7 +43,13 @@ def contexts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, set[s
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "rules.md").write_text("# Rules")
     declared = challenge(tmp_path)
-    pages(declared, [board_of(track, scored_row("solo", 0.3, 0.2, 5)) for track in declared.tracks[:1]])
+    one = board_of(declared.tracks[0], scored_row("solo", 0.3, 0.2, 5))
+    phase = Phase.model_validate({"name": "one", "start": START, "end": START + timedelta(days=1)})
+    late = replace(one.rows[0], entries=(in_state(one.rows[0].entries[0], "early"),))
+    merged = (MergedTeam(team("gone"), team("solo")),)
+    past = (PastBoard(phase, 4, True, ()),)
+    live = replace(one, merged=merged, schedule=Schedule((phase,)), late=(late,), past=past)
+    pages(declared, [live], timeline=timeline(erratum()))
     return found
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import scorer
@@ -53,7 +53,7 @@ BY_OTHER_GAINS = [measure for measure in ALL_VARIANTS if any(isinstance(value, t
 
 runs = st.lists(st.tuples(st.sampled_from(ITEMS[:7] + JUNK[:2]), st.sampled_from([1.0, 2.0, 3.0])), max_size=6)
 graded = st.dictionaries(st.sampled_from(ITEMS[:7]), st.sampled_from(strategies.GRADES), min_size=1)
-lists_with_ties = settings(max_examples=25, deadline=None)
+lists_with_ties = strategies.examples(8)
 
 
 def frame(run: Run) -> pd.DataFrame:
@@ -124,7 +124,7 @@ def test_expected_is_the_mean_over_all_orders(grades: Grades, run: Run) -> None:
     assert not differing(lambda measure: float(measure(every).mean()), matched_run(grades, run, "expected"), CLOSED)
 
 
-@settings(max_examples=3, deadline=None)
+@strategies.examples(1)
 @given(grades=graded, scores=st.lists(st.sampled_from([1.0, 1.0, 1.0, 2.0]), min_size=7, max_size=7))
 def test_expected_of_seven_items(grades: Grades, scores: list[float]) -> None:
     """Up to 5,040 orders."""
@@ -309,7 +309,7 @@ def test_bounds_of_a_list_that_is_cut(grades: Grades, run: Run, length: int, rul
 # --- Invariances ------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@strategies.examples(10)
 @given(
     grades=graded, run=runs, names=st.permutations([*ITEMS[:7], *JUNK[:2]]), random=st.randoms(use_true_random=False)
 )
@@ -326,7 +326,7 @@ def test_ids_of_items_do_not_change_scores(grades: Grades, run: Run, names: list
             assert measure(after).tobytes() == measure(before).tobytes(), f"{measure} {rule}"
 
 
-@settings(max_examples=40, deadline=None)
+@strategies.examples(10)
 @given(grades=graded, run=runs, random=st.randoms(use_true_random=False))
 def test_the_order_of_lines_does_not_change_scores(grades: Grades, run: Run, random: Random) -> None:
     """Under trec, ids decide and not the order of the file."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing.util import get_temp_dir
 from pathlib import Path
 from typing import Literal
@@ -87,28 +89,41 @@ def own(row: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in row.items() if name not in ("rank from", "rank to", "tier")}
 
 
+@cache
+def scored(limits: str, stage: str, settings: str) -> Path:
+    """The folder of a challenge after a run, which this process makes once and keeps until it ends."""
+    parent = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, parent)
+    folder = parent / "challenge"
+    (folder / "submissions" / "main" / "alpha").mkdir(parents=True)
+    (folder / "solutions").mkdir()
+    (folder / "solutions" / "main.txt").write_text(SOLUTION, encoding="utf-8")
+    declared = f'{TOML}stage = "{stage}"\n{settings}\n[limits]\n{limits}'
+    (folder / "challenge.toml").write_text(declared, encoding="utf-8")
+    for name, content in HONEST.items():
+        (folder / "submissions" / "main" / name).write_text(content, encoding="utf-8")
+    answer = here("run", folder)
+    assert answer.code == 0, answer.err
+    return folder
+
+
 class Siege:
     """A challenge, and what its site was before the attack."""
 
     def __init__(self, folder: Path, limits: str = "", stage: str = "final", settings: str = "") -> None:
-        """Make the challenge, and score its honest teams."""
+        """Copy a challenge whose honest teams are scored."""
+        shutil.copytree(scored(limits, stage, settings), folder)
         self.folder = folder
         self.main = folder / "submissions" / "main"
         self.solution = folder / "solutions" / "main.txt"
         self.outside = folder.parent / "outside.txt"
         self.temporary = folder.parent / "temporary"
-        for path in (self.main / "alpha", self.solution.parent, self.temporary):
-            path.mkdir(parents=True)
-        self.solution.write_text(SOLUTION, encoding="utf-8")
+        self.temporary.mkdir()
         self.outside.write_text(f"q1:{OUTSIDE}\n{OUTSIDE}\n", encoding="utf-8")
-        declared = f'{TOML}stage = "{stage}"\n{settings}\n[limits]\n{limits}'
-        (folder / "challenge.toml").write_text(declared, encoding="utf-8")
-        for name, content in HONEST.items():
-            (self.main / name).write_text(content, encoding="utf-8")
         self.memory = 0
         """The most memory of the process of the run, in bytes; 0 if it was not measured."""
-        self.answer = self.run("run")
-        assert self.answer.code == 0, self.answer.err
+        self.answer = Answer(0, "", "")
+        """Of the run under attack."""
         self.undisturbed = site_content(folder / "site")
         self.rows = self.board()
         self.size = self.sizes()

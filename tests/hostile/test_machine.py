@@ -14,15 +14,19 @@ import time
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from scorer.executors.processes import Processes
 from scorer.formats.reading.failures import system_failure
-from tests.commands import RUN, Answer, command, process
+from scorer.store.store import Store
+from tests.commands import RUN, Answer, command, here, process
 from tests.databases import site_content
 from tests.test_faults import GOOD, board, bound_by_permissions, submissions
 
@@ -53,7 +57,12 @@ def run(
     environment: Mapping[str, str] | None = None,
     program: str | None = None,
 ) -> Answer:
-    """Run ``scorer run`` below the program `prefix`, or `program` in the place of the command."""
+    """Run ``scorer run`` in another process, below the program `prefix`, or `program` in the place of the command.
+
+    A run without any of them needs no other process, and is faster in this one.
+    """
+    if not prefix and environment is None and program is None:
+        return here("run", folder, *options)
     called = RUN if program is None else textwrap.dedent(program)
     return process("run", folder, *options, environment=environment, prefix=prefix, program=called)
 
@@ -114,15 +123,17 @@ def unreadable(file: Path) -> Iterator[None]:
 
 
 def test_a_full_temporary_disk_never_counts(large: Path, small_disk: Path) -> None:
-    """Five runs fail, and the sixth scores the file."""
-    for _ in range(5):
+    """Four runs fail, one more than there are attempts, and the fifth scores the file."""
+    for _ in range(4):
         answer = run(large, environment={"TMPDIR": str(small_disk)})
         assert_waits(large, answer, f"No space left on device{NOT_COUNTED}")
     assert list(small_disk.iterdir()) == []
     assert_recovers(large)
 
 
-@pytest.mark.parametrize("fault", ["full", "missing", "read-only", "long"])
+@pytest.mark.parametrize(
+    "fault", ["full", *(pytest.param(fault, marks=pytest.mark.endurance) for fault in ("missing", "read-only", "long"))]
+)
 def test_an_unusable_temporary_folder_is_replaced_by_another(fault: str, small: Path, small_disk: Path) -> None:
     """That of the system."""
     place = {"missing": small_disk / "nowhere", "long": small_disk / ("x" * 120)}.get(fault, small_disk)
@@ -142,7 +153,9 @@ def test_an_unusable_temporary_folder_is_replaced_by_another(fault: str, small: 
 
 
 @pytest.mark.skipif(shutil.which("prlimit") is None, reason="needs prlimit")
-@pytest.mark.parametrize("count", [24, 16, 12, 10, 8, 6])
+@pytest.mark.parametrize(
+    "count", [24, 12, 6, *(pytest.param(count, marks=pytest.mark.endurance) for count in (16, 10, 8))]
+)
 def test_too_few_open_files_are_reported(count: int, small: Path) -> None:
     """24 are enough, 12 for a board without the new files, and less for a message."""
     answer = run(small, prefix=("prlimit", f"--nofile={count}:{count}"))
@@ -186,6 +199,7 @@ def formats() -> dict[str, bytes]:
     }
 
 
+@pytest.mark.endurance
 @pytest.mark.skipif(shutil.which("prlimit") is None, reason="needs prlimit")
 def test_no_file_is_rejected_because_memory_is_short(challenge: Path) -> None:
     """With less and less memory: each file is scored, or has failed, or the run ends with a message."""
@@ -196,7 +210,7 @@ def test_no_file_is_rejected_because_memory_is_short(challenge: Path) -> None:
         assert "rejected by" not in answer.err
         assert "0 rejected" in answer.err or not (challenge / "site").exists(), answer.err
     run(challenge)
-    subprocess.run(command("retry", "--challenge", challenge), check=True)
+    assert here("retry", "--challenge", challenge).code == 0
     answer = run(challenge)
     assert (answer.code, "0 rejected" in answer.err) == (0, True), answer.err
     assert sum(row["nDCG@5"] is not None for row in board(challenge).values()) == 7
@@ -225,7 +239,7 @@ def test_failures_of_the_system_are_no_errors_in_the_content(error: Exception, k
 
 
 def test_a_disk_that_fails_withdraws_and_rejects_nothing(small: Path) -> None:
-    """EIO on a submission that is scored, on a new one, and on the solution, five times: nothing is lost."""
+    """EIO on a submission that is scored, on a new one, and on the solution, four times: nothing is lost."""
     first, *_ = sorted(submissions(small).iterdir())
     late = submissions(small) / SCATTERED
     shutil.move(late, small / "kept")
@@ -233,7 +247,7 @@ def test_a_disk_that_fails_withdraws_and_rejects_nothing(small: Path) -> None:
     before = board(small)
     shutil.move(small / "kept", late)
     with unreadable(first), unreadable(late):
-        for _ in range(5):
+        for _ in range(4):
             answer = run(small)
             assert_neutral(small, answer, "Input/output error")
             assert board(small) == before
@@ -243,20 +257,6 @@ def test_a_disk_that_fails_withdraws_and_rejects_nothing(small: Path) -> None:
         assert "solutions/main.txt: cannot be read: Input/output error" in answer.err
         assert board(small) == before
     assert_recovers(small)
-
-
-BETWEEN = """
-    import subprocess, sys
-    from scorer.cli import main
-    from scorer.executors import isolation
-    scored = isolation.isolated
-    def isolated(*given, **named):
-        subprocess.run(sys.argv.pop(), shell=True, check=True)
-        return scored(*given, **named)
-    isolation.isolated = isolated
-    main()
-"""
-"""``scorer``, which runs its last argument in a shell between intake and scoring."""
 
 
 @pytest.mark.parametrize(
@@ -270,15 +270,25 @@ BETWEEN = """
         ("mount --bind {1} {0}", "Input/output error"),
     ],
 )
-def test_a_file_that_changes_before_it_is_scored_has_failed(change: str, reason: str, small: Path) -> None:
-    """It is tried again, without an attempt."""
+def test_a_file_that_changes_before_it_is_scored_has_failed(
+    change: str, reason: str, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between intake and scoring. It is tried again, without an attempt."""
     late = submissions(small) / SCATTERED
     if change.startswith("mount"):
         with unreadable(late):
             pass
-    # The last argument is removed before the command line is read.
-    answer = run(small, change.format(late, UNREADABLE), program=f"import sys; last = sys.argv.pop()\n{_kept(BETWEEN)}")
+    results = Processes.results
 
+    def changed(self: Processes, *work: Any) -> Any:
+        subprocess.run(change.format(late, UNREADABLE), shell=True, check=True)
+        return results(self, *work)
+
+    monkeypatch.setattr(Processes, "results", changed)
+
+    answer = run(small)
+
+    monkeypatch.undo()
     if change.startswith("mount"):
         subprocess.run(["umount", "--lazy", str(late)], check=True)
     assert_waits(small, answer, reason)
@@ -288,10 +298,6 @@ def test_a_file_that_changes_before_it_is_scored_has_failed(change: str, reason:
     late.unlink(missing_ok=True)
     late.write_text(GOOD, encoding="utf-8")
     assert_recovers(small)
-
-
-def _kept(program: str) -> str:
-    return textwrap.dedent(program).replace("sys.argv.pop()", "last")
 
 
 # Processes that end
@@ -323,7 +329,7 @@ def disturbed(
     ) as running:
         while not scoring(running.pid):
             assert running.poll() is None
-            time.sleep(0.002)
+            time.sleep(0.02)
         family = psutil.Process(running.pid).children(recursive=True)
         yield running
     _, alive = psutil.wait_procs(family, timeout=20)
@@ -349,10 +355,11 @@ def test_a_process_that_is_killed_counts_three_times(large: Path) -> None:
         assert answer.code == code
         assert "given up after 3 attempts: the process that scored it died (signal SIGKILL)" in answer.err
         assert "0 scored, 2 known, 0 rejected, 1 failed" in answer.err
-    subprocess.run(command("retry", "--challenge", large), check=True)
+    assert here("retry", "--challenge", large).code == 0
     assert_recovers(large)
 
 
+@pytest.mark.endurance
 def test_the_server_of_processes_may_be_killed(large: Path) -> None:
     """Processes that work go on, or their files are tried again; no process is left."""
     with disturbed(large) as running:
@@ -364,7 +371,10 @@ def test_the_server_of_processes_may_be_killed(large: Path) -> None:
     assert_recovers(large)
 
 
-@pytest.mark.parametrize(("sent", "code", "message"), [(signal.SIGINT, 130, "stopped\n"), (signal.SIGTERM, -15, "")])
+@pytest.mark.parametrize(
+    ("sent", "code", "message"),
+    [(signal.SIGINT, 130, "stopped\n"), pytest.param(signal.SIGTERM, -15, "", marks=pytest.mark.endurance)],
+)
 def test_a_signal_ends_a_run_and_its_processes(
     sent: signal.Signals, code: int, message: str, large: Path, tmp_path: Path
 ) -> None:
@@ -405,16 +415,17 @@ PARENT = """
 """``scorer``, which prints its open files and its kilobytes of memory."""
 
 
+@pytest.mark.endurance
 def test_many_files_cost_the_run_neither_open_files_nor_memory(challenge: Path) -> None:
-    """500 files, each of which is scored by a process."""
-    for number in range(500):
+    """150 files, each of which is scored by a process."""
+    for number in range(150):
         file = submissions(challenge) / f"team-{number % 20}" / f"20110418T120000Z-{number}.txt"
         file.parent.mkdir(exist_ok=True)
         file.write_text(f"q1:apple,item-{number}\nq2:fig\nq3:lemon\n", encoding="utf-8")
 
     answer = run(challenge, program=PARENT)
 
-    assert "502 scored" in answer.err
+    assert "152 scored" in answer.err
     files, kilobytes = map(int, answer.out.split()[-2:])
     assert files < 40
     assert kilobytes < 500_000  # most of them for drawing the charts
@@ -433,22 +444,15 @@ def test_a_site_that_cannot_be_written_costs_no_score(small: Path) -> None:
     assert_recovers(small)
 
 
-CLOCK = """
-    from datetime import UTC, datetime, timedelta
-    from scorer.cli import main
-    from scorer.store import store
-    store.Store.open.__func__.__kwdefaults__["clock"] = lambda: datetime.now(UTC) + timedelta(days={days})
-    main()
-"""
-"""``scorer`` on a machine whose clock is wrong by some days."""
-
-
 @pytest.mark.parametrize("days", [-3650, 3650])
-def test_a_clock_that_jumps_changes_no_score(days: int, small: Path) -> None:
+def test_a_clock_that_jumps_changes_no_score(days: int, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of entries whose names say when they were received; the time of the record does not decide."""
     assert run(small).code == 0
     before = board(small)
-    assert run(small, "--verify-files", program=CLOCK.format(days=days)).code == 0
+    defaults = Store.open.__func__.__kwdefaults__  # type: ignore[attr-defined]
+    monkeypatch.setitem(defaults, "clock", lambda: datetime.now(UTC) + timedelta(days=days))
+    assert run(small, "--verify-files").code == 0
+    monkeypatch.undo()
     assert board(small) == before
     assert_recovers(small)
 

@@ -105,16 +105,17 @@ def test_nobody_else_is_harmed(siege: Siege) -> None:
     siege.check_secrets()
 
 
-def test_an_amended_time_counts(tmp_path: Path) -> None:
-    """After the time at which others were received, or before; another impossible time is refused."""
+def test_an_entry_with_an_amended_time_counts(tmp_path: Path) -> None:
+    """In its place in the record: of equal scores, after those recorded earlier. An impossible time is refused."""
     siege = Siege(tmp_path / "challenge", settings='equal_ranks = "earlier"')
     (siege.main / "20990101T000000Z-late.txt").write_text(BEST, encoding="utf-8")
     assert siege.run("run").code == 0
-    for time, rank in ("2026-01-30T10:00:00Z", 1), ("2026-01-31T10:30:00+01:00", 1), ("2026-02-01T10:00:00Z", 2):
+    assert siege.board()["late"]["rank"] is None
+    for time in "2026-01-30T10:00:00Z", "2026-01-31T10:30:00+01:00", "2026-02-01T10:00:00Z":
         answer = siege.amend("main/20990101T000000Z-late.txt", time)
         assert answer.code == 0, answer.err
         assert siege.run("run").code == 0
-        assert siege.board()["late"]["rank"] == rank
+        assert siege.board()["late"]["rank"] == 2
     for time in "2100-01-01T00:00:00Z", "1989-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z":
         assert siege.amend("main/20990101T000000Z-late.txt", time).code == 1, time
     for time in "2011-04-18", "2011-04-18T10:00:00", "10000-01-01T00:00:00Z", "9999-12-31T23:59:59-14:00", "x":

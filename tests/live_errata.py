@@ -1,0 +1,181 @@
+"""A live challenge for tests: its clock, its files, and its runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from scorer.board.board import Board
+from scorer.board.changes import Changes
+from scorer.board.timeline import Timeline, timeline
+from scorer.challenge.loading import read_challenge
+from scorer.challenge.settings import Challenge, Track
+from scorer.entries.errata import Erratum
+from scorer.executors.base import Executor
+from scorer.executors.serial import Serial
+from scorer.organising import errata
+from scorer.organising.render import boards, render
+from scorer.organising.run import carry_out, plan
+from scorer.store.events import Event
+from scorer.store.store import Store
+
+_Answer = TypeVar("_Answer")
+
+TRACK = """
+[tracks.{name}]
+title = "{title}"
+solution = "solutions/{name}.txt"
+list_length = 3
+primary = "nDCG@3"
+baselines = ["popular"]
+"""
+
+PHASES = """
+[[tracks.{name}.phases]]
+name = "one"
+start = 2027-01-10T00:00:00Z
+end = 2027-01-20T00:00:00Z
+grace = "1h"
+freeze = "24h"
+[[tracks.{name}.phases]]
+name = "two"
+start = 2027-01-25T00:00:00Z
+end = 2027-01-30T00:00:00Z
+"""
+
+SOLUTION = "q1:1:a|3,b|1,c|1\nq2:1:d|2,e|1\nq3:0:f|2,g|1\nq4:0:a|1\n"
+CORRECTED = SOLUTION.replace("a|3,b|1", "a|1,b|3")
+"""With other grades of a preliminary query."""
+
+GOOD = "q1:a,b,c\nq2:d,e\nq3:f,g\nq4:a\n"
+"""The best lists by `SOLUTION`."""
+OTHER = "q1:b,a,c\nq2:d,e\nq3:g,f\nq4:a\n"
+"""The best preliminary lists by `CORRECTED`."""
+POOR = "q1:x,c\nq2:x,d\nq3:x\nq4:x\n"
+"""Far from both."""
+
+BEFORE = datetime(2027, 1, 5, tzinfo=UTC)
+
+
+def day(number: int, hour: int = 12, minute: int = 0) -> datetime:
+    """A time in January 2027."""
+    return datetime(2027, 1, number, hour, minute, tzinfo=UTC)
+
+
+@dataclass
+class Live:
+    """A challenge with phases in a folder, run at given times."""
+
+    folder: Path
+    executor: Executor
+    track: str = "main"
+
+    @classmethod
+    def new(cls, folder: Path, *, rules: str = "", phases: str = PHASES, tracks: tuple[str, ...] = ("main",)) -> Live:
+        """A challenge whose tracks have these phases and, after their settings, these rules."""
+        for name in ("solutions", *(f"submissions/{track}" for track in tracks)):
+            (folder / name).mkdir(parents=True)
+        text = 'name = "Live"\n'
+        for track in tracks:
+            (folder / "solutions" / f"{track}.txt").write_text(SOLUTION)
+            text += f"{TRACK.format(name=track, title=track.capitalize())}{rules}{phases.format(name=track)}"
+        (folder / "challenge.toml").write_text(text)
+        return cls(folder, Serial())
+
+    @property
+    def challenge(self) -> Challenge:
+        return read_challenge(self.folder)
+
+    def edit(self, before: str, after: str) -> None:
+        """Replace a text in challenge.toml."""
+        file = self.folder / "challenge.toml"
+        text = file.read_text()
+        assert before in text
+        file.write_text(text.replace(before, after))
+
+    def solve(self, text: str) -> None:
+        """Write the solution."""
+        (self.folder / "solutions" / f"{self.track}.txt").write_text(text)
+
+    def put(self, team: str, lists: str, at: datetime, name: str = "1.txt") -> Path:
+        """Write the file of a team, received at a time."""
+        file = self.folder / "submissions" / self.track / team / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(lists)
+        os.utime(file, (at.timestamp(),) * 2)
+        return file
+
+    def do(self, at: datetime, work: Callable[[Challenge, Store], _Answer]) -> _Answer:
+        """What `work` returns, at a time."""
+        challenge = self.challenge
+        with Store.open(challenge.database_address, clock=lambda: at) as store:
+            return work(challenge, store)
+
+    def run(self, at: datetime) -> Board:
+        """Import and score what arrived; returns the board."""
+
+        def work(challenge: Challenge, store: Store) -> None:
+            for track in challenge.tracks:
+                for _ in carry_out(store, plan(store, challenge, track), self.executor):
+                    pass
+
+        self.do(at, work)
+        return self.board(at)
+
+    def render(self, at: datetime) -> None:
+        """Write the site."""
+        self.do(at, render)
+
+    def board(self, at: datetime, as_of: datetime | int | None = None) -> Board:
+        """The board of the track."""
+
+        def work(challenge: Challenge, store: Store) -> Board:
+            track = challenge.track(self.track)
+            return store.read(lambda view: boards(view if as_of is None else view.as_of(as_of), [track])[0])
+
+        return self.do(at, work)
+
+    def preview(self, at: datetime) -> Changes:
+        """Open an erratum."""
+        return self.do(at, lambda challenge, store: errata.preview(challenge, store, self._track(), self.executor))
+
+    def apply(self, at: datetime, reason: str = "wrong grades", **options: bool) -> tuple[Erratum, Changes]:
+        """Apply the open erratum."""
+        return self.do(
+            at, lambda challenge, store: errata.apply(challenge, store, self._track(), reason, self.executor, **options)
+        )
+
+    def cancel(self, at: datetime) -> Erratum:
+        """Cancel the open erratum."""
+        return self.do(at, lambda _, store: errata.cancel(store, self._track()))
+
+    def timeline(self, at: datetime) -> Timeline:
+        """What happened in public."""
+        return self.do(at, lambda challenge, store: store.read(lambda view: timeline(view, challenge.tracks)))
+
+    def events(self, *kinds: str) -> list[Event]:
+        """The events of some kinds, or of all."""
+
+        def read(_: Challenge, store: Store) -> list[Event]:
+            return store.read(lambda view: [event for event in view.events() if not kinds or event.kind in kinds])
+
+        return self.do(day(31), read)
+
+    def page(self, path: str) -> str:
+        """The text of a file of the site."""
+        return (self.folder / "site" / path).read_text(encoding="utf-8")
+
+    def has_page(self, path: str) -> bool:
+        return (self.folder / "site" / path).exists()
+
+    def _track(self) -> Track:
+        return self.challenge.track(self.track)
+
+
+def ranks(board: Board) -> dict[str, tuple[int | None, float | None]]:
+    """Rank and score of each team."""
+    return {row.team.folder: (row.rank, board.shown_scores(row.entry)[0]) for row in board.rows}

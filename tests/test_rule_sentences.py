@@ -1,0 +1,631 @@
+"""The sentences of the rules: each one is held by a test here that does what the rule is about.
+
+A test names its sentences with `holds`. Two tests keep this complete: every sentence that any settings produce has a
+test, and every text in the modules of the sentences is produced by some settings.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from scorer.board.board import Board
+from scorer.board.live_rules import TEAM_RULES, entry_rules, erratum_rules, phase_rules, quota_rules
+from scorer.board.rule_sheet import rules
+from scorer.entries.in_force import at_stage
+from scorer.errors import ChallengeError
+from scorer.executors.names import executor_named
+from scorer.organising.decisions import amend
+from scorer.organising.errata import apply, preview
+from scorer.organising.phases import extend
+from scorer.organising.picks import pick
+from tests.live import (
+    ANNOUNCED,
+    DAY,
+    END,
+    INVALID,
+    MICROSECOND,
+    ONE,
+    SECOND,
+    START,
+    TWO,
+    Live,
+    lists,
+    phase,
+    ranking,
+    solution,
+)
+
+HOUR = timedelta(hours=1)
+MINUTE = timedelta(minutes=1)
+ROOT = Path(__file__).parents[1]
+
+HELD: dict[str, str] = {}
+"""By the pattern of a sentence: the name of the test that holds it."""
+
+Test = TypeVar("Test", bound=Callable[..., None])
+
+
+def holds(*patterns: str) -> Callable[[Test], Test]:
+    """Note that a test holds the sentences that match these patterns."""
+
+    def noted(test: Test) -> Test:
+        for pattern in patterns:
+            assert pattern not in HELD
+            HELD[pattern] = test.__name__
+        return test
+
+    return noted
+
+
+def live_rules(board: Board, *, has_preliminary: bool = True) -> tuple[str, ...]:
+    """The rules of a live challenge."""
+    return (
+        *phase_rules(board.schedule, board.track, has_preliminary=has_preliminary),
+        *quota_rules(board.track),
+        *entry_rules(board.track),
+        *erratum_rules(board.schedule),
+        *TEAM_RULES,
+    )
+
+
+VARIANTS = (
+    "",
+    *(f'missing = "{value}"' for value in ("zero", "reject")),
+    *(f'ties = "{value}"' for value in ("trec", "order", "expected", "best", "worst")),
+    *(f'equal_ranks = "{value}"' for value in ("shared", "earlier")),
+    *(f'entry = "{value}"' for value in ("best", "last", "picks")),
+    *(f'final = "{value}"' for value in ("all", "rest")),
+    'baselines = ["popular"]',
+    "late_board = true",
+    "quota = {per_day = 2}",
+    "quota = {total = 1}",
+    "quota = {per_day = 2, per_phase = 3, total = 4, rejected_per_day = 1}",
+)
+
+LONG = phase("one", START, END, 'grace = "90s"', 'freeze = "24h"', 'shows = "nothing"')
+
+
+@pytest.fixture(scope="module")
+def sentences(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """All sentences that some settings produce."""
+    found: set[str] = set()
+    for number, settings in enumerate(VARIANTS):
+        for tables in ((ONE,), (LONG, TWO), ()):
+            stage = "" if tables else '\nstage = "preliminary"'
+            live = Live.of(tmp_path_factory.mktemp(f"variant-{number}"), *tables, settings=settings + stage)
+            found |= {*rules(live.board(ANNOUNCED)), *live_rules(live.board(ANNOUNCED))}
+    for flagged, text in ((5, solution()), (0, solution(0)), (5, solution() + "q99:0:\n")):
+        for tables in ((ONE,), (LONG,)):
+            live = Live.of(tmp_path_factory.mktemp("scored"), *tables, flagged=flagged)
+            live.write_solution(text)
+            live.run(ANNOUNCED)
+            live.put("a/1", lists(1, 1), START)
+            live.run(START + HOUR)
+            for now in (START + HOUR, END + DAY):
+                board = live.board(now)
+                found |= {*rules(board), *live_rules(board, has_preliminary=flagged > 0)}
+                found |= set(rules(replace(board, track=board.track.model_copy(update={"final": "rest"}))))
+    blank = replace(board, preliminary_queries=0, track=at_stage(board.track, board.schedule, "preliminary"))
+    return found | set(rules(blank))
+
+
+def test_every_sentence_has_a_test(sentences: set[str]) -> None:
+    """Exactly one. A pattern without a sentence is left over."""
+    tests = {text: [test for pattern, test in HELD.items() if re.fullmatch(pattern, text)] for text in sentences}
+    assert {text: found for text, found in tests.items() if len(found) != 1} == {}
+    assert [pattern for pattern in HELD if not any(re.fullmatch(pattern, text) for text in sentences)] == []
+
+
+@pytest.mark.parametrize("module", ["live_rules", "rule_sheet"])
+def test_every_text_of_the_sentences_is_produced(sentences: set[str], module: str) -> None:
+    """So that no sentence escapes the test above: a new one needs settings here that produce it."""
+    tree = ast.parse((ROOT / "scorer" / "board" / f"{module}.py").read_text(encoding="utf-8"))
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.FunctionDef) and isinstance(node.body[0], ast.Expr)
+    }
+    after_assignments = {id(node.value) for node in tree.body if isinstance(node, ast.Expr)}
+    texts = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and " " in node.value.strip()
+        and id(node) not in docstrings | after_assignments
+    ]
+
+    assert len(texts) > 20
+    together = "\n".join(sentences)
+    assert [text for text in texts if text not in together] == []
+
+
+# Times
+
+
+@holds(
+    r"The phase \w+ receives entries from .* until [-\d]+ [:\d]+ UTC\.",
+    r"The phase \w+ receives entries from .* UTC; what is received up to .* later, before .* UTC, still counts\.",
+    r"A phase closes at its end, or at the end of its grace .* the exact moment at which it closes is not\.",
+    r"An entry that is received before the first phase is early; .* are scored and are never ranked\.",
+)
+@pytest.mark.parametrize("grace", [0, 90])
+def test_the_exact_second_of_receipt_decides(tmp_path: Path, grace: int) -> None:
+    """A second before the start is early; the last second before the close is in the phase."""
+    live = Live.of(tmp_path, phase("one", START, END, f'grace = "{grace}s"'))
+    closes = END + grace * SECOND
+    live.run(ANNOUNCED)
+    for file, received in (("a/1", START - SECOND), ("b/1", START), ("c/1", closes - SECOND), ("d/1", closes)):
+        live.put(file, lists(3, 3, file), received)
+    live.run(END + DAY)
+
+    assert list(live.states().values()) == ["early", "scored", "scored", "late"]
+    assert len(live.outcomes) == 4
+    assert {name for rank, name, _ in ranking(live.board()) if rank} == {"b", "c"}
+
+
+@holds(r"An entry that is received before .* never ranked\. They are listed on a late board after the last phase\.")
+def test_early_and_late_entries_are_listed_on_the_late_board(tmp_path: Path) -> None:
+    """Without a rank."""
+    live = Live.of(tmp_path, ONE, settings="late_board = true")
+    live.run(ANNOUNCED)
+    live.put("a/1", lists(5, 5), START - SECOND)
+    live.put("b/1", lists(4, 4), END)
+    live.run(END + DAY)
+
+    assert [(row.rank, row.team.name) for row in live.board().late] == [(None, "a"), (None, "b")]
+
+
+@holds(r"From .* UTC until .* UTC the board is frozen: it shows what was received and decided before\.")
+def test_a_frozen_board_shows_the_state_before(tmp_path: Path) -> None:
+    """Neither an entry nor a decision of the frozen period."""
+    live = Live.of(tmp_path, phase("one", START, END, 'freeze = "24h"', 'grace = "1h"'))
+    live.run(ANNOUNCED)
+    live.put("a/1", lists(1, 1), END - DAY - SECOND)
+    live.put("a/2", lists(5, 5), END - DAY)
+    live.run(END - HOUR)
+    with live.store(END) as store:
+        store.record_teams({"a": {"disqualified": "two accounts"}}, {})
+
+    assert ranking(live.board(END + HOUR - MICROSECOND)) == [(1, "a", 0.2)]
+    assert ranking(live.board(END + HOUR)) == [(None, "a", 1.0)]
+
+
+@holds(
+    r"Until the phase \w+ has closed, at .* UTC, the board lists the teams without scores and ranks\.",
+    r"The board shows no scores and no ranks during the phase \w+\.",
+)
+def test_a_phase_may_show_nothing(tmp_path: Path) -> None:
+    """Until it has closed."""
+    live = Live.of(tmp_path, phase("one", START, END, 'shows = "nothing"'))
+    live.run(ANNOUNCED)
+    live.put("a/1", lists(1, 1), START)
+    live.run(START + HOUR)
+
+    assert ranking(live.board(END - MICROSECOND)) == [(None, "a", None)]
+    assert ranking(live.board(END)) == [(1, "a", 0.2)]
+
+
+@holds(r"The time of receipt of a file decides its phase: the time at the beginning of its name, or else .* change\.")
+def test_the_name_states_the_time_of_receipt(tmp_path: Path) -> None:
+    """It goes before the time of the last change, in both directions."""
+    live = Live.of(tmp_path, ONE)
+    live.run(ANNOUNCED)
+    live.put("a/20110418T100000Z-1", lists(1, 1), END)
+    live.put("b/20110418T095959Z-1", lists(1, 1), START)
+    live.put("c/1", lists(1, 1), START)
+    live.run(END + DAY)
+
+    assert {file[0]: state for file, state in live.states().items()} == {"a": "scored", "b": "early", "c": "scored"}
+
+
+@holds(r"A time of receipt that is more than 5 minutes in the future, .* The entry does not count until .* time\.")
+def test_an_impossible_time_does_not_count_until_it_is_corrected(tmp_path: Path) -> None:
+    """In the future, or before the announcement; five minutes are tolerated."""
+    live = Live.of(tmp_path, ONE)
+    live.run(ANNOUNCED)
+    times = (ANNOUNCED - 5 * MINUTE - SECOND, ANNOUNCED - 5 * MINUTE, START + 5 * MINUTE, START + 5 * MINUTE + SECOND)
+    for name, received in zip("abcd", times, strict=True):
+        live.put(f"{name}/1", lists(1, 1), received)
+    live.run(START)
+    assert live.states() == {"a/1": "misdated", "b/1": "early", "c/1": "scored", "d/1": "misdated"}
+
+    with live.store() as store:
+        amend(live.challenge, store, "main/d/1", START, "the clock was wrong")
+    assert live.states()["d/1"] == "scored"
+
+
+@holds(
+    r"After a phase has closed, a file that is deleted or replaced withdraws no entry of that phase, and a withdrawn "
+    r"entry does not return\."
+)
+def test_a_deleted_file_withdraws_nothing_after_the_close(tmp_path: Path) -> None:
+    """Before, it does."""
+    live = Live.of(tmp_path, ONE)
+    live.run(ANNOUNCED)
+    for name in "abc":
+        live.put(f"{name}/1", lists(1, 1, name), START)
+    live.run(START + HOUR)
+    live.path("a/1").unlink()
+    live.run(END - SECOND)
+    live.path("b/1").unlink()
+    live.put("a/1", lists(1, 1, "a"), START)
+    live.put("c/1", lists(5, 5), END + HOUR)
+    live.run(END + DAY)
+
+    assert [(entry.team, entry.state) for entry in live.entries().all] == [
+        ("a", "withdrawn"),
+        ("b", "scored"),
+        ("c", "scored"),
+        ("c", "late"),
+    ]
+
+
+@holds(
+    r"Final scores are not shown before .* UTC\.",
+    r"The board is ranked by the preliminary P@1\. Final scores are not shown yet\.",
+    r"The board is ranked by the final P@1\.",
+    r"Preliminary scores are means over 5 of them, final scores over all 10\.",
+)
+def test_final_scores_are_shown_when_the_last_phase_has_closed(tmp_path: Path) -> None:
+    """To the microsecond; they are means over all queries."""
+    live = Live.of(tmp_path, ONE)
+    live.run(ANNOUNCED)
+    live.put("a/1", lists(5, 0), START)
+    live.put("b/1", lists(4, 5), START)
+    live.run(START + HOUR)
+
+    assert ranking(live.board(END - MICROSECOND)) == [(1, "a", 1.0), (2, "b", 0.8)]
+    assert ranking(live.board(END)) == [(1, "b", 0.9), (2, "a", 0.5)]
+
+
+@holds(
+    r"The track has no preliminary queries, so the board shows scores over all queries from the beginning\.",
+    r"Scores are means over the 10 queries of the solution\.",
+    r"No entry has been scored yet\.",
+)
+def test_without_preliminary_queries_the_board_shows_scores_at_once(tmp_path: Path) -> None:
+    """Over all queries."""
+    live = Live.of(tmp_path, ONE, flagged=0)
+    live.run(ANNOUNCED)
+    assert "No entry has been scored yet." in rules(live.board())
+    live.put("a/1", lists(5, 1), START)
+    live.run(START + HOUR)
+
+    assert ranking(live.board()) == [(1, "a", 0.6)]
+    assert "No entry has been scored yet." not in rules(live.board())
+
+
+@holds(r"Once a phase has started, its end changes only by an extension, which is recorded and shown with its reason\.")
+def test_an_edited_end_is_refused_and_an_extension_is_shown(tmp_path: Path) -> None:
+    """The board has the old end, the new end and the reason."""
+    live = Live.of(tmp_path, ONE)
+    live.run(ANNOUNCED)
+    live.configure(phase("one", START, END + DAY))
+    with pytest.raises(ChallengeError, match="record a later end"):
+        live.run(START)
+    with live.store(START) as store:
+        extend(live.challenge, store, None, "one", END + DAY, "the server was down")
+    live.run(START + HOUR)
+
+    (shown,) = live.board().schedule.extensions
+    assert (shown.before, shown.end, shown.reason) == (END, END + DAY, "the server was down")
+
+
+@holds(r"Baselines have no phase and no quota\.", r"Baselines are listed by their scores and have no rank\.")
+def test_baselines_count_at_any_time_and_have_no_rank(tmp_path: Path) -> None:
+    """Between the teams, by their scores."""
+    live = Live.of(tmp_path, ONE, settings='baselines = ["popular"]\nquota = {total = 1}')
+    live.put("popular/1", lists(1, 1), ANNOUNCED - DAY)
+    live.put("popular/2", lists(4, 4), ANNOUNCED - DAY)
+    live.run(ANNOUNCED)
+    live.put("a/1", lists(5, 5), START)
+    live.put("b/1", lists(1, 1, "b"), START)
+    live.run(END + DAY)
+
+    assert ranking(live.board()) == [(1, "a", 1.0), (None, "popular", 0.8), (2, "b", 0.2)]
+
+
+# Quotas
+
+
+@holds(
+    r"A team has at most 2 scored entries a day \(a calendar day in the time zone UTC\)\.",
+    r"A team has at most 1 scored entry in all\.",
+    r"A team has at most 2 scored entries a day .*, 3 scored entries a phase and 4 scored entries in all\.",
+    r"A team has at most 1 rejected file a day .*; when it has so many, .* are over the quota\.",
+    r"An entry over the quota is kept and marked; it is not scored\.",
+    r"The day of an entry is that of its time of receipt\. Entries are counted in the order .* within the quota\.",
+)
+def test_a_team_cannot_have_more_than_its_quota(tmp_path: Path) -> None:
+    """A day, a phase, in all, and of rejected files; a rejected file before it lets the next one wait, and then in."""
+    live = Live.of(tmp_path, ONE, TWO, settings="quota = {per_day = 2, per_phase = 3, total = 4, rejected_per_day = 1}")
+    live.run(ANNOUNCED)
+    first_day = [("a/1", 1), ("a/2", 2), ("a/3", 3)]
+    for file, number in first_day:
+        live.put(file, lists(number, number), START + number * MINUTE)
+    for number, received in enumerate((START + DAY, START + DAY + HOUR), 4):
+        live.put(f"a/{number}", lists(number, number), received)
+    live.put("b/1", INVALID, START)
+    live.put("b/2", lists(0, 2), START + MINUTE)
+    live.put("b/3", lists(0, 3), START + DAY)
+    second = START + 14 * DAY
+    for number in (6, 7):
+        live.put(f"a/{number}", lists(number % 5, 5, "x"), second + number * MINUTE)
+    live.run(second + HOUR)
+
+    assert live.states() == {
+        "a/1": "scored",
+        "a/2": "scored",
+        "a/3": "over-quota",
+        "a/4": "scored",
+        "a/5": "over-quota",
+        "a/6": "scored",
+        "a/7": "over-quota",
+        "b/1": "rejected",
+        "b/2": "over-quota",
+        "b/3": "scored",
+    }
+    assert live.entry("a/3").outcome == "waiting"
+
+
+@holds(
+    r"Withdrawn entries that were scored stay in the count\. Files that could not be scored .* do not count"
+    r"(, nor do early and late entries)?\.",
+)
+def test_a_withdrawn_entry_stays_in_the_count_and_an_early_one_is_not_in_it(tmp_path: Path) -> None:
+    """Failures: see `test_quotas`."""
+    live = Live.of(tmp_path, ONE, settings="quota = {total = 1}")
+    live.run(ANNOUNCED)
+    live.put("a/0", lists(0, 0), START - SECOND)
+    live.put("a/1", lists(1, 1), START)
+    live.run(START + HOUR)
+    live.path("a/1").unlink()
+    live.put("a/2", lists(2, 2), START + HOUR)
+    live.run(START + 2 * HOUR)
+
+    assert live.states() == {"a/0": "early", "a/1": "withdrawn", "a/2": "over-quota"}
+
+
+# Which entry counts
+
+
+def three_entries(folder: Path, settings: str = "", *tables: str) -> Live:
+    """A team with a good, a better and a bad entry, by their preliminary scores."""
+    live = Live.of(folder, *(tables or (ONE,)), settings=settings)
+    live.run(ANNOUNCED)
+    for number, found in enumerate((3, 4, 1), 1):
+        live.put(f"a/{number}", lists(found, 0), START + number * MINUTE)
+    live.put("a/4", lists(4, 5), START + 4 * MINUTE)
+    live.put("a/5", lists(2, 5), START + 5 * MINUTE)
+    live.run(START + HOUR)
+    return live
+
+
+@holds(
+    r"Of the entries of a team, the one with the best preliminary P@1 counts; of equal ones, the earliest\.",
+    r"Of the entries of a team, the one with the best P@1 counts; of equal ones, the earliest\.",
+)
+def test_the_best_preliminary_score_decides(tmp_path: Path) -> None:
+    """Also on the final board; the final score decides only without preliminary queries."""
+    live = three_entries(tmp_path)
+    assert ranking(live.board()) == [(1, "a", 0.8)]
+    assert ranking(live.board(END)) == [(1, "a", 0.4)]
+
+    other = Live.of(tmp_path / "other", ONE, flagged=0)
+    other.run(ANNOUNCED)
+    for number, found in enumerate((1, 3, 2)):
+        other.put(f"a/{number}", lists(found, 0), START)
+    other.run(START + HOUR)
+    assert ranking(other.board()) == [(1, "a", 0.3)]
+
+
+@holds(r"Of the entries of a team, the last scored one counts\.")
+def test_the_last_scored_entry_decides(tmp_path: Path) -> None:
+    """A rejected file after it does not."""
+    live = three_entries(tmp_path, 'entry = "last"')
+    live.put("a/9", INVALID, START + HOUR)
+    live.run(START + 2 * HOUR)
+
+    assert ranking(live.board()) == [(1, "a", 0.4)]
+
+
+@holds(
+    r"Of the entries that a team picks, the one with the best (preliminary )?P@1 counts; .* may count, .* counts\.",
+    r"A team may pick up to 2 entries\. New picks replace earlier ones, and are accepted until .* has closed\.",
+    r"A team may pick up to 2 entries\. New picks replace earlier ones, and are accepted at any time\.",
+    r"A team picks with a file picks\.toml in its folder, which names the files\. The organiser can record picks too\.",
+)
+def test_the_best_pick_decides_until_the_last_phase_has_closed(tmp_path: Path) -> None:
+    """By the file or the command, at most two; if the picked one is withdrawn, the best entry counts."""
+    live = three_entries(tmp_path, 'entry = "picks"')
+    assert ranking(live.board()) == [(1, "a", 0.8)]
+    live.put("a/picks.toml", 'picks = ["1", "3"]', START + HOUR)
+    live.run(START + 2 * HOUR)
+    assert ranking(live.board()) == [(1, "a", 0.6)]
+    with live.store(START + 3 * HOUR) as store:
+        with pytest.raises(ChallengeError, match="the limit is 2"):
+            pick(live.challenge, store, ["main/a/1", "main/a/2", "main/a/3"])
+        pick(live.challenge, store, ["main/a/3"])
+    assert ranking(live.board(START + 3 * HOUR)) == [(1, "a", 0.2)]
+    with live.store(END) as store, pytest.raises(ChallengeError, match="picks were accepted until"):
+        pick(live.challenge, store, ["main/a/2"])
+    live.path("a/3").unlink()
+    live.run(START + 4 * HOUR)
+    assert ranking(live.board()) == [(1, "a", 0.8)]
+
+
+@holds(r"Rejected, replaced(, withdrawn, early and late| and withdrawn) entries never count, nor do .* not confirmed\.")
+def test_nothing_but_a_regular_scored_entry_counts(tmp_path: Path) -> None:
+    """One of each kind, all better than the regular one."""
+    live = Live.of(tmp_path, ONE, settings="quota = {per_day = 3}")
+    live.run(ANNOUNCED)
+    live.put("a/early", lists(5, 5, "e"), START - SECOND)
+    live.put("a/good", lists(1, 1), START)
+    live.put("a/replaced", lists(5, 5, "r"), START)
+    live.put("a/withdrawn", lists(5, 5, "w"), START)
+    live.put("a/bad", INVALID, START)
+    live.put("a/misdated", lists(5, 5, "m"), END + 9 * DAY)
+    live.put("a/over", lists(5, 5, "o"), START + HOUR)
+    live.run(START + 2 * HOUR)
+    live.path("a/withdrawn").unlink()
+    live.put("a/replaced", lists(0, 0), START + DAY)
+    live.put("a/late", lists(5, 5, "l"), END)
+    live.run(END - HOUR)
+    live.run(END + HOUR)
+
+    assert sorted(entry.state for entry in live.entries().all) == sorted(
+        ["early", "scored", "superseded", "withdrawn", "rejected", "misdated", "over-quota", "scored", "misdated"]
+    )
+    assert ranking(live.board()) == [(1, "a", 0.2)]
+
+
+# Errata and teams
+
+
+@holds(r"Once the first phase has started, the solution and the rules of scoring change only by an erratum: .*")
+def test_a_changed_solution_needs_an_erratum(tmp_path: Path) -> None:
+    """It scores all entries again; before and after are compared."""
+    live = Live.of(tmp_path, ONE)
+    live.run(ANNOUNCED)
+    live.put("a/1", lists(3, 1), START)
+    live.run(START + HOUR)
+    live.write_solution(solution().replace("q0:1:a|1", "q0:1:z|1"))
+    live.run(START + 2 * HOUR)
+    assert ranking(live.board()) == [(1, "a", 0.6)]
+    live.now = START + 3 * HOUR
+    with live.store() as store:
+        preview(live.challenge, store, live.track, executor_named("serial"))
+        erratum, changes = apply(live.challenge, store, live.track, "q0 was wrong", executor_named("serial"))
+
+    assert ranking(live.board()) == [(1, "a", 0.4)]
+    assert erratum.reason == "q0 was wrong"
+    assert [(each.before.score, each.after.score) for each in changes.teams] == [(0.6, 0.4)]
+
+
+@holds(
+    r"A team that is disqualified or withdraws stays on the board without a rank; the teams below it move up\.",
+    r"Teams may merge: from then on their entries count together, also for the quota; earlier entries stay .*",
+)
+def test_excluded_and_merged_teams(tmp_path: Path) -> None:
+    """The best team is disqualified; two others merge, and share the quota."""
+    live = Live.of(tmp_path, ONE, settings="quota = {total = 2}")
+    live.run(ANNOUNCED)
+    for number, name in enumerate("abcd"):
+        live.put(f"{name}/1", lists(4 - number, 0), START)
+    live.run(START + HOUR)
+    with live.store() as store:
+        store.record_teams({"a": {"disqualified": "two accounts"}, "d": {"merged_into": "b"}}, {"d": "one team"})
+    live.put("d/2", lists(5, 5), START + HOUR)
+    live.run(START + 2 * HOUR)
+
+    assert ranking(live.board()) == [(1, "b", 0.6), (2, "c", 0.4), (None, "a", 0.8)]
+    assert (live.states()["d/1"], live.states()["d/2"]) == ("scored", "over-quota")
+
+
+# Scores
+
+
+def one_entry(folder: Path, content: str, settings: str = "", graded: str = "q0:0:a|2,b|1\nq1:0:a|1\n") -> Live:
+    """A track without preliminary queries and an entry with this content."""
+    live = Live.of(folder, ONE, settings=settings)
+    live.write_solution(graded)
+    live.run(ANNOUNCED)
+    live.put("a/1", content, START)
+    live.run(START + HOUR)
+    return live
+
+
+@holds(
+    r"A query without a list scores 0\.",
+    r"A file without a list for every query is rejected\.",
+    r"Queries that are not in the solution are ignored\.",
+    r"Only the first 2 items of a list count\.",
+    r"An item that is listed twice counts once, at its first rank\.",
+)
+@pytest.mark.parametrize(
+    ("content", "settings", "score"),
+    [
+        ("q0:a,c\n", "", 0.5),
+        ("q0:a,c\n", 'missing = "reject"', None),
+        ("q0:a,c\nq1:a,c\nq9:a,c\n", 'missing = "reject"', 1.0),
+        ("q0:c,d,a\nq1:c,d,a\n", "", 0.0),
+        ("q0:c,a,a\nq1:c,a,a\n", 'measures = ["P@2"]', 0.0),
+    ],
+)
+def test_what_a_list_counts(tmp_path: Path, content: str, settings: str, score: float | None) -> None:
+    """Missing, unknown and repeated ones."""
+    live = one_entry(tmp_path, content, settings)
+
+    assert ranking(live.board())[0][2] == score
+    if "measures" in settings:
+        assert live.board().rows[0].entries[0].final[1] == 0.5
+
+
+TIED = '{"q0": {"a": 1, "b": 1, "c": 1}, "q1": {"a": 1, "z": 0}}'
+
+
+@holds(
+    r"Items with equal run scores are ordered by item id, descending, as in trec_eval\.",
+    r"Items with equal run scores are ordered as listed in the file\.",
+    r"Items with equal run scores are not ordered: a score is the mean over all orders\.",
+    r"Items with equal run scores are ordered with the highest grade first\.",
+    r"Items with equal run scores are ordered with the highest grade last\.",
+)
+@pytest.mark.parametrize(
+    ("ties", "score"), [("trec", 0.5), ("order", 1.0), ("expected", 0.833), ("best", 1.0), ("worst", 0.5)]
+)
+def test_the_rule_for_ties(tmp_path: Path, ties: str, score: float) -> None:
+    """Two of three tied items are relevant."""
+    assert ranking(one_entry(tmp_path, TIED, f'ties = "{ties}"').board()) == [(1, "a", score)]
+
+
+@holds(
+    r"Scores are rounded to 3 decimals before they are compared\.",
+    r"Teams with equal scores share a rank, as in 1, 1, 3\.",
+    r"Of teams with equal scores, the one with the earlier entry ranks higher\.",
+)
+@pytest.mark.parametrize(("equal_ranks", "expected"), [("shared", [1, 1, 3]), ("earlier", [1, 2, 3])])
+def test_equal_scores(tmp_path: Path, equal_ranks: str, expected: list[int]) -> None:
+    """Scores that differ in the fourth decimal are equal, and the one that was recorded first is listed first."""
+    live = Live.of(tmp_path, ONE, settings=f'equal_ranks = "{equal_ranks}"')
+    queries = 3000
+    live.write_solution("".join(f"q{number}:0:a|1\n" for number in range(queries)))
+    live.run(ANNOUNCED)
+    for minute, (name, found) in enumerate((("a", 1500), ("b", 1501), ("c", 300))):
+        lines = (f"q{number}:{'a' if number < found else 'b'},{name}x\n" for number in range(queries))
+        live.put(f"{name}/1", "".join(lines), START + minute * MINUTE)
+    live.run(START + HOUR)
+
+    assert [(rank, name) for rank, name, _ in ranking(live.board())] == list(zip(expected, "abc", strict=True))
+
+
+@holds(
+    r"Scores are means over the queries for which they are defined: 10 of the 11 queries of the solution for P@1\.",
+    r"Preliminary scores are means over 5 of them, final scores over the other 5\.",
+)
+def test_what_final_scores_are_means_over(tmp_path: Path) -> None:
+    """A query without a relevant item is left out; with final = "rest", so are the preliminary ones."""
+    live = Live.of(tmp_path, ONE, settings='final = "rest"')
+    live.write_solution(solution() + "q99:0:\n")
+    live.run(ANNOUNCED)
+    live.put("a/1", lists(5, 2), START)
+    live.run(START + HOUR)
+
+    assert ranking(live.board(END)) == [(1, "a", 0.4)]
+
+
+@holds(r"The solution flags no queries for preliminary scores, so there are no scores to show\.")
+def test_a_preliminary_stage_without_preliminary_queries_is_refused(tmp_path: Path) -> None:
+    """The sentence is for a board of an earlier version."""
+    live = Live.of(tmp_path, settings='stage = "preliminary"', flagged=0)
+    with pytest.raises(ChallengeError, match="there are no preliminary scores to show"):
+        live.run(ANNOUNCED)
