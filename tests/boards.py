@@ -8,7 +8,7 @@ from hashlib import sha256
 from itertools import cycle, islice
 from pathlib import Path
 
-from scorer.board.board import Board, Commitment, Row, Team
+from scorer.board.board import Board, Row, SaltedDigest, Team
 from scorer.board.changes import BeforeAfter, Changes, Placing, Scale
 from scorer.board.published_errata import ChangedFile, ChangedRule, PublishedErratum
 from scorer.board.ranking import ranked
@@ -189,8 +189,8 @@ def board(track: Track) -> Board:
 def board_of(track: Track, *rows: Row) -> Board:
     """A board with these rows, in order and ranked, without statistics."""
     columns = tuple(str(measure) for measure in track.all_measures)
-    commitment = Commitment(digest(track.name))
-    return Board(track, columns, ranked(rows, track), 500, 484, 97, commitment, updated=UPDATED)
+    salted = SaltedDigest(digest(track.name))
+    return Board(track, columns, ranked(rows, track), 500, 484, 97, salted, updated=UPDATED)
 
 
 def without_final(row: Row) -> Row:
@@ -218,7 +218,7 @@ def erratum(track: str = "cold-start", number: int = 1, reason: str = "Two grade
         at=UPDATED + timedelta(days=number),
         reason=reason,
         rules=(ChangedRule("list_length", "30", "20"),),
-        files=(ChangedFile("solution", Commitment(digest("before")), Commitment(digest("after"))),),
+        files=(ChangedFile("solution", SaltedDigest(digest("before")), SaltedDigest(digest("after"))),),
         changes=Changes(scale, scale, teams),
     )
 

@@ -462,7 +462,7 @@ def test_a_track_that_was_never_scored_has_an_empty_board(store: Store) -> None:
     """The board has no rows and no queries; exports have a heading only."""
     found = board(store, track())
 
-    assert (found.rows, found.queries, found.scored_queries, found.commitment) == ((), 0, 0, None)
+    assert (found.rows, found.queries, found.scored_queries, found.salted_digest) == ((), 0, 0, None)
     assert to_csv(found) == 'rank,team,baseline,"MARp@5,10",RR,entries,last entry,low,high,rank from,rank to,tier\r\n'
     assert "No entry has been scored yet." in rules(found)
 

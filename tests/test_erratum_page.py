@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scorer.board.board import Commitment
+from scorer.board.board import SaltedDigest
 from scorer.board.changes import Scale
 from scorer.board.published_errata import ChangedFile, PublishedErratum, value_text
 from scorer.organising.teams import merge, rename
@@ -123,7 +123,7 @@ def test_teams_link_to_pages_that_exist() -> None:
 
 def test_a_list_of_items_may_have_been_added() -> None:
     """Then there was none before."""
-    files = (ChangedFile("items", None, Commitment(digest("items"))),)
+    files = (ChangedFile("items", None, SaltedDigest(digest("items"))),)
     page = site(replace(erratum(), files=files))["cold-start/errata/1.html"]
 
     assert table(page, "changed")[1] == ["items (salted digest)", "none", digest("items")]
@@ -151,12 +151,12 @@ def test_values_are_shown_as_people_write_them(value: object, text: str) -> None
 
 
 def test_the_page_of_an_applied_erratum(live: Live) -> None:
-    """It has the reason on one line, the commitments, and the boards at that time."""
+    """It has the reason on one line, the salted digests, and the boards at that time."""
     live.render(day(13))
     page = live.page(PAGE)
 
     digests = [digest(text) for text in (SOLUTION, CORRECTED)]
-    salted = live.do(day(13), lambda _, store: store.read(lambda view: list(map(view.commitment, digests))))
+    salted = live.do(day(13), lambda _, store: store.read(lambda view: list(map(view.salted_digest, digests))))
     assert Reader(page).open[0].of_class("reason").words() == "two grades were <b>swapped</b> in q1\\x07"
     assert table(page, "changed") == [["solution (salted digest)", *salted]]
     assert not any(each in page for each in digests)
@@ -169,7 +169,7 @@ def test_the_page_of_an_applied_erratum(live: Live) -> None:
 
 
 def test_a_revealed_solution_reveals_both_digests(tmp_path: Path) -> None:
-    """With the salt, everybody can compute the commitments."""
+    """With the salt, everybody can compute the salted digests."""
     live = corrected(Live.new(tmp_path / "live", rules="reveal_solution = true\n"))
     live.render(day(13))
     page = live.page(PAGE)

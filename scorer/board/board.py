@@ -106,13 +106,13 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Commitment:
-    """Shows that the solution of a board stays the same, without a clue to its content before it is revealed."""
+class SaltedDigest:
+    """Shows that a file stays the same, without a clue to its content before it is revealed."""
 
-    salted_digest: str
+    salted: str
     """The HMAC-SHA256 of `digest` with the salt as the key, in hexadecimal."""
     digest: str = ""
-    """SHA-256 of the solution, in hexadecimal; empty until it is revealed."""
+    """SHA-256 of the file, in hexadecimal; empty until it is revealed."""
     salt: str = ""
     """In hexadecimal; empty until it is revealed."""
 
@@ -145,8 +145,8 @@ class Board:
     """How many of them enter the mean of the primary measure, over all splits."""
     preliminary_queries: int
     """How many of `scored_queries` enter the preliminary scores; 0 if there are no preliminary queries."""
-    commitment: Commitment | None
-    """To the solution; None where the track was never scored."""
+    salted_digest: SaltedDigest | None
+    """Of the solution; None where the track was never scored."""
     certainty: tuple[Certainty | None, ...] = ()
     """Of the ranking by each measure; None for a measure that is a sum or a geometric mean, and without two ranked
     teams."""

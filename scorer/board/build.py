@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from scorer.board.board import Board, Commitment, MergedTeam, Row, Team
+from scorer.board.board import Board, MergedTeam, Row, SaltedDigest, Team
 from scorer.board.certain import with_statistics
 from scorer.board.curves import curves
 from scorer.board.published_split import published_split
@@ -75,7 +75,7 @@ def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None
         queries=len(flagged),
         scored_queries=scored_queries,
         preliminary_queries=preliminary_queries,
-        commitment=commitment(view, track, basis.solution) if basis else None,
+        salted_digest=salted_digest(view, track, basis.solution) if basis else None,
         merged=_merged(stored.all, joined, known),
         updated=view.updated(track.name),
         split=published_split(view, basis) if basis else None,
@@ -137,10 +137,12 @@ def _merged(entries: Iterable[Entry], joined: Merges, known: Mapping[str, Team])
     )
 
 
-def commitment(view: Snapshot, track: Track, digest: str) -> Commitment:
+def salted_digest(view: Snapshot, track: Track, digest: str) -> SaltedDigest:
     """What pages show about a file: its plain digest and the salt only if the organiser reveals the solution."""
-    salted = view.commitment(digest)
-    return Commitment(salted, digest, view.salt) if track.reveal_solution else Commitment(salted)
+    salted = view.salted_digest(digest)
+    if not track.reveal_solution:
+        return SaltedDigest(salted)
+    return SaltedDigest(salted, digest, view.secret("solutions").hex())
 
 
 def _defined(results: Iterable[StoredResult], split: Split, measure: str, queries: int) -> int:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from scorer.board.board import Commitment
-from scorer.board.build import commitment, teams
+from scorer.board.board import SaltedDigest
+from scorer.board.build import salted_digest, teams
 from scorer.board.changes import Changes, changes_of_record
 from scorer.challenge.settings import Track
 from scorer.entries.errata import Erratum, errata, rule_changes
@@ -32,9 +32,9 @@ class ChangedFile:
 
     name: str
     """``solution`` or ``items``."""
-    before: Commitment | None
+    before: SaltedDigest | None
     """None without such a file, as `after`."""
-    after: Commitment | None
+    after: SaltedDigest | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def _files(view: Snapshot, track: Track, erratum: Erratum) -> list[ChangedFile]:
         ("items", erratum.before.items, erratum.basis.items),
     )
     return [
-        ChangedFile(name, *(None if each is None else commitment(view, track, each) for each in (before, after)))
+        ChangedFile(name, *(None if each is None else salted_digest(view, track, each) for each in (before, after)))
         for name, before, after in digests
         if before != after
     ]

@@ -58,7 +58,7 @@ def _split_rules(board: Board) -> tuple[str, ...]:
 
 def _change_rules(board: Board) -> Iterator[str]:
     yield from erratum_rules(board.schedule)
-    if board.commitment is not None:
+    if board.salted_digest is not None:
         yield "The board shows a salted digest of the solution. It stays the same as long as the solution does."
 
 

@@ -47,9 +47,9 @@ def _state(board: Board) -> str:
     """What the board showed: which scores, of how many teams, by which solution."""
     teams = counted(sum(row.rank is not None for row in board.rows), "ranked team")
     state = f"{board.track.shown_stage.capitalize()} {board.columns[0]} of {teams}"
-    if board.commitment is None:
+    if board.salted_digest is None:
         return state
-    return f"{state}; salted digest of the solution {board.commitment.salted_digest}"
+    return f"{state}; salted digest of the solution {board.salted_digest.salted}"
 
 
 def _escaped(text: str) -> str:

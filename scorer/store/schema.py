@@ -64,8 +64,9 @@ schema_table = Table(
     Column("revision", BigInteger, nullable=False),
 )
 """`scorer` is the version of the package that created or migrated the tables; `identity` is random, so that a new
-database differs from an earlier one; `salt` is random and secret; `revision` grows with every write, and is the one
-column without a checksum. Later versions of the schema must keep this checksum over the same four columns."""
+database differs from an earlier one; `salt` is random, secrets follow from it, and it is never published; `revision`
+grows with every write, and is the one column without a checksum. Later versions of the schema must keep this checksum
+over the same four columns."""
 
 event_table = Table(
     "event",

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sqlalchemy import select
@@ -46,6 +46,10 @@ from scorer.store.schema import (
     solution_table,
 )
 
+Purpose = Literal["solutions", "snapshots", "log", "receipts", "commitment"]
+"""What a secret is for: salted digests of solutions, names of snapshots, nonces of the log, the private key of
+receipts, and the salt of a commitment."""
+
 Means = dict[tuple[str, str], Mean]
 """By full name of the measure and digest of the mask."""
 
@@ -64,21 +68,20 @@ class Snapshot(History):
         """A number that every write increases."""
         return int(self._connection.execute(select(schema_table.c.revision)).scalar_one())
 
-    @property
-    def salt(self) -> str:
-        """The secret of `commitment`: 32 random bytes, in hexadecimal."""
-        return str(self.schema_row.salt)
+    def secret(self, purpose: Purpose) -> bytes:
+        """A secret of 32 bytes for one purpose, always the same; to publish it tells nothing about the others."""
+        return hmac.digest(bytes.fromhex(self.schema_row.salt), purpose.encode("ascii"), "sha256")
 
-    def commitment(self, solution_digest: str) -> str:
-        """The HMAC-SHA256 of the digest of a solution, with the salt as the key; in hexadecimal.
+    def salted_digest(self, digest: str) -> str:
+        """The HMAC-SHA256 of the digest of a file, with the secret for solutions as the key; in hexadecimal.
 
-        It shows that the solution stays the same. Without the salt, nobody can use it to confirm a guessed solution.
+        It shows that the file stays the same. Without the secret, nobody can use it to confirm a guessed solution.
         """
-        return hmac.new(bytes.fromhex(self.salt), solution_digest.encode("ascii"), hashlib.sha256).hexdigest()
+        return hmac.new(self.secret("solutions"), digest.encode("ascii"), hashlib.sha256).hexdigest()
 
     def snapshot_name(self, revision: int) -> str:
-        """A name of the state with a revision: without the salt, nobody can say which revision it is."""
-        return hmac.new(bytes.fromhex(self.salt), f"revision {revision}".encode("ascii"), hashlib.sha256).hexdigest()
+        """A name of the state with a revision: nobody else can say which revision it is."""
+        return hmac.new(self.secret("snapshots"), str(revision).encode("ascii"), hashlib.sha256).hexdigest()
 
     def last_run(self, track: str) -> datetime | None:
         """When the track was last scored; None if it never was."""

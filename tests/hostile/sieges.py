@@ -215,7 +215,7 @@ class Siege:
     def check_secrets(self) -> None:
         """No public byte is what only the organiser knows."""
         with Store.open(self.folder / "scores.db", create=False) as store:
-            salt = store.read(lambda view: view.salt)
+            salt = store.read(lambda view: view.secret("solutions").hex())
         secrets = [*UNSEEN, OUTSIDE, digest(self.solution)[:12], salt[:12], str(self.folder)]
         for path in (self.folder / "site").rglob("*"):
             content = path.read_bytes() if path.is_file() else b""

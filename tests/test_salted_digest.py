@@ -28,7 +28,7 @@ def shown(challenge: Path) -> str:
 def salt_of(challenge: Path) -> str:
     """The salt of the database."""
     with Store.open(challenge / "scores.db") as store:
-        return store.read(lambda view: view.salt)
+        return store.read(lambda view: view.secret("solutions").hex())
 
 
 def public(challenge: Path, terminal: Terminal) -> bytes:
