@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -216,7 +216,7 @@ def test_an_operation_that_takes_longer_than_the_wait_is_repeated(place: str) ->
     """The wait counts from the loss of the server, not from the beginning of the operation."""
     tried: list[int] = []
 
-    def read(view: Snapshot) -> list[Event]:
+    def read(view: Snapshot) -> Sequence[Event]:
         tried.append(backend(view))
         if len(tried) < 4:
             time.sleep(0.2)
@@ -225,7 +225,7 @@ def test_an_operation_that_takes_longer_than_the_wait_is_repeated(place: str) ->
 
     fill(place)
     with Store.open(place, wait=0.1) as store:
-        assert store.read(read) == store.read(lambda view: view.events()) != []
+        assert store.read(read) == store.read(lambda view: view.events()) != ()
     assert len(set(tried)) == 4
 
 
@@ -233,7 +233,7 @@ def test_an_operation_that_ends_the_server_is_not_repeated_for_ever(place: str) 
     """It may be the cause."""
     tried: list[int] = []
 
-    def read(view: Snapshot) -> list[Event]:
+    def read(view: Snapshot) -> Sequence[Event]:
         tried.append(backend(view))
         changed(place, f"SELECT pg_terminate_backend({tried[-1]})")
         return view.events()
@@ -509,7 +509,7 @@ def test_a_server_that_hangs_is_reported(server: Server) -> None:
             store.read(hang)
         os.kill(stopped[-1], signal.SIGCONT)
         assert len(stopped) == 1
-        assert store.read(lambda view: view.events()) == []
+        assert store.read(lambda view: view.events()) == ()
 
 
 @pytest.mark.parametrize("secret", ["me:sesame@localhost:1/x", "me@localhost:1/x?password=sesame"])

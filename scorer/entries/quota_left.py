@@ -32,5 +32,5 @@ def quota_left(found: Entries, track: Track, members: Collection[str], now: date
     plan = found.schedule
     if not track.quota.limits_anything or plan.is_over(now):
         return ()
-    phase = plan.current(now) or plan.upcoming(now)
+    phase = plan.current_or_next(now)
     return remaining(found.claims, track.quota, members, now, phase.name if phase else None)

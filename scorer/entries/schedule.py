@@ -89,6 +89,10 @@ class Schedule:
         """The next phase that has not started."""
         return next((phase for phase in self.phases if now < phase.start), None)
 
+    def current_or_next(self, now: datetime) -> Phase | None:
+        """The phase that receives entries now, or else the next one; None once the last one has closed."""
+        return self.current(now) or self.upcoming(now)
+
     def state(self, now: datetime) -> State:
         """The state of a track that has phases."""
         phase = self.current(now)
@@ -100,7 +104,7 @@ class Schedule:
 
     def shown_phase(self, now: datetime) -> Phase | None:
         """The phase that receives entries now, or else the next one, or else the last one; None without phases."""
-        return self.current(now) or self.upcoming(now) or (self.phases[-1] if self.phases else None)
+        return self.current_or_next(now) or (self.phases[-1] if self.phases else None)
 
     def closed(self, now: datetime) -> tuple[Phase, ...]:
         """The phases that have closed, in order of time."""

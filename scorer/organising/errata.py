@@ -18,8 +18,7 @@ from scorer.organising.run import Work, carry_out, compare_queries, plan
 from scorer.organising.splits import check_preliminary
 from scorer.organising.waves import queries_of
 from scorer.store.archive import SolutionArchive
-from scorer.store.events import Kind, basis_body, recorded_body
-from scorer.store.record import GENERATIONS
+from scorer.store.events import Kind, recorded_body
 from scorer.store.records import Basis, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -68,7 +67,7 @@ def preview(challenge: Challenge, store: Store, track: Track, executor: Executor
         present = open_erratum(view.events(track.name))
         number = 1 + len(errata(view.events(track.name)))
         is_same = present is not None and not _differences(present, by_files, archive)
-        return [] if is_same else [("erratum", _event(number, "previewed", "", _basis_body(by_files)))]
+        return [] if is_same else [("erratum", _event(number, "previewed", "", recorded_body(by_files.recorded)))]
 
     store.record(track.name, opened)
     _refresh(challenge, store, track, executor)
@@ -124,7 +123,7 @@ def apply(
         _check_unchanged(erratum, by_files, archive)
         _check_complete(view, track, by_files, there if without_missing else None)
         found.append(pending_changes(view, track, archive))
-        body = _basis_body(by_files)
+        body = recorded_body(by_files.recorded)
         event = _event(erratum.number, "applied", reason.strip(), body)
         # Results by the old basis may be dropped one day, so that the boards cannot be computed again.
         shown = recorded_changes(pending_changes(view, track, archive, as_shown=True))
@@ -278,7 +277,3 @@ def _with_result(view: Snapshot, track: Track, basis: Basis | None) -> dict[int,
 
 def _event(number: int, state: str, reason: str, basis: Mapping[str, Any]) -> dict[str, Any]:
     return {"number": number, "state": state, "reason": reason, "basis": basis}
-
-
-def _basis_body(rules: RuleSet) -> dict[str, Any]:
-    return basis_body(rules.basis, rules.settings, GENERATIONS, rules.items_digest)

@@ -41,7 +41,7 @@ def quota_line(view: Snapshot, track: Track, team: str) -> str:
     left = quota_left(found, rules, members, view.now)
     if not left:
         return f"{name}: the last phase of the track {track.name} has closed"
-    phase = found.schedule.current(view.now) or found.schedule.upcoming(view.now)
+    phase = found.schedule.current_or_next(view.now)
     words = left_in_words(left, phase.name if phase else None)
     waiting = sum(each.cost == "open" for each in found.claims if each.team in members)
     note = "" if team in view.teams else "; no team has an entry under this name"

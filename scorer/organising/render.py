@@ -38,6 +38,20 @@ class Rendered:
     """What the organiser should know about it."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What the files of a site are made of, from one snapshot."""
+
+    revision: int
+    name: str
+    """Of the snapshot."""
+    boards: Sequence[Board]
+    analyses: Analyses
+    timeline: Timeline
+    notes: tuple[str, ...]
+    cache: Cache
+
+
 def render(
     challenge: Challenge, store: Store, *, pending: bool = False, as_of: datetime | int | None = None
 ) -> Rendered:
@@ -62,7 +76,7 @@ def render(
         A template is invalid, or the folder of the site cannot be written.
     """
 
-    def derived(whole: Snapshot) -> tuple[int, list[Board], Analyses, tuple[str, ...], Cache, Timeline]:
+    def derived(whole: Snapshot) -> _Content:
         view = whole if as_of is None else whole.as_of(as_of)
         cache = view.cache()
         shown = [with_picks_problems(view, each) for each in boards(view, challenge.tracks, cache, pending=pending)]
@@ -70,23 +84,24 @@ def render(
         shown = [replace(board, past=past) for board, past in zip(shown, archived, strict=True)]
         analyses = {board.track.name: analysis_view(public(view, board.track), board, cache) for board in shown}
         notes = tuple(note for track in challenge.tracks for note in (*_outdated(view, track), *_exposed(track)))
-        return view.revision, shown, analyses, notes, cache, timeline(view, challenge.tracks)
+        name = view.snapshot_name(view.revision)
+        return _Content(view.revision, name, shown, analyses, timeline(view, challenge.tracks), notes, cache)
 
-    revision, shown, analyses, notes, cache, happened = store.read(derived)
+    found = store.read(derived)
     try:
-        files = site_files(challenge, shown, analyses, cache, happened)
+        files = site_files(challenge, found.boards, found.analyses, found.cache, found.timeline)
     finally:
         with suppress(StoreError):  # a database that cannot be written to can still be shown
-            store.keep(cache)
+            store.keep(found.cache)
 
     def is_later(shown_snapshot: str) -> bool:
         """Whether the site shows a state that the database had after the one rendered here."""
         return store.read(
-            lambda view: shown_snapshot in map(view.snapshot_name, range(revision + 1, view.revision + 1))
+            lambda view: shown_snapshot in map(view.snapshot_name, range(found.revision + 1, view.revision + 1))
         )
 
-    name = store.read(lambda view: view.snapshot_name(revision))
-    if write(files, challenge.site_path, name, is_later) is None:
+    notes = found.notes
+    if write(files, challenge.site_path, found.name, is_later) is None:
         notes += (f"{challenge.site_path}: shows a later state of the database, so nothing was written",)
     return Rendered(challenge.site_path / "index.html", notes)
 

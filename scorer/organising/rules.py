@@ -8,13 +8,15 @@ from functools import cached_property
 
 from scorer.challenge.settings import Track
 from scorer.challenge.splits import split_of
-from scorer.entries.in_force import RULES, are_rules_fixed, in_force, with_rules
+from scorer.entries.errata import changed_names
+from scorer.entries.in_force import are_rules_fixed, in_force, with_rules
 from scorer.errors import ChallengeError, Findings, SolutionError
 from scorer.matching.solution import Solution, read_ids
 from scorer.paths import Location, digest, is_regular
 from scorer.scoring.large_scores import check_gains
 from scorer.scoring.rules import Rules
 from scorer.store.archive import SolutionArchive
+from scorer.store.record import GENERATIONS
 from scorer.store.records import Basis, RecordedBasis
 from scorer.store.snapshot import Snapshot
 
@@ -95,13 +97,14 @@ class RuleSet:
         if self.items_path is not None and self.items_digest is not None:
             archive.add(self.items_path, self.items_digest)
 
+    @cached_property
+    def recorded(self) -> RecordedBasis:
+        """The basis as it is recorded, without a time."""
+        return RecordedBasis(self.basis, self.settings, GENERATIONS, None, self.items_digest)
+
     def differences(self, other: RuleSet) -> tuple[str, ...]:
-        """What differs: names of rules, in the order of challenge.toml, with "solution" and the like for files."""
-        mine, theirs = self.settings, other.settings
-        changed = [name for name in RULES if mine.get(name) != theirs.get(name)]
-        changed += ["solution"] if self.solution_digest != other.solution_digest else []
-        changed += ["items"] if self.items_digest != other.items_digest else []
-        return tuple(changed)
+        """What differs from other rules, as `changed_names` returns it."""
+        return changed_names(self.recorded, other.recorded)
 
 
 def settings(track: Track) -> Mapping[str, object]:

@@ -58,7 +58,7 @@ def quota_left(board: Board, row: Row) -> Markup:
     """What the team has left of its quota, as a sentence of HTML; empty without a quota."""
     if not row.left:
         return Markup()
-    phase = board.schedule.current(board.now) or board.schedule.upcoming(board.now)
+    phase = board.schedule.current_or_next(board.now)
     words = left_in_words(row.left, phase.name if phase else None)
     lead = "Left of its quota" if board.frozen_since is None else "Left of its quota when the board was frozen"
     text = escape(f"{lead}: {words}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -30,6 +31,8 @@ class History(Rows):
     """The time at which it is read, or the time that `as_of` selected; in UTC."""
     until: tuple[datetime | int, ...] = ()
     """What `as_of` selected; empty: every event."""
+    _events_of: dict[str | None, Sequence[Event]] = field(default_factory=dict, init=False)
+    """The events that were selected before, by track."""
 
     def as_of(self, moment: datetime | int) -> Self:
         """The same state with the events until a moment. Results are not selected: they follow from the events.
@@ -58,13 +61,15 @@ class History(Rows):
     def _is_selected(self, event: Event) -> bool:
         return all(_is_until(event, moment) for moment in self.until)
 
-    def events(self, track: str | None = None) -> list[Event]:
+    def events(self, track: str | None = None) -> Sequence[Event]:
         """The events of a track, with those of the whole challenge, or the events of all tracks; by index."""
-        return [
-            event
-            for event in self.all_events
-            if (track is None or event.track in (track, EVERY_TRACK)) and self._is_selected(event)
-        ]
+        if track not in self._events_of:
+            self._events_of[track] = tuple(
+                event
+                for event in self.all_events
+                if (track is None or event.track in (track, EVERY_TRACK)) and self._is_selected(event)
+            )
+        return self._events_of[track]
 
     def submissions(self, track: str) -> list[SubmissionState]:
         """The submissions of a track with their state, by index."""
