@@ -34,7 +34,10 @@ class Cache(MutableMapping[str, str]):
 
     def value(self, parts: Parts, compute: Callable[[], str]) -> str:
         """The value that depends on `parts`; it is computed if it is absent."""
-        key = digest_of(parts)
+        return self.value_of(digest_of(parts), compute)
+
+    def value_of(self, key: str, compute: Callable[[], str]) -> str:
+        """The same, by the digest of what the value depends on."""
         if key not in self:
             self[key] = compute()
         return self[key]

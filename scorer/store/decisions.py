@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from scorer.challenge.teams import DECISIONS
 from scorer.errors import StoreError
-from scorer.store.events import Event, Key, encoded, submission_states
+from scorer.store.canonical import encoded
+from scorer.store.events import Event, Key, submission_states
 from scorer.wording import printable_name
 
 PickSource = Literal["folder", "command"]

@@ -6,27 +6,14 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 
+from scorer.store.canonical import encoded, iso
 from scorer.store.checksums import sealed
+from scorer.store.kinds import Kind
 from scorer.store.names import unescaped
 from scorer.store.records import Basis, RecordedBasis, Submission
 from scorer.store.schema import event_table
-
-Kind = Literal[
-    "arrival",
-    "withdrawal",
-    "return",
-    "amendment",
-    "forgetting",
-    "basis",
-    "phases",
-    "extension",
-    "pick",
-    "team",
-    "erratum",
-    "reveal",
-]
 
 EVERY_TRACK = ""
 """The track of an event that concerns the whole challenge."""
@@ -88,16 +75,6 @@ def key_of(submission: Submission) -> Key:
 def is_misdated(received: datetime, recorded: datetime | None) -> bool:
     """Whether a time of receipt is impossible: before 1990, or after it was recorded (None: unknown)."""
     return received < FIRST_RECEIPT or (recorded is not None and received > recorded + CLOCK_SKEW)
-
-
-def iso(moment: datetime) -> str:
-    """A time as text, in UTC and with microseconds."""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")
-
-
-def encoded(body: Mapping[str, Any]) -> str:
-    """A body as JSON in ASCII with sorted keys: equal bodies give equal text."""
-    return json.dumps(body, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=str)
 
 
 def row(index: int, track: str, kind: Kind, at: datetime, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,6 +193,12 @@ def recorded_basis(body: Mapping[str, Any], at: datetime | None) -> RecordedBasi
 def last_basis_event(events: Sequence[Event]) -> Event | None:
     """The last event that records a basis, given the events of a track in order; None without one."""
     return next((event for event in reversed(events) if event.kind == "basis"), None)
+
+
+def new_basis(events: Sequence[Event], body: Mapping[str, Any]) -> list[tuple[Kind, Mapping[str, Any]]]:
+    """The event that records a basis, given the events of its track; none if the last basis is the same."""
+    last = last_basis_event(events)
+    return [] if last is not None and encoded(last.body) == encoded(body) else [("basis", body)]
 
 
 def recorded_body(recorded: RecordedBasis) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Self
 
 from scorer.errors import StoreError
+from scorer.store.canonical import RESOLUTION
 from scorer.store.events import (
     EVERY_TRACK,
     Event,
@@ -30,7 +31,7 @@ class History(Rows):
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     """The time at which it is read, or the time that `as_of` selected; in UTC."""
     until: tuple[datetime | int, ...] = ()
-    """What `as_of` selected; empty: every event."""
+    """What `as_of` and `before` selected; empty: every event."""
     _events_of: dict[str | None, Sequence[Event]] = field(default_factory=dict, init=False)
     """The events that were selected before, by track."""
 
@@ -57,6 +58,32 @@ class History(Rows):
             raise StoreError(f"{self._database.where}: has no event {moment}; the record has the events 1 to {last}")
         at = self.all_events[moment - 1].at if moment else None
         return replace(self, now=min(at or self.now, self.now), until=(*self.until, moment))
+
+    def before(self, moment: datetime) -> Self:
+        """The record as it was just before a moment.
+
+        It has only events that were recorded before the moment and before any event that was recorded later. So nothing
+        that is recorded from the moment on changes it, even if it claims an earlier time of receipt. Of the arrivals it
+        has those of submissions that were received before the moment.
+
+        Parameters
+        ----------
+        moment
+            A time with a zone, not in the future.
+        """
+        last = moment.astimezone(UTC) - RESOLUTION
+        return replace(self, now=last, until=(*self.until, self._recorded_until(last), last))
+
+    @property
+    def last_index(self) -> int:
+        """The index of the last event before all events that were recorded after what `as_of` and `before` selected."""
+        limits = (each if isinstance(each, int) else self._recorded_until(each) for each in self.until)
+        return min(limits, default=len(self.all_events))
+
+    def _recorded_until(self, moment: datetime) -> int:
+        """The index of the last event before the first one that was recorded after a moment."""
+        later = (event.index for event in self.all_events if event.at is not None and event.at > moment)
+        return next(later, len(self.all_events) + 1) - 1
 
     def _is_selected(self, event: Event) -> bool:
         return all(_is_until(event, moment) for moment in self.until)

@@ -85,10 +85,11 @@ def derived_problems(store: Store) -> Iterator[str]:
 def _unreadable(database: Database) -> list[str]:
     """Solutions and results that cannot be read although their checksums are right."""
     with database.reading() as connection:
-        return list(_unreadable_rows(connection, Snapshot(connection, database)))
+        return list(unreadable_rows(connection, Snapshot(connection, database)))
 
 
-def _unreadable_rows(connection: Connection, view: Snapshot) -> Iterator[str]:
+def unreadable_rows(connection: Connection, view: Snapshot) -> Iterator[str]:
+    """Solutions and results that cannot be read, of a snapshot with its connection."""
     ideals = {}
     for digest in view.solution_digests():
         try:

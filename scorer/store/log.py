@@ -14,10 +14,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from scorer.store.events import Event, encoded, iso
+from scorer.store.canonical import encoded, iso
+
+if TYPE_CHECKING:
+    from scorer.store.events import Event
 
 START = bytes(32)
 """The head before the first event."""
@@ -34,11 +38,21 @@ class LogLine:
     leaf: bytes
     head: bytes
 
+    @property
+    def text(self) -> str:
+        """The line as it is published, without its end. `scorer.verification.log` accepts no other form."""
+        return f'{{"index":{self.index},"kind":"{self.kind}","leaf":"{self.leaf.hex()}","head":"{self.head.hex()}"}}'
+
 
 def event_text(event: Event) -> bytes:
     """The text of an event for its leaf: JSON in ASCII with sorted keys and without spaces."""
     at = None if event.at is None else iso(event.at)
-    fields = {"at": at, "body": event.body, "index": event.index, "kind": event.kind, "track": event.track}
+    return text_of_fields(event.index, event.track, event.kind, at, event.body)
+
+
+def text_of_fields(index: int, track: str, kind: str, at: str | None, body: Mapping[str, Any]) -> bytes:
+    """The text of an event for its leaf, from its fields; `at` is as `iso` returns it."""
+    fields = {"at": at, "body": body, "index": index, "kind": kind, "track": track}
     return encoded(fields).encode("ascii")
 
 

@@ -46,10 +46,11 @@ def prepare(database: Database, *, create: bool) -> None:
 def _version(database: Database) -> int | None:
     """The schema version of the database; None if it has no tables."""
     with database.reading() as connection:
-        return _version_of(connection, database)
+        return version_of(connection, database)
 
 
-def _version_of(connection: Connection, database: Database) -> int | None:
+def version_of(connection: Connection, database: Database) -> int | None:
+    """The schema version of the tables; None without tables. Raises StoreError as `prepare`."""
     names = inspect(connection).get_table_names()
     if not names:
         if _has_pages(connection):
@@ -91,7 +92,7 @@ def _has_pages(connection: Connection) -> bool:
 def _bring_forward(database: Database) -> None:
     """All steps that are missing, in one transaction; another process may have made them in the meantime."""
     with database.migrating() as connection:
-        version = _version_of(connection, database)
+        version = version_of(connection, database)
         if version is None:
             tables.create_all(connection)
             row = {

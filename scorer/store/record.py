@@ -12,8 +12,10 @@ from sqlalchemy import Connection, delete, func, select
 from scorer.errors import StoreError
 from scorer.scoring.rules import MATCHING_GENERATION, MEASURE_GENERATION
 from scorer.store import events
+from scorer.store.canonical import iso
 from scorer.store.database import Database, insert_all
 from scorer.store.decisions import PickSource, pick_body, team_changes
+from scorer.store.kinds import Kind
 from scorer.store.records import Basis, Submission
 from scorer.store.schema import event_table, failure_table, result_table
 from scorer.store.snapshot import Snapshot
@@ -62,7 +64,7 @@ class Record:
     def _snapshot(self, connection: Connection) -> Snapshot:
         return Snapshot(connection, self.database, _events=self._events, now=self._clock())
 
-    def record(self, track: str, decide: Callable[[Snapshot], Sequence[tuple[events.Kind, Mapping[str, Any]]]]) -> None:
+    def record(self, track: str, decide: Callable[[Snapshot], Sequence[tuple[Kind, Mapping[str, Any]]]]) -> None:
         """Append events to the record of a track.
 
         Parameters
@@ -73,11 +75,17 @@ class Record:
             Returns the kind and the body of each event, given the state of the database while no other process can
             write. What it raises ends the transaction; nothing is recorded then.
         """
+        self.record_all(lambda view: [(track, kind, body) for kind, body in decide(view)])
 
-        def work(connection: Connection) -> bool:
-            return self._append(connection, track, decide(self._snapshot(connection)))
+    def record_all(self, decide: Callable[[Snapshot], Sequence[tuple[str, Kind, Mapping[str, Any]]]]) -> None:
+        """Append events to the records of several tracks in one transaction.
 
-        self._write(work)
+        Parameters
+        ----------
+        decide
+            As for `record`, but each event begins with the name of its track, or with `events.EVERY_TRACK`.
+        """
+        self._write(lambda connection: self._append_all(connection, decide(self._snapshot(connection))))
 
     def _write(self, work: Callable[[Connection], bool], *, revises: bool = True) -> None:
         """Do the work in a transaction. It returns whether it wrote anything; if not, the revision stays as it is."""
@@ -94,7 +102,7 @@ class Record:
         track: str,
         found: Sequence[Submission],
         second_look: events.SecondLook | None = None,
-        allowed: Callable[[events.Kind, events.SubmissionState], bool] = lambda _kind, _state: True,
+        allowed: Callable[[Kind, events.SubmissionState], bool] = lambda _kind, _state: True,
     ) -> bool:
         """Record which submissions of a track have arrived, are withdrawn, or have returned.
 
@@ -170,10 +178,8 @@ class Record:
         """
         body = events.basis_body(basis, settings, GENERATIONS, items)
 
-        def changed(view: Snapshot) -> Sequence[tuple[events.Kind, Mapping[str, Any]]]:
-            last = events.last_basis_event(view.events(track))
-            is_same = last is not None and events.encoded(last.body) == events.encoded(body)
-            return [] if is_same or unless(view) else [("basis", body)]
+        def changed(view: Snapshot) -> Sequence[tuple[Kind, Mapping[str, Any]]]:
+            return [] if unless(view) else events.new_basis(view.events(track), body)
 
         self.record(track, changed)
 
@@ -199,10 +205,8 @@ class Record:
         if received.tzinfo is None:
             raise ValueError(f"a time without a zone: {received}")
         if events.is_misdated(received, self._clock()):
-            raise StoreError(
-                f"{events.iso(received)}: is not a time of receipt; give one from 1990 on and not later than now"
-            )
-        self._decide(track, "amendment", (file, digest), reason, received=events.iso(received))
+            raise StoreError(f"{iso(received)}: is not a time of receipt; give one from 1990 on and not later than now")
+        self._decide(track, "amendment", (file, digest), reason, received=iso(received))
 
     def forget(self, track: str, file: str, digest: str, reason: str) -> None:
         """Delete what became of a submission, by every basis, so that the next run scores it again; record the reason.
@@ -263,7 +267,7 @@ class Record:
 
         self._write(work)
 
-    def _decide(self, track: str, kind: events.Kind, key: events.Key, reason: str, **details: str) -> None:
+    def _decide(self, track: str, kind: Kind, key: events.Key, reason: str, **details: str) -> None:
         """Record a decision of the organiser about a submission."""
         if not reason.strip():
             raise StoreError("the reason is blank; give one: it is recorded")
@@ -282,11 +286,12 @@ class Record:
 
         self._write(work)
 
-    def _append(
-        self, connection: Connection, track: str, added: Sequence[tuple[events.Kind, Mapping[str, Any]]]
-    ) -> bool:
+    def _append(self, connection: Connection, track: str, added: Sequence[tuple[Kind, Mapping[str, Any]]]) -> bool:
+        return self._append_all(connection, [(track, kind, body) for kind, body in added])
+
+    def _append_all(self, connection: Connection, added: Sequence[tuple[str, Kind, Mapping[str, Any]]]) -> bool:
         last = connection.execute(select(func.max(event_table.c.index))).scalar() or 0
         at = self._clock()
-        rows = [events.row(index, track, kind, at, body) for index, (kind, body) in enumerate(added, last + 1)]
+        rows = [events.row(index, track, kind, at, body) for index, (track, kind, body) in enumerate(added, last + 1)]
         insert_all(connection, event_table, rows)
         return bool(rows)

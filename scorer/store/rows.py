@@ -17,6 +17,7 @@ from scorer.scoring.rules import MEASURE_GENERATION
 from scorer.store.checksums import (
     REPAIR,
     RESTORE,
+    UNCOVERED,
     damaged_row,
     is_sound,
     key_rows,
@@ -58,6 +59,18 @@ class Rows:
         if keys != {(row.submission_digest, row.solution_digest, row.matching_digest) for row in rows}:
             raise missing_rows(table, self._database.where)
         return rows
+
+    def all_rows(self, table: Table) -> Iterator[Row[Any]]:
+        """All rows of a table with all of its columns, in the order of their keys."""
+        covered, has_bytes = layout(table)
+        uncovered = [table.c[name] for name in sorted(UNCOVERED.get(table.name, ()))]
+        statement = select(*covered, *uncovered).order_by(*table.primary_key).with_hint(table, "NOT INDEXED", "sqlite")
+        rows = self._connection.execute(statement.execution_options(yield_per=_AT_A_TIME))
+        for row in rows:
+            is_whole = has_sound_hits(row) if table is result_table else is_sound(row[: len(covered)], has_bytes)
+            if not is_whole:
+                raise damaged_row(table, row, self._database.where)
+            yield row
 
     @cached_property
     def schema_row(self) -> Any:

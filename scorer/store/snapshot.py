@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from sqlalchemy import select
@@ -45,10 +45,7 @@ from scorer.store.schema import (
     schema_table,
     solution_table,
 )
-
-Purpose = Literal["solutions", "snapshots", "log", "receipts", "commitment"]
-"""What a secret is for: salted digests of solutions, names of snapshots, nonces of the log, the private key of
-receipts, and the salt of a commitment."""
+from scorer.store.secret import Purpose, secret_of
 
 Means = dict[tuple[str, str], Mean]
 """By full name of the measure and digest of the mask."""
@@ -70,7 +67,7 @@ class Snapshot(History):
 
     def secret(self, purpose: Purpose) -> bytes:
         """A secret of 32 bytes for one purpose, always the same; to publish it tells nothing about the others."""
-        return hmac.digest(bytes.fromhex(self.schema_row.salt), purpose.encode("ascii"), "sha256")
+        return secret_of(self.schema_row.salt, purpose)
 
     def salted_digest(self, digest: str) -> str:
         """The HMAC-SHA256 of the digest of a file, with the secret for solutions as the key; in hexadecimal.

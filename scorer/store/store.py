@@ -19,9 +19,10 @@ from scorer.scoring.outcomes import Failed, Rejected, Summary
 from scorer.store import writing
 from scorer.store.archive import SolutionArchive
 from scorer.store.cache import Cache
+from scorer.store.canonical import iso
 from scorer.store.checksums import sealed
 from scorer.store.database import Database, insert_all
-from scorer.store.events import SecondLook, iso
+from scorer.store.events import SecondLook
 from scorer.store.migrations import prepare
 from scorer.store.packing import pack_flags, pack_ids
 from scorer.store.record import GENERATIONS, Record
@@ -159,8 +160,15 @@ class Store(Record):
         self._write(work)
         return deleted
 
-    def complete_means(self, track: str, basis: Basis, measures: Sequence[Measure]) -> int:
+    def complete_means(self, track: str, basis: Basis, measures: Sequence[Measure], *, revises: bool = True) -> int:
         """Compute and store the means that results of a track lack, from their judged items.
+
+        Parameters
+        ----------
+        track, basis, measures
+            The track, what its results are by, and the measures.
+        revises
+            Whether the revision grows. A board shows the same with and without stored means.
 
         Returns
         -------
@@ -191,7 +199,7 @@ class Store(Record):
             return bool(rows)
 
         if computed:
-            self._write(work)
+            self._write(work, revises=revises)
         return len(computed)
 
     def store_scanned_files(self, track: str, files: Mapping[str, ScannedFile]) -> None:

@@ -15,9 +15,9 @@ from scorer.errors import LONGEST, Findings
 from scorer.scoring.means import Mean
 from scorer.scoring.outcomes import Failed, Rejected, Summary
 from scorer.scoring.rules import MEASURE_GENERATION
+from scorer.store.canonical import iso
 from scorer.store.checksums import rows_of, sealed, verified
 from scorer.store.database import insert_all
-from scorer.store.events import iso
 from scorer.store.names import encoded_name
 from scorer.store.records import Basis, ScannedFile
 from scorer.store.rows import hits_checksum

@@ -1,0 +1,185 @@
+"""Rows that leave a database in a bundle, and that enter another database.
+
+These are the recorded rows, and the derived ones that cannot be computed without the files. Rows are plain values:
+bytes are Base64, and checksums are left out, because those of a bundle are its digests. A later schema brings the rows
+of an earlier bundle forward before it inserts them, as its step does with those of a database.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, Connection, Integer, LargeBinary, Table
+from sqlalchemy.types import TypeEngine
+
+from scorer import __version__
+from scorer.errors import StoreError
+from scorer.store.checksums import rows_of, sealed, verified
+from scorer.store.database import Database, insert_all
+from scorer.store.integrity import unreadable_rows
+from scorer.store.migrations import version_of
+from scorer.store.rows import hits_checksum
+from scorer.store.schema import (
+    SCHEMA_VERSION,
+    event_table,
+    failure_table,
+    last_run_table,
+    result_table,
+    schema_table,
+    solution_table,
+    storable,
+    tables,
+)
+from scorer.store.snapshot import Snapshot
+from scorer.wording import quoted
+
+TABLES: Mapping[str, Table] = {
+    table.name: table
+    for table in (schema_table, event_table, solution_table, result_table, failure_table, last_run_table)
+}
+"""The tables in a bundle, in the order in which their rows are inserted."""
+
+SCHEMA, EVENTS = schema_table.name, event_table.name
+
+Row = dict[str, Any]
+"""The values of a row by the names of its columns, as JSON has them."""
+
+RowsOf = Callable[[str], Iterable[Mapping[str, Any]]]
+"""Returns all rows of the table with a name."""
+
+
+class InvalidRowsError(StoreError):
+    """The rows of a bundle cannot be those of a database."""
+
+
+_LEFT_OUT = frozenset({"checksum", "hits_checksum"})
+
+_AT_A_TIME = 500
+"""Rows inserted by one statement."""
+
+
+def dumped(view: Snapshot, name: str) -> Iterator[Row]:
+    """All rows of a table in `TABLES`, in the order of their keys. Raises StoreError if one is damaged or missing."""
+    table = TABLES[name]
+    if table is event_table:
+        _ = view.all_events  # an event may be missing, too
+    for index in table.indexes:
+        view.complete(table, str(index.name))
+    columns = _columns(table)
+    for row in view.all_rows(table):
+        values = row._mapping
+        yield {column.name: _plain(values[column]) for column in columns}
+
+
+def _plain(value: Any) -> Any:
+    return base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else value
+
+
+def _columns(table: Table) -> list[Column[Any]]:
+    return [column for column in table.columns if column.name not in _LEFT_OUT]
+
+
+def load(database: Database, rows: RowsOf) -> bool:
+    """Create the tables of a database and insert all rows, in one transaction.
+
+    A database that has the same record already is left as it is, so that an import that was killed can be repeated.
+
+    Parameters
+    ----------
+    database
+        Without tables, or with those of an earlier import of the same bundle.
+    rows
+        The rows of a bundle, which are not trusted.
+
+    Returns
+    -------
+    Whether the rows were inserted.
+
+    Raises
+    ------
+    InvalidRowsError
+        A row is invalid.
+    StoreError
+        The database fails, is used by another challenge, or has gone on since it was imported.
+    """
+    database.set_wal()
+    return database.retried(partial(_load, database, rows))
+
+
+def _load(database: Database, rows: RowsOf) -> bool:
+    with database.migrating() as connection:
+        if version_of(connection, database) is not None:
+            _check_same(connection, database, rows)
+            return False
+        tables.create_all(connection)
+        for name, table in TABLES.items():
+            entering = (_entering(table, row, number) for number, row in enumerate(rows(name), 1))
+            while chosen := list(islice(entering, _AT_A_TIME)):
+                insert_all(connection, table, chosen)
+        view = Snapshot(connection, database)
+        if len(list(view.all_rows(schema_table))) != 1:
+            raise InvalidRowsError("does not have one row of the schema; export it again")
+        _ = view.all_events  # an event may be missing
+        for problem in unreadable_rows(connection, view):
+            raise InvalidRowsError(f"{problem.partition(';')[0]}; export it again")
+        return True
+
+
+def _check_same(connection: Connection, database: Database, rows: RowsOf) -> None:
+    """Refuse a database that does not have exactly the record of the bundle."""
+    (found,) = verified(schema_table, connection.execute(rows_of(schema_table)), database.where)
+    bundled = next(iter(rows(SCHEMA)), {})
+    if found.version != SCHEMA_VERSION or any(getattr(found, key) != bundled.get(key) for key in ("identity", "salt")):
+        raise StoreError(
+            f"{database.where}: is in use by another challenge; name an empty database, or delete its tables"
+        )
+    statement = rows_of(event_table).order_by(event_table.c.index)
+    recorded = [tuple(row)[:-1] for row in verified(event_table, connection.execute(statement), database.where)]
+    names = [column.name for column in _columns(event_table)]
+    if recorded != [tuple(row.get(name) for name in names) for row in rows(EVENTS)]:
+        raise StoreError(
+            f"{database.where}: has another record of this challenge, which has gone on since it was imported; name an "
+            "empty database, or go on in the folder that uses it"
+        )
+
+
+def _entering(table: Table, row: Mapping[str, Any], number: int) -> Row:
+    """A row with its checksums. Raises InvalidRowsError."""
+    columns = _columns(table)
+    if row.keys() != {column.name for column in columns}:
+        raise _invalid(table, number, "it does not have the columns of the table")
+    values = {column.name: _value(column, row[column.name], table, number) for column in columns}
+    if table is schema_table:
+        values |= {"scorer": __version__, "version": SCHEMA_VERSION}
+    if table is result_table:
+        values["hits_checksum"] = hits_checksum(values["hits"])
+    return sealed(table, values)
+
+
+def _value(column: Column[Any], value: Any, table: Table, number: int) -> Any:
+    """The value of a column as the database has it. Raises InvalidRowsError."""
+    if isinstance(value, str) and isinstance(column.type, LargeBinary):
+        with suppress(ValueError):
+            return base64.b64decode(value, validate=True)
+    elif column.nullable if value is None else _is_possible(column.type, value):
+        return value
+    raise _invalid(table, number, f"{column.name} is {quoted(str(value))}")
+
+
+def _is_possible(kind: TypeEngine[Any], value: Any) -> bool:
+    """Whether a column of this type can have a value, which is a number or text."""
+    if isinstance(kind, Integer):
+        limit = 1 << (63 if isinstance(kind, BigInteger) else 31)
+        return type(value) is int and -limit <= value < limit
+    if not isinstance(value, str) or isinstance(kind, LargeBinary):
+        return False
+    return value == storable(value) and len(value) <= (getattr(kind, "length", None) or len(value))
+
+
+def _invalid(table: Table, number: int, found: str) -> InvalidRowsError:
+    return InvalidRowsError(f"table {table.name}, row {number:,}: {found}; export it again")
