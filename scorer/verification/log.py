@@ -1,0 +1,154 @@
+"""Verifies the log of a challenge: no event that it has was changed, dropped or added later."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import zip_longest
+from pathlib import Path
+
+from scorer.errors import ScorerError
+from scorer.store.kinds import KINDS
+from scorer.store.log import START, LogLine, head_of
+from scorer.verification.statement import Verified, read_bytes
+from scorer.wording import counted, quoted, shortened
+
+LINE = re.compile(rb'\{"index":([1-9][0-9]{0,17}),"kind":"([a-z]+)","leaf":"([0-9a-f]{64})","head":"([0-9a-f]{64})"\}')
+"""A line of the log. Nothing else is accepted, so that each change of a byte is found."""
+
+EXPECTED = '{"index":1,"kind":"arrival","leaf":"(64 hexadecimal digits)","head":"(64 hexadecimal digits)"}'
+
+SHOWN = 120
+"""Characters of a malformed line that a message has at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownHead:
+    """A head that a participant has."""
+
+    head: bytes
+    index: int | None = None
+    """Of its event; None if it is not known."""
+
+
+def verified_log(path: Path, earlier: Path | None = None, head: KnownHead | None = None) -> Iterator[Verified]:
+    """Verify that each head of a log follows from the head before and the leaf.
+
+    Parameters
+    ----------
+    path
+        The file log.jsonl of a site.
+    earlier
+        An earlier copy of the file; None: the log is not compared with one.
+    head
+        A head that the site, its feed or a receipt showed; None: none is looked up.
+
+    Yields
+    ------
+    Each statement of the file. Statements that cannot be checked since a line is malformed are left out.
+
+    Raises
+    ------
+    ScorerError
+        A file cannot be read.
+    """
+    data = read_bytes(path)
+    copy = None if earlier is None else read_bytes(earlier)
+    lines, malformed = _parsed(data)
+    yield Verified(f"the log has {counted(len(lines), 'event')}, and each line has the form of an event", malformed)
+    if copy is not None:
+        events = counted(copy.count(b"\n"), "event")
+        yield Verified(f"the log begins with the {events} of the earlier copy", _difference(data, copy))
+    if malformed:
+        return
+    yield Verified(f"the events are 1 to {len(lines):,}, without a gap", gap(lines))
+    yield Verified(f"each head follows from the leaves until it; the last is {lines[-1].head.hex()}", break_of(lines))
+    if head is not None:
+        yield _known(lines, head)
+
+
+def read_log(path: Path) -> list[LogLine]:
+    """The lines of a log. Raises ScorerError if it cannot be read, or if a line is malformed."""
+    lines, malformed = _parsed(read_bytes(path))
+    if malformed:
+        raise ScorerError(f"{path}: {malformed}; download the file again")
+    return lines
+
+
+def _parsed(data: bytes) -> tuple[list[LogLine], str]:
+    """The lines until the first malformed one, and what is wrong with this one; empty if all lines are well-formed."""
+    lines: list[LogLine] = []
+    texts = data.split(b"\n")
+    end = texts.pop()
+    for number, text in enumerate(texts, 1):
+        found = LINE.fullmatch(text)
+        if found is None:
+            shown = quoted(shortened(text.decode("utf-8", "backslashreplace"), SHOWN))
+            return lines, f"line {number:,}: found {shown}, expected {EXPECTED}"
+        index, kind, leaf, head = (group.decode("ascii") for group in found.groups())
+        if kind not in KINDS:
+            return lines, f'line {number:,}: found the kind "{kind}", expected one that this version of scorer has'
+        lines.append(LogLine(int(index), kind, bytes.fromhex(leaf), bytes.fromhex(head)))
+    if end:
+        return lines, f"line {len(lines) + 1:,}: the line has no end; the file is incomplete"
+    return lines, "" if lines else f"the file is empty; expected a line for each event: {EXPECTED}"
+
+
+def gap(lines: Sequence[LogLine]) -> str:
+    """The first line whose index is not its number, and what that means; empty without such a line."""
+    for number, line in enumerate(lines, 1):
+        if line.index > number:
+            return f"line {number:,} has event {line.index}: event {number} is missing"
+        if line.index < number:
+            return f"line {number:,} has event {line.index}: this event is repeated"
+    return ""
+
+
+def break_of(lines: Sequence[LogLine]) -> str:
+    """The first line whose head does not follow from the lines before, and what that means; empty without one."""
+    before = START
+    for number, line in enumerate(lines, 1):
+        wanted = head_of(before, line.leaf)
+        if line.head != wanted:
+            return (
+                f"line {number:,} (event {line.index}): found {line.head.hex()}, expected {wanted.hex()}; the head or "
+                "the leaf of this line was changed, or an event before it was changed, dropped or added"
+            )
+        before = line.head
+    return ""
+
+
+def _difference(data: bytes, earlier: bytes) -> str:
+    """The first event of an earlier copy that a log does not have; empty without one."""
+    if data.startswith(earlier):
+        return ""
+    pairs = zip_longest(BytesIO(data), BytesIO(earlier))
+    number, now = next((number, now) for number, (now, then) in enumerate(pairs, 1) if then is not None and now != then)
+    if now is None:
+        return f"the log ends before event {number} of the earlier copy: events at its end were dropped"
+    return f"event {number} differs: it was changed, or an event until it was dropped or added"
+
+
+def _known(lines: Sequence[LogLine], known: KnownHead) -> Verified:
+    """Whether the log has a head that a participant has."""
+    if known.index is None:
+        index = next((line.index for line in lines if line.head == known.head), None)
+        where = "an event" if index is None else f"event {index}"
+        lost = "no event has it; an event of the log was changed, dropped or added, or the log is shorter than yours"
+        return Verified(f"{where} has the head {known.head.hex()}", lost if index is None else "")
+    statement = f"event {known.index} has the head {known.head.hex()}"
+    if known.index > len(lines):
+        return Verified(statement, too_short(len(lines)))
+    found = lines[known.index - 1].head
+    differs = f"found {found.hex()}; an event until {known.index} was changed, dropped or added"
+    return Verified(statement, "" if found == known.head else differs)
+
+
+def too_short(events: int) -> str:
+    """What it means that a log with so many events does not have a later one."""
+    return (
+        f"the log ends with event {events}; during a freeze, download it again when the freeze is over, otherwise "
+        "events at its end were dropped"
+    )
