@@ -10,11 +10,11 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError, create_model
 from pydantic_core import ErrorDetails
 
 from scorer.challenge.branding import NO_BRANDING, Branding
-from scorer.challenge.settings import FILE, Challenge, LimitSettings, Track, located_in, suggestion
+from scorer.challenge.settings import FILE, Challenge, Track, located_in, suggestion
 from scorer.challenge.tables import SettingsTable
 from scorer.errors import ChallengeError, MeasureError
 from scorer.limits import Limits
@@ -24,6 +24,17 @@ Model = TypeVar("Model", bound=SettingsTable)
 
 Key = tuple[int | str, ...]
 """The path to a value: the names of tables and keys, and positions in lists from 0."""
+
+
+LimitSettings = create_model(  # type: ignore[call-overload]
+    "LimitSettings",
+    __base__=SettingsTable,
+    __doc__="The table [limits]: those of `Limits`, by name.",
+    **{
+        name: (int, Field(getattr(Limits(), name), ge=1, le=10**12, description=f"a whole number from 1: {about}"))
+        for name, about in Limits.about().items()
+    },
+)
 
 
 def read_challenge(path: str | Path, *, solutions: bool = True) -> Challenge:
@@ -46,7 +57,7 @@ def read_challenge(path: str | Path, *, solutions: bool = True) -> Challenge:
     ChallengeError
         The file cannot be read, or settings are invalid. The message has one line for each error.
     """
-    file = _file(Path(path))
+    file = settings_file(Path(path))
     document, root = _document(file), file.parent.absolute()
     tables = document.get("tracks")
     tracks: list[Track] = []
@@ -73,7 +84,8 @@ def read_challenge(path: str | Path, *, solutions: bool = True) -> Challenge:
     return challenge
 
 
-def _file(path: Path) -> Path:
+def settings_file(path: Path) -> Path:
+    """The file of a challenge, given its folder or the file. Raises ChallengeError if there is no such file."""
     try:
         file = path / FILE if path.is_dir() else path
         if file.is_file():

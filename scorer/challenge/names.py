@@ -36,6 +36,12 @@ def _format_name(name: str) -> str:
     return name
 
 
+def check_unit_mean(measure: Measure, what: str) -> None:
+    """Raise ValueError unless a measure is a mean of scores from 0 to 1; `what` says what needs one."""
+    if measure.kind.aggregation != "mean" or not measure.bounded:
+        raise ValueError(f"{what}, but {measure} is not a mean of scores from 0 to 1")
+
+
 FormatText = Annotated[str, AfterValidator(_format_name)]
 """The name of a format, with its options if it has any, as in ``letor:feature=21``."""
 

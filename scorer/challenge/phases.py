@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import re
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
+from scorer.challenge.splits import share, share_text
 from scorer.challenge.tables import SettingsTable
 from scorer.options import PHASE_SHOWS, PhaseShows
 from scorer.wording import iso_time
@@ -18,6 +20,9 @@ SIZES = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 """Seconds of each unit, the largest first."""
 
 TIME = "a date-time with its offset from UTC, as in 2027-04-18T10:00:00+02:00"
+LARGEST_STEP = Decimal("0.5")
+"""Of the Ladder."""
+
 DURATION = 'a text such as "90s", "5m", "24h" or "7d"'
 
 
@@ -56,6 +61,17 @@ Time = Annotated[datetime, AfterValidator(_with_offset)]
 Duration = Annotated[timedelta, BeforeValidator(_duration), PlainSerializer(_seconds)]
 
 
+def _step(value: object) -> Decimal:
+    step = share(value)
+    if step > LARGEST_STEP:
+        raise ValueError(f"is more than {LARGEST_STEP}")
+    return step
+
+
+Step = Annotated[Decimal, BeforeValidator(_step), PlainSerializer(share_text, when_used="json")]
+"""Exact, as it was written."""
+
+
 class Phase(SettingsTable):
     """A phase of a track. Its entries are received in [start, end + grace)."""
 
@@ -65,6 +81,9 @@ class Phase(SettingsTable):
     grace: Duration = Field(timedelta(0), description=DURATION)
     freeze: Duration = Field(timedelta(0), description=DURATION)
     shows: PhaseShows = Field("score", description=PHASE_SHOWS.allowed)
+    ladder_step: Step | None = Field(
+        None, description=f'a number above 0 and up to {LARGEST_STEP}, with shows = "ladder"'
+    )
 
     @model_validator(mode="after")
     def _in_order(self) -> Phase:
@@ -74,6 +93,8 @@ class Phase(SettingsTable):
             raise ValueError("end: is not after start")
         if self.freeze > self.end - self.start:
             raise ValueError("freeze: is longer than the phase")
+        if self.ladder_step is not None and self.shows != "ladder":
+            raise ValueError(f'ladder_step: has no effect with shows = "{self.shows}"')
         return self
 
     @property
@@ -87,7 +108,8 @@ class Phase(SettingsTable):
         return self.end - self.freeze if self.freeze else None
 
     def recorded(self) -> dict[str, Any]:
-        """The phase as plain values for the record: times in UTC, durations in seconds."""
+        """The phase as plain values for the record: times in UTC, durations in seconds, no floats."""
+        step = {} if self.ladder_step is None else {"ladder_step": share_text(self.ladder_step)}
         return {
             "name": self.name,
             "start": self.start.isoformat(),
@@ -95,6 +117,7 @@ class Phase(SettingsTable):
             "grace": _seconds(self.grace),
             "freeze": _seconds(self.freeze),
             "shows": self.shows,
+            **step,
         }
 
     @classmethod
@@ -107,6 +130,7 @@ class Phase(SettingsTable):
             grace=timedelta(seconds=values["grace"]),
             freeze=timedelta(seconds=values["freeze"]),
             shows=values["shows"],
+            ladder_step=values.get("ladder_step"),
         )
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from pydantic import Field, ValidationInfo, create_model, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from scorer.challenge.branding import NO_BRANDING, Branding
-from scorer.challenge.names import FormatText, MeasureName, OneMeasureName, parsed
+from scorer.challenge.decimals import AUTO, FULL_DECIMALS, Decimals
+from scorer.challenge.names import FormatText, MeasureName, OneMeasureName, check_unit_mean, parsed
 from scorer.challenge.phases import Phase, check_order
 from scorer.challenge.quota import NO_QUOTA, Quota
 from scorer.challenge.splits import KeySplit
@@ -34,30 +36,23 @@ from scorer.options import (
     EqualRanks,
     FinalSplit,
     PerQuery,
+    PhaseShows,
     Split,
     Stage,
     Ties,
     TrackMissing,
 )
 from scorer.paths import Location, Remote, is_url
-from scorer.wording import counted, quoted
+from scorer.wording import quoted
 
 FILE = "challenge.toml"
 """The name of the file that makes a folder a challenge."""
 
 RESERVED = frozenset(
-    {
-        "static",
-        "teams",
-        "con",
-        "prn",
-        "aux",
-        "nul",
-        *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)),
-    }
+    {"static", "teams", "con", "prn", "aux", "nul"}
+    | {f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)}
 )
 """Names that a track cannot have: `static` and `teams` are folders of the site, the others devices on Windows."""
-
 
 BY_FINAL_SCORES = ("best_final", "best-final", "final")
 """Names that other platforms have for a rule which scorer refuses: the entry with the best final score counts."""
@@ -69,7 +64,7 @@ class Track(SettingsTable):
     `solution` and the other paths are as they were written; `solution_path` and the like are absolute.
     """
 
-    not_keys: ClassVar[frozenset[str]] = frozenset({"root", "name", "hides_scores"})
+    not_keys: ClassVar[frozenset[str]] = frozenset({"root", "name", "deciding_phase", "auto_decimals"})
 
     name: str = Field(
         description="a-z, 0-9 and -, at most 60 characters, not beginning with -, and not a reserved name such as teams"
@@ -87,7 +82,7 @@ class Track(SettingsTable):
     )
     primary: OneMeasureName = Field(description='the name of one measure, as in "MARp" or "nDCG@10"')
     measures: tuple[MeasureName, ...] = Field((), strict=False, description='names of measures, as in ["AP", "P@10"]')
-    decimals: int = Field(4, ge=0, le=12, description="a whole number from 0 to 12")
+    decimals: Decimals = Field(FULL_DECIMALS, ge=0, le=12, description=f'a whole number from 0 to 12, or "{AUTO}"')
     missing: TrackMissing = Field("zero", description=TRACK_MISSING.allowed)
     ties: Ties = Field("trec", description=TIES.allowed)
     equal_ranks: EqualRanks = Field("shared", description=EQUAL_RANKS.allowed)
@@ -105,8 +100,10 @@ class Track(SettingsTable):
     solution_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
     submission_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
 
-    hides_scores: bool = False
-    """Whether the board shows no scores now, because its phase shows nothing."""
+    deciding_phase: Phase | None = None
+    """The phase that decides what the board shows of its scores now; None: the board shows the scores of the stage."""
+    auto_decimals: int = 0
+    """The decimals of preliminary scores with ``decimals = "auto"``; `entries` sets them."""
 
     @field_validator("name")
     @classmethod
@@ -123,6 +120,14 @@ class Track(SettingsTable):
         if cutoffs and cutoffs[-1] > validated.data.get("list_length", cutoffs[-1]):
             raise ValueError(f"exceeds the list_length of {validated.data['list_length']}")
         return cutoffs
+
+    @field_validator("decimals")
+    @classmethod
+    def _of_unit_mean(cls, decimals: int | None, validated: ValidationInfo) -> int | None:
+        if decimals is None and (primary := validated.data.get("primary")):
+            for measure in parsed(primary, validated):
+                check_unit_mean(measure, "are the digits that the standard error of the primary score leaves")
+        return decimals
 
     @field_validator("ties")
     @classmethod
@@ -163,6 +168,10 @@ class Track(SettingsTable):
     @classmethod
     def _in_order(cls, phases: tuple[Phase, ...], validated: ValidationInfo) -> tuple[Phase, ...]:
         check_order(phases)
+        names = [phase.name for phase in phases if phase.shows == "ladder"]
+        if names and (primary := validated.data.get("primary")):
+            for measure in parsed(primary, validated):
+                check_unit_mean(measure, f'{names[0]} shows the scores of the Ladder (shows = "ladder")')
         if phases and validated.data.get("stage") is not None:
             raise ValueError(
                 "cannot be combined with stage; remove stage, because the phases decide which scores are shown"
@@ -181,9 +190,44 @@ class Track(SettingsTable):
         return tuple(dict.fromkeys((self.primary_measure, *others)))
 
     @property
+    def shows(self) -> PhaseShows:
+        """What the board shows of its scores now."""
+        return "score" if self.deciding_phase is None else self.deciding_phase.shows
+
+    @property
+    def hides_scores(self) -> bool:
+        """Whether the board shows no scores now, because its phase shows nothing."""
+        return self.shows == "nothing"
+
+    @property
+    def has_ladder(self) -> bool:
+        """Whether the Ladder decides now which preliminary scores the board shows."""
+        return self.shows == "ladder"
+
+    @property
+    def ladder_step(self) -> Decimal | None:
+        """The step of the Ladder; None for its parameter-free form, and without the Ladder."""
+        return None if self.deciding_phase is None else self.deciding_phase.ladder_step
+
+    @property
     def shows_final(self) -> bool:
         """Whether the board shows final scores and ranks by them."""
-        return self.stage != "preliminary" and not self.hides_scores
+        return self.stage != "preliminary" and self.shows == "score"
+
+    @property
+    def preliminary_decimals(self) -> int:
+        """The decimals of preliminary scores."""
+        return self.auto_decimals if self.decimals is None else self.decimals
+
+    @property
+    def final_decimals(self) -> int:
+        """The decimals of final scores."""
+        return FULL_DECIMALS if self.decimals is None else self.decimals
+
+    @property
+    def shown_decimals(self) -> int:
+        """The decimals of the scores that the board shows and ranks by."""
+        return self.final_decimals if self.shows_final else self.preliminary_decimals
 
     @property
     def shown_stage(self) -> Stage:
@@ -198,7 +242,7 @@ class Track(SettingsTable):
     @property
     def shows_queries(self) -> bool:
         """Whether pages show how the scores of single queries are distributed."""
-        return self.shows_final or (self.per_query == "public" and not self.hides_scores)
+        return self.shows_final or (self.per_query == "public" and self.shows == "score")
 
     @property
     def solution_path(self) -> Location:
@@ -220,17 +264,6 @@ class Track(SettingsTable):
     @property
     def submissions_path(self) -> Location:
         return located_in(self.root, self.submissions or f"submissions/{self.name}")
-
-
-LimitSettings = create_model(  # type: ignore[call-overload]
-    "LimitSettings",
-    __base__=SettingsTable,
-    __doc__="The table [limits]: those of `Limits`, by name.",
-    **{
-        name: (int, Field(getattr(Limits(), name), ge=1, le=10**12, description=f"a whole number from 1: {about}"))
-        for name, about in Limits.about().items()
-    },
-)
 
 
 class Challenge(SettingsTable):
@@ -291,37 +324,6 @@ class Challenge(SettingsTable):
     def database_address(self) -> str | Path:
         """The URL for SQLAlchemy, as it was written, or the absolute path of the database file."""
         return _address(self.root, self.database)
-
-
-def check_stage(track: Track, flagged: int) -> None:
-    """Check that the track's `stage` agrees with its preliminary queries.
-
-    Parameters
-    ----------
-    track
-        The track.
-    flagged
-        How many queries enter the preliminary scores: those that the solution flags, or that the split selects.
-
-    Raises
-    ------
-    ChallengeError
-        There are such queries, but neither phases nor a `stage`; or `stage` is "preliminary" without such queries.
-    """
-    key = f"tracks.{track.name}.stage"
-    if track.phases:
-        return
-    if flagged and track.stage is None:
-        selects = "the solution flags" if track.split is None else "split selects"
-        raise ChallengeError(
-            f"{key}: is missing, and {selects} {counted(flagged, 'query', 'queries')} for preliminary scores; "
-            'set stage = "preliminary" while final scores are hidden, stage = "final" to show them'
-        )
-    if not flagged and track.stage == "preliminary":
-        raise ChallengeError(
-            f'{key}: found "preliminary", but the solution flags no query, so there are no preliminary scores to show; '
-            'flag queries in the solution, set split = {preliminary = 0.2}, or set stage = "final"'
-        )
 
 
 def located_in(root: Path, path: str) -> Location:

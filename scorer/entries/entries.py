@@ -6,8 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from scorer.challenge.decimals import auto_decimals
 from scorer.challenge.settings import Track
-from scorer.entries.entry import Admission, Entry, Outcome, Presence, column_scores
+from scorer.entries.entry import Admission, ColumnScores, Entry, Outcome, Presence, column_scores, rounded
+from scorer.entries.looks import Candidate, Look, looks
 from scorer.entries.picks import picked
 from scorer.entries.quotas import Claim, Cost, admissions
 from scorer.entries.schedule import Schedule, schedule
@@ -16,6 +18,7 @@ from scorer.limits import ATTEMPTS
 from scorer.measures import Measure
 from scorer.options import Split
 from scorer.scoring.means import Mean
+from scorer.store.cache import Cache
 from scorer.store.events import Event, Key, key_of, recorded_basis
 from scorer.store.records import Basis, StoredResult, StoredSubmission, Submission
 from scorer.store.snapshot import Snapshot
@@ -36,11 +39,13 @@ class Entries:
     schedule: Schedule
     stored: tuple[StoredSubmission, ...]
     """The submissions, in the order of the record."""
+    track: Track
+    """The track, with the decimals of its scores."""
 
     @property
     def results(self) -> tuple[StoredResult, ...]:
         """Of all scored entries, also of those that do not count."""
-        return tuple(each.result for each in self.stored if each.result is not None and each.result.status == "scored")
+        return _results(self.stored)
 
     @property
     def unscored(self) -> tuple[StoredSubmission, ...]:
@@ -58,6 +63,7 @@ def entries(
     basis: Basis | None,
     *,
     measures: Sequence[Measure] | None = None,
+    cache: Cache | None = None,
 ) -> Entries:
     """The entries of a track by its rules.
 
@@ -71,14 +77,22 @@ def entries(
         The solution and the matching rules of the results; None: no entry has a result.
     measures
         Whose scores the entries have; None: those of the track.
+    cache
+        Has the scores that the Ladder released before; None: they are computed.
 
     Raises
     ------
+    ChallengeError
+        The Ladder has too few preliminary queries.
     StoreError
         The database fails.
     """
     chosen = track.all_measures if measures is None else measures
     stored = view.entries(track.name, basis, chosen)
+    if track.decimals is None and basis is not None and chosen:
+        flagged = int(view.flags(basis).sum())
+        queries = defined_queries(_results(stored), "preliminary", str(track.primary_measure), flagged)
+        track = track.model_copy(update={"auto_decimals": auto_decimals(queries)})
     events = view.events(track.name)
     plan = schedule(events, track.phases)
     present = {each.submission.file for each in stored if each.present}
@@ -91,14 +105,30 @@ def entries(
     ]
     joined = merges(events)
     within = admissions(claims, track.quota, joined.members) if track.quota.limits_anything else {}
+    placed = [
+        (each, _admitted(place, within.get(each.index, True))) for each, place in zip(stored, places, strict=True)
+    ]
+    released: Mapping[int, Look] = {}
+    if track.has_ladder and basis is not None and chosen:
+        candidates = [
+            Candidate(joined.final(each.submission.team), each, waits=place.waits)
+            for each, place in placed
+            if place.admission == "ok"
+        ]
+        released = looks(view, track, basis, candidates, cache)
     shows_late = track.late_board and plan.is_over(view.now)
     picks = _picks(events, track)
     found = tuple(
-        replace(
-            _entry(each, _admitted(place, within.get(each.index, True)), track, chosen, shows_late),
+        _entry(
+            each,
+            place,
+            track,
+            chosen,
+            shows_late,
+            released.get(each.index),
             is_picked=key_of(each.submission) in picks.get(joined.final(each.submission.team), ()),
         )
-        for each, place in zip(stored, places, strict=True)
+        for each, place in placed
     )
     return Entries(
         all=found,
@@ -106,7 +136,19 @@ def entries(
         to_score=tuple(each for each in stored if each.present and within.get(each.index, True)),
         schedule=plan,
         stored=stored,
+        track=track,
     )
+
+
+def defined_queries(results: Iterable[StoredResult], split: Split, measure: str, queries: int) -> int:
+    """How many of the queries of a split enter the mean of a measure; 0 where nothing is scored."""
+    means = (result.means.get(split, {}).get(measure) for result in results)
+    return max((queries - mean.undefined for mean in means if mean is not None), default=0)
+
+
+def _results(stored: Iterable[StoredSubmission]) -> tuple[StoredResult, ...]:
+    """Of all scored entries."""
+    return tuple(each.result for each in stored if each.result is not None and each.result.status == "scored")
 
 
 def _picks(events: Sequence[Event], track: Track) -> Mapping[str, Sequence[Key]]:
@@ -190,7 +232,16 @@ def _outcome(each: StoredSubmission) -> Outcome:
     return "waiting" if each.failure is None else "failed"
 
 
-def _entry(each: StoredSubmission, place: _Place, track: Track, measures: Sequence[Measure], shows_late: bool) -> Entry:
+def _entry(
+    each: StoredSubmission,
+    place: _Place,
+    track: Track,
+    measures: Sequence[Measure],
+    shows_late: bool,
+    look: Look | None,
+    *,
+    is_picked: bool,
+) -> Entry:
     hidden = place.waits or place.admission == "over-quota"
     result = None if hidden else each.result
     findings = result.findings if result else None
@@ -212,9 +263,19 @@ def _entry(each: StoredSubmission, place: _Place, track: Track, measures: Sequen
         admission=place.admission,
         outcome="waiting" if hidden else _outcome(each),
         is_counting=False,
-        final=column_scores(final, columns, track.decimals),
-        preliminary=column_scores(means.get("preliminary", {}), columns, track.decimals),
+        final=column_scores(final, columns, track.final_decimals),
+        preliminary=_released(look, columns, track)
+        if track.has_ladder
+        else column_scores(means.get("preliminary", {}), columns, track.preliminary_decimals),
         counts=result.counts if result else None,
         findings=tuple(findings) if findings else (),
         findings_count=findings.count if findings else 0,
+        is_picked=is_picked,
+        answer=look.answer if look else None,
     )
+
+
+def _released(look: Look | None, columns: Sequence[str], track: Track) -> ColumnScores:
+    """The score that the Ladder released, in the first column."""
+    score = rounded(look.score, track.preliminary_decimals) if look else None
+    return tuple(score if number == 0 else None for number in range(len(columns)))

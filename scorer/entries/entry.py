@@ -32,6 +32,11 @@ State = Literal[
 """The first of presence, admission and outcome that is not the normal one, so "scored" if all is well."""
 
 
+Answer = Literal["improvement", "no improvement", "waits"]
+"""Of the Ladder to a scored entry. Improvement: its score is released. Waits: an earlier entry of its team is to be
+scored first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A file of a team in a track."""
@@ -62,6 +67,8 @@ class Entry:
     """Why it was rejected, or what to know though it was scored; the first of them."""
     findings_count: int
     """How many there are in all."""
+    answer: Answer | None = None
+    """Of the Ladder, where it decides which scores are shown; then `preliminary` has only a score that it released."""
     is_picked: bool = False
     """Whether it is among the picks of its team, from which the counting entry is chosen with ``entry = "picks"``."""
 
@@ -87,6 +94,11 @@ class Entry:
         return self.admission in ("early", "late")
 
     @property
+    def is_look(self) -> bool:
+        """Whether its team has learnt something from its preliminary score: it is scored, also if it is withdrawn."""
+        return self.admission == "ok" and self.outcome == "scored" and self.answer != "waits"
+
+    @property
     def may_count(self) -> bool:
         """Whether the rank of the team may come from it."""
         return self.state == "scored"
@@ -107,7 +119,8 @@ def column_scores(means: Mapping[str, Mean], columns: tuple[str, ...], decimals:
 def counting_entry(entries: Sequence[Entry], track: Track, by_preliminary: bool) -> Entry | None:
     """The one of a team's scored entries that its place comes from; of equally good ones the earliest.
 
-    With ``entry = "picks"``, it is one of the picks; the best of all where none of these is picked.
+    With ``entry = "picks"``, it is one of the picks; the best of all where none of these is picked. While the Ladder
+    decides which scores are shown, it is always the best of those with a released score.
 
     Parameters
     ----------
@@ -119,6 +132,9 @@ def counting_entry(entries: Sequence[Entry], track: Track, by_preliminary: bool)
         Whether preliminary scores decide which entry is the best. The final scores decide only where there are no
         preliminary queries.
     """
+    if track.has_ladder:
+        released = [entry for entry in entries if entry.answer == "improvement"]
+        return max(released, key=lambda entry: _order(entry.preliminary[0]), default=None)
     if track.entry == "last" or not entries:
         return entries[-1] if entries else None
     chosen = [entry for entry in entries if entry.is_picked] or entries

@@ -84,8 +84,14 @@ def rule_changes(before: RecordedBasis, after: RecordedBasis) -> tuple[RuleChang
     """The rules that differ between two bases, in the order of challenge.toml; none if schema 1 recorded one."""
     if before.settings is None or after.settings is None:
         return ()
-    both = ((name, before.settings.get(name), after.settings.get(name)) for name in RULES)
+    both = ((name, _rule(before.settings, name), _rule(after.settings, name)) for name in RULES)
     return tuple(RuleChange(name, old, new) for name, old, new in both if old != new)
+
+
+def _rule(settings: Mapping[str, Any], name: str) -> Any:
+    """The value of a rule; of a split without the path of the key, which is no rule."""
+    value = settings.get(name)
+    return {key: each for key, each in value.items() if key != "key_file"} if isinstance(value, dict) else value
 
 
 def changed_names(before: RecordedBasis, after: RecordedBasis) -> tuple[str, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from pydantic import ValidationError
 
+from scorer.challenge.phases import Phase
 from scorer.challenge.settings import Track
-from scorer.entries.schedule import RESOLUTION, Schedule, schedule
+from scorer.entries.commitments import is_committed
+from scorer.entries.schedule import Schedule, schedule
 from scorer.errors import ChallengeError
 from scorer.options import Stage
 from scorer.store.records import RecordedBasis
@@ -30,8 +32,14 @@ RULES = (
     "solution_format",
     "submission_format",
 )
-"""The keys of a track that decide scores, ranks, or which entries count. Once a phase has started, only an erratum
-changes them. The bytes of the solution and of the list of candidate items are rules, too."""
+"""The keys of a track that decide scores, ranks, or which entries count. Once they are committed or a phase has
+started, a changed file does not change them: before the start another commitment does, afterwards an erratum. The bytes
+of the solution and of the list of candidate items are rules, too."""
+
+
+def rules_of_settings(settings: Mapping[str, object]) -> dict[str, object]:
+    """The rules among recorded settings as plain values, without the split, which is published separately."""
+    return {name: settings[name] for name in RULES if name in settings and name != "split"}
 
 
 def track_schedule(view: Snapshot, track: Track) -> Schedule:
@@ -40,8 +48,10 @@ def track_schedule(view: Snapshot, track: Track) -> Schedule:
 
 
 def are_rules_fixed(view: Snapshot, track: Track) -> bool:
-    """Whether only an erratum changes the rules: a phase has started, and a basis is recorded."""
-    return track_schedule(view, track).has_started(view.now) and view.recorded_basis(track.name) is not None
+    """Whether changed files do not change the rules: a phase has started, or the rules are committed."""
+    return view.recorded_basis(track.name) is not None and (
+        track_schedule(view, track).has_started(view.now) or is_committed(view.events(), track.name)
+    )
 
 
 def in_force(view: Snapshot, track: Track, basis: RecordedBasis | None = None) -> Track:
@@ -71,9 +81,9 @@ def in_force(view: Snapshot, track: Track, basis: RecordedBasis | None = None) -
     if not plan.phases:
         return track
     recorded = basis or view.recorded_basis(track.name)
-    if recorded is not None and (basis is not None or plan.has_started(view.now)):
+    if recorded is not None and (basis is not None or are_rules_fixed(view, track)):
         track = with_rules(track, recorded)
-    return at_stage(track, plan, _stage(view, track, plan, recorded), hides_scores=plan.hides_scores(view.now))
+    return at_stage(track, plan, _stage(view, track, plan, recorded), plan.deciding(view.now))
 
 
 def with_rules(track: Track, recorded: RecordedBasis) -> Track:
@@ -84,9 +94,11 @@ def with_rules(track: Track, recorded: RecordedBasis) -> Track:
     values = {name: getattr(track, name) for name in Track.model_fields}
     stored = recorded.settings or {}
     rules = {name: stored[name] for name in RULES if name in stored}
+    if track.split is not None and isinstance(split := rules.get("split"), dict):
+        rules["split"] = {**split, "key_file": track.split.key_file}  # where the key is, is no rule
     # The stage follows from the phases, also in a track that `at_stage` returned.
     stage = None if track.phases else track.stage
-    chosen = values | rules | {"stage": stage, "hides_scores": False}
+    chosen = values | rules | {"stage": stage, "deciding_phase": None, "auto_decimals": 0}
     if chosen["entry"] != "picks":
         del chosen["picks"]  # it has no effect then, and may not be set
     try:
@@ -98,10 +110,15 @@ def with_rules(track: Track, recorded: RecordedBasis) -> Track:
         ) from error
 
 
-def at_stage(track: Track, plan: Schedule, stage: Stage, *, hides_scores: bool = False) -> Track:
-    """The track with the phases of a schedule, at a stage that they decide."""
+def at_stage(track: Track, plan: Schedule, stage: Stage, deciding: Phase | None = None) -> Track:
+    """The track with the phases of a schedule, at a stage that they decide.
+
+    Where the phase `deciding` shows other than the scores of the stage, the track has no further measures.
+    """
     values = {name: getattr(track, name) for name in Track.model_fields}
-    changed = {"phases": plan.phases, "stage": stage, "hides_scores": hides_scores}
+    changed = {"phases": plan.phases, "stage": stage, "deciding_phase": deciding}
+    if deciding is not None and deciding.shows != "score":
+        changed["measures"] = ()
     return Track.model_construct(**{**values, **changed})
 
 
@@ -117,12 +134,12 @@ def has_preliminary_queries(view: Snapshot, track: Track, recorded: RecordedBasi
 
 
 def public(view: Snapshot, track: Track) -> Snapshot:
-    """The snapshot as visitors may see it: during a freeze, as of its beginning."""
+    """The snapshot as visitors may see it: during a freeze, the record as it was when the freeze began."""
     return public_to_all(view, [track])
 
 
 def public_to_all(view: Snapshot, tracks: Iterable[Track]) -> Snapshot:
-    """What concerns several tracks, as visitors may see it: while one is frozen, as of the beginning of its freeze."""
+    """What concerns several tracks, as visitors may see it: while one is frozen, the record from before its freeze."""
     frozen = (track_schedule(view, track).frozen_since(view.now) for track in tracks)
     since = [each for each in frozen if each is not None]
-    return view.as_of(min(since) - RESOLUTION) if since else view
+    return view.before(min(since)) if since else view

@@ -1,7 +1,7 @@
 """The Ladder: it releases a new score only for an entry that is clearly better than the best one so far.
 
 A team that sends many entries learns from each score a little about the hidden queries. The Ladder shows only
-improvements, so that probing teaches almost nothing.
+clear improvements, so that most probing teaches little; `docs/studies.md` has what remains.
 
 Source: A. Blum and M. Hardt, The Ladder: a reliable leaderboard for machine learning competitions, ICML 2015.
 """
@@ -10,9 +10,15 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from scorer.measures.arrays import Floats
+
+TOLERANCE = 1e-12
+"""An improvement that exceeds the least one by less than this equals it. Without it, the errors of floating-point
+arithmetic decide: one query more that is right, of n, improves the mean by exactly its standard error, 1 / n."""
+
+DECIMALS = 9
+"""A number is rounded to these decimals before it is rounded to an integer, for the same reason: 0.5 is a tie, and goes
+to the even integer, although it may be computed as 0.49999999999999994."""
 
 
 class Ladder:
@@ -32,7 +38,7 @@ class Ladder:
         """The loss that was released last; infinite before the first entry."""
 
     def look(self, scores: Floats) -> float | None:
-        """The score to release for the next entry; None if it is no improvement.
+        """Return the score to release for the next entry, or None if that score would not be higher than the last one.
 
         Parameters
         ----------
@@ -41,20 +47,44 @@ class Ladder:
             At least two.
         """
         losses = 1.0 - scores
-        mean = float(losses.mean())
+        improvement = self.loss - _mean(losses)
+        if improvement <= self._least_improvement(losses) + TOLERANCE:
+            return None
+        self._best = losses
+        # The minimum is not in the paper: a loss that is rounded up must not exceed the one before.
+        released = min(self.loss, self._rounded(losses))
+        if released == self.loss:
+            return None
+        self.loss = released
+        # A step that does not divide 1 may round the loss up to more than 1.
+        return max(0.0, 1.0 - released)
+
+    def _least_improvement(self, losses: Floats) -> float:
+        """Return the improvement that these losses must exceed: the step, or the standard error of the differences."""
+        if self._step is not None:
+            return self._step
+        if self._best is None:
+            return 0.0
+        return _standard_error(losses - self._best)
+
+    def _rounded(self, losses: Floats) -> float:
+        """Return the mean loss, rounded to a multiple of the step, or to a multiple of 1 / n."""
         if self._step is None:
-            if self._best is not None and not mean < self.loss - _standard_error(losses - self._best):
-                return None
-            # The minimum is not in the paper: a loss that is rounded up must not exceed the one before.
-            self.loss = min(self.loss, round(mean * len(losses)) / len(losses))
-            self._best = losses
-        else:
-            if not mean < self.loss - self._step:
-                return None
-            self.loss = round(mean / self._step) * self._step
-        return 1.0 - self.loss
+            return _integer(math.fsum(losses)) / len(losses)
+        return _integer(_mean(losses) / self._step) * self._step
+
+
+def _mean(values: Floats) -> float:
+    """Return the mean, the same on every machine."""
+    return math.fsum(values) / len(values)
 
 
 def _standard_error(differences: Floats) -> float:
-    """The standard error of their mean."""
-    return float(np.std(differences, ddof=1)) / math.sqrt(len(differences))
+    """Return the standard error of their mean."""
+    squares = (differences - _mean(differences)) ** 2
+    return math.sqrt(math.fsum(squares) / (len(differences) - 1) / len(differences))
+
+
+def _integer(value: float) -> int:
+    """Return the nearest integer; of two that are equally near, the even one."""
+    return round(round(value, DECIMALS))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Literal
 
 from scorer.challenge.phases import Phase
@@ -15,9 +15,6 @@ Place = Literal["ok", "early", "late"]
 
 State = Literal["not started", "open", "in its grace", "between phases", "over"]
 """Where a track is in its phases. In its grace: the phase has ended, and still receives what is a little late."""
-
-RESOLUTION = timedelta(microseconds=1)
-"""Of the times in the record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +113,24 @@ class Schedule:
         frozen_from = phase.frozen_from if phase else None
         return frozen_from if frozen_from is not None and now >= frozen_from else None
 
-    def hides_scores(self, now: datetime) -> bool:
-        """Whether the phase of this moment shows nothing."""
-        phase = self.current(now)
-        return phase is not None and phase.shows == "nothing"
+    def deciding(self, now: datetime) -> Phase | None:
+        """The phase that decides what the board shows; None: it shows the scores of the stage.
+
+        That is the phase that receives entries now. Once the last phase has closed, none decides.
+        """
+        return None if self.is_over(now) else self.current(now) or self.deciding_between(now)
+
+    def deciding_between(self, now: datetime) -> Phase | None:
+        """The phase that decides while none receives entries; None: the board shows the scores of the stage.
+
+        It is the last one that has closed, without those that show nothing: these only delay scores. Before that, it is
+        the next one if it uses the Ladder: exact scores must not be shown before it starts.
+        """
+        closed = [phase for phase in self.closed(now) if phase.shows != "nothing"]
+        if closed:
+            return closed[-1]
+        following = self.upcoming(now)
+        return following if following is not None and following.shows == "ladder" else None
 
     def has_closed(self, name: str | None, now: datetime) -> bool:
         """Whether a phase has closed; without a name, whether the first one has."""
