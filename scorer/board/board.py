@@ -90,6 +90,11 @@ class Row:
         return tuple(entry for entry in self.entries if entry.presence == "present")
 
     @property
+    def looks(self) -> int:
+        """How many entries the team has learnt a preliminary score from, or that there is no improvement."""
+        return sum(entry.is_look for entry in self.entries)
+
+    @property
     def last_received(self) -> datetime | None:
         """When the last of them was received; None if no time of receipt is possible."""
         return next((entry.received for entry in self.sent if entry.admission != "misdated"), None)
@@ -180,6 +185,11 @@ class Board:
         if self.preliminary_queries or self.track.stage == "preliminary":
             return False
         return self.scored_queries > 0 or not self.schedule.is_over(self.now)
+
+    @property
+    def shows_looks(self) -> bool:
+        """Whether the looks of each team are shown: as long as the board shows preliminary scores."""
+        return not self.track.shows_final and not self.track.hides_scores
 
     @property
     def shows_both(self) -> bool:

@@ -12,14 +12,13 @@ from scorer.board.published_split import published_split
 from scorer.board.ranking import ranked
 from scorer.board.slugs import slugs
 from scorer.challenge.settings import Track
-from scorer.entries.entries import entries, is_baseline
+from scorer.entries.entries import defined_queries, entries, is_baseline
 from scorer.entries.entry import Entry, counting_entry
 from scorer.entries.quota_left import quota_left
 from scorer.entries.quotas import Left
 from scorer.entries.teams import UNCHANGED, Merges, TeamState, merges, shown_names, team_states
-from scorer.options import Split
 from scorer.store.cache import Cache
-from scorer.store.records import Basis, StoredResult
+from scorer.store.records import Basis
 from scorer.store.snapshot import Snapshot
 from scorer.wording import printable_name
 
@@ -32,24 +31,27 @@ def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None
     view : a snapshot of the database
     track : the track with its current settings
     basis : the solution and the matching rules of the results; None: no entry has a result
-    cache : the statistics that were computed before; None: the board has no statistics
+    cache : the statistics and the scores of the Ladder that were computed before; None: the board has no statistics
 
     Returns
     -------
     Board
-        Without rows where the track has no submissions. Entries without a result for the basis are pending.
+        Without rows where the track has no submissions. Entries without a result for the basis wait.
 
     Raises
     ------
+    ChallengeError
+        The Ladder has too few preliminary queries.
     StoreError
         The database fails.
     """
-    stored = entries(view, track, basis)
+    stored = entries(view, track, basis, cache=cache)
+    track = stored.track
     flagged = view.flags(basis) if basis else ()
 
     columns = tuple(map(str, track.all_measures))
-    scored_queries = _defined(stored.results, "all", columns[0], len(flagged))
-    preliminary_queries = _defined(stored.results, "preliminary", columns[0], int(sum(flagged)))
+    scored_queries = defined_queries(stored.results, "all", columns[0], len(flagged))
+    preliminary_queries = defined_queries(stored.results, "preliminary", columns[0], int(sum(flagged)))
     joined = merges(view.events(track.name))
     by_team: dict[str, list[Entry]] = {}
     for each in stored.all:
@@ -83,7 +85,7 @@ def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None
         schedule=stored.schedule,
         now=view.now,
     )
-    if basis is None or cache is None:
+    if basis is None or cache is None or track.shows != "score":
         return found
     return replace(with_statistics(found, view, basis, cache), curves=curves(found, view, basis, cache))
 
@@ -143,12 +145,6 @@ def salted_digest(view: Snapshot, track: Track, digest: str) -> SaltedDigest:
     if not track.reveal_solution:
         return SaltedDigest(salted)
     return SaltedDigest(salted, digest, view.secret("solutions").hex())
-
-
-def _defined(results: Iterable[StoredResult], split: Split, measure: str, queries: int) -> int:
-    """How many queries of the split enter the mean of the measure; 0 where nothing is scored."""
-    means = (result.means.get(split, {}).get(measure) for result in results)
-    return max((queries - mean.undefined for mean in means if mean is not None), default=0)
 
 
 def _row(

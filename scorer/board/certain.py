@@ -10,7 +10,8 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from scorer.board.board import Board, Row
-from scorer.board.certainty import Certainty, Pair, QueryScore, RowCertainty, ShakeUp
+from scorer.board.certainty import Certainty, Interval, Pair, QueryScore, RowCertainty, ShakeUp
+from scorer.entries.entry import rounded
 from scorer.measures import Measure
 from scorer.measures.arrays import Bools, Floats
 from scorer.paths.code import code_digest
@@ -133,6 +134,8 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
     for column, scores in zip(absent, scored.scores([measures[column] for column in absent]), strict=True):
         cache[keys[column]] = _computed(scored, scores, column)
     found = {column: _JSON.validate_json(cache[key]) for column, key in keys.items()}
+    if not track.shows_final:
+        found = {column: as_shown(each, scored.means(0), track.preliminary_decimals) for column, each in found.items()}
     # The ids of queries with preliminary scores would show which queries a secret key selects.
     is_secret = board.split is not None and not board.split.key
     ids = view.queries(basis.solution).ids if track.per_query == "public" and not is_secret else ()
@@ -147,6 +150,66 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
         pairs=primary.pairs,
         shake_up=primary.shake_up,
     )
+
+
+SHARE_DECIMALS = 2
+"""Of shares and of p-values while the board shows preliminary scores."""
+
+NEEDED_DIGITS = 2
+"""The significant digits of a number of queries then."""
+
+
+def as_shown(found: MeasureStatistics, scores: Sequence[float | None], decimals: int) -> MeasureStatistics:
+    """The statistics of preliminary scores, rounded as the scores are.
+
+    More digits would tell about single queries what rounded scores do not. What is published about single queries
+    stays: it is there only if the organiser chose so.
+
+    Parameters
+    ----------
+    found
+        The statistics of a measure.
+    scores
+        The shown primary score of each row; differences are those of these scores.
+    decimals
+        Of the scores.
+    """
+
+    def interval(ends: Interval | None) -> Interval | None:
+        return None if ends is None else (_known(ends[0], decimals), _known(ends[1], decimals))
+
+    certainty = found.certainty
+    if certainty is not None:
+        tiers = tuple(replace(tier, reach=rounded(tier.reach, decimals)) for tier in certainty.tiers)
+        smallest = rounded(certainty.smallest_difference, decimals)
+        certainty = replace(certainty, tiers=tiers, smallest_difference=smallest)
+    return replace(
+        found,
+        certainty=certainty,
+        rows=tuple(
+            replace(row, interval=interval(row.interval), first=rounded(row.first, SHARE_DECIMALS))
+            for row in found.rows
+        ),
+        pairs=tuple(
+            replace(
+                pair,
+                difference=_known((scores[pair.row] or 0.0) - (scores[pair.other] or 0.0), decimals),
+                interval=interval(pair.interval),
+                p_value=_known(pair.p_value, SHARE_DECIMALS),
+                queries_needed=None if pair.queries_needed is None else _to_digits(pair.queries_needed),
+            )
+            for pair in found.pairs
+        ),
+    )
+
+
+def _known(value: float, decimals: int) -> float:
+    return rounded(value, decimals) or 0.0
+
+
+def _to_digits(number: int) -> int:
+    """A positive number to its first digits."""
+    return round(number, NEEDED_DIGITS - len(str(number)))
 
 
 def _computed(scored: ScoredRows, scores: Floats, column: int) -> str:

@@ -96,7 +96,7 @@ def changes(before: Board, after: Board) -> Changes:
 
 
 def _scale(board: Board) -> Scale:
-    return Scale(board.columns[0], board.track.decimals, board.track.shown_stage)
+    return Scale(board.columns[0], board.track.shown_decimals, board.track.shown_stage)
 
 
 def _placing(board: Board, row: Row | None) -> Placing:

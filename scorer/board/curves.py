@@ -67,7 +67,14 @@ def curves(board: Board, view: Snapshot, basis: Basis, cache: Cache) -> tuple[Cu
     digests = [row.entry.digest for row in scored.rows if row.entry]
     rules = [basis.solution, basis.matching, MEASURE_GENERATION, code_digest("board"), scored.mask.digest]
     track = board.track
-    parts = ["curves", rules, track.list_length, track.ties, track.decimals, list(zip(places, digests, strict=True))]
+    parts = [
+        "curves",
+        rules,
+        track.list_length,
+        track.ties,
+        track.shown_decimals,
+        list(zip(places, digests, strict=True)),
+    ]
     return _JSON.validate_json(cache.value(parts, partial(_computed, scored, places)))
 
 
@@ -86,7 +93,7 @@ def _means(scored: ScoredRows, measures: Sequence[Measure]) -> list[tuple[float 
         found = scored.scores(measures)
     except MeasureError:
         return [() for _ in scored.rows]
-    inside, decimals = scored.mask.inside, scored.board.track.decimals
+    inside, decimals = scored.mask.inside, scored.board.track.shown_decimals
     return [
         tuple(
             rounded(aggregated(scores[row, inside], measure.kind.aggregation), decimals)

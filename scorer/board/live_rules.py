@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from scorer.challenge.phases import Phase
 from scorer.challenge.settings import Track
+from scorer.challenge.splits import share_text
 from scorer.entries.schedule import Schedule
 from scorer.wording import counted, utc_moment
 
@@ -32,7 +33,14 @@ def _phase_rules(plan: Schedule, track: Track, has_preliminary: bool) -> Iterato
         if phase.frozen_from is not None:
             yield (
                 f"From {utc_moment(phase.frozen_from)} until {utc_moment(phase.closes)} the board is frozen: it shows "
-                "what was received and decided before."
+                "the record as it was before. What is recorded later, also of files that were received before, appears "
+                "when the phase has closed."
+            )
+        if phase.shows == "ladder":
+            step = "" if phase.ladder_step is None else f", with a step of {share_text(phase.ladder_step)}"
+            yield (
+                f"From the start of the phase {phase.name} until the next phase starts or final scores are "
+                f"shown, the Ladder decides which preliminary scores the board shows{step}."
             )
         if phase.shows == "nothing":
             yield (

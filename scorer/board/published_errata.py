@@ -46,6 +46,8 @@ class PublishedErratum:
     """From 1."""
     at: datetime
     """When it was applied, in UTC."""
+    index: int
+    """Of the event that applied it."""
     reason: str
     """On one line."""
     rules: tuple[ChangedRule, ...]
@@ -89,6 +91,7 @@ def published_errata(view: Snapshot, track: Track) -> tuple[PublishedErratum, ..
             track=track.name,
             number=each.number,
             at=each.at or shown.now,
+            index=each.index,
             reason=one_line(each.reason),
             rules=_rules(each),
             files=tuple(_files(shown, track, each)),

@@ -45,4 +45,4 @@ def published_split(view: Snapshot, basis: Basis) -> PublishedSplit | None:
 def is_revealed(view: Snapshot, split: QuerySplit) -> bool:
     """Whether the key of a split, not only an earlier key of its track, was revealed."""
     events = view.events(split.track)
-    return any(event.kind == "reveal" and event.body["split_key"] == split.key.hex() for event in events)
+    return any(event.kind == "reveal" and event.body.get("split_key") == split.key.hex() for event in events)

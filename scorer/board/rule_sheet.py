@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scorer import options
 from scorer.board.board import Board
+from scorer.challenge.splits import share_text
 from scorer.wording import counted, sentence
 
 MISSING = {
@@ -15,6 +16,12 @@ EQUAL_RANKS = {
     "shared": "Teams with equal scores share a rank, as in 1, 1, 3.",
     "earlier": "Of teams with equal scores, the one with the earlier entry ranks higher.",
 }
+
+
+LOOKS = (
+    "The board shows the looks of each team as long as it shows preliminary scores: the number of its scored entries, "
+    "also withdrawn and replaced ones."
+)
 
 
 def rules(board: Board) -> tuple[str, ...]:
@@ -33,15 +40,63 @@ def score_rules(board: Board) -> tuple[str, ...]:
         f"Only the first {counted(track.list_length, 'item')} of a list count.",
         "An item that is listed twice counts once, at its first rank.",
         f"Items with equal run scores are {_ties(board)}.",
-        f"Scores are rounded to {counted(track.decimals, 'decimal')} before they are compared.",
+        _rounding(board),
         EQUAL_RANKS[track.equal_ranks],
         *(["Baselines are listed by their scores and have no rank."] if track.baselines else []),
+        *_ladder(board),
+        *([LOOKS] if board.shows_looks else []),
     )
 
 
 def counting_rules(board: Board) -> tuple[str, ...]:
     """The rules on which entry of a team counts."""
     return (counting_rule(board), _never_counting(board))
+
+
+def _rounding(board: Board) -> str:
+    track = board.track
+    if track.decimals is not None:
+        return f"Scores are rounded to {counted(track.decimals, 'decimal')} before they are compared."
+    final = f"final scores to {counted(track.final_decimals, 'decimal')}"
+    if not board.preliminary_queries:
+        return (
+            "Scores are rounded before they are compared: preliminary scores to the decimals that the number of "
+            f"preliminary queries justifies, {final}."
+        )
+    over = f"preliminary scores over {counted(board.preliminary_queries, 'query', 'queries')}"
+    return (
+        f"Scores are rounded before they are compared: {over} to {counted(track.preliminary_decimals, 'decimal')}, "
+        f"{final}."
+    )
+
+
+def _ladder(board: Board) -> list[str]:
+    """How the Ladder decides which preliminary scores are shown; none without it."""
+    track = board.track
+    if not track.has_ladder:
+        return []
+    queries = board.preliminary_queries
+    if track.ladder_step is not None:
+        step = share_text(track.ladder_step)
+        form = (
+            "The Ladder shows the preliminary score of an entry only if it exceeds the score shown last for its team "
+            f"by more than {step}; what it lacks of 1 is rounded to a multiple of {step}."
+        )
+    else:
+        over = f"the {queries:,} preliminary queries" if queries else "the queries"
+        form = (
+            "The Ladder shows the preliminary score of an entry only if it exceeds the score shown last for its team "
+            f"by more than one standard error, that of the differences on {over} between the entry and the one whose "
+            "score was shown last; the score is rounded to a multiple of one query"
+            + (f", 1/{queries:,}." if queries else ".")
+        )
+    return [
+        form,
+        "The Ladder looks at the scored entries of a team in the order in which they were recorded, also at those that "
+        "are withdrawn or replaced later; an entry waits while an earlier one has no result.",
+        "While the Ladder is used, the best score that was shown for an entry which is there counts. Further measures, "
+        "intervals and tests are not shown.",
+    ]
 
 
 def _ties(board: Board) -> str:

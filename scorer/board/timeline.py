@@ -10,6 +10,7 @@ from typing import Literal
 
 from scorer.board.board import Team
 from scorer.board.build import teams
+from scorer.board.published_commitment import COMMITMENT, OPENING
 from scorer.board.published_errata import PublishedErratum, published_errata
 from scorer.challenge.phases import Phase
 from scorer.challenge.settings import Track
@@ -17,7 +18,7 @@ from scorer.entries.errata import changed_names
 from scorer.entries.in_force import public, public_to_all, track_schedule
 from scorer.entries.schedule import Announcement, Extension, Schedule, replace_end
 from scorer.entries.teams import ChangeKind, TeamChange
-from scorer.store.events import recorded_basis
+from scorer.store.events import EVERY_TRACK, recorded_basis
 from scorer.store.records import RecordedBasis
 from scorer.store.snapshot import Snapshot
 from scorer.wording import long_time, one_line
@@ -38,6 +39,7 @@ Kind = Literal[
     "reinstated",
     "erratum",
     "split",
+    "committed",
     "revealed",
     "rules",
 ]
@@ -95,7 +97,8 @@ def timeline(view: Snapshot, tracks: Sequence[Track]) -> Timeline:
     StoreError
         The database fails.
     """
-    found = list(_teams(public_to_all(view, tracks)))
+    shown = public_to_all(view, tracks)
+    found = [*_teams(shown), *_commitments(shown)]
     upcoming: list[Happening] = []
     errata = {}
     for track in tracks:
@@ -165,7 +168,7 @@ def _described(phase: Phase) -> str:
         text += f", closes {long_time(phase.closes)}"
     if phase.frozen_from is not None:
         text += f", frozen from {long_time(phase.frozen_from)}"
-    return text if phase.shows == "score" else f"{text}, without scores"
+    return text + {"score": "", "ladder": ", with the scores of the Ladder", "nothing": ", without scores"}[phase.shows]
 
 
 def _passed(track: str, versions: Sequence[_Version], now: datetime) -> Iterator[Happening]:
@@ -189,7 +192,7 @@ def _dates(track: str, phase: Phase, *, past: bool = False) -> Iterator[Happenin
             track,
             "frozen",
             f"Board {'frozen' if past else 'freezes'} for the end of phase {phase.name}",
-            f"Until {closes} it shows what was received and decided before.",
+            f"Until {closes} it shows the record as it was before.",
         )
     grace = f"Entries that are received before {closes} still count." if phase.grace else ""
     yield Happening(phase.end, track, "ended", f"{name} {'ended' if past else 'ends'}", grace)
@@ -225,9 +228,21 @@ def _team_text(team: Team, change: TeamChange, folders: Mapping[str, Team]) -> s
     return _TEAM_TEXTS[change.kind].format(name=team.name, before=before, after=after)
 
 
+def _commitments(view: Snapshot) -> Iterator[Happening]:
+    for event in view.events():
+        if event.at is None or event.track != EVERY_TRACK:
+            continue
+        if event.kind == "commitment":
+            text, detail = "Solutions, rules and keys committed", f"SHA-256: {event.body['sha256']}"
+            yield Happening(event.at, "", "committed", text, detail, COMMITMENT, event.index)
+        elif event.kind == "reveal":
+            text, detail = "Commitment revealed", f"SHA-256: {event.body['commitment']}"
+            yield Happening(event.at, "", "revealed", text, detail, OPENING, event.index)
+
+
 def _erratum(erratum: PublishedErratum) -> Happening:
     text = f"Erratum {erratum.number} applied: {erratum.changed}" if erratum.changed else f"Erratum {erratum.number}"
-    return Happening(erratum.at, erratum.track, "erratum", text, erratum.reason, erratum.path)
+    return Happening(erratum.at, erratum.track, "erratum", text, erratum.reason, erratum.path, erratum.index)
 
 
 def _scoring(view: Snapshot, track: str) -> Iterator[Happening]:
@@ -235,7 +250,7 @@ def _scoring(view: Snapshot, track: str) -> Iterator[Happening]:
     before: RecordedBasis | None = None
     by_erratum = False
     for event in view.events(track):
-        if event.at is not None and event.kind == "reveal":
+        if event.at is not None and event.kind == "reveal" and event.track:
             link = f"{track}/split.json"
             yield Happening(event.at, track, "revealed", "Key of the split revealed", link=link, index=event.index)
         if event.kind == "basis":

@@ -8,6 +8,8 @@ from scorer.entries.entry import ColumnScores, Entry, rounded
 from scorer.reports.table import Cell, CellValue, Column, Table, csv_table, markdown_table
 from scorer.wording import iso_time, letters
 
+_PRELIMINARY = "preliminary "
+
 _TEXTS = ("team", "baseline", "last entry", "tier")
 """The columns that are not numbers."""
 
@@ -16,10 +18,12 @@ def export_columns(board: Board) -> tuple[str, ...]:
     """Return the columns of every export.
 
     A final board has the scores of all measures, and the preliminary scores of the primary measure if the solution
-    flags queries. A preliminary board has the preliminary scores of all measures. The last columns say how certain the
+    flags queries. A preliminary board has the preliminary scores of all measures and the looks of each team, but with
+    the Ladder only the scores that it released. The last columns say how certain the
     score on the primary measure and the rank are.
     """
-    return ("rank", "team", "baseline", *_named_scores(board, None), "entries", "last entry", *_CERTAINTY)
+    looks = ("looks",) if board.shows_looks else ()
+    return ("rank", "team", "baseline", *_named_scores(board, None), "entries", *looks, "last entry", *_CERTAINTY)
 
 
 def export_rows(board: Board) -> tuple[dict[str, CellValue], ...]:
@@ -31,6 +35,7 @@ def export_rows(board: Board) -> tuple[dict[str, CellValue], ...]:
             "baseline": row.baseline,
             **_named_scores(board, row.entry),
             "entries": len(row.sent),
+            **({"looks": row.looks} if board.shows_looks else {}),
             "last entry": None if row.last_received is None else iso_time(row.last_received),
             **_certainty(board, row),
         }
@@ -41,8 +46,15 @@ def export_rows(board: Board) -> tuple[dict[str, CellValue], ...]:
 def board_table(board: Board) -> Table:
     """Return the board as a table, with scores at the track's decimals."""
     columns = [Column(name, numeric=name not in _TEXTS) for name in export_columns(board)]
-    rows = [[Cell(value, board.track.decimals) for value in row.values()] for row in export_rows(board)]
+    decimals = [_decimals(board, column.head) for column in columns]
+    rows = [list(map(Cell, row.values(), decimals)) for row in export_rows(board)]
     return Table(columns, rows)
+
+
+def _decimals(board: Board, column: str) -> int:
+    """Return the decimals of a column."""
+    track = board.track
+    return track.preliminary_decimals if column.startswith(_PRELIMINARY) else track.shown_decimals
 
 
 def to_csv(board: Board) -> str:
@@ -69,7 +81,7 @@ def _certainty(board: Board, row: Row) -> dict[str, CellValue]:
     found = row.primary_certainty
     rank_range = (found.rank_range if found else None) or (None, None)
     tier = found.tier if found else None
-    values = (*shown_interval(found, board.track.decimals), *rank_range, None if tier is None else letters(tier))
+    values = (*shown_interval(found, board.track.shown_decimals), *rank_range, None if tier is None else letters(tier))
     return dict(zip(_CERTAINTY, values, strict=True))
 
 
@@ -77,7 +89,7 @@ def _named_scores(board: Board, entry: Entry | None) -> dict[str, CellValue]:
     """Return the scores that an export shows, by column; blanks without an entry."""
     blank: ColumnScores = (None,) * len(board.columns)
     final, preliminary = (entry.final, entry.preliminary) if entry else (blank, blank)
-    names = [f"preliminary {name}" for name in board.columns]
+    names = [f"{_PRELIMINARY}{name}" for name in board.columns]
     if not board.track.shows_final:
         return dict(zip(names, preliminary, strict=True))
     named: dict[str, CellValue] = dict(zip(board.columns, final, strict=True))

@@ -24,6 +24,8 @@ REASONS = {
     "misdated": "the time of receipt is impossible; `scorer amend` corrects it",
     "waiting": "not scored yet",
     "failed": "could not be scored; no fault of the file is known",
+    "no improvement": "no improvement, so its preliminary score is not shown",
+    "waits": "waits for an earlier entry of its team, so its preliminary score is not shown",
 }
 
 
@@ -56,10 +58,14 @@ def entries_table(tracks: Sequence[TrackEntries]) -> Table:
     """Return the entries as a table."""
     heads = ("id", "track", "team", "file", "received", "phase", "state", "counts", "preliminary", "final")
     numeric = {"id", "preliminary", "final"}
-    decimals = {each.board.track.name: each.board.track.decimals for each in tracks}
+    shown = {each.board.track.name: each.board.track for each in tracks}
+
+    def decimals(head: str, track: str) -> int:
+        return shown[track].preliminary_decimals if head == "preliminary" else shown[track].final_decimals
+
     return Table(
         [Column(head, numeric=head in numeric) for head in heads],
-        [[Cell(values[head], decimals[values["track"]]) for head in heads] for values in entry_values(tracks)],
+        [[Cell(values[head], decimals(head, values["track"])) for head in heads] for values in entry_values(tracks)],
     )
 
 
@@ -80,7 +86,7 @@ def _of_track(each: TrackEntries) -> Iterable[dict[str, Any]]:
             "admission": _admission(entry),
             "presence": entry.presence,
             "state": _admission(entry) if entry.state == "misdated" else entry.state,
-            "reason": _reason(entry),
+            "reason": _reason(entry, shown),
             "counts": shown is not None and shown.is_counting,
             "preliminary": shown.preliminary[0] if shown else None,
             "final": shown.final[0] if shown else None,
@@ -92,9 +98,11 @@ def _admission(entry: Entry) -> str:
     return ("late" if entry.is_in_future else "early") if entry.admission == "misdated" else entry.admission
 
 
-def _reason(entry: Entry) -> str | None:
+def _reason(entry: Entry, shown: Entry | None) -> str | None:
     if entry.state == "rejected":
         more = entry.findings_count - 1
         first = str(entry.findings[0].text) if entry.findings else "the file is invalid"
         return f"{first} (and {more:,} more)" if more > 0 else first
+    if entry.state == "scored" and shown is not None and shown.answer is not None:
+        return REASONS.get(shown.answer)
     return REASONS.get(entry.state)

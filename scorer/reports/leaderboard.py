@@ -13,14 +13,23 @@ from scorer.entries.entry import Entry, rounded
 from scorer.entries.schedule import State
 from scorer.reports.boards import export_columns, export_rows, shown_interval
 from scorer.statistics.defaults import LEVEL, RESAMPLES, SEED
+from scorer.store.log import LogLine
 from scorer.wording import iso_time
 
 VERSION = 2
 """The version of the structure. It increases with every change that a reader could notice, except for new keys."""
 
 
-def to_json(board: Board) -> str:
-    """Return the rows with the track, its rules, the numbers of queries and the statistics; null is a blank."""
+def to_json(board: Board, head: LogLine | None = None) -> str:
+    """Return the rows with the track, its rules, the numbers of queries and the statistics; null is a blank.
+
+    Parameters
+    ----------
+    board
+        The board.
+    head
+        The last line of the public log; None without an event.
+    """
     track = board.track
     rows = [
         {"id": row.team.slug, "status": row.team.status, **values}
@@ -28,12 +37,13 @@ def to_json(board: Board) -> str:
     ]
     document = {
         "version": VERSION,
+        "log": None if head is None else {"index": head.index, "head": head.head.hex()},
         "track": {
             "name": track.name,
             "title": track.title,
             "stage": track.shown_stage,
             "primary": board.columns[0],
-            "decimals": track.decimals,
+            "decimals": track.shown_decimals,
             "queries": board.queries,
             "scored_queries": board.scored_queries,
             "preliminary_queries": board.preliminary_queries,
@@ -87,7 +97,7 @@ def _late(board: Board, row: Row, entry: Entry) -> dict[str, Any]:
 
 def _statistics(board: Board, column: int, certainty: Certainty) -> dict[str, Any]:
     """Return the certainty of the ranking by a measure."""
-    decimals = board.track.decimals
+    decimals = board.track.shown_decimals
     return {
         "queries": certainty.queries,
         "smallest_difference": rounded(certainty.smallest_difference, decimals),
@@ -121,12 +131,14 @@ def schema() -> str:
     return json.dumps(_SCHEMA, ensure_ascii=False, indent=1) + "\n"
 
 
-def _object(about: str, properties: dict[str, Any], *, more: Any = False) -> dict[str, Any]:
-    """Return the schema of an object that has all of these properties."""
+def _object(
+    about: str, properties: dict[str, Any], *, optional: dict[str, Any] | None = None, more: Any = False
+) -> dict[str, Any]:
+    """Return the schema of an object that has all of these properties, and may have the optional ones."""
     return {
         "type": "object",
         "description": about,
-        "properties": properties,
+        "properties": {**properties, **(optional or {})},
         "required": list(properties),
         "additionalProperties": more,
     }
@@ -165,6 +177,14 @@ _PHASE = _object(
     },
 )
 
+_LOG = _object(
+    "The head of the log of the challenge, which depends on all of its events until this one; null without an event.",
+    {
+        "index": _value("integer", "The index of the last event in log.jsonl.", minimum=1),
+        "head": _value("string", "Its head, in hexadecimal.", pattern="^[0-9a-f]{64}$"),
+    },
+)
+
 _LATE = _object(
     "An entry that was received before the first phase or when a phase had closed. It has no rank.",
     {
@@ -197,6 +217,13 @@ _ROW = _object(
         "rank from": _value(_COUNT, "The first rank that the team may have.", minimum=1),
         "rank to": _value(_COUNT, "The last rank that the team may have.", minimum=1),
         "tier": _value(["string", "null"], "The letter of its tier."),
+    },
+    optional={
+        "looks": _value(
+            "integer",
+            "How many of its entries were scored, also withdrawn ones; only with preliminary scores.",
+            minimum=0,
+        ),
     },
     more=_value(_NUMBER, "A score, rounded."),
 )
@@ -246,6 +273,7 @@ _SCHEMA = {
         "The leaderboard of a track. Scores are means over queries, rounded; null is a blank.",
         {
             "version": _value("integer", "The version of this structure.", const=VERSION),
+            "log": {"anyOf": [_LOG, {"type": "null"}]},
             "track": _TRACK,
             "phase": {"anyOf": [_PHASE, {"type": "null"}]},
             "rules": {"type": "array", "description": "The rules in sentences.", "items": {"type": "string"}},

@@ -1,0 +1,136 @@
+"""What the site publishes about the commitment: its hash, and once it is revealed, what it was computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from scorer.challenge.settings import Challenge, Track
+from scorer.entries.commitments import Commitment, commitments
+from scorer.entries.errata import changed_names, errata
+from scorer.entries.in_force import public, public_to_all, rules_of_settings
+from scorer.store.log import event_text, nonce_of
+from scorer.store.signing import public_key
+from scorer.store.snapshot import Snapshot
+
+COMMITMENT = "commitment.json"
+OPENING = "commitment.txt"
+RECEIPTS = "receipts.pem"
+"""Files of the site: the commitments, the opening of the last one, and the public key of receipts."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedTrack:
+    """What the board of a track is based on now."""
+
+    name: str
+    key_sha256: str
+    """The SHA-256 of the key of the split; empty without a split."""
+    solution: str = ""
+    """The SHA-256 of the solution; empty until the commitment is revealed."""
+    items: str = ""
+    """The SHA-256 of the list of candidate items; empty without one, and until the commitment is revealed."""
+    rules: Mapping[str, object] | None = None
+    """As plain values, without the split; None until the commitment is revealed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedErratum:
+    """An erratum that was applied."""
+
+    track: str
+    number: int
+    index: int
+    """Of its event."""
+    changed: tuple[str, ...]
+    """The names of what it changed: rules, ``solution`` and ``items``."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedCommitment:
+    """The commitments of a challenge, what it is based on now, and the public key of receipts."""
+
+    challenge: str = ""
+    """Its name."""
+    receipts: bytes = b""
+    """The public key of receipts: 32 bytes."""
+    commitments: tuple[Commitment, ...] = ()
+    """The earliest first. Only the last one has an opening, and only once it is revealed."""
+    tracks: tuple[CommittedTrack, ...] = ()
+    errata: tuple[ListedErratum, ...] = ()
+    event: str = ""
+    """The text of the event of the last commitment; empty until it is revealed."""
+    nonce: str = ""
+    """Of this event, in hexadecimal; empty until it is revealed."""
+
+    @property
+    def last(self) -> Commitment | None:
+        """The commitment in force; None without one."""
+        return self.commitments[-1] if self.commitments else None
+
+    @property
+    def is_revealed(self) -> bool:
+        """Whether the opening of the last commitment is public."""
+        return self.last is not None and self.last.is_revealed
+
+
+NO_COMMITMENT = PublishedCommitment()
+
+
+def published_commitment(view: Snapshot, challenge: Challenge) -> PublishedCommitment:
+    """What is public about the commitments of a challenge.
+
+    Parameters
+    ----------
+    view
+        A snapshot of the database.
+    challenge
+        The challenge, with the settings of challenge.toml.
+
+    Raises
+    ------
+    StoreError
+        The database fails.
+    """
+    events = public_to_all(view, challenge.tracks).events()
+    receipts = public_key(view.secret("receipts"))
+    found = commitments(events)
+    if not found:
+        return PublishedCommitment(challenge.name, receipts)
+    *earlier, last = found
+    event = nonce = b""
+    if last.is_revealed:
+        event = next(event_text(each) for each in events if each.index == last.index)
+        nonce = nonce_of(view.secret("log"), last.index, event)
+    secret = [replace(each, opening="") for each in earlier]
+    return PublishedCommitment(
+        challenge=challenge.name,
+        receipts=receipts,
+        commitments=(*secret, last if last.is_revealed else replace(last, opening="")),
+        tracks=tuple(_tracks(view, challenge.tracks, is_revealed=last.is_revealed)),
+        errata=tuple(_errata(view, challenge.tracks)),
+        event=event.decode("ascii"),
+        nonce=nonce.hex(),
+    )
+
+
+def _tracks(view: Snapshot, tracks: Sequence[Track], *, is_revealed: bool) -> Iterator[CommittedTrack]:
+    for track in tracks:
+        recorded = public(view, track).recorded_basis(track.name)
+        if recorded is None:
+            continue
+        settings = recorded.settings or {}
+        split = settings.get("split")
+        key = str(split["key_sha256"]) if isinstance(split, Mapping) else ""
+        if is_revealed:
+            basis, items = recorded.basis, recorded.items or ""
+            yield CommittedTrack(track.name, key, basis.solution, items, rules_of_settings(settings))
+        else:
+            yield CommittedTrack(track.name, key)
+
+
+def _errata(view: Snapshot, tracks: Sequence[Track]) -> Iterator[ListedErratum]:
+    for track in tracks:
+        for each in errata(public(view, track).events(track.name)):
+            changed = () if each.before is None else changed_names(each.before, each.basis)
+            yield ListedErratum(track.name, each.number, each.index, changed)
