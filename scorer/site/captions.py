@@ -144,6 +144,12 @@ def _without_statistics(board: Board, ranked: int) -> Statement:
     primary = board.track.primary_measure
     if board.track.hides_scores:
         return Statement("No scores", f". {without_scores(board)}")
+    if board.track.has_ladder:
+        return Statement(
+            "Ladder",
+            ": a new score is shown only for an entry that is clearly better than the one shown last for its team; "
+            "there are no intervals and no tests until the final scores are shown.",
+        )
     if not ranked:
         return Statement("No ranks yet", "; a comparison needs two teams with a score.")
     if ranked == 1:

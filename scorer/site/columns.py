@@ -93,7 +93,7 @@ def board_columns(
     drawn, both = len(board.rows) <= MARKED_ROWS, board.shows_both
     has_tiers = board.primary_certainty is not None
     has_intervals = any(row.primary_certainty and row.primary_certainty.interval for row in board.rows)
-    score_width = _score_width(board.track.decimals, BOLD_DIGIT)
+    score_width = _score_width(board.track.shown_decimals, BOLD_DIGIT)
     candidates: list[BoardColumn | None] = [
         BoardColumn("tier", "Tier", 8, "ascending") if has_tiers else None,
         BoardColumn("rank", "Rank", 10, "ascending"),
@@ -103,7 +103,7 @@ def board_columns(
         BoardColumn("interval", "95 % interval", 27) if has_intervals else None,
         BoardColumn("strip", "Scores on an axis"),
         BoardColumn("queries", "Queries", 18, "ascending") if drawn and marks else None,
-        *_further(measures, scores, board.track.decimals),
+        *_further(measures, scores, board.track.shown_decimals),
         BoardColumn("preliminary", f"Preliminary {measures[0].label}", score_width, measure=measures[0], shown=False)
         if both
         else None,

@@ -9,7 +9,9 @@ from markupsafe import Markup
 
 from scorer.board.board import Team
 from scorer.board.past import PastBoard
+from scorer.board.published_commitment import PublishedCommitment
 from scorer.board.published_errata import PublishedErratum
+from scorer.board.published_log import PublishedLog
 from scorer.board.rule_sections import RuleSection
 from scorer.board.timeline import Happening, Timeline
 from scorer.challenge.branding import Link
@@ -26,6 +28,7 @@ from scorer.site.timeline import Month
 from scorer.site.track_pages import LateEntry, PastRowView
 from scorer.site.views import BoardView
 from scorer.site.worked_example import WorkedExample
+from scorer.store.log import LogLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,8 @@ class EveryPage(Context):
     """What the page shows, in one sentence or two, for search engines and for previews of links."""
     timeline: Timeline
     """What happened in public; empty if nothing did, and then there is no page with it, and no feed."""
+    log: PublishedLog
+    """The log; empty without an event, and then there is no ``verification.html``, and no ``log.jsonl``."""
 
 
 class PageContext(Context):
@@ -192,6 +197,20 @@ class TimelinePage(PageContext):
     """The latest first."""
     upcoming: tuple[Happening, ...]
     """The next first."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationPage(PageContext):
+    """What anybody can verify about the challenge, and how, ``verification.html``."""
+
+    template: ClassVar[str] = "verification.html"
+
+    head: LogLine
+    """The last line of the log."""
+    splits: tuple[BoardView, ...]
+    """The boards whose preliminary queries a key selects."""
+    commitment: PublishedCommitment
+    """The commitments, and the public key of receipts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ from markupsafe import Markup, escape
 
 from scorer.board.board import Board, Row
 from scorer.board.quota_words import left_in_words, next_reset
-from scorer.entries.entry import Admission, Entry, Outcome, Presence
+from scorer.entries.entry import Admission, Answer, Entry, Outcome, Presence
 from scorer.site.status import moment
+from scorer.wording import counted
 
-Word = Presence | Admission | Outcome
+Word = Presence | Admission | Outcome | Answer
 """One of the words that the state of an entry has."""
 
 LABELS: Mapping[Word, str] = {
@@ -20,6 +21,9 @@ LABELS: Mapping[Word, str] = {
     "misdated": "time not confirmed",
     "superseded": "replaced",
     "over-quota": "over the quota",
+    "improvement": "scored, an improvement",
+    "no improvement": "scored, no improvement",
+    "waits": "waits for an earlier entry",
 }
 """What pages call a state, where they use other words."""
 
@@ -32,6 +36,10 @@ NOTES: Mapping[Word, str] = {
     "over-quota": "An entry over the quota is kept, and is not scored.",
     "superseded": "A replaced entry does not count: its file has another content now.",
     "withdrawn": "A withdrawn entry does not count: its file is gone.",
+    "no improvement": "A preliminary score is shown only if it is clearly better than the one that was shown last for "
+    "the team: the Ladder decides. Final scores do not depend on it.",
+    "waits": "An entry waits for an earlier one if that has no result yet: the Ladder looks at entries in the order in "
+    "which they were recorded.",
 }
 """What the states mean, for the notes below the table."""
 
@@ -42,7 +50,7 @@ def status_words(entry: Entry) -> str:
         *([entry.presence] if entry.presence != "present" else []),
         *([entry.admission] if entry.admission != "ok" else []),
     ]
-    return ", ".join(LABELS.get(word, word) for word in words or [entry.outcome])
+    return ", ".join(LABELS.get(word, word) for word in words or [entry.answer or entry.outcome])
 
 
 def entry_notes(entries: Collection[Entry]) -> tuple[str, ...]:
@@ -51,7 +59,15 @@ def entry_notes(entries: Collection[Entry]) -> tuple[str, ...]:
     states |= {entry.admission for entry in entries}
     if any(entry.state in ("waiting", "failed") for entry in entries):
         states.add("waiting")
+    states |= {entry.answer for entry in entries if entry.answer is not None and entry.state == "scored"}
     return tuple(text for state, text in NOTES.items() if state in states)
+
+
+def looks_in_words(board: Board, row: Row) -> str:
+    """How many looks a team had, as a sentence; empty where they are not shown."""
+    if not board.shows_looks:
+        return ""
+    return f"{counted(row.looks, 'look')} at the preliminary queries: its scored entries so far, also withdrawn ones."
 
 
 def quota_left(board: Board, row: Row) -> Markup:

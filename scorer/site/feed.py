@@ -9,8 +9,10 @@ from datetime import datetime
 from uuid import UUID, uuid5
 from xml.etree import ElementTree as ET
 
+from scorer.board.published_log import NO_LOG, PublishedLog
 from scorer.board.timeline import Happening
 from scorer.challenge.settings import Challenge
+from scorer.store.log import LogLine
 from scorer.wording import iso_time
 
 PATH = "feed.xml"
@@ -26,11 +28,12 @@ FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 REPLACEMENT = "\ufffd"
 
 
-def feed(challenge: Challenge, happenings: Sequence[Happening]) -> str:
+def feed(challenge: Challenge, happenings: Sequence[Happening], log: PublishedLog = NO_LOG) -> str:
     """The feed, the latest happening first.
 
     The ids of its entries depend on the name of the challenge and on the record, not on the time of the render. Links
-    are relative to the feed where `challenge.toml` does not say the address of the site.
+    are relative to the feed where `challenge.toml` does not say the address of the site. The feed has the head of the
+    log, and its entries have the heads of their events, so that subscribers keep heads.
 
     Parameters
     ----------
@@ -38,11 +41,15 @@ def feed(challenge: Challenge, happenings: Sequence[Happening]) -> str:
         The challenge.
     happenings
         At least one, the latest first.
+    log
+        The log as visitors may see it.
     """
     titles = {track.name: track.title for track in challenge.tracks}
     root = ET.Element("feed", {"xmlns": NAMESPACE})
     _add(root, "id", _id(challenge.name))
     _add(root, "title", challenge.name)
+    if log.head is not None:
+        _add(root, "subtitle", _head(log.head))
     _add(root, "updated", iso_time(happenings[0].at))
     _add(_add(root, "author"), "name", challenge.name)
     _link(root, challenge, "self", PATH, "application/atom+xml")
@@ -56,9 +63,15 @@ def feed(challenge: Challenge, happenings: Sequence[Happening]) -> str:
         _add(entry, "published", iso_time(each.at))
         _link(entry, challenge, "alternate", each.link or "timeline.html")
         _add(entry, "category", term=each.kind)
-        _add(entry, "content", each.detail or title, type="text")
+        line = log.line(each.index)
+        content = each.detail or title
+        _add(entry, "content", content if line is None else f"{content}\n{_head(line)}", type="text")
     ET.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+def _head(line: LogLine) -> str:
+    return f"Log: event {line.index}, head {line.head.hex()}"
 
 
 def _id(*parts: object) -> str:

@@ -42,12 +42,13 @@ def board_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...
     if sum(len(team.entries) for team in teams) < 2:
         return ()
     wide, medium, narrow = (
-        leaders_over_time(teams, board.columns[0], decimals=board.track.decimals, width=width, cache=cache)
+        leaders_over_time(teams, board.columns[0], decimals=board.track.shown_decimals, width=width, cache=cache)
         for width in (WIDE, MEDIUM, NARROW)
     )
+    ring = "an improvement" if board.track.has_ladder else "an entry"
     baselines = ", dotted lines are baselines" if any(row.baseline for row in board.rows) else ""
     shown = (
-        f"Best {board.track.shown_stage} {board.track.primary_measure.kind.name} so far; a ring is an entry{baselines}."
+        f"Best {board.track.shown_stage} {board.track.primary_measure.kind.name} so far; a ring is {ring}{baselines}."
     )
     return (Figure(wide, f"{leaders_sentence(teams)} {shown}", medium, narrow),)
 

@@ -9,6 +9,7 @@ from heapq import nlargest
 from scorer.board.board import Row
 from scorer.entries.entry import Entry, counting_entry
 from scorer.site.counts import STATUS_WORDS
+from scorer.site.entry_words import LABELS
 from scorer.site.views import BoardView
 from scorer.wording import counted, ordinal
 
@@ -54,6 +55,8 @@ def _result(board: BoardView, row: Row, entry: Entry) -> tuple[str, str]:
         return STATUS_WORDS[entry.state], ""
     if board.track.hides_scores:
         return "received", ""
+    if entry.answer is not None and entry.answer != "improvement":
+        return LABELS[entry.answer], ""
     score = board.board.shown_scores(entry)[0]
     if score is None:
         return "score undefined", ""
@@ -76,7 +79,7 @@ def _result(board: BoardView, row: Row, entry: Entry) -> tuple[str, str]:
 
 
 def _printed(board: BoardView, score: float | None) -> str:
-    return "no score" if score is None else f"{score + 0.0:.{board.track.decimals}f}"
+    return "no score" if score is None else f"{score + 0.0:.{board.track.shown_decimals}f}"
 
 
 def _counting(board: BoardView, latest_first: list[Entry]) -> float | None:

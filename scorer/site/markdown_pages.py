@@ -14,7 +14,7 @@ FOLDER = "pages"
 MOST_BYTES = 1_000_000
 """How large a file may be."""
 
-TAKEN = frozenset({"404", "index", "measures", "timeline"})
+TAKEN = frozenset({"404", "index", "measures", "timeline", "verification"})
 """Names of other pages."""
 
 _NAME = re.compile(r"(?:(\d{1,9})[-_. ])?([a-z0-9][a-z0-9-]{0,59})\.md")

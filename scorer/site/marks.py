@@ -87,7 +87,7 @@ def sparklines(board: Board) -> tuple[Mark | None, ...]:
     scores = [record.score for each in records for record in each]
     if not scores:
         return (None,) * len(board.rows)
-    decimals = board.track.decimals
+    decimals = board.track.shown_decimals
     across = _Scale(min(times), max(times), MARGIN, SPARK_WIDTH - MARGIN)
     down = _Scale(min(0.0, *scores), max(scores), SPARK_HEIGHT - MARGIN, MARGIN)
     return tuple(_sparkline(each, across, down, decimals) if each else None for each in records)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scorer.board.board import Board, Row
+from scorer.board.certain import SHARE_DECIMALS
 from scorer.board.certainty import Interval, Pair
 from scorer.site.field import Field
 from scorer.site.strip import Axis, axis_for, svg_percent
@@ -13,8 +14,8 @@ from scorer.site.strip import Axis, axis_for, svg_percent
 NEAREST = 3
 """How many rows above and below a team the table has, in addition to the leader."""
 
-LEAST_P = 0.001
-"""Smaller values of p are shown as ``< 0.001``."""
+P_DECIMALS = 3
+"""Of values of p; smaller ones are shown as ``< 0.001``. With preliminary scores, they have fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +45,14 @@ class Neighbour:
     """The interval on the axis: its beginning and its end."""
     shares: Shares | None
     """None where the scores of queries are hidden."""
+    p_decimals: int
 
     @property
     def p_value(self) -> str:
         if self.pair is None:
             return ""
-        return f"< {LEAST_P:g}" if self.pair.p_value < LEAST_P else f"{self.pair.p_value:.3f}"
+        least, p_value = 10.0**-self.p_decimals, self.pair.p_value
+        return f"< {least:g}" if p_value < least else f"{p_value:.{self.p_decimals}f}"
 
     @property
     def separable(self) -> str:
@@ -125,6 +128,7 @@ def _row(
         mean="" if value is None else axis.percent(value),
         span=(axis.percent(interval[0]), axis.percent(interval[1])) if interval else None,
         shares=_shares(pair, own) if pair else None,
+        p_decimals=P_DECIMALS if board.track.shows_final else SHARE_DECIMALS,
     )
 
 

@@ -11,6 +11,8 @@ from jinja2 import BaseLoader, ChoiceLoader, Environment, PrefixLoader, Template
 from markupsafe import Markup
 
 from scorer.board.board import Board
+from scorer.board.published_commitment import COMMITMENT, NO_COMMITMENT, OPENING, RECEIPTS, PublishedCommitment
+from scorer.board.published_log import NO_LOG, PublishedLog
 from scorer.board.rule_sections import rule_sections
 from scorer.board.timeline import NO_TIMELINE, Timeline
 from scorer.challenge.branding import STATIC
@@ -20,6 +22,7 @@ from scorer.charts.svg import Cache
 from scorer.errors import ScorerError
 from scorer.reports.boards import to_csv
 from scorer.reports.citation import to_bibtex, to_cff
+from scorer.reports.commitment_json import commitment_json
 from scorer.reports.leaderboard import schema, to_json
 from scorer.reports.split_json import split_json
 from scorer.site import markdown
@@ -41,6 +44,7 @@ from scorer.site.context import (
     RulesPage,
     TeamPages,
     TimelinePage,
+    VerificationPage,
 )
 from scorer.site.errata import erratum_rows
 from scorer.site.feed import PATH as FEED
@@ -58,6 +62,7 @@ from scorer.site.timeline import months, with_known_links
 from scorer.site.track_pages import LATE, RULES, late_entries, past_path, past_rows
 from scorer.site.views import BoardView, board_view, measure_columns
 from scorer.site.worked_example import worked_example
+from scorer.store.signing import public_pem
 
 ASSETS = ("style.css", "board.js", "left.js", "team.css", "measures.css", "report.css", "timeline.css")
 """Copied without rendering."""
@@ -71,6 +76,10 @@ LATE_BOARD = "Entries of {} that were received before the first phase or after t
 PAST_BOARD = "The board of {} as it was when the phase {} closed."
 
 ANALYSIS = "How certain the ranking is: intervals, tests of all pairs, stability, and other ranking rules."
+
+VERIFICATION = "What anybody can verify about {}, with which files and commands."
+
+LOG = "log.jsonl"
 
 TIMELINE = "What happened: phases, extensions, errata and decisions about teams; and the dates to come."
 
@@ -97,6 +106,8 @@ def site_files(
     analyses: Analyses | None = None,
     cache: Cache | None = None,
     timeline: Timeline = NO_TIMELINE,
+    log: PublishedLog = NO_LOG,
+    commitment: PublishedCommitment = NO_COMMITMENT,
 ) -> dict[str, str | bytes]:
     """Return every file of the site by its relative path: the pages, and the organiser's files.
 
@@ -117,7 +128,7 @@ def site_files(
             f"{challenge.root / FILE}: site.logo: names {challenge.root / STATIC / logo}, but there is no such file; "
             "create it or correct the path (hidden files and symbolic links are not copied)"
         )
-    return {**pages(challenge, boards, analyses, cache, timeline), **copied}
+    return {**pages(challenge, boards, analyses, cache, timeline, log, commitment), **copied}
 
 
 def pages(
@@ -126,6 +137,8 @@ def pages(
     analyses: Analyses | None = None,
     cache: Cache | None = None,
     timeline: Timeline = NO_TIMELINE,
+    log: PublishedLog = NO_LOG,
+    commitment: PublishedCommitment = NO_COMMITMENT,
 ) -> dict[str, str]:
     """Render the pages of a site, with their style sheets, scripts and data files.
 
@@ -138,6 +151,10 @@ def pages(
         One for each track, in the order of the navigation.
     timeline : Timeline
         What happened in public.
+    log : PublishedLog
+        The log as visitors may see it.
+    commitment : PublishedCommitment
+        What is public about the commitments, and the public key of receipts.
 
     Returns
     -------
@@ -164,7 +181,7 @@ def pages(
     site = {asset: _source(loader, asset) for asset in ASSETS} | sheets
 
     def add(path: str, about: str, page: PageContext) -> None:
-        every = EveryPage(challenge, brand, views, own, path, "../" * path.count("/"), about, timeline)
+        every = EveryPage(challenge, brand, views, own, path, "../" * path.count("/"), about, timeline, log)
         site[path] = render_template(environment, page.template, every.names() | page.names())
 
     about = markdown.to_text(challenge.description)
@@ -176,8 +193,9 @@ def pages(
     for view in views:
         for path, text, page_of_track in _track_pages(view, challenge, cache):
             add(path, text, page_of_track)
-        site |= _track_data(challenge, view.board)
+        site |= _track_data(challenge, view.board, log)
     site["leaderboard-schema.json"] = schema()
+    site |= _commitment_files(commitment)
     for page in team_pages(views):
         add(page.path, page.about, TeamPages(page.team, page, page.sections))
     for merged in merged_pages(boards):
@@ -185,7 +203,11 @@ def pages(
     for path, text, page_of_timeline in _timeline_pages(timeline, views, site):
         add(path, text, page_of_timeline)
     if timeline.happenings:
-        site[FEED] = feed(challenge, with_known_links(timeline, site).happenings)
+        site[FEED] = feed(challenge, with_known_links(timeline, site).happenings, log)
+    if log.head is not None:
+        site[LOG] = "".join(f"{line.text}\n" for line in log.lines)
+        splits = tuple(view for view in views if view.board.split is not None)
+        add("verification.html", VERIFICATION.format(challenge.name), VerificationPage(log.head, splits, commitment))
     for each in own:
         add(each.path, markdown.to_text(each.text), OwnPage(each))
     style = sheets.get(ACCENT, "") + _source(loader, "404.css")
@@ -208,16 +230,26 @@ def _track_pages(view: BoardView, challenge: Challenge, cache: Cache | None) -> 
         yield past_path(view.board, past.phase), PAST_BOARD.format(title, past.phase.name), page
 
 
-def _track_data(challenge: Challenge, board: Board) -> dict[str, str]:
+def _track_data(challenge: Challenge, board: Board, log: PublishedLog) -> dict[str, str]:
     """The files of a track for programs."""
     folder = board.track.name
     files = {
         f"{folder}/leaderboard.csv": to_csv(board),
-        f"{folder}/leaderboard.json": to_json(board),
+        f"{folder}/leaderboard.json": to_json(board, log.head),
         f"{folder}/citation.bib": to_bibtex(challenge, board),
         f"{folder}/citation.cff": to_cff(challenge, board),
     }
     return files if board.split is None else {**files, f"{folder}/split.json": split_json(folder, board.split)}
+
+
+def _commitment_files(commitment: PublishedCommitment) -> dict[str, str]:
+    """The commitments, the opening of the last one once it is revealed, and the public key of receipts."""
+    files = {RECEIPTS: public_pem(commitment.receipts)} if commitment.receipts else {}
+    if commitment.last is not None:
+        files[COMMITMENT] = commitment_json(commitment)
+        if commitment.is_revealed:
+            files[OPENING] = commitment.last.opening
+    return files
 
 
 def _timeline_pages(

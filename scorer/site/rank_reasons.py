@@ -84,7 +84,7 @@ def summary(field: Field, position: int) -> str:
     place = "a baseline" if row.baseline else f"rank {row.rank} of {len(field.ranked)}"
     if row.team.is_excluded:
         place = row.team.status
-    return f"{place} in {track.title}, {track.shown_stage} {field.board.columns[0]} {score:.{track.decimals}f}"
+    return f"{place} in {track.title}, {track.shown_stage} {field.board.columns[0]} {score:.{track.shown_decimals}f}"
 
 
 def _name(field: Field, position: int) -> Markup:
@@ -100,6 +100,8 @@ def _listed(names: Sequence[Markup], last: str = "and") -> Markup:
 
 
 def _without_entry(row: Row) -> Markup:
+    if any(entry.state == "scored" for entry in row.sent):
+        return Markup("The Ladder has released no score for the entries that are there.")
     statuses = {WITHOUT_SCORE[entry.state] for entry in row.sent if entry.state in WITHOUT_SCORE}
     if len(statuses) != 1:
         return Markup("None of its {} entries is scored.").format(in_words(len(row.sent)))
@@ -150,7 +152,7 @@ def _gap(field: Field, better: int, worse: int) -> Markup:
     """The difference of two scores: that of their pair, or of the printed scores."""
     pair = field.pairs.get(better, {}).get(worse)
     difference = abs(pair.difference) if pair else (field.score(better) or 0.0) - (field.score(worse) or 0.0)
-    decimals = field.board.track.decimals
+    decimals = field.board.track.shown_decimals
     text = f"{difference:.{decimals}f}"
     if float(text) == 0.0:
         return Markup("<b>under {}</b>").format(f"{10.0**-decimals:.{decimals}f}")
@@ -204,6 +206,8 @@ def hidden(field: Field, position: int) -> str:
         return ""
     if primary.kind.aggregation != "mean":
         return f"{primary} is no mean over the queries, so single queries are not compared."
+    if field.board.track.has_ladder:
+        return "The Ladder decides which scores are shown, so the scores of single queries are hidden."
     if len(field.ranked) < 2:
         return "Without a second ranked team, there is nothing to compare the queries with."
     if field.board.primary_certainty is None:

@@ -67,6 +67,8 @@ def _scores(board: Board) -> Markup:
         sentences.append(hidden.format(moment(phase.closes)))
     elif board.lacks_preliminary and not plan.is_over(board.now):
         sentences.append(Markup("<b>Scores over all queries</b>: the track has no preliminary queries."))
+    elif board.track.has_ladder:
+        sentences.append(Markup("<b>Preliminary scores by the Ladder</b>: only clear improvements are shown."))
     else:
         sentences.append(Markup("<b>{} scores.</b>").format(board.track.shown_stage.capitalize()))
     if board.track.stage == "preliminary" and (phase is None or phase.shows != "nothing" or phase.closes != end):
@@ -87,8 +89,8 @@ def _frozen(board: Board) -> Markup:
     if phase is None or board.frozen_since is None:
         return Markup()
     return Markup(
-        "<b>The board is frozen since {}.</b> It shows what was received before; later entries appear once the phase "
-        "has closed, {}."
+        "<b>The board is frozen since {}.</b> It shows the record as of then; what is recorded later appears once the "
+        "phase has closed, {}."
     ).format(moment(board.frozen_since), moment(phase.closes))
 
 
@@ -105,5 +107,5 @@ def without_scores(board: Board) -> str:
     if board.rows:
         return ""
     if board.frozen_since is not None:
-        return "No entries were received before the board was frozen."
+        return "No entries were recorded before the board was frozen."
     return "No entries were received." if plan.is_over(board.now) else "No entries yet."

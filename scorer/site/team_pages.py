@@ -12,7 +12,7 @@ from scorer.charts.svg import Svg
 from scorer.charts.timeline import Point, timeline
 from scorer.entries.entry import ColumnScores, Entry, State
 from scorer.site.distribution import Distribution, QueryTable, distribution, query_table
-from scorer.site.entry_words import entry_notes, quota_left, status_words
+from scorer.site.entry_words import entry_notes, looks_in_words, quota_left, status_words
 from scorer.site.field import Field, field_of
 from scorer.site.neighbours import Neighbours, neighbours
 from scorer.site.rank_reasons import entries_in_words, heading, hidden, reasons, summary
@@ -90,6 +90,8 @@ class TeamSection:
     """The primary score over time, on the first page; None where fewer than two entries have one."""
     drawn: str
     """Which entries the chart shows, in words."""
+    looks: str
+    """How many looks the team had, on the first page; empty where they are not shown."""
     left: Markup
     """What the team has left of its quota, on the first page; empty without a quota."""
     notes: tuple[str, ...]
@@ -196,6 +198,7 @@ def _section(part: _Participation, number: int) -> TeamSection:
         counting=next((each for each in part.entries if each.entry.is_counting), None),
         chart=chart,
         drawn=drawn,
+        looks=looks_in_words(part.board.board, part.view.row) if number == 1 else "",
         left=quota_left(part.board.board, part.view.row) if number == 1 else Markup(),
         notes=entry_notes([each.entry for each in shown]),
     )
@@ -228,16 +231,14 @@ def _chart(board: BoardView, entries: Sequence[EntryView]) -> tuple[Svg | None, 
         (each, score) for each in entries if each.entry.state != "misdated" and (score := each.scores[0]) is not None
     ]
     shown = scored[:DRAWN] + [(each, score) for each, score in scored[DRAWN:] if each.entry.is_counting]
-    drawn = "each scored entry"
+    scores = ("improvement", "improvements") if board.track.has_ladder else ("scored entry", "scored entries")
+    drawn = f"each {scores[0]}"
     if len(scored) > len(shown):
-        drawn = (
-            f"each of the latest {DRAWN} scored entries{' and of the one that counts' if len(shown) > DRAWN else ''}"
-        )
+        drawn = f"each of the latest {DRAWN} {scores[1]}{' and of the one that counts' if len(shown) > DRAWN else ''}"
+    decimals = board.track.shown_decimals
     points = [
-        Point(
-            each.entry.received, score, f"Entry {each.number}: {score:.{board.track.decimals}f}", each.entry.is_counting
-        )
+        Point(each.entry.received, score, f"Entry {each.number}: {score:.{decimals}f}", each.entry.is_counting)
         for each, score in shown
     ]
     title = f"{board.stage.capitalize()} {board.primary.name} of {drawn} over time"
-    return timeline(points, title, board.track.decimals) if len(points) > 1 else None, drawn
+    return timeline(points, title, decimals) if len(points) > 1 else None, drawn

@@ -23,6 +23,8 @@ def why_without_score(row: Row, scores: ColumnScores, *, hides_scores: bool) -> 
     if row.entry is not None:
         return "" if scores[0] is not None else "The score is undefined."
     last = row.sent[0]
+    if last.state == "scored":
+        return "No score is shown for the entries that are there."
     if last.state == "misdated":
         return "Nothing scored. The time of receipt is not confirmed."
     if last.state in UNRANKED:

@@ -139,6 +139,8 @@ class BoardView:
 
     @property
     def counting_rule(self) -> str:
+        if self.track.has_ladder:
+            return "The entry with the best score that the Ladder has shown counts; of equal ones, the earliest."
         return counting_rule(self.board)
 
     @property
@@ -207,7 +209,7 @@ class BoardView:
 
     @property
     def interval_decimals(self) -> int:
-        return min(self.track.decimals, INTERVAL_DECIMALS)
+        return min(self.track.shown_decimals, INTERVAL_DECIMALS)
 
     @property
     def baseline_marks(self) -> tuple[str, ...]:

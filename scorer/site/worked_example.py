@@ -111,12 +111,12 @@ def worked_example(track: Track) -> WorkedExample:
         cutoffs=cutoffs,
         remarks=_remarks(grades, len(listed), m, cutoffs),
         means=tuple(
-            _mean(measure, cutoffs, scores[str(measure)], track.decimals)
+            _mean(measure, cutoffs, scores[str(measure)], track.final_decimals)
             for measure in by_cutoffs
             if len(_cutoffs(measure)) > 1
             and (measure.threshold if isinstance(measure.threshold, float) else 0) == least
         ),
-        scores=tuple((measure, rounded(scores[str(measure)], track.decimals)) for measure in track.all_measures),
+        scores=tuple((measure, rounded(scores[str(measure)], track.final_decimals)) for measure in track.all_measures),
     )
 
 
