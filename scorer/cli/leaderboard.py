@@ -12,6 +12,8 @@ from scorer.cli.console import print_result
 
 if TYPE_CHECKING:
     from scorer.board.board import Board
+    from scorer.store.log import LogLine
+    from scorer.store.snapshot import Snapshot
 
 FORMS = ("table", "json", "csv", "markdown")
 
@@ -26,24 +28,31 @@ def add_board(parser: ArgumentParser) -> None:
 
 def leaderboard(folder: Path, track: str | None, form: str, as_of: datetime | int | None) -> int:
     """Print the board of each track from the stored results, without scoring."""
+    from scorer.board.published_log import published_log
     from scorer.organising.render import boards
     from scorer.store.store import Store
 
     challenge, tracks = open_challenge(folder, track)
     with Store.open(challenge.database_address, create=False) as store:
-        shown = store.read(lambda view: boards(selected(view, as_of), tracks, view.cache()))
-    print_result(_printed(shown, form))
+
+        def found(whole: Snapshot) -> tuple[list[Board], LogLine | None]:
+            view = selected(whole, as_of)
+            head = published_log(view, challenge.tracks).head if form == "json" else None
+            return boards(view, tracks, whole.cache()), head
+
+        shown, head = store.read(found)
+    print_result(_printed(shown, form, head))
     return 0
 
 
-def _printed(boards: list[Board], form: str) -> str:
+def _printed(boards: list[Board], form: str, head: LogLine | None) -> str:
     from scorer.reports.boards import board_table, to_markdown
     from scorer.reports.leaderboard import to_json
     from scorer.reports.table import csv_table, text_table
 
     if form == "json":
         # One board is an object, as on the site; several boards are a list of such objects.
-        texts = [to_json(each).rstrip("\n") for each in boards]
+        texts = [to_json(each, head).rstrip("\n") for each in boards]
         return texts[0] if len(texts) == 1 else "[" + ",\n".join(texts) + "]"
     if form == "csv":
         return "\n\n".join(csv_table(board_table(each)) for each in boards)

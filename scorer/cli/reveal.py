@@ -1,4 +1,4 @@
-"""``scorer reveal``: publish which queries were preliminary."""
+"""``scorer reveal``: publish the keys of splits and the opening of the commitment."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ def add_revealed(parser: ArgumentParser) -> None:
 
 
 def reveal(track: str | None, challenge: Path) -> int:
-    """Publish the keys of the splits, which show which queries were preliminary. This cannot be undone.
+    """Publish the keys of the splits, and the opening of the commitment. This cannot be undone.
 
-    The decision is recorded. Anybody can then verify the split with `scorer verify split`. A track that does not show
-    its final scores yet is refused, and then no key is published.
+    The keys show which queries were preliminary; the opening shows to what `scorer commit` committed, with the SHA-256
+    of each solution. The decision is recorded. Anybody can then verify both with `scorer verify`. While a track
+    does not show its final scores, nothing is published; with --track, only the key of one track is.
     """
-    from scorer.organising.splits import reveal as reveal_keys
+    from scorer.organising.reveal import reveal as reveal_all
     from scorer.store.store import Store
 
     settings, tracks = open_challenge(challenge, track)
     with Store.open(settings.database_address, create=False) as store:
-        for each in reveal_keys(settings, store, tracks):
+        for each in reveal_all(settings, store, tracks):
             state = "is revealed; `scorer render` publishes it" if each.is_new else "was revealed before"
-            print_result(f"{each.track}: the key with the SHA-256 {each.key_sha256} {state}")
+            what = f"{each.track}: the key" if each.track else "the commitment"
+            print_result(f"{what} with the SHA-256 {each.sha256} {state}")
     return 0

@@ -2,47 +2,211 @@
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from scorer.cli.arguments import WrongCallError
 from scorer.cli.console import print_result
 from scorer.wording import printable, quoted
 
-DOCUMENTS = ("split",)
-"""What can be verified."""
+if TYPE_CHECKING:
+    from scorer.verification.log import KnownHead
+    from scorer.verification.statement import Verified
 
 
-def add_document(parser: ArgumentParser) -> None:
-    """Add the arguments of ``verify``."""
-    parser.add_argument("document", choices=DOCUMENTS, help="what to verify; split: which queries were preliminary")
-    parser.add_argument("file", type=Path, help="the file that the site publishes, such as split.json")
-    parser.add_argument(
-        "--key-sha256",
-        type=_sha256,
-        metavar="HASH",
-        help="the SHA-256 of the key that the site showed earlier; it must be the same",
-    )
+def _log(file: Path, earlier: Path | None, head: KnownHead | None) -> Iterator[Verified]:
+    from scorer.verification.log import verified_log
+
+    return verified_log(file, earlier, head)
+
+
+def _split(file: Path, key_sha256: str | None) -> Iterator[Verified]:
+    from scorer.verification.split import verified_split
+
+    return verified_split(file, key_sha256)
+
+
+def _bundle(file: Path, log: Path | None) -> Iterator[Verified]:
+    from scorer.verification.bundle import verified_bundle
+
+    return verified_bundle(file, log)
+
+
+def _receipt(file: Path, key: Path, log: Path | None, submission: Path | None) -> Iterator[Verified]:
+    from scorer.verification.receipt import verified_receipt
+
+    return verified_receipt(file, key, log, submission)
+
+
+def _commitment(
+    file: Path,
+    opening: Path | None,
+    sha256: str | None,
+    log: Path | None,
+    key: Path | None,
+    solution: list[tuple[str, Path]] | None,
+    split: list[Path] | None,
+) -> Iterator[Verified]:
+    from scorer.verification.commitment import Public, verified_commitment
+
+    return verified_commitment(file, opening, Public(sha256, log, key, solution or (), split or ()))
+
+
+def _solution(text: str) -> tuple[str, Path]:
+    track, equals, file = text.partition("=")
+    if not (track and equals and file):
+        raise ArgumentTypeError(f"found {quoted(text)}, expected TRACK=FILE, as in main=solution.txt")
+    return track, Path(file)
 
 
 def _sha256(text: str) -> str:
     digits = text.strip().lower()
-    if len(digits) != 64 or not set(digits) <= set("0123456789abcdef"):
+    if not re.fullmatch("[0-9a-f]{64}", digits):
         raise ArgumentTypeError(f"found {quoted(text)}, expected 64 hexadecimal digits")
     return digits
 
 
-def verify(document: str, file: Path, key_sha256: str | None) -> int:
+def _known_head(text: str) -> KnownHead:
+    from scorer.verification.log import KnownHead
+
+    found = re.fullmatch("(?:([1-9][0-9]{0,17}):)?([0-9a-f]{64})", text.strip().lower())
+    if found is None:
+        expected = "the index of an event and 64 hexadecimal digits, as in 123:3f2a..., or the digits only"
+        raise ArgumentTypeError(f"found {quoted(text)}, expected {expected}")
+    return KnownHead(bytes.fromhex(found[2]), int(found[1]) if found[1] else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document that can be verified."""
+
+    help: str
+    """What it shows."""
+    verified: Callable[..., Iterator[Verified]]
+    """Takes the file and the options by name, and yields the statements of the document."""
+    options: tuple[str, ...]
+    """The options that it takes, of `OPTIONS`; their values are None where they are not given."""
+    required: tuple[str, ...] = ()
+    """Those of its options that must be given."""
+
+
+DOCUMENTS = {
+    "log": Document("log.jsonl: no event was changed, dropped or added", _log, ("--earlier", "--head")),
+    "receipt": Document(
+        "a receipt: an entry is in the record and in the log",
+        _receipt,
+        ("--key", "--log", "--file"),
+        ("--key",),
+    ),
+    "commitment": Document(
+        "commitment.json: solutions, rules and keys are those of before the start",
+        _commitment,
+        ("--opening", "--sha256", "--log", "--key", "--solution", "--split"),
+    ),
+    "split": Document("split.json: which queries were preliminary", _split, ("--key-sha256",)),
+    "bundle": Document("the file that `scorer export` wrote: no byte was changed", _bundle, ("--log",)),
+}
+"""What can be verified, by name."""
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "--earlier": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "log: a copy of the log that was downloaded earlier; the log must begin with it",
+    },
+    "--head": {
+        "type": _known_head,
+        "metavar": "[INDEX:]HEAD",
+        "help": "log: a head that the site, its feed or a receipt showed; the log must have it",
+    },
+    "--key": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "receipt, commitment: receipts.pem, the public key of receipts",
+    },
+    "--log": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "receipt, commitment, bundle: log.jsonl of the site; it must have the event of the document, or the "
+        "record in the bundle",
+    },
+    "--file": {
+        "dest": "submission",
+        "type": Path,
+        "metavar": "FILE",
+        "help": "receipt: the submitted file; it must be the one that was received",
+    },
+    "--opening": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "commitment: commitment.txt, which is published after the challenge",
+    },
+    "--sha256": {
+        "type": _sha256,
+        "metavar": "HASH",
+        "help": "commitment: the commitment that the site showed earlier; it must be the same",
+    },
+    "--solution": {
+        "type": _solution,
+        "action": "append",
+        "metavar": "TRACK=FILE",
+        "help": "commitment: the published solution of a track; it must be the committed one; repeatable",
+    },
+    "--split": {
+        "type": Path,
+        "action": "append",
+        "metavar": "FILE",
+        "help": "commitment: split.json of a track; its key must be the committed one; repeatable",
+    },
+    "--key-sha256": {
+        "type": _sha256,
+        "metavar": "HASH",
+        "help": "split: the SHA-256 of the key that the site showed earlier; it must be the same",
+    },
+}
+"""The options of all documents, as argparse takes them."""
+
+
+def add_document(parser: ArgumentParser) -> None:
+    """Add the arguments of ``verify``."""
+    names = "; ".join(f"{name}: {document.help}" for name, document in DOCUMENTS.items())
+    parser.add_argument("document", choices=tuple(DOCUMENTS), help=f"what to verify. {names}")
+    parser.add_argument("file", type=Path, help="the file that the site publishes, such as log.jsonl")
+    for option, settings in OPTIONS.items():
+        parser.add_argument(option, **settings)
+
+
+def verify(document: str, file: Path, **options: Any) -> int:
     """Verify a document that the organiser of a challenge has published.
 
     Prints a line for each statement that was checked: ok, or FAILED and what differs. Exits with 1 if a check failed.
     It needs neither the challenge nor its database.
     """
-    from scorer.organising.verification import verified_split
-
-    checks = {"split": lambda: verified_split(file, key_sha256)}
+    chosen = DOCUMENTS[document]
     failed = 0
-    for each in checks[document]():
+    for each in chosen.verified(file, **_options_of(document, options)):
         failed += bool(each.contradiction)
         found = f": {each.contradiction}" if each.contradiction else ""
         print_result(f"{'FAILED' if each.contradiction else 'ok':6}  {printable(each.statement + found)}")
     return 1 if failed else 0
+
+
+def _options_of(document: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The values of the options of a document. Raises WrongCallError for other options, and for missing ones."""
+    chosen = DOCUMENTS[document]
+    for option in OPTIONS:
+        is_given = options[_name(option)] is not None
+        if is_given and option not in chosen.options:
+            raise WrongCallError(f"{option}: no option of {document}; it takes {', '.join(chosen.options)}")
+        if not is_given and option in chosen.required:
+            raise WrongCallError(f"{document}: {option} is missing")
+    return {_name(option): options[_name(option)] for option in chosen.options}
+
+
+def _name(option: str) -> str:
+    """The name of the value of an option."""
+    return str(OPTIONS[option].get("dest", option.removeprefix("--").replace("-", "_")))

@@ -25,6 +25,8 @@ from scorer.wording import counted, quoted
 WORDS = Words("track", "tracks", "team", "teams", "query", "queries")
 """What texts about a challenge call its algorithms and its cases."""
 
+HIDDEN = "its phase publishes no statistics"
+
 LISTED = 10
 """The names of teams that a message has at most."""
 
@@ -82,7 +84,7 @@ def track_task(view: Snapshot, board: Board, measure: Measure | None = None, row
     teams = [row for row in board.rows if row.rank is not None] if rows is None else rows
     by_digest = dict(view.scores([row.entry.digest for row in teams if row.entry], basis, [chosen]))
     scores = np.array([by_digest[row.entry.digest][0, inside] for row in teams if row.entry], dtype=np.float64)
-    means = [rounded(aggregated(row, "mean"), track.decimals) for row in scores]
+    means = [rounded(aggregated(row, "mean"), track.shown_decimals) for row in scores]
     defined = np.atleast_1d(~np.isnan(scores).all(axis=0))
     inside_ids = [query for query, is_inside in zip(solution.query_ids, inside.tolist(), strict=True) if is_inside]
     left_out = int((~defined).sum())
@@ -92,7 +94,7 @@ def track_task(view: Snapshot, board: Board, measure: Measure | None = None, row
         cases=tuple(query for query, kept in zip(inside_ids, defined.tolist(), strict=True) if kept),
         values=scores[:, defined],
         means=tuple(float("nan") if mean is None else mean for mean in means),
-        decimals=track.decimals,
+        decimals=track.shown_decimals,
         measure=chosen.mean_name,
         words=WORDS,
         notes=_notes(split, left_out),
@@ -128,9 +130,11 @@ def teams_task(view: Snapshot, track: Track, names: Sequence[str], measure: Meas
     Raises
     ------
     ScorerError
-        There is no such team, or it has no scored entry.
+        There is no such team, it has no scored entry, or the phase of the track publishes no statistics.
     """
     (board,) = boards(view, [track])
+    if board.track.shows != "score":
+        raise ScorerError(f"track {track.name} is not analysed: {HIDDEN}")
     rows = {row.team.name: row for row in board.rows}
     for each in names:
         if each not in rows:
@@ -171,4 +175,6 @@ def _reason(board: Board) -> str:
     if aggregation != "mean":
         what = "a sum" if aggregation == "sum" else "a geometric mean"
         return f"{board.columns[0]} is {what} over the queries, and the statistics are about means"
+    if board.track.shows != "score":
+        return HIDDEN
     return "" if any(row.rank is not None for row in board.rows) else "no team is ranked"

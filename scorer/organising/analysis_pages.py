@@ -38,7 +38,8 @@ def analysis_view(view: Snapshot, board: Board, cache: Cache) -> TaskView | None
     Returns
     -------
     TaskView or None
-        None without two ranked teams, for a measure that is not a mean, and where the scores of queries are hidden.
+        None without two ranked teams, for a measure that is not a mean, and where the scores of queries are hidden,
+        as by the Ladder.
 
     Raises
     ------
@@ -54,7 +55,7 @@ def analysis_view(view: Snapshot, board: Board, cache: Cache) -> TaskView | None
     preliminary = split_masks(view.flags(basis))["preliminary"].digest
     settings = [__version__, code_digest(*_CODE), MEASURE_GENERATION, LEVEL, RESAMPLES, SEED]
     results = [basis.solution, basis.matching, preliminary, track.primary_measure.full]
-    shown = [track.stage, track.final, track.decimals]
+    shown = [track.stage, track.final, track.shown_decimals]
     parts = ["analysis", settings, results, shown, track.name, rows]
     return _JSON.validate_json(cache.value(parts, partial(_computed, view, board)))
 

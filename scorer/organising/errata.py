@@ -10,7 +10,7 @@ from scorer.board.changes import Changes, changes, recorded_changes
 from scorer.challenge.settings import Challenge, Track
 from scorer.entries.entries import entries
 from scorer.entries.errata import Erratum, errata, open_erratum
-from scorer.entries.in_force import are_rules_fixed, in_force
+from scorer.entries.in_force import are_rules_fixed, in_force, track_schedule
 from scorer.errors import ChallengeError
 from scorer.executors.base import Executor
 from scorer.organising.rules import RuleSet, current_basis, rules_in_force
@@ -18,7 +18,8 @@ from scorer.organising.run import Work, carry_out, compare_queries, plan
 from scorer.organising.splits import check_preliminary
 from scorer.organising.waves import queries_of
 from scorer.store.archive import SolutionArchive
-from scorer.store.events import Kind, recorded_body
+from scorer.store.events import recorded_body
+from scorer.store.kinds import Kind
 from scorer.store.records import Basis, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -123,11 +124,13 @@ def apply(
         _check_unchanged(erratum, by_files, archive)
         _check_complete(view, track, by_files, there if without_missing else None)
         found.append(pending_changes(view, track, archive))
+        shown = found[-1]
+        if in_force(view, track).hides_scores:
+            shown = pending_changes(view, track, archive, as_shown=True)
         body = recorded_body(by_files.recorded)
         event = _event(erratum.number, "applied", reason.strip(), body)
         # Results by the old basis may be dropped one day, so that the boards cannot be computed again.
-        shown = recorded_changes(pending_changes(view, track, archive, as_shown=True))
-        return [("erratum", {**event, "changes": shown}), ("basis", body)]
+        return [("erratum", {**event, "changes": recorded_changes(shown)}), ("basis", body)]
 
     store.record(track.name, applied)
     return store.read(lambda view: errata(view.events(track.name)))[-1], found[-1]
@@ -170,7 +173,10 @@ def pending_changes(view: Snapshot, track: Track, archive: SolutionArchive, *, a
     bases = ((None, current_basis(view, track)), (erratum.basis, new.basis))
     tracks = [in_force(view, track, recorded) for recorded, _ in bases]
     if not as_shown:
-        tracks = [each.model_copy(update={"hides_scores": False}) for each in tracks]
+        deciding = track_schedule(view, track).deciding_between(view.now)
+        tracks = [
+            each.model_copy(update={"deciding_phase": deciding}) if each.hides_scores else each for each in tracks
+        ]
     return changes(*(board(view, each, basis) for each, (_, basis) in zip(tracks, bases, strict=True)))
 
 
@@ -214,6 +220,11 @@ def _check_preview(view: Snapshot, track: Track, by_files: RuleSet, archive: Sol
     if not are_rules_fixed(view, track):
         raise ChallengeError(
             f"{track.name}: no phase has started, or nothing was scored yet; `scorer run` uses the files as they are"
+        )
+    if not track_schedule(view, track).has_started(view.now):
+        raise ChallengeError(
+            f"{track.name}: no phase has started; an erratum changes a challenge that has; before the start, "
+            "`scorer commit` commits to the changed files"
         )
     if not by_files.differences(rules_in_force(view, track, archive)):
         raise ChallengeError(

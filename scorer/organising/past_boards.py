@@ -13,13 +13,13 @@ from scorer.board.build import board
 from scorer.board.past import PastBoard, PastRow
 from scorer.challenge.phases import Phase
 from scorer.challenge.settings import Track
-from scorer.entries.in_force import in_force, public, track_schedule
-from scorer.entries.schedule import RESOLUTION
+from scorer.entries.in_force import at_stage, in_force, public, track_schedule
 from scorer.organising.rules import current_basis, settings
 from scorer.paths.code import code_digest
 from scorer.scoring.means import split_masks
 from scorer.scoring.rules import MEASURE_GENERATION
 from scorer.store.cache import Cache
+from scorer.store.canonical import RESOLUTION
 from scorer.store.snapshot import Snapshot
 
 _JSON = TypeAdapter(PastBoard)
@@ -67,7 +67,11 @@ def closing_board(view: Snapshot, track: Track, phase: Phase) -> Board:
 def _at_close(view: Snapshot, track: Track, phase: Phase) -> tuple[Snapshot, Track]:
     """The snapshot and the rules of the last moment of a phase."""
     then = public(view, track).as_of(phase.closes - RESOLUTION)
-    return then, in_force(then, track).model_copy(update={"measures": (), "hides_scores": False})
+    rules = in_force(then, track)
+    plan = track_schedule(then, track)
+    # What a phase that shows nothing hides is shown as soon as it has closed.
+    deciding = plan.deciding_between(then.now) if rules.hides_scores else rules.deciding_phase
+    return then, at_stage(rules.model_copy(update={"measures": ()}), plan, rules.stage or "final", deciding)
 
 
 def _archived(view: Snapshot, track: Track, cache: Cache) -> Iterator[PastBoard]:
@@ -114,4 +118,4 @@ def _computed(view: Snapshot, track: Track, phase: Phase) -> str:
         )
         for row in found.rows
     )
-    return _JSON.dump_json(PastBoard(phase, found.track.decimals, found.track.shows_final, rows)).decode()
+    return _JSON.dump_json(PastBoard(phase, found.track.shown_decimals, found.track.shows_final, rows)).decode()

@@ -8,10 +8,11 @@ from typing import Any
 
 from scorer.challenge.phases import Phase, check_order, duration_text
 from scorer.challenge.settings import Challenge, Track, suggestion
+from scorer.entries.commitments import is_committed
 from scorer.entries.in_force import track_schedule
 from scorer.entries.schedule import Extension, Schedule, replace_end
 from scorer.errors import ChallengeError
-from scorer.store.events import Kind
+from scorer.store.kinds import Kind
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.wording import quoted, utc_moment
@@ -38,6 +39,10 @@ def announcement(view: Snapshot, track: Track) -> Added:
     recorded = track_schedule(view, track)
     if not recorded.announcements:
         return [("phases", _body(track.phases))] if track.phases else []
+    if not track.phases and is_committed(view.events(), track.name):
+        raise ChallengeError(
+            f"tracks.{track.name}.phases: is missing, but the challenge is committed with phases; restore them"
+        )
     in_force = {phase.name: phase for phase in recorded.phases}
     for phase in recorded.phases:
         if phase.start <= view.now:
@@ -66,7 +71,7 @@ def _check_unchanged(track: Track, phase: Phase, ends: Collection[datetime]) -> 
     for position, found in enumerate(track.phases):
         if found.name != phase.name:
             continue
-        for key in ("start", "end", "grace", "freeze", "shows"):
+        for key in ("start", "end", "grace", "freeze", "shows", "ladder_step"):
             value = getattr(found, key)
             if value != getattr(phase, key) and not (key == "end" and value in ends):
                 remedy = f"restore {_shown(getattr(phase, key))}"
@@ -86,6 +91,8 @@ def _check_unchanged(track: Track, phase: Phase, ends: Collection[datetime]) -> 
 
 
 def _shown(value: object) -> str:
+    if value is None:
+        return "none"
     if isinstance(value, datetime):
         return utc_moment(value)
     return f'"{duration_text(value) if isinstance(value, timedelta) else value}"'

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from scorer.board.board import Board
 from scorer.board.build import board
+from scorer.board.published_commitment import PublishedCommitment, published_commitment
+from scorer.board.published_log import PublishedLog, published_log
 from scorer.board.timeline import Timeline, timeline
 from scorer.challenge.settings import Challenge, Track
 from scorer.challenge.splits import exposure
@@ -48,6 +50,8 @@ class _Content:
     boards: Sequence[Board]
     analyses: Analyses
     timeline: Timeline
+    log: PublishedLog
+    commitment: PublishedCommitment
     notes: tuple[str, ...]
     cache: Cache
 
@@ -84,12 +88,23 @@ def render(
         shown = [replace(board, past=past) for board, past in zip(shown, archived, strict=True)]
         analyses = {board.track.name: analysis_view(public(view, board.track), board, cache) for board in shown}
         notes = tuple(note for track in challenge.tracks for note in (*_outdated(view, track), *_exposed(track)))
-        name = view.snapshot_name(view.revision)
-        return _Content(view.revision, name, shown, analyses, timeline(view, challenge.tracks), notes, cache)
+        return _Content(
+            revision=view.revision,
+            name=view.snapshot_name(view.revision),
+            boards=shown,
+            analyses=analyses,
+            timeline=timeline(view, challenge.tracks),
+            log=published_log(view, challenge.tracks),
+            commitment=published_commitment(view, challenge),
+            notes=notes,
+            cache=cache,
+        )
 
     found = store.read(derived)
     try:
-        files = site_files(challenge, found.boards, found.analyses, found.cache, found.timeline)
+        files = site_files(
+            challenge, found.boards, found.analyses, found.cache, found.timeline, found.log, found.commitment
+        )
     finally:
         with suppress(StoreError):  # a database that cannot be written to can still be shown
             store.keep(found.cache)

@@ -112,7 +112,7 @@ def settings(track: Track) -> Mapping[str, object]:
 
     The phases, which decide the stage, are recorded as events. Raises ChallengeError if the key cannot be read.
     """
-    recorded = track.model_dump(mode="json", exclude={"root", "name", "phases", "hides_scores"})
+    recorded = track.model_dump(mode="json", exclude={*Track.not_keys, "phases"})
     if track.phases:
         recorded["stage"] = None
     if track.entry != "picks":

@@ -168,7 +168,7 @@ def plan(
         attempts={digest: failure.attempts for digest, failure in failures.items()},
         skipped=scanned.skipped,
         warnings=(*scanned.left_out, *([scanned.warning] if scanned.warning else ())),
-        notes=_notes(track, rules, by_files),
+        notes=_notes(track, rules, by_files, has_started=phases.has_started(now)),
         picks=picks,
     )
 
@@ -180,11 +180,16 @@ def _has_work(found: Entries, unknown: Collection[tuple[SubmissionFile, Submissi
     return any(each.digest in waiting or key_of(each) not in recorded for _, each in unknown)
 
 
-def _notes(track: Track, rules: RuleSet, by_files: RuleSet) -> tuple[str, ...]:
+def _notes(track: Track, rules: RuleSet, by_files: RuleSet, *, has_started: bool) -> tuple[str, ...]:
     changed = by_files.differences(rules)
     if not changed:
         return ()
     verb = "differs" if len(changed) == 1 else "differ"
+    if not has_started:
+        return (
+            f"{track.name}: {', '.join(changed)} {verb} from the committed rules, by which runs go on; restore the "
+            "files, or commit again before the start with `scorer commit`",
+        )
     return (
         f"{track.name}: {', '.join(changed)} {verb} from the rules in force, which an erratum changes once a phase has "
         "started; `scorer erratum preview` shows what the change does",

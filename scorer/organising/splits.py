@@ -1,22 +1,18 @@
-"""The splits of a challenge: their keys, whether they agree with the solutions, and how the keys are revealed."""
+"""The splits of a challenge: their keys, and whether they agree with the solutions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from scorer.board.published_split import is_revealed
-from scorer.challenge.settings import Challenge, Track, check_stage
-from scorer.challenge.splits import QuerySplit, check_split, make_key, split_of
+from scorer.challenge.preliminary import check_ladder, check_stage
+from scorer.challenge.settings import Challenge, Track
+from scorer.challenge.splits import QuerySplit, check_split, make_key
 from scorer.entries.in_force import in_force
 from scorer.errors import ChallengeError
 from scorer.matching.solution import Solution
-from scorer.store.events import Kind
 from scorer.store.records import Basis, StoredQueries
 from scorer.store.snapshot import Snapshot
-from scorer.store.store import Store
 
 
 def check_preliminary(track: Track, basis: Basis, queries: StoredQueries) -> None:
@@ -34,12 +30,13 @@ def check_preliminary(track: Track, basis: Basis, queries: StoredQueries) -> Non
     Raises
     ------
     ChallengeError
-        They contradict each other, as `check_split` and `check_stage` say.
+        They contradict each other, as `check_split`, `check_stage` and `check_ladder` say.
     """
     selected = int(basis.flags(queries).sum())
     if basis.split is not None:
         check_split(track.name, int(queries.flagged.sum()), selected, len(queries.ids))
     check_stage(track, selected)
+    check_ladder(track, selected)
 
 
 def shows_final(view: Snapshot, track: Track) -> bool:
@@ -97,72 +94,3 @@ def recorded_key(view: Snapshot, track: str) -> str | None:
     settings = recorded.settings if recorded is not None else None
     split = settings.get("split") if settings is not None else None
     return split["key_sha256"] if isinstance(split, dict) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Reveal:
-    """The key of a track that is public now."""
-
-    track: str
-    key_sha256: str
-    is_new: bool
-    """Whether it was not public before."""
-
-
-def reveal(challenge: Challenge, store: Store, tracks: Sequence[Track]) -> Iterator[Reveal]:
-    """Record that the keys of some tracks are public.
-
-    Parameters
-    ----------
-    challenge, store
-        The challenge and its database.
-    tracks
-        Tracks of the challenge; those without a split are left out.
-
-    Yields
-    ------
-    Each track, once its key is recorded. All tracks are checked before the first key is recorded.
-
-    Raises
-    ------
-    ChallengeError
-        A track still hides final scores, or shares its key with one that does; or its key is not the one that its
-        board is based on.
-    StoreError
-        The database fails.
-    """
-    chosen = [split for track in with_split(tracks) if (split := split_of(track)) is not None]
-
-    def check_all(view: Snapshot) -> None:
-        for split in chosen:
-            _check_reveal(view, challenge, split)
-
-    store.read(check_all)
-    for split in chosen:
-        is_new = False
-
-        def event(view: Snapshot, split: QuerySplit = split) -> Sequence[tuple[Kind, Mapping[str, Any]]]:
-            nonlocal is_new
-            _check_reveal(view, challenge, split)
-            is_new = not is_revealed(view, split)
-            return [("reveal", {"split_key": split.key.hex()})] if is_new else []
-
-        store.record(split.track, event)
-        yield Reveal(split.track, split.key_sha256, is_new)
-
-
-def _check_reveal(view: Snapshot, challenge: Challenge, split: QuerySplit) -> None:
-    for track in challenge.tracks:
-        other = None if shows_final(view, track) else split_of(track)
-        if other is None or other.key != split.key:
-            continue
-        shares = "" if track.name == split.track else f"the key of {split.track} is also that of {track.name}, and "
-        raise ChallengeError(
-            f"{split.track}: {shares}the final scores of {track.name} are not shown yet; the key would show which "
-            "queries are preliminary; reveal it when the final scores are public"
-        )
-    if recorded_key(view, split.track) != split.key_sha256:
-        raise ChallengeError(
-            f"{split.track}: its board is not based on the key with the SHA-256 {split.key_sha256}; restore the key "
-            "file that it is based on, or score it by this key with `scorer run`"
-        )

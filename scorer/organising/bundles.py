@@ -1,0 +1,274 @@
+"""Bundles: a challenge leaves as one archive, and another machine makes the same challenge from it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from scorer import __version__
+from scorer.challenge.loading import read_challenge
+from scorer.challenge.portable import portable, with_database
+from scorer.challenge.settings import FILE, Challenge
+from scorer.entries.in_force import in_force
+from scorer.errors import ChallengeError, ScorerError
+from scorer.organising.bundle_files import BundledFile, Content, challenge_files, solution_files, submitted_files
+from scorer.organising.bundle_writer import BundleWriter
+from scorer.organising.render import render
+from scorer.organising.rules import current_basis
+from scorer.paths import Remote
+from scorer.paths.temporary import temporary_folder
+from scorer.store.database import Database
+from scorer.store.log import START, log_lines
+from scorer.store.schema import SCHEMA_VERSION
+from scorer.store.snapshot import Snapshot
+from scorer.store.store import Store, now
+from scorer.store.transfer import TABLES as TABLE_NAMES
+from scorer.store.transfer import InvalidRowsError, dumped, load
+from scorer.verification.bundle import verified_content
+from scorer.verification.bundle_archive import DAMAGED, NO_BUNDLE, Bundle, opened_bundle, printed
+from scorer.verification.bundle_format import (
+    CHALLENGE,
+    INDEX,
+    SECRET,
+    SOLUTIONS,
+    SUBMISSIONS,
+    TABLES,
+    is_safe,
+)
+from scorer.wording import quoted
+
+WAIT = 30.0
+"""Seconds that an import waits for another process that uses the database."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A bundle that was written."""
+
+    path: Path
+    sha256: str
+    """Of all bytes before the comment at its end."""
+    events: int
+    head: str
+    """Of the log, in hexadecimal."""
+    notes: tuple[str, ...]
+    """What the bundle does not have."""
+
+
+def export(
+    challenge: Challenge, store: Store, settings: Path, target: Path, *, solutions: bool = False, files: bool = False
+) -> Exported:
+    """Write a challenge into a new bundle, from one snapshot of its database. The same state gives the same bytes.
+
+    Parameters
+    ----------
+    challenge, store
+        The challenge and its database.
+    settings
+        The file that the challenge was read from.
+    target
+        The file to write. It is complete or not there.
+    solutions
+        Whether the solutions are in it, also the earlier ones. A run needs them.
+    files
+        Whether the files of the submissions are in it.
+
+    Raises
+    ------
+    ChallengeError
+        The target exists or would be public, or a file of the challenge cannot be read or moved.
+    StoreError
+        The database fails, or a row is damaged.
+    """
+    if target.exists() or target.is_symlink():
+        raise ChallengeError(f"{target}: exists; name a new file")
+    if target.absolute().is_relative_to(challenge.site_path):
+        raise ChallengeError(f"{target}: is in the folder of the site, which is public; name a file elsewhere")
+    if not target.absolute().parent.is_dir():
+        raise ChallengeError(f"{target}: there is no folder {target.parent}; create it, or name another file")
+    moved = portable(settings, challenge)
+    archive = store.archive(challenge.root)
+
+    def write(view: Snapshot, part: Path) -> Exported:
+        members: dict[str, Content] = {f"{CHALLENGE}{FILE}": lambda: [moved.settings]}
+        members |= challenge_files(challenge, moved, solutions=solutions)
+        members |= solution_files(archive) if solutions else {}
+        members |= submitted_files(view, challenge, archive, everything=files)
+        members |= {f"{TABLES}{name}.jsonl": partial(_lines, view, name) for name in TABLE_NAMES}
+        for name in members:
+            if not is_safe(name):
+                raise ChallengeError(
+                    f"{quoted(name.removeprefix(CHALLENGE))}: no other system may have a file of this name; rename it"
+                )
+        head, events = START, 0
+        for line in log_lines(view.secret("log"), view.all_events):
+            head, events = line.head, line.index
+        part.unlink(missing_ok=True)  # after a connection was lost
+        with BundleWriter(part) as writer:
+            for name in sorted(members):
+                writer.add(name, members[name]())
+            facts = {"scorer": __version__, "schema": SCHEMA_VERSION, "challenge": challenge.name}
+            sha256 = writer.finish({**facts, "events": events, "head": head.hex()})
+        return Exported(target, sha256, events, head.hex(), tuple(_notes(challenge, solutions, files)))
+
+    try:
+        with temporary_folder(target.absolute().parent) as folder:
+            part = folder / target.name
+            exported = store.read(partial(write, part=part))
+            part.rename(target)
+    except OSError as error:
+        raise ChallengeError(f"{target}: cannot be written: {error.strerror or error}") from error
+    return exported
+
+
+def _lines(view: Snapshot, table: str) -> Iterator[bytes]:
+    for row in dumped(view, table):
+        yield json.dumps(row, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def _notes(challenge: Challenge, solutions: bool, files: bool) -> Iterator[str]:
+    """What stays behind a URL."""
+    for track in challenge.tracks:
+        locations = {"queries": track.queries_path, "items": track.items_path}
+        locations |= {"solution": track.solution_path} if solutions else {}
+        locations |= {"submissions": track.submissions_path} if files else {}
+        for key, location in locations.items():
+            if isinstance(location, Remote):
+                yield f"tracks.{track.name}.{key}: stays at {location}; the bundle has only the URL"
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A challenge that was made from a bundle."""
+
+    index: Path
+    """The first page of its site."""
+    challenge: str
+    events: int
+    notes: tuple[str, ...]
+    """What the organiser should know about the site."""
+
+
+def import_bundle(
+    path: Path, folder: Path, database: str | None = None, *, clock: Callable[[], datetime] = now
+) -> Imported:
+    """Make a challenge from a bundle, with its database and its site.
+
+    Everything is made in a temporary folder next to the new one, which gets its name in the end. So an import that is
+    killed leaves no part of a challenge, and can be repeated.
+
+    Parameters
+    ----------
+    path
+        The bundle, which is not trusted.
+    folder
+        The folder to make: it does not exist, or is empty.
+    database
+        The URL of an empty database; None: a file in the folder.
+    clock
+        Returns the time, with a zone, that the site shows.
+
+    Raises
+    ------
+    ScorerError
+        The bundle is damaged, incomplete, not a bundle or of a later version; or the folder or the database is in use.
+    """
+    if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
+        raise ChallengeError(f"{folder}: exists and is not empty; name a new folder")
+    with opened_bundle(path) as bundle:
+        for each in verified_content(bundle):
+            if each.contradiction:
+                raise bundle.error(each.contradiction, DAMAGED)
+        if bundle.manifest.schema != SCHEMA_VERSION:
+            found = f"has tables of schema version {bundle.manifest.schema}, but this scorer reads {SCHEMA_VERSION}"
+            writer = printed(bundle.manifest.scorer)
+            raise bundle.error(found, f"install scorer {writer} or later, which wrote it")
+        try:
+            folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+            with temporary_folder(folder.absolute().parent) as temporary:
+                built = temporary / "challenge"
+                built.mkdir()
+                try:
+                    notes = _build(bundle, built, database, clock)
+                except ScorerError as error:
+                    raise ScorerError(str(error).replace(str(built), str(folder))) from error
+                if folder.exists():
+                    folder.rmdir()
+                built.rename(folder)
+        except OSError as error:
+            raise ScorerError(f"{folder}: cannot be written: {error.strerror or error}") from error
+    challenge = read_challenge(folder, solutions=False)
+    return Imported(challenge.site_path / "index.html", challenge.name, bundle.manifest.events, notes)
+
+
+def _build(bundle: Bundle, built: Path, database: str | None, clock: Callable[[], datetime]) -> tuple[str, ...]:
+    """Make the challenge in an empty folder, and render its site; return notes on it."""
+    for name in bundle.names(CHALLENGE):
+        _write(built / name.removeprefix(CHALLENGE), bundle.chunks(name))
+    settings = built / FILE
+    challenge = read_challenge(settings, solutions=False)
+    if portable(settings, challenge).settings != settings.read_bytes():
+        raise bundle.error(f"its {FILE} names a file outside of the challenge, or a database", NO_BUNDLE)
+    _write_submissions(bundle, challenge)
+    for track in challenge.tracks:
+        for path in (track.key_path, track.solution_path):
+            if isinstance(path, Path) and path.is_file():
+                path.chmod(SECRET)
+    if database is not None:
+        settings.write_bytes(with_database(settings.read_bytes(), database))
+        challenge = read_challenge(settings, solutions=False)
+    opened = Database(challenge.database_address, create=True, wait=WAIT)
+    try:
+        load(opened, lambda table: bundle.rows(f"{TABLES}{table}.jsonl"))
+    except InvalidRowsError as error:
+        raise ScorerError(f"{bundle.path}: {error}") from error
+    finally:
+        opened.close()
+    with Store.open(challenge.database_address, create=False, clock=clock) as store:
+        archive = store.archive(challenge.root)
+        for name in bundle.names(SOLUTIONS):
+            copy = built.with_name("solution")
+            _write(copy, bundle.chunks(name))
+            archive.add(copy, name.removeprefix(SOLUTIONS))
+            copy.unlink()
+        _complete_means(challenge, store)
+        return render(challenge, store, pending=True).notes
+
+
+def _complete_means(challenge: Challenge, store: Store) -> None:
+    """Store the means that the bundle does not have. The revision stays, by which the site has its name."""
+    for track in challenge.tracks:
+        basis, rules = store.read(lambda view, of=track: (current_basis(view, of), in_force(view, of)))  # type: ignore[misc]
+        if basis is not None:
+            store.complete_means(track.name, basis, rules.all_measures, revises=False)
+
+
+def _write_submissions(bundle: Bundle, challenge: Challenge) -> None:
+    """Write the files in the folders of submissions, each with the time of its last change."""
+    local = {track.name: track.submissions_path for track in challenge.tracks}
+    for number, row in enumerate(bundle.rows(INDEX), 1):
+        invalid = bundle.error(f"{INDEX}, line {number:,}: not a file of a submission", NO_BUNDLE)
+        try:
+            file = BundledFile.of_row(row)
+        except (ValueError, LookupError, TypeError) as error:
+            raise invalid from error
+        folder, member = local.get(file.track), f"{SUBMISSIONS}{file.sha256}"
+        if not isinstance(folder, Path) or member not in bundle.members:
+            raise invalid
+        path = folder.joinpath(*file.path)
+        _write(path, bundle.chunks(member))
+        os.utime(path, ns=(file.mtime_ns, file.mtime_ns))
+
+
+def _write(path: Path, chunks: Iterable[bytes], mode: int = 0o666) -> None:
+    """Write a new file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags, mode), "wb") as file:
+        for chunk in chunks:
+            file.write(chunk)

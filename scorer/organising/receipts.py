@@ -1,0 +1,166 @@
+"""Receipts: a signed statement for a team that its entry is in the record, at a place of the log."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from scorer.board.slugs import slugs
+from scorer.challenge.settings import Challenge, Track
+from scorer.entries.schedule import Schedule, schedule
+from scorer.errors import ChallengeError
+from scorer.organising.decisions import entry_named
+from scorer.paths.replacing import replace_content
+from scorer.store.canonical import encoded
+from scorer.store.events import Event
+from scorer.store.log import LogLine, event_text, log_lines, nonce_of
+from scorer.store.signing import signature
+from scorer.store.snapshot import Snapshot
+from scorer.store.store import Store
+
+VERSION = 1
+"""Of a receipt."""
+
+
+def named_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], names: Sequence[str]) -> list[str]:
+    """The receipts of some entries.
+
+    Parameters
+    ----------
+    challenge, store
+        The challenge and its database.
+    tracks
+        The tracks whose entries are searched.
+    names
+        The entries, as for `entry_named`.
+
+    Raises
+    ------
+    ChallengeError
+        A name is not that of one entry.
+    StoreError
+        The database fails.
+    """
+    searched = challenge.model_copy(update={"tracks": tuple(tracks)})
+
+    def work(view: Snapshot) -> list[str]:
+        indexes = [entry_named(view, searched, name).index for name in names]
+        found = receipts(view, challenge.name, set(indexes))
+        return [found[index] for index in indexes]
+
+    return store.read(work)
+
+
+def write_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], folder: Path) -> tuple[int, int]:
+    """Write the receipt of every entry of some tracks into a folder, as ``<track>/<team>/<index>.txt``.
+
+    Parameters
+    ----------
+    challenge, store, tracks
+        The challenge, its database, and the tracks.
+    folder
+        Where to write them. Receipts that it has already are left as they are.
+
+    Returns
+    -------
+    How many receipts were written, and how many were there already.
+
+    Raises
+    ------
+    ChallengeError
+        The folder has another receipt of an entry, or a file cannot be written.
+    StoreError
+        The database fails.
+    """
+
+    def work(view: Snapshot) -> list[tuple[Path, str]]:
+        states = [state for track in tracks for state in view.submissions(track.name)]
+        names, found = slugs(view.teams), receipts(view, challenge.name, {state.index for state in states})
+        return [
+            (Path(state.submission.track, names[state.submission.team], f"{state.index}.txt"), found[state.index])
+            for state in states
+        ]
+
+    listed = store.read(work)
+    missing = [(folder / path, text) for path, text in listed if not _is_there(folder / path, text)]
+    for path, text in missing:
+        write_receipt(path, text)
+    return len(missing), len(listed) - len(missing)
+
+
+def _is_there(path: Path, text: str) -> bool:
+    """Whether a file has this receipt. Raises ChallengeError if it has another one, or cannot be read."""
+    try:
+        if path.read_bytes() == text.encode("ascii"):
+            return True
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise ChallengeError(f"{path}: cannot be read: {error.strerror}; name another folder") from error
+    raise ChallengeError(
+        f"{path}: differs from the receipt of the record; receipts change only with the name of the challenge, or "
+        "if the database is another one; restore what changed, or name another folder"
+    )
+
+
+def write_receipt(path: Path, text: str) -> None:
+    """Write a receipt into a file. Raises ChallengeError if that is impossible."""
+    try:
+        replace_content(path, text.encode("ascii"))
+    except OSError as error:
+        raise ChallengeError(f"{path}: cannot be written: {error.strerror}; name another file") from error
+
+
+def receipts(view: Snapshot, challenge: str, indexes: set[int]) -> Mapping[int, str]:
+    """The receipts of entries by their indexes.
+
+    A receipt depends only on the record until its entry and on the name of the challenge, so it is always the same.
+
+    Parameters
+    ----------
+    view
+        A snapshot with all events.
+    challenge
+        The name of the challenge.
+    indexes
+        Of arrivals.
+    """
+    return dict(_receipts(view, challenge, indexes))
+
+
+def _receipts(view: Snapshot, challenge: str, indexes: set[int]) -> Iterator[tuple[int, str]]:
+    events, log_key, signing_key = view.events(), view.secret("log"), view.secret("receipts")
+    dates: list[Event] = []
+    for event, line in zip(events, log_lines(log_key, events), strict=True):
+        if event.kind in ("phases", "extension"):
+            dates.append(event)
+        if event.index not in indexes:
+            continue
+        phases = schedule(each for each in dates if each.track == event.track)
+        text = f"{encoded(_fields(challenge, event, line, log_key, phases))}\n"
+        signed = base64.b64encode(signature(signing_key, text.encode("ascii")))
+        yield event.index, f"{text}{signed.decode('ascii')}\n"
+
+
+def _fields(challenge: str, event: Event, line: LogLine, log_key: bytes, phases: Schedule) -> Mapping[str, Any]:
+    """What a receipt says; the names are as the event has them."""
+    text, body = event_text(event), event.body
+    phase, place = phases.place(datetime.fromisoformat(body["received"]))
+    return {
+        "version": VERSION,
+        "challenge": challenge,
+        "track": event.track,
+        "team": body["team"],
+        "file": body["file"],
+        "digest": body["digest"],
+        "received": body["received"],
+        "phase": phase if place == "ok" else None,
+        "index": event.index,
+        "event": text.decode("ascii"),
+        "nonce": nonce_of(log_key, event.index, text).hex(),
+        "leaf": line.leaf.hex(),
+        "head": line.head.hex(),
+    }
