@@ -1,4 +1,4 @@
-"""Figures of the papers that define the measures, and the coverage of statistics: `python -m studies`.
+"""Figures of the papers that define the measures, the coverage of statistics, and attacks: `python -m studies`.
 
 study.py                the result of a study: its figure, its numbers, and a verdict on each claim
 rankings.py             many generated rankings as one Matched; each measure runs once for all of them
@@ -9,4 +9,7 @@ moniz_permutations.py   Moniz, Torgo and Vinagre, arXiv 1612.06136, figure 2
 moniz_news.py           the same paper, table 1
 populations.py          queries from which scores are drawn, with known means
 coverage.py             how often intervals, ranges of ranks, tiers and tests are right on such scores
+shown_scores.py         what a board shows of preliminary scores: rounded, or by the Ladder
+ladder_attack.py        a team that overfits the preliminary queries by probing the board, in two ways
+ladder_cost.py          how often the Ladder shows the true improvements of a fair team
 """

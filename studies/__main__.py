@@ -1,4 +1,4 @@
-"""`python -m studies`: draw the figures of the papers, and check their claims."""
+"""`python -m studies`: draw the figures of the papers and of simulations, and check their claims."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from studies import coverage, moniz_news, moniz_permutations, scheel_ohsumed, scheel_swaps
+from studies import coverage, ladder_attack, ladder_cost, moniz_news, moniz_permutations, scheel_ohsumed, scheel_swaps
 from studies.study import AbsentError, Study
 
 STUDIES: dict[str, Callable[[], Study]] = {
@@ -20,6 +20,9 @@ STUDIES: dict[str, Callable[[], Study]] = {
     "coverage-intervals": coverage.intervals,
     "coverage-ranks": coverage.rank_ranges_and_tiers,
     "coverage-alarms": coverage.false_alarms,
+    "ladder-votes": ladder_attack.by_votes,
+    "ladder-changes": ladder_attack.by_changes,
+    "ladder-cost": ladder_cost.fair_teams,
 }
 
 

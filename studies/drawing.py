@@ -115,6 +115,13 @@ class Panel:
         look = {"fill": "none", "stroke-width": "1.6", "stroke-linejoin": "round"}
         SubElement(self.drawing, "polyline", {"points": points} | look | _ink(style))
 
+    def band(self, across: Sequence[float], low: Iterable[float], high: Iterable[float], style: Style) -> None:
+        """Fill the area between two lines."""
+        there = [f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in zip(across, low, strict=True)]
+        back = [f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in zip(across, high, strict=True)][::-1]
+        look = {"fill": style.colour, "fill-opacity": "0.2"}
+        SubElement(self.drawing, "polygon", {"points": " ".join(there + back)} | look)
+
     def rule(self, up: float, start: float, end: float, style: Style) -> None:
         """Draw a horizontal line from `start` to `end`."""
         line = _stroke(self.drawing, self.x(start), self.y(up), self.x(end), self.y(up), style.colour)

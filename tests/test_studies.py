@@ -408,6 +408,18 @@ def test_bars_start_at_the_bottom_of_the_scale() -> None:
     assert left[0] + width[0] < left[1]
 
 
+def test_a_band_is_the_area_between_two_lines() -> None:
+    """Its outline follows the lower line, and the upper one back."""
+    drawing = Drawing("t", width=400, height=300)
+    (panel,) = drawing.panels(("p", Axis.numbers("x", 0, 10, 5), Axis.numbers("y", 0, 1, 0.5)))
+    panel.band([0, 10], [0.25, 0.5], [0.5, 1], STYLES[0])
+
+    (outline,) = ET.fromstring(drawing.svg()).iter(SVG + "polygon")
+    corners = [(0, 0.25), (10, 0.5), (10, 1), (0, 0.5)]
+
+    assert outline.get("points") == " ".join(f"{panel.x(x):.1f},{panel.y(y):.1f}" for x, y in corners)
+
+
 def test_text_in_figures_is_escaped() -> None:
     """No title or name becomes markup."""
     drawing = Drawing("<b>&")
