@@ -29,8 +29,8 @@ from scorer.organising import errata, phases, teams
 from scorer.organising.decisions import amend
 from scorer.organising.picks import pick
 from scorer.organising.render import Rendered, render
+from scorer.organising.reveal import reveal
 from scorer.organising.run import carry_out, plan
-from scorer.organising.splits import reveal
 from scorer.store.store import Store
 
 SIZES: Mapping[str, Mapping[str, int]] = {
@@ -189,7 +189,7 @@ def track_table(track: TrackPlan) -> str:
         f"cutoffs = {list(track.cutoffs)}",
         'primary = "MARp"',
         'measures = ["nDCG@5"]',
-        f"decimals = {track.decimals}",
+        f"decimals = {track.decimals}" if track.decimals is not None else 'decimals = "auto"',
         f'entry = "{track.entry}"',
         *([f"picks = {track.picks}"] if track.entry == "picks" else []),
         "late_board = true",
@@ -209,6 +209,7 @@ def track_table(track: TrackPlan) -> str:
             f'grace = "{int(phase.grace.total_seconds())}s"',
             f'freeze = "{int(phase.freeze.total_seconds())}s"',
             f'shows = "{phase.shows}"',
+            *([f"ladder_step = {phase.ladder_step}"] if phase.ladder_step else []),
         ]
     return "\n".join(lines) + "\n"
 

@@ -48,7 +48,9 @@ class PhasePlan:
     end: datetime
     grace: timedelta = timedelta(0)
     freeze: timedelta = timedelta(0)
-    shows: Literal["score", "nothing"] = "score"
+    shows: Literal["score", "ladder", "nothing"] = "score"
+    ladder_step: str = ""
+    """Empty: the parameter-free form."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,8 @@ class TrackPlan:
 
     name: str
     entry: Literal["best", "picks"]
-    decimals: int
+    decimals: int | None
+    """None: "auto"."""
     phases: tuple[PhasePlan, ...]
     quota: QuotaPlan
     queries: tuple[str, ...]
@@ -231,7 +234,7 @@ def _items(chance: random.Random) -> TrackPlan:
         decimals=2,
         phases=(
             PhasePlan("warm-up", at(2, 1, 8), at(2, 21, 17), grace=2 * HOUR),
-            PhasePlan("main", at(2, 24), at(4, 5, 12), grace=30 * MINUTE, freeze=3 * DAY),
+            PhasePlan("main", at(2, 24), at(4, 5, 12), grace=30 * MINUTE, freeze=3 * DAY, shows="ladder"),
             PhasePlan("last", at(4, 10), at(4, 28, 23, 59, 59), shows="nothing"),
         ),
         quota=QuotaPlan("Europe/Ljubljana", per_day=3, per_phase=12, total=26, rejected_per_day=2),
@@ -250,10 +253,10 @@ def _lists(chance: random.Random) -> TrackPlan:
     return TrackPlan(
         name="lists",
         entry="picks",
-        decimals=3,
+        decimals=None,
         phases=(
             PhasePlan("open", at(2, 3, 12), at(3, 1, 12), grace=10 * MINUTE),
-            PhasePlan("middle", at(3, 1, 12, 10), at(3, 30)),
+            PhasePlan("middle", at(3, 1, 12, 10), at(3, 30), shows="ladder", ladder_step="0.02"),
             PhasePlan("finale", at(4, 1), at(4, 26), grace=HOUR, freeze=2 * DAY),
         ),
         quota=QuotaPlan("Pacific/Auckland", per_day=2, per_phase=10, total=22, rejected_per_day=1),
