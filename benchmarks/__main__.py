@@ -14,12 +14,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from benchmarks import boards, parts, tools
+from benchmarks import boards, parts, tools, verification
 from benchmarks.meter import CommandError, floor
 from benchmarks.picture import drawn
 from benchmarks.report import tables
 
-PARTS = ("run", "submissions", "kernels", "growth", "batch", "statistics")
+PARTS = ("run", "submissions", "kernels", "growth", "batch", "statistics", "verification")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -91,6 +91,7 @@ def _measured(options: argparse.Namespace, folder: Path, compiled: Path) -> dict
         "growth": lambda: parts.growth(bench),
         "batch": lambda: parts.batch(bench, dask=find_spec("distributed") is not None and not options.quick),
         "statistics": lambda: boards.statistics(bench),
+        "verification": lambda: verification.verification(bench),
     }
     results |= {name: work[name]() for name in options.parts}
     if options.huge:
@@ -143,6 +144,7 @@ def _same(results: dict[str, Any]) -> bool:
     ]
     each += results.get("statistics", {}).get("boards", [])
     each += [point for points in results.get("growth", {}).get("tools", {}).values() for point in points]
+    each += [results[part] for part in ("verification",) if part in results]
     return all(tool["same"] for tool in each) and results.get("batch", {}).get("same_site", True)
 
 

@@ -2,12 +2,15 @@
 
     python -m benchmarks.generate qrels QUERIES FILE
     python -m benchmarks.generate run QUERIES FILE            FILE may be a pipe
+    python -m benchmarks.generate log EVENTS FILE
     python -m benchmarks.generate challenge SUBMISSIONS FOLDER --queries N
     python -m benchmarks.generate trec SUBMISSIONS FOLDER --queries N
 
 `run`: lists of 1,000 items, best first, and 50 judged items for each query with grades of 0 to 3, half of them in the
 list, mostly near its top. One row in fifty has the run score of the row before it, but only where neither item is
 judged: tools that order ties in different ways give the same scores, and all of them have to handle ties.
+
+`log`: the log of a challenge, of which every tenth event is no arrival.
 
 `challenge`: a folder for `scorer run` with lists of 30 in VL.NET's format; `trec`: the same as TREC qrels and runs.
 
@@ -25,6 +28,8 @@ from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
+
+from scorer.store.log import NONCE_BYTES, START, LogLine, head_of, leaf_of
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
@@ -135,6 +140,19 @@ def _fill(text: Bytes, positions: Ints, numbers: Ints, width: int) -> None:
         numbers = numbers // 10
 
 
+# A log
+
+
+def log_text(events: int) -> str:
+    """Return a log of this many events."""
+    lines, head = [], START
+    for index in range(1, events + 1):
+        leaf = leaf_of(bytes(NONCE_BYTES), f"{SEED} {index}".encode())
+        head = head_of(head, leaf)
+        lines.append(f"{LogLine(index, 'arrival' if index % 10 else 'withdrawal', leaf, head).text}\n")
+    return "".join(lines)
+
+
 # A challenge
 
 
@@ -217,8 +235,8 @@ def _write(stream: BinaryIO, kind: str, queries: int) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Generate a file or a folder; it gets its name when it is complete."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.generate")
-    parser.add_argument("kind", choices=["qrels", "run", "challenge", "trec"])
-    parser.add_argument("count", type=int, help="the number of queries in a file, or of submissions in a folder")
+    parser.add_argument("kind", choices=["qrels", "run", "log", "challenge", "trec"])
+    parser.add_argument("count", type=int, help="how many queries or events a file has, or submissions a folder")
     parser.add_argument("path", type=Path)
     parser.add_argument("--queries", type=int, default=5704)
     options = parser.parse_args(arguments)
@@ -231,6 +249,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         make_challenge(options.count, beginning, options.queries)
     elif options.kind == "trec":
         make_trec(options.count, beginning, options.queries)
+    elif options.kind == "log":
+        beginning.write_text(log_text(options.count))
     else:
         with beginning.open("wb") as stream:
             _write(stream, options.kind, options.count)

@@ -30,6 +30,8 @@ def tables(results: Results) -> str:
         sections.append(_batch(results["batch"]))
     if "statistics" in results:
         sections += [_statistics(board) for board in results["statistics"]["boards"]]
+    if "verification" in results:
+        sections.append(_verification(results["verification"]))
     if "huge" in results:
         sections.append(_huge(results["huge"]))
     return "\n\n".join(sections)
@@ -63,7 +65,12 @@ def _facts(results: Results) -> str:
 
 def _measured(results: Results) -> list[Results]:
     """Return the measurements of the tools."""
-    sides = [tool for part in ("run", "submissions") if part in results for tool in results[part]["tools"].values()]
+    sides = [
+        tool
+        for part in ("run", "submissions", "verification")
+        if part in results
+        for tool in results[part]["tools"].values()
+    ]
     grown = results["growth"]["tools"].values() if "growth" in results else ()
     return [*sides, *(point for points in grown for point in points)]
 
@@ -159,6 +166,23 @@ def _statistics(board: Results) -> str:
         f"{_table(header, rows)}\n\n{verdict}. Peak memory: scorer {board['memory']['scorer'] / 1e6:,.0f} MB, "
         f"scipy {board['memory']['scipy'] / 1e6:,.0f} MB."
     )
+
+
+def _verification(part: Results) -> str:
+    ours = median(part["tools"]["scorer verify log"]["wall"])
+    rows = [
+        [
+            name,
+            f"{median(each['wall']):.2f}",
+            f"{median(each['wall']) / ours:.2f}",
+            f"{median(each['processor']):.2f}",
+            f"{max(each['memory']) / 1e6:,.0f}",
+        ]
+        for name, each in part["tools"].items()
+    ]
+    table = _table(["process", "seconds", "× scorer", "processor seconds", "peak MB"], rows)
+    verdict = "Both compute the same head." if part["same"] else "The heads differ."
+    return f"### Verification of a log of {part['events']:,} events\n\n{table}\n\n{verdict}"
 
 
 def _huge(part: Results) -> str:

@@ -19,6 +19,7 @@ from benchmarks.meter import CommandError, Cost, measured
 from benchmarks.parts import QUICK, Bench, side_by_side
 from benchmarks.tools import MEASURES, Tool, difference, trec_eval, trec_files
 from scorer import evaluate
+from scorer.verification.log import read_log, verified_log
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -87,6 +88,25 @@ def test_quick_run_compares_the_statistics_with_those_of_scipy(results: dict[str
     assert all(value > 0 for each in compared for tool in ("scorer", "scipy") for value in each[tool]["seconds"])
     assert set(board["tasks"]) == {*certainty.TASKS, certainty.BOARD}
     assert all(value > 0 for value in board["memory"].values())
+
+
+@pytest.mark.endurance
+def test_quick_run_verifies_a_log(results: dict[str, Any]) -> None:
+    """scorer and the loop over the lines find the same last head."""
+    part = results["verification"]
+
+    assert (part["events"], part["same"]) == (1000, True)
+    assert list(part["tools"]) == ["scorer verify log", "only the heads", "an empty process"]
+    assert all(value > 0 for tool in part["tools"].values() for value in (*tool["wall"], *tool["memory"]))
+
+
+def test_a_generated_log_is_valid(tmp_path: Path) -> None:
+    """So the benchmark measures the verification of a log without a fault."""
+    file = tmp_path / "log.jsonl"
+    generate.main(["log", "25", str(file)])
+
+    assert [each.contradiction for each in verified_log(file)] == 3 * [""]
+    assert len(read_log(file)) == 25
 
 
 @pytest.mark.parametrize(("scipys", "same"), [([0.2, 0.4], True), ([0.2, 0.6], False), ([0.1, 0.5], False)])
