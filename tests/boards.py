@@ -11,12 +11,15 @@ from pathlib import Path
 from scorer.board.board import Board, Row, SaltedDigest, Team
 from scorer.board.changes import BeforeAfter, Changes, Placing, Scale
 from scorer.board.published_errata import ChangedFile, ChangedRule, PublishedErratum
+from scorer.board.published_log import PublishedLog
 from scorer.board.ranking import ranked
 from scorer.board.timeline import Happening, Timeline
 from scorer.challenge.settings import Challenge, Track
 from scorer.entries.entry import ColumnScores, Entry, State
 from scorer.errors import Problem
 from scorer.matching.match import Counts
+from scorer.store.events import Event
+from scorer.store.log import log_lines
 from tests.board_certainty import with_certainty
 
 START = datetime(2011, 4, 18, 8, 15, tzinfo=UTC)
@@ -216,6 +219,7 @@ def erratum(track: str = "cold-start", number: int = 1, reason: str = "Two grade
         track=track,
         number=number,
         at=UPDATED + timedelta(days=number),
+        index=10 + number,
         reason=reason,
         rules=(ChangedRule("list_length", "30", "20"),),
         files=(ChangedFile("solution", SaltedDigest(digest("before")), SaltedDigest(digest("after"))),),
@@ -223,10 +227,16 @@ def erratum(track: str = "cold-start", number: int = 1, reason: str = "Two grade
     )
 
 
+def published_log(events: int = 20) -> PublishedLog:
+    """The log of so many events, by a key that every test has."""
+    recorded = (Event(index, "", "phases", None, {"phases": []}) for index in range(1, events + 1))
+    return PublishedLog(tuple(log_lines(b"key", recorded)))
+
+
 def timeline(*errata: PublishedErratum, detail: str = "Why.") -> Timeline:
     """A timeline with phases, a decision about a team, and errata of the first track."""
     happenings = [
-        Happening(each.at, each.track, "erratum", f"Erratum {each.number} applied", each.reason, each.path)
+        Happening(each.at, each.track, "erratum", f"Erratum {each.number} applied", each.reason, each.path, each.index)
         for each in reversed(errata)
     ]
     happenings += [

@@ -81,7 +81,13 @@ def seal(place: str, table: Table) -> None:
             connection.execute(update(table).where(*key).values(checksum=sealed(table, row)["checksum"]))
 
 
-SALTED = re.compile(rb'(?<=<code class="salted-digest">)[0-9a-f]{64}(?=</code>)|(?<=of the solution )[0-9a-f]{64}')
+SALTED = re.compile(
+    rb'(?<=<code class="salted-digest">)[0-9a-f]{64}(?=</code>)|(?<=of the solution )[0-9a-f]{64}'
+    rb"|(?<=-----BEGIN PUBLIC KEY-----\n).*"
+    # The log: leaves and heads in log.jsonl, in JSON, in feeds and on pages.
+    rb'|(?<="leaf":")[0-9a-f]{64}|(?<="head":")[0-9a-f]{64}|(?<="head": ")[0-9a-f]{64}|(?<=, head )[0-9a-f]{64}'
+    rb'|(?<=class="log-head">)[0-9a-f]{64}|(?<=href="../log.jsonl" title=")[0-9a-f]{64}(">#[0-9]+ )[0-9a-f]{12}'
+)
 UPDATED = re.compile(
     rb'<time class="updated".*?</time>|^  (year|month|urldate) = .*$|^date-released: .*$', re.MULTILINE
 )
@@ -89,13 +95,21 @@ UPDATED = re.compile(
 
 def unsalted(page: bytes) -> bytes:
     """A page without what depends on the salt of its database, which is random, and on when events were recorded."""
-    return UPDATED.sub(b"", SALTED.sub(b"", page))
+    return UPDATED.sub(b"", SALTED.sub(rb"\1", page))
 
 
 def site_content(folder: Path) -> dict[str, bytes]:
     """The content of every page of a site, without the salt; files whose names begin with a dot are left out."""
     files = (path for path in folder.rglob("[!.]*") if path.is_file())
     return {path.relative_to(folder).as_posix(): unsalted(path.read_bytes()) for path in files}
+
+
+HEAD = re.compile(rb'"log": {[^}]*}')
+
+
+def without_log(site: dict[str, bytes]) -> dict[str, bytes]:
+    """The content of a site without what depends on the number of events in the record."""
+    return {name: HEAD.sub(b"", text) for name, text in site.items() if name not in ("log.jsonl", "verification.html")}
 
 
 VOLATILE = {"identity", "salt", "revision", "at", "checksum"}

@@ -102,6 +102,11 @@ class Live:
         """Write challenge.toml."""
         (self.folder / "challenge.toml").write_text(f"{TOP}{settings}\n{''.join(tables)}")
 
+    def choose_decimals(self, value: str) -> None:
+        """Write another value of `decimals`."""
+        toml = self.folder / "challenge.toml"
+        toml.write_text(toml.read_text().replace("decimals = 3\n", f"decimals = {value}\n"))
+
     def write_solution(self, text: str) -> None:
         """Write the solution."""
         (self.folder / "solutions" / "main.txt").write_text(text)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from scorer.board.board import Board
 from scorer.board.changes import Changes
@@ -75,7 +75,7 @@ class Live:
     track: str = "main"
 
     @classmethod
-    def new(cls, folder: Path, *, rules: str = "", phases: str = PHASES, tracks: tuple[str, ...] = ("main",)) -> Live:
+    def new(cls, folder: Path, *, rules: str = "", phases: str = PHASES, tracks: tuple[str, ...] = ("main",)) -> Self:
         """A challenge whose tracks have these phases and, after their settings, these rules."""
         for name in ("solutions", *(f"submissions/{track}" for track in tracks)):
             (folder / name).mkdir(parents=True)

@@ -525,6 +525,57 @@ def preliminary_queries(key: bytes, share: str, track: str, queries: Iterable[st
     return [query for query in queries if split_number(key, track, query) < below]
 
 
+# --- The Ladder -------------------------------------------------------------------------------------------------------
+#
+# Both forms by the definition, in exact arithmetic. They take the losses of one team's entries, one list for each entry
+# and one loss for each query, and return what each entry releases: a loss, or None if it is no improvement. A float
+# is taken for the nearest fraction with a denominator of at most 10,000.
+
+Losses = Sequence[Sequence[Fraction | float]]
+
+
+def ladder_fixed(losses_by_entry: Losses, step: Fraction | float) -> list[Fraction | None]:
+    """The form with a fixed step: a mean is released, rounded to a multiple of the step, if it is lower by more."""
+    step = _fraction(step)
+    released: Fraction | None = None
+    shown: list[Fraction | None] = []
+    for losses in losses_by_entry:
+        mean = sum(map(_fraction, losses)) / Fraction(len(losses))
+        if released is None or mean < released - step:
+            released = round(mean / step) * step
+            shown.append(released)
+        else:
+            shown.append(None)
+    return shown
+
+
+def ladder_free(losses_by_entry: Losses) -> list[Fraction | None]:
+    """The form without parameters: the mean must be lower by more than one standard error of the differences."""
+    released: Fraction | None = None
+    best: list[Fraction] = []
+    shown: list[Fraction | None] = []
+    for given in losses_by_entry:
+        losses = list(map(_fraction, given))
+        count = Fraction(len(losses))
+        mean = sum(losses) / count
+        before = released
+        if released is None:
+            released, best = round(mean * count) / count, losses
+        else:
+            differences = [loss - other for loss, other in zip(losses, best, strict=True)]
+            centre = sum(differences) / count
+            variance = sum((difference - centre) ** 2 for difference in differences) / (count - 1)
+            # mean < released - sqrt(variance / count), without the root
+            if mean < released and (released - mean) ** 2 > variance / count:
+                released, best = min(released, round(mean * count) / count), losses
+        shown.append(None if released == before else released)
+    return shown
+
+
+def _fraction(value: Fraction | float) -> Fraction:
+    return value if isinstance(value, Fraction) else Fraction(value).limit_denominator(10_000)
+
+
 ORACLES: dict[str, Callable[..., float]] = {
     "MARp": mean_r_precision,
     "Rp": r_precision_at,
@@ -639,6 +690,18 @@ def next_local_day(moment: datetime, zone: str) -> datetime:
     return later
 
 
+# --- Decimals of preliminary scores -----------------------------------------------------------------------------------
+
+
+def automatic_decimals(queries: int) -> int:
+    """round(-log10(0.5 / √n)) for n queries, which is log10(4n) / 2, with integers only; halves are rounded to even."""
+    decimals = 0
+    while 4 * queries > 10 ** (2 * decimals + 1):
+        decimals += 1
+    is_half = 4 * queries == 10 ** (2 * decimals + 1)
+    return decimals + (is_half and decimals % 2)
+
+
 # --- A live challenge -------------------------------------------------------------------------------------------------
 #
 # `LiveRecord` carries out the plan of a simulated challenge on plain lists: it says which events the record has, and
@@ -685,16 +748,19 @@ class LiveEntry:
     counts: bool = False
     preliminary: float | None = None
     final: float | None = None
+    answer: str | None = None
+    """Of the Ladder."""
 
 
 @dataclass(frozen=True)
 class LiveRow:
-    """A team on the board: ranks, the index of the counting entry, and its score."""
+    """A team on the board: ranks, the index of the counting entry, its score, and its looks; -1: not shown."""
 
     rank: int | None
     preliminary_rank: int | None
     entry: int | None
     score: float | None
+    looks: int
 
 
 class LiveRecord:
@@ -854,6 +920,15 @@ class LiveRecord:
 
 def live_mean(track: TrackPlan, content: Content, solution: int, preliminary: bool) -> float:
     """The mean MARp over all queries, or over the preliminary ones; undefined queries are left out."""
+    values = live_scores(track, content, solution, preliminary)
+    total = 0.0
+    for value in values:
+        total += value
+    return round(total / len(values), live_decimals(track, len(values), preliminary))
+
+
+def live_scores(track: TrackPlan, content: Content, solution: int, preliminary: bool) -> list[float]:
+    """MARp on all queries, or on the preliminary ones, for which it is defined."""
     chosen: Collection[str] = track.queries
     if preliminary:
         by_key = track.key is not None
@@ -863,13 +938,19 @@ def live_mean(track: TrackPlan, content: Content, solution: int, preliminary: bo
             else (track.preliminary)
         )
     assert content.lists is not None
-    total, count = 0.0, 0
-    for query in track.queries:
-        value = mean_r_precision(track.solutions[solution][query], content.lists.get(query, ()), track.cutoffs)
-        if query in chosen and not math.isnan(value):
-            total += value
-            count += 1
-    return round(total / count, track.decimals)
+    values = [
+        mean_r_precision(track.solutions[solution][query], content.lists.get(query, ()), track.cutoffs)
+        for query in track.queries
+        if query in chosen
+    ]
+    return [value for value in values if not math.isnan(value)]
+
+
+def live_decimals(track: TrackPlan, queries: int, preliminary: bool) -> int:
+    """The decimals of scores over some number of queries."""
+    if track.decimals is not None:
+        return track.decimals
+    return automatic_decimals(queries) if preliminary else 4
 
 
 def live_selected(events: Iterable[LiveEvent], until: Until, track: str | None = None) -> list[LiveEvent]:
@@ -965,16 +1046,30 @@ def live_entries(live: LiveRecord, track: str, until: Until, now: datetime, solu
                 entry.cost = _outcome(live, track, entry, number)
     claims = [each for each in entries if each.admission == "ok" and each.team not in plan.baselines]
     _admit(plan.quota, claims, live_selected(live.events, until))
-    over = now >= phases[-1].end + phases[-1].grace
     for entry in entries:
         if entry.waits or entry.admission == "over-quota":
             entry.outcome = "waiting"
+    if solution is None:
+        return entries
+    shows, step = live_shows(phases, now)
+    if shows == "ladder":
+        targets = live_targets(live_selected(live.events, until))
+        for team in {targets.get(entry.team, entry.team) for entry in entries}:
+            own = [entry for entry in entries if targets.get(entry.team, entry.team) == team]
+            _release(live, plan, own, solution, step)
+    if shows == "score":
+        _show(live, track, entries, solution, over=now >= phases[-1].end + phases[-1].grace)
+    return entries
+
+
+def _show(live: LiveRecord, track: str, entries: Iterable[LiveEntry], solution: int, *, over: bool) -> None:
+    """Set the exact scores that visitors may see."""
+    for entry in entries:
         is_shown = entry.admission == "ok" or (over and entry.admission in ("early", "late"))
-        if is_shown and entry.outcome == "scored" and solution is not None and not live_hides(phases, now):
+        if is_shown and entry.outcome == "scored":
             entry.preliminary = live.score(track, entry.digest, solution, preliminary=True)
             if over:
                 entry.final = live.score(track, entry.digest, solution, preliminary=False)
-    return entries
 
 
 def _outcome(live: LiveRecord, track: str, entry: LiveEntry, solution: int | None) -> str:
@@ -1001,9 +1096,43 @@ def _place(entry: LiveEntry, entries: Iterable[LiveEntry], plan: TrackPlan, phas
         entry.admission = "late" if entry.received >= begun[-1].end + begun[-1].grace else "ok"
 
 
-def live_hides(phases: Iterable[PhasePlan], now: datetime) -> bool:
-    """Whether the phase of this moment shows nothing."""
-    return any(phase.start <= now < phase.end + phase.grace and phase.shows == "nothing" for phase in phases)
+def live_shows(phases: Sequence[PhasePlan], now: datetime) -> tuple[str, str]:
+    """What the board shows, and the step of the Ladder.
+
+    The phase of the moment decides; between phases the last one that shows more than nothing, or else the next one if
+    it has the Ladder.
+    """
+    before = [phase for phase in phases if phase.end + phase.grace <= now]
+    if len(before) == len(phases):
+        return "score", ""
+    for phase in phases:
+        if phase.start <= now < phase.end + phase.grace:
+            return phase.shows, phase.ladder_step
+    for phase in reversed(before):
+        if phase.shows != "nothing":
+            return phase.shows, phase.ladder_step
+    following = phases[len(before)]
+    return ("ladder", following.ladder_step) if following.shows == "ladder" else ("score", "")
+
+
+def _release(live: LiveRecord, plan: TrackPlan, own: Iterable[LiveEntry], solution: int, step: str) -> None:
+    """Set what the Ladder answers to the entries of a team, and the scores that it releases."""
+    seen: list[LiveEntry] = []
+    stopped = False
+    for entry in own:
+        if entry.admission == "ok":
+            stopped |= entry.waits or (entry.present and entry.outcome == "waiting")
+            if entry.outcome == "scored":
+                entry.answer = "waits" if stopped else "no improvement"
+                seen += [] if stopped else [entry]
+    scores = [live_scores(plan, live.contents[entry.digest], solution, preliminary=True) for entry in seen]
+    losses = [[1 - Fraction(value).limit_denominator(10**6) for value in each] for each in scores]
+    shown = ladder_fixed(losses, Fraction(step)) if step else ladder_free(losses)
+    for entry, loss in zip(seen, shown, strict=True):
+        if loss is not None:
+            entry.answer = "improvement"
+            decimals = live_decimals(plan, len(scores[0]), preliminary=True)
+            entry.preliminary = round(float(max(Fraction(0), 1 - loss)), decimals)
 
 
 def _admit(quota: QuotaPlan, claims: Sequence[LiveEntry], events: Sequence[LiveEvent]) -> None:
@@ -1039,12 +1168,24 @@ def _admit(quota: QuotaPlan, claims: Sequence[LiveEntry], events: Sequence[LiveE
 
 
 def live_public(live: LiveRecord, track: str, now: datetime) -> tuple[Until, datetime]:
-    """What visitors may see: during a freeze, what there was before it."""
+    """What visitors may see. During a freeze, this is the record as it was when the freeze began: it ends before the
+    first event that was recorded later, and lacks files that claim a later time of receipt.
+    """
     for phase in live_phases(live.season.track(track), live.events, ()):
         frozen = phase.end - phase.freeze
         if phase.freeze and phase.start <= now < phase.end + phase.grace and now >= frozen:
-            return (frozen - MICROSECOND,), frozen - MICROSECOND
+            first_later = min((each.index for each in live.events if each.at >= frozen), default=len(live.events) + 1)
+            return (first_later - 1, frozen - MICROSECOND), frozen - MICROSECOND
     return (), now
+
+
+def live_log_end(live: LiveRecord, now: datetime) -> int:
+    """The index of the last event of the public log: the first of the ends that the freezes of all tracks set."""
+    ends = [len(live.events)]
+    for track in live.season.tracks:
+        until, _ = live_public(live, track.name, now)
+        ends += [each for each in until if isinstance(each, int)]
+    return min(ends)
 
 
 def live_board(live: LiveRecord, track: str, until: Until, now: datetime) -> tuple[dict[str, LiveRow], list[LiveEntry]]:
@@ -1054,6 +1195,7 @@ def live_board(live: LiveRecord, track: str, until: Until, now: datetime) -> tup
     entries = live_entries(live, track, until, now, live_solution(live.events, until, track))
     phases = live_phases(plan, live.events, until)
     shows_final = now >= phases[-1].end + phases[-1].grace
+    shows, _ = live_shows(phases, now)
     targets = live_targets(events)
     by_team: dict[str, list[LiveEntry]] = {}
     for entry in entries:
@@ -1061,7 +1203,7 @@ def live_board(live: LiveRecord, track: str, until: Until, now: datetime) -> tup
     chosen: dict[str, LiveEntry | None] = {}
     for team, own in by_team.items():
         if any(entry.present for entry in own):
-            chosen[team] = None if live_hides(phases, now) else _counting(plan, events, team, own)
+            chosen[team] = None if shows == "nothing" else _counting(plan, events, team, own, shows)
     ranked = [team for team in chosen if team not in plan.baselines and team not in live_excluded(events)]
 
     def score(team: str, *, final: bool) -> float | None:
@@ -1084,14 +1226,23 @@ def live_board(live: LiveRecord, track: str, until: Until, now: datetime) -> tup
             rank(team, final=False),
             None if counting is None else counting.index,
             score(team, final=shows_final),
+            -1 if shows_final or shows == "nothing" else sum(map(_is_look, by_team[team])),
         )
     return rows, entries
 
 
-def _counting(plan: TrackPlan, events: Sequence[LiveEvent], team: str, own: Sequence[LiveEntry]) -> LiveEntry | None:
+def _is_look(entry: LiveEntry) -> bool:
+    return entry.admission == "ok" and entry.outcome == "scored" and entry.answer != "waits"
+
+
+def _counting(
+    plan: TrackPlan, events: Sequence[LiveEvent], team: str, own: Sequence[LiveEntry], shows: str
+) -> LiveEntry | None:
     """The entry with the best preliminary score, the earliest of equals; of the picked ones, if any of them counts."""
     candidates = [each for each in own if each.present and each.admission == "ok" and each.outcome == "scored"]
-    if plan.entry == "picks":
+    if shows == "ladder":
+        candidates = [each for each in candidates if each.answer == "improvement"]
+    elif plan.entry == "picks":
         picks: list[tuple[str, str]] = []
         for event in events:
             if event.kind == "pick" and event.track == plan.name and event.body["team"] == team:

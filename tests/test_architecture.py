@@ -28,6 +28,8 @@ CHANGES = [
     "a command",
     "a table of the database",
     "an event of the record",
+    "a document that can be verified",
+    "the bundle of a challenge",
     "a chart",
     "a sentence of a report",
     "a message",

@@ -425,6 +425,7 @@ def test_a_preliminary_board_shows_no_final_score(sent: Sent, store: Store) -> N
         "preliminary MARp@5,10",
         "preliminary RR",
         "entries",
+        "looks",
         "last entry",
         *CERTAINTY,
     )

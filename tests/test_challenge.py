@@ -9,10 +9,11 @@ import pytest
 from pydantic import ValidationError
 
 from scorer.challenge.branding import Branding
-from scorer.challenge.loading import read_challenge
+from scorer.challenge.loading import LimitSettings, read_challenge
 from scorer.challenge.phases import Phase
+from scorer.challenge.preliminary import check_stage
 from scorer.challenge.quota import NO_QUOTA, Quota
-from scorer.challenge.settings import Challenge, LimitSettings, Track, check_stage
+from scorer.challenge.settings import Challenge, Track
 from scorer.challenge.splits import KeySplit
 from scorer.challenge.starter import FILES, write_new
 from scorer.errors import ChallengeError
@@ -140,7 +141,8 @@ def test_every_value_is_read(challenge_file: Write) -> None:
         "phases": (),
         "late_board": False,
         "quota": NO_QUOTA.model_dump(),
-        "hides_scores": False,
+        "deciding_phase": None,
+        "auto_decimals": 0,
         "per_query": "public",
         "reveal_solution": True,
         "solution_format": "vlnet",
@@ -216,13 +218,13 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("decimals = 13", "decimals: found 13; allowed: a whole number from 0 to 12"),
-        ("decimals = -1", "decimals: found -1; allowed: a whole number from 0 to 12"),
-        ("decimals = 4.0", "decimals: found 4.0; allowed: a whole number from 0 to 12"),
-        ("decimals = true", "decimals: found true; allowed: a whole number from 0 to 12"),
-        ("decimals = nan", "decimals: found NaN; allowed: a whole number from 0 to 12"),
-        ('decimals = "4"', 'decimals: found "4"; allowed: a whole number from 0 to 12'),
-        ("decimals = 2011-04-18", 'decimals: found "2011-04-18"; allowed: a whole number from 0 to 12'),
+        ("decimals = 13", 'decimals: found 13; allowed: a whole number from 0 to 12, or "auto"'),
+        ("decimals = -1", 'decimals: found -1; allowed: a whole number from 0 to 12, or "auto"'),
+        ("decimals = 4.0", 'decimals: found 4.0; allowed: a whole number from 0 to 12, or "auto"'),
+        ("decimals = true", 'decimals: found true; allowed: a whole number from 0 to 12, or "auto"'),
+        ("decimals = nan", 'decimals: found NaN; allowed: a whole number from 0 to 12, or "auto"'),
+        ('decimals = "4"', 'decimals: found "4"; allowed: a whole number from 0 to 12, or "auto"'),
+        ("decimals = 2011-04-18", 'decimals: found "2011-04-18"; allowed: a whole number from 0 to 12, or "auto"'),
         ('missing = "Zero"', 'missing: found "Zero"; allowed: "zero" or "reject"'),
         ('ties = "mean"', 'ties: found "mean"; allowed: "trec", "order", "expected", "best" or "worst"'),
         (

@@ -185,6 +185,7 @@ def test_an_entry_of_a_frozen_period_has_no_scores(tmp_path: Path) -> None:
     live = Live.of(tmp_path, phase("one", START, END, 'freeze = "24h"'))
     live.run(ANNOUNCED)
     live.put("a/1", lists(3, 1), START)
+    live.run(START)
     live.put("a/2", lists(5, 5), END - DAY)
     live.run(END - HOUR)
 

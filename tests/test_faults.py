@@ -22,7 +22,7 @@ import pytest
 
 from scorer.wording import guard_formula
 from tests.commands import Answer, Terminal, command, here, measured, process
-from tests.databases import removed, site_content
+from tests.databases import removed, site_content, without_log
 
 GOOD = "q1:apple,pear\nq2:fig\nq3:lemon\n"
 REPEATED = 1_000_000
@@ -424,7 +424,7 @@ def test_hostile_names_are_not_part_of_paths(hostile: tuple[Path, Answer], tmp_p
         ),
     }
     assert all(
-        re.fullmatch(r"\.lock|\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|json|bib|cff)", page)
+        re.fullmatch(r"\.lock|\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|jsonl?|bib|cff)", page)
         for page in pages
     )
     assert len([page for page in pages if page.startswith("teams/")]) == len(HOSTILE) + 2
@@ -606,7 +606,7 @@ def test_a_solution_that_is_not_a_regular_file_is_reported(make: Callable[[Path]
 def test_a_file_instead_of_the_folder_of_submissions_stops_no_other_track(two_tracks: Path, terminal: Terminal) -> None:
     """The board of the track is unchanged."""
     terminal.run("run", two_tracks)
-    before = site_content(two_tracks / "site")
+    before = without_log(site_content(two_tracks / "site"))
     shutil.rmtree(submissions(two_tracks))
     submissions(two_tracks).write_text(GOOD, encoding="utf-8")
     (two_tracks / "submissions" / "side" / "20260131T120000Z-late.txt").write_text(GOOD, encoding="utf-8")
@@ -618,7 +618,7 @@ def test_a_file_instead_of_the_folder_of_submissions_stops_no_other_track(two_tr
     assert "main: not scored; its board is unchanged" in answer.err
     assert "side: 1 scored, 2 known" in answer.err
     assert "late" in board(two_tracks, "side")
-    assert site_content(two_tracks / "site" / "main") == {
+    assert without_log(site_content(two_tracks / "site" / "main")) == {
         path.removeprefix("main/"): text for path, text in before.items() if path.startswith("main/")
     }
 

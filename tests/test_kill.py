@@ -162,10 +162,10 @@ def started(folder: Path, *options: str) -> subprocess.Popen[str]:
     return in_a_group("run", str(folder), *options)
 
 
-def in_a_group(*arguments: str) -> subprocess.Popen[str]:
+def in_a_group(*arguments: str, program: str = STORING_EACH) -> subprocess.Popen[str]:
     """Start a command in a separate process and process group."""
     return subprocess.Popen(
-        [sys.executable, "-c", STORING_EACH, *arguments],
+        [sys.executable, "-c", program, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,8 +14,9 @@ import pytest
 
 from example.season import Simulation
 from example.season_plan import Content, Grades, Season, Step, TrackPlan, season
-from scorer.organising.render import boards
+from scorer.organising.render import boards, render
 from tests.databases import site_content
+from tests.live import ANNOUNCED, END, ONE, START, Live, phase
 from tests.oracles import preliminary_queries
 
 SIZE = {"teams": 10, "files": 60, "runs": 10}
@@ -120,7 +121,9 @@ def test_a_phase_that_shows_nothing_publishes_no_score(tmp_path: Path) -> None:
 
 
 def frozen_steps(plan: Season) -> Sequence[Step]:
-    """What happens during the freeze of the second track: files, picks, and decisions about teams."""
+    """What happens during the freeze of the second track: files, of which one was received before, picks, and decisions
+    about teams.
+    """
     track, moment = plan.tracks[0].name, at(4, 25, 1)
     own = [step for step in plan.steps if step.kind == "file" and step.at < at(4, 1)]
     team, other = own[0].team, own[1].team
@@ -132,7 +135,7 @@ def frozen_steps(plan: Season) -> Sequence[Step]:
     ]
     for number, name in enumerate([team, other, "a-new-team"]):
         file = f"{track}/{name}/frozen.txt"
-        received = moment + timedelta(minutes=number)
+        received = moment + timedelta(minutes=number) if number else at(4, 23)
         steps.append(Step(moment, "file", track=track, team=name, file=file, content=contents[number], time=received))
     return steps
 
@@ -162,3 +165,81 @@ def test_the_site_does_not_depend_on_what_happens_during_a_freeze(tmp_path: Path
     assert kinds[1] - kinds[0] >= Counter(arrival=3, pick=1, team=2, withdrawal=1)
     assert_same_bytes(*sites)
     assert later[0] != later[1]
+
+
+def chosen_solution(relevant: Sequence[str], flagged: int) -> str:
+    """A solution with one relevant item for each query; the first ones are preliminary."""
+    lines = (f"q{number}:{int(number < flagged)}:{item}|1\n" for number, item in enumerate(relevant))
+    return "".join(lines)
+
+
+def listing(first: Sequence[str]) -> str:
+    """A submission with this first item for each query."""
+    return "".join(f"q{number}:{item},x\n" for number, item in enumerate(first))
+
+
+def live_bytes(folder: Path, table: str, settings: str, text: str, files: Mapping[str, str]) -> dict[str, bytes]:
+    """The site of a challenge with this solution and these files, which arrive a minute after one another."""
+    live = Live.of(folder, table)
+    live.choose_decimals(settings)
+    live.write_solution(text)
+    live.run(ANNOUNCED)
+    for minute, (file, content_of_file) in enumerate(files.items()):
+        live.put(file, content_of_file, START + timedelta(minutes=minute))
+    live.run(START + timedelta(hours=1))
+    with live.store() as store:
+        render(live.challenge, store)
+    return content(live.folder / "site")
+
+
+@pytest.mark.parametrize("step", ["", "ladder_step = 0.1"])
+def test_the_site_does_not_depend_on_scores_that_are_no_improvement(step: str, tmp_path: Path) -> None:
+    """Two solutions by which the entries that are no improvement have other preliminary scores: every file is the same.
+    A phase that shows scores has other files.
+    """
+    queries, flagged = 24, 20
+    files = {
+        "one/1": listing("a" * queries),
+        "one/2": listing("b" * queries),
+        "one/3": listing("c" * queries),
+        "two/1": listing("a" * 15 + "d" * 9),
+        "two/2": listing("c" * 10 + "b" * 14),
+    }
+    solutions = [chosen_solution("a" * 16 + each + "abca", flagged) for each in ("bbbb", "cccc", "bccc")]
+    differ = {}
+    for shows in ("ladder", "score"):
+        table = phase("one", START, END, f'shows = "{shows}"', *([step] if shows == "ladder" else []))
+        sites = [
+            live_bytes(tmp_path / shows / str(number), table, "3", text, files) for number, text in enumerate(solutions)
+        ]
+        differ[shows] = {name for site in sites for name in site if site[name] != sites[0].get(name)}
+    assert differ["ladder"] == set()
+    assert {"teams/one.html", "teams/two.html"} <= differ["score"]
+
+
+def test_the_site_does_not_depend_on_digits_that_are_not_shown(tmp_path: Path) -> None:
+    """With automatic decimals, a preliminary query that one team finds and another one does not is in no file; with
+    four decimals it is in several.
+    """
+    queries = 400
+    found = random.Random(5)
+    lists = [["a" if found.random() < share else "b" for _ in range(queries)] for share in (0.2, 0.5, 0.8)]
+    files = {f"{name}/1": listing([*first, "a"]) for name, first in zip(("one", "two", "three"), lists, strict=True)}
+    place = next(place for place, items in enumerate(zip(*lists, strict=True)) if items == ("a", "b", "b"))
+    relevant = ["a"] * queries
+    other = [*relevant[:place], "z", *relevant[place + 1 :]]
+    differ = {}
+    for decimals in ('"auto"', "4"):
+        sites = [
+            live_bytes(
+                tmp_path / decimals.strip('"') / str(number),
+                ONE,
+                decimals,
+                chosen_solution([*each, "a"], queries),
+                files,
+            )
+            for number, each in enumerate((relevant, other))
+        ]
+        differ[decimals] = {name for name in sites[0] if sites[0][name] != sites[1].get(name)}
+    assert differ['"auto"'] == set()
+    assert {"main/index.html", "main/leaderboard.json", "teams/one.html"} <= differ["4"]

@@ -1,9 +1,12 @@
-"""Live commands that are ended by kill -9: repeated, they leave the record and the site of an undisturbed twin."""
+"""Live commands that are ended by kill -9: repeated, they leave the record and the site of an undisturbed twin.
+
+The clock of all commands shows the same time, and the databases of the twins have the same salt. So their sites are the
+same to the last byte, with the log and its heads.
+"""
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import time
@@ -16,7 +19,7 @@ import pytest
 
 from tests.commands import Answer, process
 from tests.databases import content, rows
-from tests.test_kill import copied, in_a_group, kill, moments, tree, write_submission
+from tests.test_kill import STORING_EACH, copied, in_a_group, kill, moments, write_submission
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 
@@ -60,6 +63,17 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 }
 """Each command, before the folder of the challenge."""
 
+CLOCK = START + timedelta(days=1, minutes=3)
+"""The time at which every command runs: some minutes from now."""
+
+SCORER = f"""
+from datetime import datetime
+from scorer.store.store import Store
+Store.open.__kwdefaults__["clock"] = lambda: datetime.fromisoformat("{CLOCK.isoformat()}")
+{STORING_EACH}
+"""
+"""``scorer`` with a clock that has stopped."""
+
 DONE = {"run": "", "apply": "applied", "extend": "extension"}
 """What a row of the record contains once the command has decided."""
 
@@ -83,7 +97,7 @@ def write_live_challenge(folder: Path) -> None:
 
 def succeed(*arguments: str | Path) -> Answer:
     """Run a command that must succeed."""
-    answer = process(*arguments)
+    answer = process(*arguments, program=SCORER)
     assert answer.code == 0, answer.err
     return answer
 
@@ -106,13 +120,11 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     return {**found, "extend": found["run"]}
 
 
-TIMES = re.compile(rb"<time.*?</time>|20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)|urn:uuid:[0-9a-f-]+")
-"""Times in pages, feeds and data: most are those of the record, which differ between runs; feeds have ids of them."""
-
-
 def state(folder: Path) -> dict[str, object]:
-    """The rows of the database and the files of the site, without the times at which something was recorded."""
-    files = {name: text if text is None else TIMES.sub(b"", text) for name, text in tree(folder / "site").items()}
+    """The rows of the database and the bytes of all files of the site."""
+    site = folder / "site"
+    files = {path.relative_to(site).as_posix(): path.read_bytes() for path in site.rglob("[!.]*") if path.is_file()}
+    assert "log.jsonl" in files
     return {"rows": content(str(folder / "scores.db")), **files}
 
 
@@ -156,17 +168,17 @@ def test_a_killed_command_is_completed_by_repeating_it(
     name: str, kills: int, prepared: Mapping[str, Path], twins: Mapping[str, Twin], tmp_path: Path
 ) -> None:
     """Killed at any moment: the record has no gap, and a repeated command succeeds, or says that it was done. Then the
-    record and the site are those of the twin, so nothing is lost and nothing is recorded twice.
+    record, the log and the site are those of the twin, so nothing is lost and nothing is recorded twice.
     """
     for number, moment in enumerate(moments(kills, twins[name].seconds)):
         folder = copied(prepared[name], tmp_path / str(number) / "challenge")
-        with in_a_group(*COMMANDS[name], str(folder)) as running:
+        with in_a_group(*COMMANDS[name], str(folder), program=SCORER) as running:
             time.sleep(moment)
             kill(running)
         recorded = indexes(folder)
         assert recorded == list(range(1, len(recorded) + 1))
         was_decided = has_decided(name, folder)
-        answer = process(*COMMANDS[name], folder)
+        answer = process(*COMMANDS[name], folder, program=SCORER)
         assert (answer.code == 0) is not was_decided, answer.err
         succeed("run", folder)
         found, wanted = state(folder), twins[name].state

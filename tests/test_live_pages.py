@@ -20,7 +20,7 @@ from scorer.organising.phases import extend
 from scorer.organising.picks import pick
 from scorer.organising.quota_lines import quota_line
 from scorer.organising.render import boards
-from scorer.organising.splits import reveal
+from scorer.organising.reveal import reveal
 from scorer.site.status import status
 from tests.accessibility import has_axe, violations
 from tests.browser import IN_BROWSER, Page
@@ -132,11 +132,11 @@ def test_status_says_that_the_board_is_frozen(live: LiveChallenge) -> None:
     site = live.run_and_render(january(19, 2))
 
     assert (
-        "The board is frozen since 19 January 2027, 00:00 UTC. It shows what was received before; later entries appear "
-        "once the phase has closed, 20 January 2027, 01:00 UTC." in strip(site)
+        "The board is frozen since 19 January 2027, 00:00 UTC. It shows the record as of then; what is recorded later "
+        "appears once the phase has closed, 20 January 2027, 01:00 UTC." in strip(site)
     )
     assert "The board is frozen" in words(site["index.html"])
-    assert "This page shows what was received before." in words(site["teams/alder.html"])
+    assert "This page shows the record as of then." in words(site["teams/alder.html"])
     assert "1 entry of 1 team" in strip(site)
     assert "frozen" not in strip(live.site(january(20, 1)))
 
@@ -182,7 +182,7 @@ def test_a_phase_that_shows_nothing_lists_teams_without_scores(build: Callable[.
     [
         (january(9), "No scores yet: phase one starts 10 January 2027, 00:00 UTC."),
         (january(11), "No entries yet."),
-        (january(19, 12), "No entries were received before the board was frozen."),
+        (january(19, 12), "No entries were recorded before the board was frozen."),
         (january(31), "No entries were received."),
     ],
 )
@@ -218,12 +218,15 @@ def test_pages_depend_on_the_clock_only_through_the_state(live: LiveChallenge) -
 
 
 def test_nothing_of_a_frozen_period_is_in_any_file(live: LiveChallenge, tmp_path: Path) -> None:
-    """The site is the same, with and without the entries that were received during the freeze."""
+    """The site is the same, with and without the entries that were recorded during the freeze, though a file claims to
+    be from before.
+    """
     live.send("alder/1.txt", GOOD, january(10, 1))
     live.run(january(18))
     before = live.site(january(19, 3))
     live.send("alder/2.txt", BEST, january(19, 1))
     live.send("cedar/1.txt", BEST, january(19, 2))
+    live.send("cedar/2.txt", GOOD, january(18))
 
     assert live.run_and_render(january(19, 3)) == before
 

@@ -130,7 +130,7 @@ def test_scores_are_hidden_during_a_phase_that_shows_nothing() -> None:
     """From its start until it has closed."""
     moments = (SECOND_START - MICROSECOND, SECOND_START, SECOND_END - MICROSECOND, SECOND_END)
 
-    assert [TIMES.hides_scores(now) for now in moments] == [False, True, True, False]
+    assert [TIMES.deciding(now) is TIMES.phases[1] for now in moments] == [False, True, True, False]
 
 
 def test_a_recorded_phase_is_read_back() -> None:
@@ -225,7 +225,7 @@ def error_of(folder: Path, table: str, settings: str = "") -> str:
             'grace: found "soon", which is not a duration; allowed: a text such',
         ),
         (phase("one", START, END, "grace = 5"), "tracks.main.phases[0].grace: found 5"),
-        (phase("one", START, END, 'shows = "rank"'), 'shows: found "rank"; allowed: "score" or "nothing"'),
+        (phase("one", START, END, 'shows = "rank"'), 'shows: found "rank"; allowed: "score", "ladder" or "nothing"'),
         (phase("one", START, END, "length = 1"), "tracks.main.phases[0].length: unknown key"),
         (ONE + phase("two", END - SECOND, SECOND_END), "tracks.main.phases: "),
         (ONE + ONE, "two phases are called one"),
@@ -343,12 +343,14 @@ def test_a_phase_that_shows_nothing_lists_teams_without_scores(tmp_path: Path) -
     assert ranking(live.board(END + HOUR)) == [(1, "b", 0.8), (2, "a", 0.4)]
 
 
-def test_a_freeze_hides_what_was_received_after_its_beginning(tmp_path: Path) -> None:
-    """Until the phase has closed. What was received before is shown, also if it is imported during the freeze."""
+def test_a_freeze_shows_the_record_as_it_was_when_it_began(tmp_path: Path) -> None:
+    """Until the phase has closed. What was received before and is imported during the freeze appears then, too."""
     live = Live.of(tmp_path, phase("one", START, END, 'freeze = "24h"', 'grace = "1h"'))
     live.run(ANNOUNCED)
     live.put("a/1.txt", lists(2, 2), END - DAY - SECOND)
-    live.put("a/2.txt", lists(5, 5), END - DAY)
+    live.run(END - DAY - MICROSECOND)
+    live.put("a/2.txt", lists(3, 3), END - DAY - SECOND)
+    live.put("a/3.txt", lists(5, 5), END - DAY)
     live.run(END - HOUR)
 
     for now in (END - HOUR, END + HOUR - MICROSECOND):
@@ -357,6 +359,34 @@ def test_a_freeze_hides_what_was_received_after_its_beginning(tmp_path: Path) ->
         assert [entry.file for row in frozen.rows for entry in row.entries] == ["main/a/1.txt"]
     thawed = live.board(END + HOUR)
     assert (ranking(thawed), thawed.frozen_since) == ([(1, "a", 1.0)], None)
+    assert len(thawed.rows[0].entries) == 3
+
+
+def test_a_freeze_lasts_as_long_as_the_clock_of_its_first_event_says(tmp_path: Path) -> None:
+    """An event after the first one that was recorded in the freeze is hidden, also if its clock was earlier."""
+    live = Live.of(tmp_path, phase("one", START, END, 'freeze = "24h"'))
+    live.run(ANNOUNCED)
+    live.put("a/1.txt", lists(1, 1), END - 2 * DAY)
+    live.run(END - 2 * DAY)
+    live.put("a/2.txt", lists(2, 2), END - DAY - HOUR)
+    live.run(END - DAY)
+    live.put("a/3.txt", lists(3, 3), END - DAY - HOUR)
+    live.run(END - DAY - SECOND)
+
+    assert ranking(live.board(END - SECOND)) == [(1, "a", 0.2)]
+    assert ranking(live.board(END)) == [(1, "a", 0.6)]
+
+
+def test_a_file_that_claims_to_be_from_the_freeze_is_hidden(tmp_path: Path) -> None:
+    """It was recorded before, by a clock that differs a little."""
+    live = Live.of(tmp_path, phase("one", START, END, 'freeze = "24h"'))
+    live.run(ANNOUNCED)
+    live.put("a/1.txt", lists(1, 1), END - DAY - SECOND)
+    live.put("a/2.txt", lists(2, 2), END - DAY)
+    live.run(END - DAY - SECOND)
+
+    assert ranking(live.board(END - SECOND)) == [(1, "a", 0.2)]
+    assert ranking(live.board(END)) == [(1, "a", 0.4)]
 
 
 # Impossible times
@@ -688,7 +718,7 @@ def test_an_extension_is_public_during_a_freeze(tmp_path: Path) -> None:
     live = Live.of(tmp_path, phase("one", START, END, 'freeze = "24h"'))
     live.run(ANNOUNCED)
     live.put("a/1.txt", lists(1, 1), END - DAY)
-    live.run(END - HOUR)
+    live.run(END - DAY + HOUR - MICROSECOND)
     extended(live, END - HOUR, END + HOUR)
 
     frozen = live.board(END)

@@ -34,6 +34,8 @@ from tests.live import (
     MICROSECOND,
     ONE,
     SECOND,
+    SECOND_END,
+    SECOND_START,
     START,
     TWO,
     Live,
@@ -90,6 +92,8 @@ VARIANTS = (
     "quota = {per_day = 2, per_phase = 3, total = 4, rejected_per_day = 1}",
 )
 
+FREE = phase("one", START, END, 'shows = "ladder"')
+STEP = phase("one", START, END, 'shows = "ladder"', "ladder_step = 0.3")
 LONG = phase("one", START, END, 'grace = "90s"', 'freeze = "24h"', 'shows = "nothing"')
 
 
@@ -103,7 +107,7 @@ def sentences(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
             live = Live.of(tmp_path_factory.mktemp(f"variant-{number}"), *tables, settings=settings + stage)
             found |= {*rules(live.board(ANNOUNCED)), *live_rules(live.board(ANNOUNCED))}
     for flagged, text in ((5, solution()), (0, solution(0)), (5, solution() + "q99:0:\n")):
-        for tables in ((ONE,), (LONG,)):
+        for tables in ((ONE,), (LONG,), *(((FREE,), (STEP,)) if flagged else ())):
             live = Live.of(tmp_path_factory.mktemp("scored"), *tables, flagged=flagged)
             live.write_solution(text)
             live.run(ANNOUNCED)
@@ -113,6 +117,15 @@ def sentences(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
                 board = live.board(now)
                 found |= {*rules(board), *live_rules(board, has_preliminary=flagged > 0)}
                 found |= set(rules(replace(board, track=board.track.model_copy(update={"final": "rest"}))))
+    for tables in ((FREE,), (ONE,)):
+        live = Live.of(tmp_path_factory.mktemp("automatic"), *tables)
+        live.choose_decimals('"auto"')
+        live.run(ANNOUNCED)
+        live.put("a/1", lists(1, 1), START)
+        for now in (START, START + HOUR):
+            found |= set(rules(live.board(now)))
+            live.run(now)
+        found |= set(rules(live.board(START + HOUR)))
     blank = replace(board, preliminary_queries=0, track=at_stage(board.track, board.schedule, "preliminary"))
     return found | set(rules(blank))
 
@@ -184,13 +197,18 @@ def test_early_and_late_entries_are_listed_on_the_late_board(tmp_path: Path) -> 
     assert [(row.rank, row.team.name) for row in live.board().late] == [(None, "a"), (None, "b")]
 
 
-@holds(r"From .* UTC until .* UTC the board is frozen: it shows what was received and decided before\.")
+@holds(
+    r"From .* UTC until .* UTC the board is frozen: it shows the record as it was before\. What is recorded later, "
+    r"also of files that were received before, appears when the phase has closed\."
+)
 def test_a_frozen_board_shows_the_state_before(tmp_path: Path) -> None:
-    """Neither an entry nor a decision of the frozen period."""
+    """Neither an entry nor a decision of the frozen period, nor an entry from before that is recorded in it."""
     live = Live.of(tmp_path, phase("one", START, END, 'freeze = "24h"', 'grace = "1h"'))
     live.run(ANNOUNCED)
     live.put("a/1", lists(1, 1), END - DAY - SECOND)
-    live.put("a/2", lists(5, 5), END - DAY)
+    live.run(END - DAY - MICROSECOND)
+    live.put("a/2", lists(2, 2), END - DAY - SECOND)
+    live.put("a/3", lists(5, 5), END - DAY)
     live.run(END - HOUR)
     with live.store(END) as store:
         store.record_teams({"a": {"disqualified": "two accounts"}}, {})
@@ -212,6 +230,91 @@ def test_a_phase_may_show_nothing(tmp_path: Path) -> None:
 
     assert ranking(live.board(END - MICROSECOND)) == [(None, "a", None)]
     assert ranking(live.board(END)) == [(1, "a", 0.2)]
+
+
+@holds(
+    r"The Ladder shows the preliminary score of an entry only if .* by more than 0\.3; what it lacks of 1 is .*",
+    r"The Ladder looks at the scored entries of a team in the order .* waits while an earlier one has no result\.",
+    r"While the Ladder is used, the best score that was shown for an entry which is there counts\. .* not shown\.",
+    r"From the start of the phase one until .* the Ladder decides .* the board shows, with a step of 0\.3\.",
+)
+def test_the_ladder_with_a_step_shows_large_improvements(tmp_path: Path) -> None:
+    """Of 0.4, 0.6 and 0.8, a step of 0.3 shows the first and the last one. The first one counts if that one goes."""
+    live = Live.of(tmp_path, STEP, TWO)
+    live.run(ANNOUNCED)
+    for number, found in enumerate((2, 3, 4), 1):
+        live.put(f"a/{number}", lists(found, 0, str(number)), START + number * MINUTE)
+    live.run(START + HOUR)
+    shown = {entry.file: entry.preliminary[0] for entry in live.board().rows[0].entries}
+    assert shown == {"main/a/1": 0.4, "main/a/2": None, "main/a/3": 0.7}
+    assert ranking(live.board(SECOND_START - MICROSECOND)) == [(1, "a", 0.7)]
+    assert ranking(live.board(SECOND_START)) == [(1, "a", 0.8)]
+    live.path("a/3").unlink()
+    live.run(START + 2 * HOUR)
+    assert ranking(live.board()) == [(1, "a", 0.4)]
+
+    with live.store() as store:
+        store.forget("main", "main/a/1", live.entry("a/1").digest, "wrong")
+    assert [entry.answer for entry in live.board().rows[0].entries] == ["waits", "waits", None]
+
+
+@holds(
+    r"The Ladder shows the preliminary score .* on the (5 preliminary )?queries between .* of one query(, 1/5)?\.",
+    r"From the start of the phase one until .* the Ladder decides which preliminary scores the board shows\.",
+)
+def test_the_ladder_shows_what_exceeds_a_standard_error(tmp_path: Path) -> None:
+    """A fifth more on one query of five is just one standard error, 0.2, and is not shown; two queries more are."""
+    live = Live.of(tmp_path, FREE)
+    live.run(ANNOUNCED)
+    for number, found in enumerate((1, 2, 3), 1):
+        live.put(f"a/{number}", lists(found, 0, str(number)), START + number * MINUTE)
+    live.run(START + HOUR)
+
+    shown = {entry.file: entry.preliminary[0] for entry in live.board().rows[0].entries}
+    assert shown == {"main/a/1": 0.2, "main/a/2": None, "main/a/3": 0.6}
+
+
+@holds(
+    r"The board shows the looks of each team as long as it shows preliminary scores: .* withdrawn and replaced ones\."
+)
+def test_looks_are_counted(tmp_path: Path) -> None:
+    """Withdrawn and replaced entries are; rejected and late ones are not."""
+    live = Live.of(tmp_path, ONE, TWO)
+    live.run(ANNOUNCED)
+    live.put("a/1", lists(1, 1), START)
+    live.put("a/2", lists(2, 1), START + MINUTE)
+    live.put("a/3", INVALID, START + MINUTE)
+    live.run(START + HOUR)
+    live.path("a/1").unlink()
+    live.put("a/2", lists(3, 1), START + HOUR)
+    live.put("a/4", lists(3, 2), END)
+    live.run(START + 2 * HOUR)
+    live.run(END + HOUR)
+
+    board = live.board()
+    assert (board.shows_looks, [row.looks for row in board.rows]) == (True, [3])
+    assert not live.board(SECOND_END).shows_looks
+
+
+@holds(
+    r"Scores are rounded before they are compared: preliminary scores over 5 queries to 1 decimal, final .*",
+    r"Scores are rounded before they are compared: preliminary scores to the decimals that .* final .* 4 decimals\.",
+)
+def test_automatic_decimals(tmp_path: Path) -> None:
+    """Of nine preliminary queries, 5/9 is shown as 0.6, and of ten final ones 8/10 as 0.8; ten preliminary ones
+    have one decimal.
+    """
+    live = Live.of(tmp_path, ONE, flagged=9)
+    live.choose_decimals('"auto"')
+    live.run(ANNOUNCED)
+    live.put("a/1", "".join(f"q{number}:{'a' if number < 5 else 'b'},c\n" for number in range(10)), START)
+    live.run(START + HOUR)
+
+    assert ranking(live.board()) == [(1, "a", 0.6)]
+    final = live.board(END)
+    assert ranking(final) == [(1, "a", 0.5)]
+    assert [entry.preliminary for row in final.rows for entry in row.entries] == [(0.6,)]
+    assert (final.track.preliminary_decimals, final.track.shown_decimals) == (1, 4)
 
 
 @holds(r"The time of receipt of a file decides its phase: the time at the beginning of its name, or else .* change\.")

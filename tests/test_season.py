@@ -12,6 +12,7 @@ from example.season import SIZES, Simulation
 from example.season_plan import FIRST_RUN, SEASON, Season, season
 from scorer.board.board import Board
 from scorer.board.build import board
+from scorer.board.published_log import published_log
 from scorer.challenge.settings import Challenge
 from scorer.entries.entries import entries
 from scorer.entries.in_force import in_force
@@ -25,6 +26,7 @@ from tests.oracles import (
     live_board,
     live_entries,
     live_late,
+    live_log_end,
     live_public,
     live_selected,
     live_solution,
@@ -50,9 +52,13 @@ def moments(plan: Season) -> list[datetime]:
 
 
 def compare(live: LiveRecord, view: Snapshot, challenge: Challenge, now: datetime) -> None:
-    """Fail if the record, the entries or the public boards of a view are not those of the oracle."""
+    """Fail if the record, the entries, the public boards or the public log of a view are not those of the oracle."""
     assert [(event.index, event.track, event.kind, event.at) for event in view.events()] == [
         (event.index, event.track, event.kind, event.at) for event in live.events
+    ]
+    log = published_log(view, challenge.tracks)
+    assert [(line.index, line.kind) for line in log.lines] == [
+        (event.index, event.kind) for event in live.events[: live_log_end(live, now)]
     ]
     for track, public in zip(challenge.tracks, boards(view, challenge.tracks), strict=True):
         solution = live_solution(live.events, (), track.name)
@@ -82,6 +88,7 @@ def assert_same_board(live: LiveRecord, found: Board, until: Until, now: datetim
             row.preliminary_rank,
             row.entry.index if row.entry else None,
             found.shown_scores(row.entry)[0],
+            row.looks if found.shows_looks else -1,
         )
         for row in found.rows
     } == rows
@@ -93,6 +100,7 @@ def assert_same_board(live: LiveRecord, found: Board, until: Until, now: datetim
             assert values == (
                 wanted.presence, wanted.admission, wanted.outcome, wanted.phase, wanted.counts, wanted.received,
             )  # fmt: skip
+            assert each.answer == wanted.answer
             assert (each.preliminary[0], each.final[0]) == (wanted.preliminary, wanted.final)
     late = live_late(every, live_selected(live.events, until))
     assert {row.team.folder: row.entry.index for row in found.late if row.entry} == late

@@ -115,7 +115,7 @@ def test_hostile_text_adds_no_element(site: dict[str, str]) -> None:
 def test_paths_come_from_slugs(site: dict[str, str]) -> None:
     """Paths consist of safe characters only."""
     assert all(
-        re.fullmatch(r"([a-z0-9-]+/)?[a-z0-9-]+(\.[0-9]+)?\.(html|css|js|csv|json|bib|cff)", path) for path in site
+        re.fullmatch(r"([a-z0-9-]+/)?[a-z0-9-]+(\.[0-9]+)?\.(html|css|js|csv|jsonl?|bib|cff)", path) for path in site
     )
 
 

@@ -31,7 +31,7 @@ from scorer.store.records import Basis
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from tests.commands import Answer, Terminal
-from tests.databases import rows, site_content
+from tests.databases import rows, site_content, without_log
 from tests.oracles import preliminary_queries, split_number
 
 KEY, OTHER_KEY = bytes(range(32)), bytes(range(1, 33))
@@ -458,7 +458,7 @@ def test_another_key_gives_other_means(run_challenge: Path, terminal: Terminal) 
 
 @pytest.mark.parametrize("final", ["all", "rest"])
 def test_cached_statistics_are_not_those_of_another_key(split_challenge: Path, terminal: Terminal, final: str) -> None:
-    """The whole site is that of a new database, without the pages that list events."""
+    """The whole site is that of a new database, without the files that list events or count them."""
     edit(split_challenge, '"preliminary"', f'"final"\nfinal = "{final}"')
     assert terminal.run("run", split_challenge).code == 0
     write_key(split_challenge / "split.key", OTHER_KEY)
@@ -467,7 +467,7 @@ def test_cached_statistics_are_not_those_of_another_key(split_challenge: Path, t
     write_key(fresh / "split.key", OTHER_KEY)
     assert terminal.run("run", fresh).code == 0
 
-    first, second = (site_content(folder / "site") for folder in (split_challenge, fresh))
+    first, second = (without_log(site_content(folder / "site")) for folder in (split_challenge, fresh))
     differ = {path for path in first.keys() | second.keys() if first.get(path) != second.get(path)}
     assert differ <= {"timeline.html", "feed.xml"}
 
@@ -1010,6 +1010,6 @@ def test_arguments_of_verify_are_checked(tmp_path: Path, terminal: Terminal) -> 
     """A missing file, another document, and something that is no hash."""
     missing = terminal.run("verify", "split", tmp_path / "split.json")
     assert (missing.code, "cannot be read: No such file or directory" in missing.err) == (1, True)
-    assert terminal.run("verify", "log", tmp_path / "log.json").code == 2
+    assert terminal.run("verify", "board", tmp_path / "board.json").code == 2
     wrong = terminal.run("verify", "split", tmp_path / "split.json", "--key-sha256", "12")
     assert (wrong.code, "expected 64 hexadecimal digits" in wrong.err) == (2, True)

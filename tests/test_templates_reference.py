@@ -20,7 +20,7 @@ from scorer.site import pages as site_pages
 from scorer.site.context import EveryPage
 from scorer.site.pages import pages
 from scorer.site.templates import FILTERS, shipped_templates
-from tests.boards import START, board_of, challenge, erratum, in_state, scored_row, team, timeline
+from tests.boards import START, board_of, challenge, erratum, in_state, published_log, scored_row, team, timeline
 
 
 def documented() -> dict[str, set[str]]:
@@ -49,7 +49,7 @@ def contexts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, set[s
     merged = (MergedTeam(team("gone"), team("solo")),)
     past = (PastBoard(phase, 4, True, ()),)
     live = replace(one, merged=merged, schedule=Schedule((phase,)), late=(late,), past=past)
-    pages(declared, [live], timeline=timeline(erratum()))
+    pages(declared, [live], timeline=timeline(erratum()), log=published_log())
     return found
 
 

@@ -11,7 +11,7 @@ import pytest
 from scorer.board.timeline import Happening, Timeline
 from scorer.challenge.settings import Challenge
 from scorer.organising.phases import extend
-from scorer.organising.splits import reveal
+from scorer.organising.reveal import reveal
 from scorer.organising.teams import disqualify, merge, reinstate, rename, unmerge, withdraw
 from scorer.site.folder import write
 from scorer.site.pages import pages
@@ -215,8 +215,10 @@ def test_an_erratum_of_a_track_is_public_while_another_track_is_frozen(live: Liv
     found = live.timeline(day(19, 14))
 
     assert list(found.errata) == ["other"]
+    (_, applied) = live.events("erratum")
+    text, reason = "Erratum 1 applied: solution", "swapped <i>grades</i>"
     assert found.happenings[0] == Happening(
-        day(19, 13), "other", "erratum", "Erratum 1 applied: solution", "swapped <i>grades</i>", "other/errata/1.html"
+        day(19, 13), "other", "erratum", text, reason, "other/errata/1.html", applied.index
     )
 
 

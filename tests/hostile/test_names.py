@@ -139,7 +139,7 @@ def test_every_path_is_plain(siege: Siege) -> None:
     """Names of files of the site are unique, also without case, and are no path to elsewhere."""
     site = siege.folder / "site"
     files = [path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()]
-    plain = re.compile(r"\.lock|\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|json|bib|cff)")
+    plain = re.compile(r"\.lock|\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|jsonl?|bib|cff)")
     assert all(map(plain.fullmatch, files))
     assert len({file.lower() for file in files}) == len(files)
     assert len([file for file in files if file.startswith("teams/")]) == len(NAMES) + len(siege.rows)

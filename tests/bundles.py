@@ -1,0 +1,147 @@
+"""Challenges to export, and bundles to import, for tests."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from zipfile import ZipFile
+
+from scorer.challenge.settings import FILE, Challenge
+from scorer.executors.serial import Serial
+from scorer.organising.bundles import Exported, Imported, export, import_bundle
+from scorer.organising.teams import import_teams
+from scorer.store.store import Store
+from scorer.verification.bundle_format import COMMENT_BYTES
+from tests.live_errata import BEFORE, CORRECTED, GOOD, OTHER, POOR, SOLUTION, Live, day
+
+KEY = "07" * 32
+"""Of a split that selects the queries q2 and q3."""
+
+RULES = """\
+queries = "public/queries.txt"
+items = "public/items.txt"
+entry = "picks"
+picks = 1
+split = {preliminary = 0.5, key_file = "secret/main.key"}
+"""
+
+SITE = """
+[site]
+logo = "logo.svg"
+footer = "Made by *us*."
+accent = "#0a4c7a"
+"""
+
+FILES = {
+    "public/queries.txt": "q1\nq2\nq3\nq4\n",
+    "public/items.txt": "".join(f"{item}\n" for item in "abcdefgx"),
+    "secret/main.key": f"{KEY}\n",
+    "teams.toml": '[amber]\nname = "Team Amber"\nreason = "They are called so."\n',
+    "pages/10-data.md": "# Data\n\nWhere the data is.\n",
+    "pages/.draft.md": "no heading\n",
+    "templates/extra.css": "main { color: inherit; }\n",
+    "templates/static/logo.svg": '<svg xmlns="http://www.w3.org/2000/svg"/>\n',
+    "templates/static/rules/été.txt": "rules\n",
+    "templates/static/.hidden": "hidden\n",
+}
+"""Files of a challenge that a render reads."""
+
+
+def rich_challenge(folder: Path) -> Live:
+    """A challenge in its second phase with pages, templates, a logo, a key, a wrong pick, and an open erratum."""
+    live = Live.new(folder, rules=RULES)
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "secret" / "main.key").chmod(0o600)
+    (folder / "pages" / "20-link.md").symlink_to("10-data.md")
+    (folder / "templates" / "static" / "link.svg").symlink_to("logo.svg")
+    with (folder / FILE).open("a", encoding="utf-8") as settings:
+        settings.write(SITE)
+    live.solve(without_flags(SOLUTION))
+    live.run(BEFORE)
+    live.put("amber", GOOD, day(11))
+    live.put("amber", POOR, day(11, 14), "2.txt")
+    live.put("brass", POOR, day(12))
+    live.put("popular", OTHER, day(12))
+    live.put("torn", "no list\n", day(12))
+    live.put("amber", 'picks = ["1.txt"]\n', day(12), "picks.toml")
+    live.put("brass", 'picks = ["7.txt"]\n', day(12), "picks.toml")
+    run(live, day(13))
+    (folder / "submissions" / "main" / "brass" / "1.txt").unlink()
+    live.put("brass", OTHER, day(14), os.fsdecode(b"b\xe9.txt"))
+    run(live, day(15))
+    live.put("cedar", GOOD, day(26))
+    live.solve(without_flags(CORRECTED))
+    live.preview(day(26, 14))
+    run(live, day(27))
+    return live
+
+
+def without_flags(solution: str) -> str:
+    """A solution that flags no query."""
+    return solution.replace(":1:", ":0:")
+
+
+def run(live: Live, at: datetime) -> None:
+    """As `scorer run` does: import teams, import and score submissions, render."""
+    live.do(at, import_teams)
+    live.run(at)
+    live.do(at, import_teams)
+    live.render(at)
+
+
+def exported(live: Live, target: Path, at: datetime, *, solutions: bool = True, files: bool = True) -> Exported:
+    """Export a challenge at a time."""
+
+    def write(challenge: Challenge, store: Store) -> Exported:
+        return export(challenge, store, live.folder / FILE, target, solutions=solutions, files=files)
+
+    return live.do(at, write)
+
+
+def imported(bundle: Path, folder: Path, at: datetime, database: str | None = None) -> Live:
+    """Import a bundle at a time."""
+    found: Imported = import_bundle(bundle, folder, database, clock=lambda: at)
+    assert found.index == folder / "site" / "index.html"
+    return Live(folder, Serial())
+
+
+def url_of(place: str) -> str | None:
+    """The argument for the database at a place for tests; None for a file, which an import makes in its folder."""
+    return place if "://" in place else None
+
+
+def tree(folder: Path) -> Mapping[str, bytes]:
+    """The bytes of every file in a folder by its relative path, also of hidden ones."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def members(bundle: Path) -> dict[str, bytes]:
+    """The content of each member of a bundle, by name."""
+    with ZipFile(bundle) as archive:
+        return {info.filename: archive.read(info) for info in archive.infolist()}
+
+
+def sealed(content: bytes) -> bytes:
+    """An archive with a comment of the length of a digest, with the SHA-256 of the bytes before it as its comment."""
+    body = content[:-COMMENT_BYTES]
+    return body + f"sha256:{sha256(body).hexdigest()}".encode()
+
+
+def parts(bundle: Path) -> Iterator[tuple[str, int, int]]:
+    """The parts of a bundle: the name of a member for its content, or empty; where it begins, and where it ends."""
+    content = bundle.read_bytes()
+    with ZipFile(bundle) as archive:
+        infos = archive.infolist()
+        end = archive.start_dir
+    for info in infos:
+        name, extra = struct.unpack_from("<HH", content, info.header_offset + 26)
+        start = info.header_offset + 30 + name + extra
+        yield "", info.header_offset, start
+        yield info.filename, start, start + info.file_size
+    yield "", end, len(content)
