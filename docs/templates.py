@@ -30,6 +30,7 @@ PAGES: tuple[type[context.Context], ...] = (
     context.MergedPage,
     context.MeasurePage,
     context.TimelinePage,
+    context.VerificationPage,
     context.ErrataPage,
     context.ErratumPage,
     context.OwnPage,
@@ -37,7 +38,7 @@ PAGES: tuple[type[context.Context], ...] = (
 )
 """The classes whose fields are the names that a template can use."""
 
-PACKAGES = ("scorer.board.", "scorer.entries.", "scorer.site.")
+PACKAGES = ("scorer.board.", "scorer.entries.", "scorer.site.", "scorer.store.log")
 """Where the classes of the values are that the reference describes."""
 
 
