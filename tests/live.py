@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,19 +9,15 @@ from pathlib import Path
 import pytest
 
 from scorer.board.board import Board, Row
-from scorer.challenge.loading import read_challenge
-from scorer.challenge.settings import Challenge, Track
+from scorer.challenge.settings import Track
 from scorer.entries.entries import Entries, entries
 from scorer.entries.entry import Entry
 from scorer.entries.in_force import in_force
-from scorer.executors.base import FileOutcome
-from scorer.executors.names import executor_named
-from scorer.organising.render import boards
 from scorer.organising.rules import current_basis
-from scorer.organising.run import Work, carry_out, plan
-from scorer.store.records import Submission
+from scorer.organising.run import Work
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
+from tests.clocked import Clocked
 
 DAY = timedelta(days=1)
 SECOND = timedelta(seconds=1)
@@ -80,10 +73,9 @@ INVALID = "q0:a,,b{}\n"
 
 
 @dataclass
-class Live:
+class Live(Clocked):
     """A challenge in a folder, whose clock shows the time of the last run."""
 
-    folder: Path
     now: datetime = ANNOUNCED
     outcomes: list[tuple[str, str]] = field(default_factory=list)
     """Of the last run: the file and the kind of its outcome."""
@@ -112,11 +104,6 @@ class Live:
         (self.folder / "solutions" / "main.txt").write_text(text)
 
     @property
-    def challenge(self) -> Challenge:
-        """The challenge, as its file is now."""
-        return read_challenge(self.folder)
-
-    @property
     def track(self) -> Track:
         """Its track."""
         return self.challenge.track("main")
@@ -127,24 +114,16 @@ class Live:
 
     def put(self, file: str, content: str, received: datetime) -> None:
         """Write a submission that was last changed at this time."""
-        path = self.path(file)
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(content)
-        os.utime(path, (received.timestamp(), received.timestamp()))
+        self.submit(f"main/{file}", content, received)
 
-    @contextmanager
-    def store(self, now: datetime | None = None) -> Iterator[Store]:
+    def store(self, now: datetime | None = None) -> Store:
         """The database; its clock has stopped at `now`, or at the time of the last run."""
-        moment = now or self.now
-        with Store.open(self.challenge.database_address, clock=lambda: moment) as store:
-            yield store
+        return self.opened(now or self.now)
 
     def run(self, now: datetime, *, confirm_withdrawals: bool = True) -> Work:
         """Import what arrived and score it, as `scorer run` does at this time."""
         self.now = now
-        with self.store() as store:
-            work = plan(store, self.challenge, self.track, confirm_withdrawals=confirm_withdrawals)
-            done: list[tuple[Submission, FileOutcome]] = list(carry_out(store, work, executor_named("serial")))
+        (work, done), *_ = self.score(now, confirm_withdrawals=confirm_withdrawals)
         self.outcomes = [(submission.file, type(outcome).__name__) for submission, outcome in done]
         return work
 
@@ -167,12 +146,7 @@ class Live:
 
     def board(self, now: datetime | None = None, as_of: datetime | int | None = None) -> Board:
         """The public board."""
-
-        def found(view: Snapshot) -> Board:
-            return boards(view if as_of is None else view.as_of(as_of), [self.track], pending=True)[0]
-
-        with self.store(now) as store:
-            return store.read(found)
+        return self.public_board(now or self.now, as_of=as_of)
 
     def kinds(self) -> list[str]:
         """The kinds of all events of the record."""

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from scorer.board.board import Board
-from scorer.challenge.loading import read_challenge
-from scorer.challenge.settings import Challenge
 from scorer.challenge.splits import KEY_FILE
 from scorer.challenge.starter import FILES
-from scorer.executors.names import executor_named
-from scorer.organising.render import boards, render
-from scorer.organising.run import carry_out, plan
-from scorer.store.store import Store
+from tests.clocked import Clocked
 
 BEST = "q1:apple,pear,plum\nq2:fig,grape\nq3:lemon\nq4:apple\n"
 GOOD = "q1:pear,apple\nq2:grape\nq3:fig\nq4:apple\n"
@@ -46,11 +38,8 @@ def january(day: int, hour: int = 12, minute: int = 0, second: int = 0) -> datet
     return datetime(2027, 1, day, hour, minute, second, tzinfo=UTC)
 
 
-@dataclass(frozen=True)
-class LiveChallenge:
+class LiveChallenge(Clocked):
     """A challenge in a folder, with one track `main`."""
-
-    folder: Path
 
     @classmethod
     def create(cls, folder: Path, settings: str = "", phases: str = PHASES, *, flags: bool = True) -> LiveChallenge:
@@ -86,38 +75,17 @@ class LiveChallenge:
         live.run(january(5))
         return live
 
-    @property
-    def challenge(self) -> Challenge:
-        """Its settings."""
-        return read_challenge(self.folder)
-
     def send(self, name: str, content: str, received: datetime) -> None:
         """Put a file of a team into the folder, as in ``team/run.txt``."""
-        path = self.folder / "submissions" / "main" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8")
-        os.utime(path, (received.timestamp(),) * 2)
-
-    def store(self, now: datetime) -> Store:
-        """The database, with the time of its clock."""
-        return Store.open(self.challenge.database_address, clock=lambda: now)
+        self.submit(f"main/{name}", content, received)
 
     def run(self, now: datetime) -> None:
         """Import what arrived, and score it."""
-        challenge = self.challenge
-        with self.store(now) as store:
-            work = plan(store, challenge, challenge.tracks[0])
-            assert all(outcome for _, outcome in carry_out(store, work, executor_named("serial")))
-
-    def board(self, now: datetime) -> Board:
-        """The public board."""
-        with self.store(now) as store:
-            return store.read(lambda view: boards(view, self.challenge.tracks)[0])
+        assert all(outcome for _, done in self.score(now) for _, outcome in done)
 
     def site(self, now: datetime) -> dict[str, str]:
         """Render the site, and return its text files by path."""
-        with self.store(now) as store:
-            render(self.challenge, store)
+        self.render(now)
         root = self.challenge.site_path
         files = (path for path in sorted(root.rglob("*")) if path.is_file() and not path.name.startswith("."))
         return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in files}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,16 +10,14 @@ from typing import Self, TypeVar
 from scorer.board.board import Board
 from scorer.board.changes import Changes
 from scorer.board.timeline import Timeline, timeline
-from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge, Track
 from scorer.entries.errata import Erratum
 from scorer.executors.base import Executor
 from scorer.executors.serial import Serial
 from scorer.organising import errata
-from scorer.organising.render import boards, render
-from scorer.organising.run import carry_out, plan
 from scorer.store.events import Event
 from scorer.store.store import Store
+from tests.clocked import Clocked
 
 _Answer = TypeVar("_Answer")
 
@@ -67,10 +63,9 @@ def day(number: int, hour: int = 12, minute: int = 0) -> datetime:
 
 
 @dataclass
-class Live:
+class Live(Clocked):
     """A challenge with phases in a folder, run at given times."""
 
-    folder: Path
     executor: Executor
     track: str = "main"
 
@@ -86,10 +81,6 @@ class Live:
         (folder / "challenge.toml").write_text(text)
         return cls(folder, Serial())
 
-    @property
-    def challenge(self) -> Challenge:
-        return read_challenge(self.folder)
-
     def edit(self, before: str, after: str) -> None:
         """Replace a text in challenge.toml."""
         file = self.folder / "challenge.toml"
@@ -103,41 +94,16 @@ class Live:
 
     def put(self, team: str, lists: str, at: datetime, name: str = "1.txt") -> Path:
         """Write the file of a team, received at a time."""
-        file = self.folder / "submissions" / self.track / team / name
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(lists)
-        os.utime(file, (at.timestamp(),) * 2)
-        return file
-
-    def do(self, at: datetime, work: Callable[[Challenge, Store], _Answer]) -> _Answer:
-        """What `work` returns, at a time."""
-        challenge = self.challenge
-        with Store.open(challenge.database_address, clock=lambda: at) as store:
-            return work(challenge, store)
+        return self.submit(f"{self.track}/{team}/{name}", lists, at)
 
     def run(self, at: datetime) -> Board:
         """Import and score what arrived; returns the board."""
-
-        def work(challenge: Challenge, store: Store) -> None:
-            for track in challenge.tracks:
-                for _ in carry_out(store, plan(store, challenge, track), self.executor):
-                    pass
-
-        self.do(at, work)
+        self.score(at)
         return self.board(at)
-
-    def render(self, at: datetime) -> None:
-        """Write the site."""
-        self.do(at, render)
 
     def board(self, at: datetime, as_of: datetime | int | None = None) -> Board:
         """The board of the track."""
-
-        def work(challenge: Challenge, store: Store) -> Board:
-            track = challenge.track(self.track)
-            return store.read(lambda view: boards(view if as_of is None else view.as_of(as_of), [track])[0])
-
-        return self.do(at, work)
+        return self.public_board(at, self.track, as_of)
 
     def preview(self, at: datetime) -> Changes:
         """Open an erratum."""

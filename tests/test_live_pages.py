@@ -83,7 +83,7 @@ def test_status_has_the_phase_its_state_and_the_time_of_the_next_change(
     live: LiveChallenge, now: datetime, lead: str
 ) -> None:
     """At the exact second of each change; times are absolute and have a zone."""
-    found = status(live.board(now))
+    found = status(live.public_board(now))
 
     assert found is not None
     assert found.phase.striptags() == lead
@@ -143,10 +143,10 @@ def test_status_says_that_the_board_is_frozen(live: LiveChallenge) -> None:
 
 def test_status_follows_an_extension_during_a_freeze(live: LiveChallenge) -> None:
     """The phases and their extensions are always public."""
-    with live.store(january(19, 1)) as store:
+    with live.opened(january(19, 1)) as store:
         extend(live.challenge, store, None, "one", january(20, 0) + timedelta(hours=12), "The network was down.")
 
-    found = live.board(january(19, 13))
+    found = live.public_board(january(19, 13))
 
     assert found.frozen_since == january(19, 12)
     assert found.schedule.phases[0].end == january(20, 12)
@@ -162,7 +162,7 @@ def test_a_phase_that_shows_nothing_lists_teams_without_scores(build: Callable[.
     why = "until the phase has closed, 30 January 2027, 00:00 UTC; the board lists the teams."
     assert f"No scores are shown {why}" in strip(site)
     assert strip(site).count("30 January 2027, 00:00 UTC") == 2  # with the end of the phase
-    found = live.board(january(26))
+    found = live.public_board(january(26))
     assert [(row.rank, row.team.name, row.entry) for row in found.rows] == [
         (None, "alder", None),
         (None, "birch", None),
@@ -239,7 +239,7 @@ def test_rules_page_has_every_sentence_of_the_rule_sections(build: Callable[...,
     live = build('quota = {per_day = 3, total = 9, zone = "Asia/Tokyo", rejected_per_day = 2}\nentry = "picks"')
     live.send("alder/1.txt", GOOD, january(10, 1))
     site = live.run_and_render(january(11))
-    sections = rule_sections(live.board(january(11)), live.challenge.limits)
+    sections = rule_sections(live.public_board(january(11)), live.challenge.limits)
 
     page = words(site[RULES])
     assert all(" ".join(rule.split()) in page for section in sections for rule in section.rules)
@@ -281,7 +281,7 @@ def test_rules_follow_the_settings(build: Callable[..., LiveChallenge], settings
 def test_rules_have_every_limit(live: LiveChallenge) -> None:
     """Each limit on files, with its own value."""
     limits = Limits(**{name: 1_000 + number for number, name in enumerate(asdict(Limits()))})
-    (section,) = (each for each in rule_sections(live.board(january(11)), limits) if each.name == "limits")
+    (section,) = (each for each in rule_sections(live.public_board(january(11)), limits) if each.name == "limits")
     text = " ".join(section.rules)
 
     assert all(f"{value:,}" in text for value in asdict(limits).values())
@@ -294,13 +294,13 @@ def test_rules_have_the_hash_of_the_key_of_a_split_and_later_the_key(build: Call
     live.send("alder/1.txt", GOOD, january(10, 1))
     site = live.run_and_render(january(11))
 
-    board = live.board(january(11))
+    board = live.public_board(january(11))
     assert board.split is not None
     assert board.split.key_sha256 in site[RULES]
     assert "with a share of 0.5" in words(site[RULES])
     assert "split.json" in paths(site, RULES)
     assert KEY not in site[RULES]
-    with live.store(january(30)) as store:
+    with live.opened(january(30)) as store:
         assert list(reveal(live.challenge, store, live.challenge.tracks))
     assert KEY in live.site(january(30))[RULES]
 
@@ -349,7 +349,7 @@ def test_late_board_lists_entries_outside_of_the_phases_without_ranks(with_late:
     assert [row[4] for row in table] == sorted((row[4] for row in table), reverse=True)
     assert "Rank" not in words(site[LATE])
     assert LATE in [path.removeprefix("../") for path in paths(site, BOARD)]
-    ranks = {row.team.name: row.rank for row in with_late.board(january(30)).rows}
+    ranks = {row.team.name: row.rank for row in with_late.public_board(january(30)).rows}
     assert ranks == {"birch": 1, "alder": 2, "cedar": None}
 
 
@@ -395,8 +395,8 @@ def test_the_board_of_a_close_has_no_statistics_and_one_measure(live: LiveChalle
     live.send("birch/1.txt", BEST, january(10, 2))
     live.run(january(11))
     (track,) = live.challenge.tracks
-    phase = live.board(january(26)).schedule.phases[0]
-    with live.store(january(26)) as store:
+    phase = live.public_board(january(26)).schedule.phases[0]
+    with live.opened(january(26)) as store:
         found = store.read(lambda view: closing_board(view, track, phase))
 
     assert found.columns == ("nDCG@5",)
@@ -424,7 +424,7 @@ def test_teams_on_a_past_board_link_to_their_present_page(live: LiveChallenge) -
     live.send("birch/1.txt", BEST, january(10, 2))
     live.run(january(11))
     (live.folder / "teams.toml").write_text('[birch]\nmerged_into = "alder"\n', encoding="utf-8")
-    with live.store(january(22)) as store:
+    with live.opened(january(22)) as store:
         store.record_teams({"birch": {"merged_into": "alder"}}, {"birch": "one team"})
     site = live.site(january(23))
 
@@ -488,7 +488,7 @@ def test_what_is_left_is_that_of_the_beginning_of_a_freeze(with_quota: LiveChall
 
 def test_merged_teams_share_what_is_left(with_quota: LiveChallenge) -> None:
     """The row of the team has the entries of all its members."""
-    with with_quota.store(january(11)) as store:
+    with with_quota.opened(january(11)) as store:
         store.record_teams({"birch": {"merged_into": "alder"}}, {"birch": "one team"})
         (row,) = (row for row in store.read(lambda view: boards(view, with_quota.challenge.tracks)[0]).rows if row.left)
 
@@ -524,7 +524,7 @@ def test_team_page_has_phase_and_state_of_each_entry_in_plain_words(with_quota: 
 
 def picked(live: LiveChallenge, now: datetime, *names: str) -> str | None:
     """The file of the counting entry of the first team, once these entries are picked."""
-    with live.store(now) as store:
+    with live.opened(now) as store:
         if names:
             pick(live.challenge, store, names)
         entry = store.read(lambda view: boards(view, live.challenge.tracks)[0]).rows[0].entry
@@ -599,7 +599,7 @@ def test_quota_line_has_what_a_team_has_left(with_quota: LiveChallenge) -> None:
     with_quota.run(january(19, 2))
 
     def line(team: str, now: datetime) -> str:
-        with with_quota.store(now) as store:
+        with with_quota.opened(now) as store:
             return store.read(lambda view: quota_line(view, with_quota.challenge.tracks[0], team))
 
     assert line("alder", january(19, 3)) == (

@@ -52,7 +52,7 @@ def lines(site: dict[str, str]) -> list[dict[str, object]]:
 def heads_by_definition(live: LiveChallenge) -> list[str]:
     """The heads of all events, computed from the texts of the events by the formulas."""
     found = []
-    with live.store(january(31)) as store:
+    with live.opened(january(31)) as store:
         key, events = store.read(lambda view: (view.secret("log"), view.events()))
     head = bytes(32)
     for event in events:
@@ -93,7 +93,7 @@ def test_a_later_log_begins_with_the_earlier_one(live: LiveChallenge) -> None:
     before = live.site(january(14))["log.jsonl"]
     live.send("cedar/1.txt", BEST, january(15, 1))
     live.run(january(15))
-    with live.store(january(16)) as store:
+    with live.opened(january(16)) as store:
         store.record_teams({"alder": {"name": "Elder"}}, {})
     after = live.site(january(16))["log.jsonl"]
 
@@ -109,7 +109,7 @@ def test_the_log_ends_at_a_freeze(live: LiveChallenge) -> None:
     live.send("alder/2.txt", BEST, january(15))
     live.send("cedar/1.txt", BEST, january(19, 1))
     live.run(january(19, 2))
-    with live.store(january(19, 3)) as store:
+    with live.opened(january(19, 3)) as store:
         store.record_teams({"alder": {"name": "Elder"}}, {})
 
     assert live.site(january(19, 23))["log.jsonl"] == before
@@ -165,7 +165,7 @@ def test_the_log_stops_at_the_first_of_several_freezes(two_tracks: Live) -> None
 
 def test_the_log_of_an_earlier_state_has_its_events(live: LiveChallenge) -> None:
     """As of an event those until it; as of a time those that were recorded before the first later one."""
-    with live.store(january(14)) as store:
+    with live.opened(january(14)) as store:
         tracks = live.challenge.tracks
         counts = [
             store.read(lambda view: len(published_log(view.as_of(until), tracks).lines))  # noqa: B023
@@ -201,7 +201,7 @@ def test_the_head_is_on_the_site_in_the_feed_and_in_the_data(live: LiveChallenge
 
 def test_entries_of_the_feed_have_the_heads_of_their_events(live: LiveChallenge) -> None:
     """On a second line; what follows from the schedule has none, and neither has an event that is not public yet."""
-    with live.store(january(19, 7)) as store:
+    with live.opened(january(19, 7)) as store:
         extend(live.challenge, store, None, "one", january(20, 0) + timedelta(hours=6), "why")
     heads = {each["index"]: each["head"] for each in lines(live.site(january(20, 8)))}
     frozen, thawed = (ET.fromstring(live.site(now)["feed.xml"]) for now in (january(19, 8), january(20, 8)))
