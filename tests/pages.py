@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 VOID = frozenset({"meta", "link", "input", "br", "wbr", "img", "hr", "col"})
+
+PLAIN_PATH = re.compile(r"\.lock|\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|jsonl?|bib|cff|pem|txt)")
+"""The path of a file of a site, with nothing in it that comes from a file of a team."""
 
 
 @dataclass

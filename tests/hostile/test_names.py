@@ -15,6 +15,7 @@ import pytest
 from scorer.board.slugs import slugs
 from scorer.wording import printable_name
 from tests.hostile.sieges import LISTS, Siege, assert_printable
+from tests.pages import PLAIN_PATH
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
 
@@ -139,8 +140,7 @@ def test_every_path_is_plain(siege: Siege) -> None:
     """Names of files of the site are unique, also without case, and are no path to elsewhere."""
     site = siege.folder / "site"
     files = [path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()]
-    plain = re.compile(r"\.lock|\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|jsonl?|bib|cff)")
-    assert all(map(plain.fullmatch, files))
+    assert all(map(PLAIN_PATH.fullmatch, files))
     assert len({file.lower() for file in files}) == len(files)
     assert len([file for file in files if file.startswith("teams/")]) == len(NAMES) + len(siege.rows)
     assert {path.name for path in siege.folder.parent.iterdir()} == {"challenge", "honest", "outside.txt", "temporary"}
