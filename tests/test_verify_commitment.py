@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from scorer.organising.phases import extend
 from scorer.store.log import head_of
 from tests.commands import Answer, Terminal
 from tests.committed import COMMITTED, KEY, LISTS, Committed, whole
@@ -127,16 +128,18 @@ def test_a_commitment_is_verified(held: Held) -> None:
         0,
         "ok      the commitment is that of the earlier copy\n"
         "ok      the key of receipts is that of the document\n"
-        "ok      the log has the commitments and errata at their events\n"
+        "ok      the log has the commitments, errata and changes of phases at their events\n"
         "ok      the key of the split of lists has the SHA-256 of the document\n"
         "ok      the opening has the SHA-256 of the commitment\n"
         "ok      the opening is that of this challenge and of this key of receipts\n"
         "ok      the log has this opening in its event\n"
         "ok      lists: the solution is the one that was committed\n"
         "ok      lists: the rules are those that were committed\n"
+        "ok      lists: the phases are those that were committed\n"
         "ok      lists: the key of the split is the one that was committed\n"
         "ok      main: the solution is the one that was committed\n"
         "ok      main: the rules are those that were committed\n"
+        "ok      main: the phases are those that were committed\n"
         "ok      main: main.txt is the solution that was committed\n"
         "ok      lists: lists.txt is the solution that was committed\n"
         "ok      lists: the key of split.json is the one that was committed\n",
@@ -232,6 +235,28 @@ def test_a_hidden_or_an_invented_erratum_is_found(corrected: Path, tmp_path: Pat
     assert line.endswith("event 1 has the kind phases, expected erratum")
 
 
+def test_an_extended_phase_is_named_with_its_event(tmp_path: Path, terminal: Terminal) -> None:
+    """The log has the event; without it in the document, the phases differ from the committed ones."""
+    live = Committed.create(tmp_path / "live")
+    live.commit()
+    live.arrive()
+    end = day(30, 6)
+    live.do(day(26), lambda challenge, store: extend(challenge, store, "main", "two", end, "The server was down."))
+    live.run(day(31))
+    live.reveal(day(31))
+    held = Held.of(live.site(day(31)), tmp_path / "held", terminal)
+
+    (index,) = held.document["tracks"]["main"]["rescheduled"]
+    answer = held.verify_all()
+    assert (answer.code, answer.err) == (0, "")
+    line = f"ok      main: the phases are those that were committed, or were changed at event {index}\n"
+    assert line in answer.out
+
+    held.change("tracks", "main", "rescheduled", value=[])
+    (line,) = failed(held.verify_all())
+    assert line.endswith(", and no event says so")
+
+
 # Tampering
 
 
@@ -300,7 +325,18 @@ TAMPERED: list[tuple[Callable[[Held], object], list[str]]] = [
         ['main: the rule ties is the one that was committed: committed "trec", the board is based on "order"'],
     ),
     (change("tracks", "main", "items", value=OTHER), ["main: the list of items is the one that was committed: "]),
-    (change("tracks", "main", value={"key_sha256": None}), ["main: the solution of", "main: the rules of"]),
+    (
+        change("tracks", "main", value={"key_sha256": None}),
+        ["main: the solution of", "main: the rules of", "main: the phases of"],
+    ),
+    (
+        change("tracks", "main", "phases", 0, "end", value="2027-01-21T00:00:00+00:00"),
+        ['main: the phases are those that were committed: committed [{"end": "2027-01-20'],
+    ),
+    (
+        change("tracks", "main", "rescheduled", value=[13]),
+        ["at their events: event 13 has the kind reveal, expected phases or extension"],
+    ),
     (change("tracks", value={}), ["the key of the split of lists", "lists: the board is", "main: the board is"]),
     (
         change("receipts", value=OTHER),

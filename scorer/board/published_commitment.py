@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from scorer.challenge.settings import Challenge, Track
 from scorer.entries.commitments import Commitment, commitments
 from scorer.entries.errata import changed_names, errata
-from scorer.entries.in_force import public, public_to_all, rules_of_settings
+from scorer.entries.in_force import public, public_to_all, rules_of_settings, track_schedule
 from scorer.store.log import event_text, nonce_of
 from scorer.store.signing import public_key
 from scorer.store.snapshot import Snapshot
@@ -32,6 +32,10 @@ class CommittedTrack:
     """The SHA-256 of the list of candidate items; empty without one, and until the commitment is revealed."""
     rules: Mapping[str, object] | None = None
     """As plain values, without the split; None until the commitment is revealed."""
+    phases: tuple[Mapping[str, object], ...] = ()
+    """As plain values; empty until the commitment is revealed."""
+    rescheduled: tuple[int, ...] = ()
+    """The indexes of the events that changed the phases since the commitment; empty until it is revealed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +111,14 @@ def published_commitment(view: Snapshot, challenge: Challenge) -> PublishedCommi
         challenge=challenge.name,
         receipts=receipts,
         commitments=(*secret, last if last.is_revealed else replace(last, opening="")),
-        tracks=tuple(_tracks(view, challenge.tracks, is_revealed=last.is_revealed)),
+        tracks=tuple(_tracks(view, challenge.tracks, last)),
         errata=tuple(_errata(view, challenge.tracks)),
         event=event.decode("ascii"),
         nonce=nonce.hex(),
     )
 
 
-def _tracks(view: Snapshot, tracks: Sequence[Track], *, is_revealed: bool) -> Iterator[CommittedTrack]:
+def _tracks(view: Snapshot, tracks: Sequence[Track], last: Commitment) -> Iterator[CommittedTrack]:
     for track in tracks:
         recorded = public(view, track).recorded_basis(track.name)
         if recorded is None:
@@ -122,11 +126,20 @@ def _tracks(view: Snapshot, tracks: Sequence[Track], *, is_revealed: bool) -> It
         settings = recorded.settings or {}
         split = settings.get("split")
         key = str(split["key_sha256"]) if isinstance(split, Mapping) else ""
-        if is_revealed:
-            basis, items = recorded.basis, recorded.items or ""
-            yield CommittedTrack(track.name, key, basis.solution, items, rules_of_settings(settings))
-        else:
+        if not last.is_revealed:
             yield CommittedTrack(track.name, key)
+            continue
+        plan = track_schedule(view, track)
+        events = [each.index for each in plan.announcements] + [each.index for each in plan.extensions]
+        yield CommittedTrack(
+            name=track.name,
+            key_sha256=key,
+            solution=recorded.basis.solution,
+            items=recorded.items or "",
+            rules=rules_of_settings(settings),
+            phases=tuple(phase.recorded() for phase in plan.phases),
+            rescheduled=tuple(sorted(index for index in events if index > last.index)),
+        )
 
 
 def _errata(view: Snapshot, tracks: Sequence[Track]) -> Iterator[ListedErratum]:

@@ -44,4 +44,5 @@ def _track(track: CommittedTrack) -> Mapping[str, object]:
     key = {"key_sha256": track.key_sha256 or None}
     if track.rules is None:
         return key
-    return {**key, "solution": track.solution, "items": track.items or None, "rules": track.rules}
+    files = {"solution": track.solution, "items": track.items or None}
+    return {**key, **files, "rules": track.rules, "phases": track.phases, "rescheduled": track.rescheduled}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from scorer.challenge.splits import SHA256
 from scorer.errors import ScorerError
 from scorer.store.log import leaf_of
 from scorer.store.opening import content_of
+from scorer.verification.commitment_document import CommitmentDocument
 from scorer.verification.log import read_log, too_short
 from scorer.verification.receipt import read_key
 from scorer.verification.statement import Verified, invalid, read_bytes, read_document, text_of
@@ -21,8 +21,6 @@ from scorer.wording import quoted, shortened
 
 SHOWN = 120
 """Characters of a value that a message has at most."""
-
-NONCE = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,7 @@ def verified_commitment(path: Path, opening: Path | None = None, public: Public 
     ScorerError
         A file cannot be read, or is not such a document.
     """
-    document = _Document.read(path)
+    document = CommitmentDocument.read(path)
     yield from _without_opening(document, public)
     if opening is None:
         lacking = "not revealed yet; the organiser publishes it after the challenge"
@@ -86,87 +84,7 @@ def verified_commitment(path: Path, opening: Path | None = None, public: Public 
         yield _split(content, file)
 
 
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    """A commitment that the document lists."""
-
-    sha256: str
-    index: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Document:
-    """The file commitment.json."""
-
-    path: Path
-    challenge: str
-    receipts: str
-    commitments: Sequence[_Listed]
-    tracks: Mapping[str, Mapping[str, Any]]
-    errata: Sequence[Mapping[str, Any]]
-    is_revealed: bool
-    event: str
-    """Of the last commitment; empty until it is revealed."""
-    nonce: str
-
-    @classmethod
-    def read(cls, path: Path) -> _Document:
-        """Read the file. Raises ScorerError if it is another document."""
-        document = read_document(path)
-        listed = [
-            _Listed(text_of(path, each, "sha256", SHA256), _index(path, each))
-            for each in _objects(path, document, "commitments")
-        ]
-        if not listed:
-            raise invalid(path, "commitments", "at least one commitment")
-        tracks = _object(path, document, "tracks")
-        if not all(isinstance(track, dict) for track in tracks.values()):
-            raise invalid(path, "tracks", "an object for each track")
-        errata = _objects(path, document, "errata")
-        for erratum in errata:
-            _index(path, erratum)
-            if not isinstance(erratum.get("changed"), list):
-                raise invalid(path, "changed", "a list of names for each erratum")
-        is_public = "event" in document
-        return cls(
-            path=path,
-            challenge=text_of(path, document, "challenge", re.compile("(?s).+")),
-            receipts=text_of(path, document, "receipts", SHA256),
-            commitments=listed,
-            tracks=tracks,
-            errata=errata,
-            is_revealed=document.get("revealed") is True,
-            event=text_of(path, document, "event", re.compile(r"\{[ -~]*\}")) if is_public else "",
-            nonce=text_of(path, document, "nonce", NONCE) if is_public else "",
-        )
-
-    def errata_of(self, track: str, name: str) -> list[int]:
-        """The numbers of the errata that changed a rule or a file of a track."""
-        return [each.get("number", 0) for each in self.errata if each.get("track") == track and name in each["changed"]]
-
-
-def _object(path: Path, document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = document.get(key)
-    if not isinstance(value, dict):
-        raise invalid(path, key, "an object")
-    return value
-
-
-def _objects(path: Path, document: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
-    value = document.get(key)
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise invalid(path, key, "a list of objects")
-    return value
-
-
-def _index(path: Path, document: Mapping[str, Any]) -> int:
-    value = document.get("index")
-    if type(value) is not int or value < 1:
-        raise invalid(path, "index", "a whole number from 1")
-    return value
-
-
-def _without_opening(document: _Document, public: Public) -> Iterator[Verified]:
+def _without_opening(document: CommitmentDocument, public: Public) -> Iterator[Verified]:
     """What can be verified before the commitment is revealed."""
     if public.sha256 is not None:
         yield Verified("the commitment is that of the earlier copy", _other_copy(document, public.sha256))
@@ -175,7 +93,10 @@ def _without_opening(document: _Document, public: Public) -> Iterator[Verified]:
         differs = "" if found == document.receipts else f"the file has {found}, the document {document.receipts}"
         yield Verified("the key of receipts is that of the document", differs)
     if public.log is not None:
-        yield Verified("the log has the commitments and errata at their events", _not_in_log(document, public.log))
+        yield Verified(
+            "the log has the commitments, errata and changes of phases at their events",
+            _not_in_log(document, public.log),
+        )
     for file in public.splits:
         split = read_document(file)
         track, key = str(split.get("track")), text_of(file, split, "key_sha256", SHA256)
@@ -184,7 +105,7 @@ def _without_opening(document: _Document, public: Public) -> Iterator[Verified]:
         yield Verified(f"the key of the split of {track} has the SHA-256 of the document", differs)
 
 
-def _other_copy(document: _Document, sha256: str) -> str:
+def _other_copy(document: CommitmentDocument, sha256: str) -> str:
     last = document.commitments[-1]
     if sha256 == last.sha256:
         return ""
@@ -197,16 +118,17 @@ def _other_copy(document: _Document, sha256: str) -> str:
     return f"the document has {last.sha256}, the earlier copy {sha256}"
 
 
-def _not_in_log(document: _Document, log: Path) -> str:
-    """What the log has instead; empty if it has all commitments, no other ones, and all errata."""
+def _not_in_log(document: CommitmentDocument, log: Path) -> str:
+    """What the log has instead; empty if it has all commitments, no other ones, all errata and changes of phases."""
     lines = read_log(log)
-    stated = {each.index: "commitment" for each in document.commitments}
-    stated |= {int(each["index"]): "erratum" for each in document.errata}
-    for index, kind in sorted(stated.items()):
+    stated: dict[int, tuple[str, ...]] = {each.index: ("commitment",) for each in document.commitments}
+    stated |= {int(each["index"]): ("erratum",) for each in document.errata}
+    stated |= {index: ("phases", "extension") for track in document.tracks for index in document.rescheduled(track)}
+    for index, kinds in sorted(stated.items()):
         if index > len(lines):
             return too_short(len(lines))
-        if lines[index - 1].kind != kind:
-            return f"event {index} has the kind {lines[index - 1].kind}, expected {kind}"
+        if lines[index - 1].kind not in kinds:
+            return f"event {index} has the kind {lines[index - 1].kind}, expected {' or '.join(kinds)}"
     other = [line.index for line in lines if line.kind == "commitment" and line.index not in stated]
     return f"event {other[0]} is a commitment that the document does not list" if other else ""
 
@@ -226,7 +148,7 @@ def _content(path: Path, text: bytes) -> Mapping[str, Any]:
     return content
 
 
-def _other(document: _Document, content: Mapping[str, Any]) -> str:
+def _other(document: CommitmentDocument, content: Mapping[str, Any]) -> str:
     return "; ".join(
         f"{name}: the opening has {_value(content.get(name))}, the document {_value(value)}"
         for name, value in (("challenge", document.challenge), ("receipts", document.receipts))
@@ -234,7 +156,7 @@ def _other(document: _Document, content: Mapping[str, Any]) -> str:
     )
 
 
-def _not_in_event(document: _Document, text: bytes, log: Path) -> str:
+def _not_in_event(document: CommitmentDocument, text: bytes, log: Path) -> str:
     """Why the event of the commitment in the log is another one; empty if it has this opening."""
     lines, last = read_log(log), document.commitments[-1]
     if last.index > len(lines):
@@ -251,7 +173,7 @@ def _not_in_event(document: _Document, text: bytes, log: Path) -> str:
     return "the event has another index, kind, SHA-256 or opening" if differs else ""
 
 
-def _track(document: _Document, track: str, committed: Mapping[str, Any]) -> Iterator[Verified]:
+def _track(document: CommitmentDocument, track: str, committed: Mapping[str, Any]) -> Iterator[Verified]:
     """Whether the board of a track is based on what was committed, or on what errata changed since."""
     present = document.tracks.get(track)
     if present is None:
@@ -260,19 +182,38 @@ def _track(document: _Document, track: str, committed: Mapping[str, Any]) -> Ite
     for name, what in (("solution", "the solution"), ("items", "the list of items")):
         if name in present and (committed.get(name), present[name]) != (None, None):
             yield _unchanged(document, track, name, f"{what} is", committed.get(name), present[name])
-    for name in ("solution", "rules"):
+    for name in ("solution", "rules", "phases"):
         if name not in present:
             yield Verified(f"{track}: the {name} of the board are published", "the document does not have them")
-    rules, now = committed["rules"], present.get("rules")
-    if isinstance(now, dict):
-        changed = sorted(name for name in rules.keys() | now.keys() if rules.get(name) != now.get(name))
-        for name in changed:
-            yield _unchanged(document, track, name, f"the rule {name} is", rules.get(name), now.get(name))
-        if not changed:
-            yield Verified(f"{track}: the rules are those that were committed")
+    if isinstance(present.get("rules"), dict):
+        yield from _rules(document, track, committed["rules"], present["rules"])
+    if "phases" in present:
+        yield _phases(document, track, committed.get("phases"), present["phases"])
     key = _committed_key(committed)
     if (key, present.get("key_sha256")) != (None, None):
         yield _unchanged(document, track, "split", "the key of the split is", key, present.get("key_sha256"))
+
+
+def _rules(
+    document: CommitmentDocument, track: str, committed: Mapping[str, Any], present: Mapping[str, Any]
+) -> Iterator[Verified]:
+    """Whether the rules of a track are the committed ones, or errata changed them."""
+    names = sorted(name for name in committed.keys() | present.keys() if committed.get(name) != present.get(name))
+    for name in names:
+        yield _unchanged(document, track, name, f"the rule {name} is", committed.get(name), present.get(name))
+    if not names:
+        yield Verified(f"{track}: the rules are those that were committed")
+
+
+def _phases(document: CommitmentDocument, track: str, committed: object, present: object) -> Verified:
+    """Whether the phases of a track are the committed ones, or an event of the log changed them."""
+    statement = f"{track}: the phases are those that were committed"
+    if committed == present:
+        return Verified(statement)
+    events = document.rescheduled(track)
+    if events:
+        return Verified(f"{statement}, or were changed at event {events[-1]}")
+    return Verified(statement, f"committed {_value(committed)}, now {_value(present)}, and no event says so")
 
 
 def _committed_key(committed: Mapping[str, Any]) -> object:
@@ -281,7 +222,7 @@ def _committed_key(committed: Mapping[str, Any]) -> object:
 
 
 def _unchanged(
-    document: _Document, track: str, name: str, subject: str, committed: object, present: object
+    document: CommitmentDocument, track: str, name: str, subject: str, committed: object, present: object
 ) -> Verified:
     statement = f"{track}: {subject} the one that was committed"
     if committed == present:
@@ -300,7 +241,7 @@ def _value(value: object) -> str:
     return shortened(json.dumps(value), SHOWN)
 
 
-def _solution(document: _Document, content: Mapping[str, Any], track: str, file: Path) -> Verified:
+def _solution(document: CommitmentDocument, content: Mapping[str, Any], track: str, file: Path) -> Verified:
     """Whether the solution that the organiser published is the committed one, or the one of an erratum."""
     statement = f"{track}: {file.name} is the solution that was committed"
     if track not in content["tracks"]:

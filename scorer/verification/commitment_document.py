@@ -1,0 +1,101 @@
+"""The document commitment.json, which is not trusted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scorer.challenge.splits import SHA256
+from scorer.verification.statement import invalid, read_document, text_of
+
+NONCE = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(frozen=True, slots=True)
+class ListedCommitment:
+    """A commitment that the document lists."""
+
+    sha256: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommitmentDocument:
+    """The file commitment.json."""
+
+    path: Path
+    challenge: str
+    receipts: str
+    commitments: Sequence[ListedCommitment]
+    tracks: Mapping[str, Mapping[str, Any]]
+    errata: Sequence[Mapping[str, Any]]
+    is_revealed: bool
+    event: str
+    """Of the last commitment; empty until it is revealed."""
+    nonce: str
+
+    @classmethod
+    def read(cls, path: Path) -> CommitmentDocument:
+        """Read the file. Raises ScorerError if it is another document."""
+        document = read_document(path)
+        listed = [
+            ListedCommitment(text_of(path, each, "sha256", SHA256), _index(path, each))
+            for each in _objects(path, document, "commitments")
+        ]
+        if not listed:
+            raise invalid(path, "commitments", "at least one commitment")
+        tracks = _object(path, document, "tracks")
+        if not all(isinstance(track, dict) for track in tracks.values()):
+            raise invalid(path, "tracks", "an object for each track")
+        errata = _objects(path, document, "errata")
+        for erratum in errata:
+            _index(path, erratum)
+            if not isinstance(erratum.get("changed"), list):
+                raise invalid(path, "changed", "a list of names for each erratum")
+        is_public = "event" in document
+        return cls(
+            path=path,
+            challenge=text_of(path, document, "challenge", re.compile("(?s).+")),
+            receipts=text_of(path, document, "receipts", SHA256),
+            commitments=listed,
+            tracks=tracks,
+            errata=errata,
+            is_revealed=document.get("revealed") is True,
+            event=text_of(path, document, "event", re.compile(r"\{[ -~]*\}")) if is_public else "",
+            nonce=text_of(path, document, "nonce", NONCE) if is_public else "",
+        )
+
+    def rescheduled(self, track: str) -> list[int]:
+        """The indexes of the events that changed the phases of a track since the commitment."""
+        events = self.tracks[track].get("rescheduled", [])
+        if not isinstance(events, list) or not all(type(each) is int and each >= 1 for each in events):
+            raise invalid(self.path, "rescheduled", "a list of indexes of events")
+        return events
+
+    def errata_of(self, track: str, name: str) -> list[int]:
+        """The numbers of the errata that changed a rule or a file of a track."""
+        return [each.get("number", 0) for each in self.errata if each.get("track") == track and name in each["changed"]]
+
+
+def _object(path: Path, document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = document.get(key)
+    if not isinstance(value, dict):
+        raise invalid(path, key, "an object")
+    return value
+
+
+def _objects(path: Path, document: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
+    value = document.get(key)
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise invalid(path, key, "a list of objects")
+    return value
+
+
+def _index(path: Path, document: Mapping[str, Any]) -> int:
+    value = document.get("index")
+    if type(value) is not int or value < 1:
+        raise invalid(path, "index", "a whole number from 1")
+    return value
