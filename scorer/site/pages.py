@@ -57,7 +57,7 @@ from scorer.site.static_files import FOLDER, static_files
 from scorer.site.task_view import TaskView
 from scorer.site.team_decisions import merged_pages
 from scorer.site.team_pages import team_pages
-from scorer.site.templates import TemplateFolder, environment_with, render_template, shipped_templates
+from scorer.site.templates import TemplateFolder, environment_with, has_templates, render_template, shipped_templates
 from scorer.site.timeline import months, with_known_links
 from scorer.site.track_pages import LATE, RULES, late_entries, past_path, past_rows
 from scorer.site.views import BoardView, board_view, measure_columns
@@ -167,8 +167,9 @@ def pages(
         A template cannot be read or rendered, or a text in Markdown has a link that pages cannot have.
     """
     shipped = TemplateFolder(shipped_templates())
-    loader = ChoiceLoader([PrefixLoader({SHIPPED: shipped}), TemplateFolder(challenge.root / "templates"), shipped])
-    environment = environment_with(loader)
+    folder = challenge.root / "templates"
+    loader = ChoiceLoader([PrefixLoader({SHIPPED: shipped}), TemplateFolder(folder), shipped])
+    environment = environment_with(loader, own=has_templates(folder))
     _check_markdown(challenge)
     columns = measure_columns(boards)
     views = tuple(

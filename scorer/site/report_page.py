@@ -24,7 +24,7 @@ from scorer.reports.document import Captioned, Section
 from scorer.reports.narrative import task_sections
 from scorer.reports.phrases import decimals_of
 from scorer.site.task_view import BlockView, SectionView, TaskView
-from scorer.site.templates import TemplateFolder, environment_with, render_template, shipped_templates
+from scorer.site.templates import TemplateFolder, environment_with, has_templates, render_template, shipped_templates
 
 STYLES = ("style.css", "report.css")
 """The style sheets in the page, in this order."""
@@ -71,7 +71,7 @@ def report_page(report: Report, templates: Path | None = None, cache: Cache | No
     """
     own = [] if templates is None else [TemplateFolder(templates)]
     loader = ChoiceLoader([*own, TemplateFolder(shipped_templates())])
-    environment = environment_with(loader)
+    environment = environment_with(loader, own=templates is not None and has_templates(templates))
     styles = "\n".join(loader.get_source(environment, name)[0] for name in STYLES)
     consensus = report_text.consensus(report)
     context = {

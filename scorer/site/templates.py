@@ -13,6 +13,7 @@ from jinja2.bccache import Bucket, BytecodeCache
 
 from scorer.errors import ScorerError
 from scorer.site import markdown
+from scorer.site.sandbox import Sandbox
 from scorer.wording import counted, day_and_month, exact_time, in_words, iso_time, long_time, printable, utc_time
 
 NO_SCORE = "–"
@@ -46,7 +47,8 @@ class CompiledTemplates(BytecodeCache):
             self._code[bucket.key, bucket.checksum] = bucket.code
 
 
-COMPILED = CompiledTemplates()
+COMPILED = {is_own: CompiledTemplates() for is_own in (False, True)}
+"""Those of environments with and without own templates, whose code differs."""
 
 
 def shipped_templates() -> Path:
@@ -56,16 +58,29 @@ def shipped_templates() -> Path:
     return inside if inside.is_dir() else package.parent / "templates"
 
 
-def environment_with(loader: ChoiceLoader) -> Environment:
-    """The environment of all templates: escapes HTML, refuses undefined names, and adds the filters."""
-    environment = Environment(
+def has_templates(folder: Path) -> bool:
+    """Whether a folder has templates that are not the shipped ones."""
+    return folder.resolve() != shipped_templates().resolve() and any(folder.glob("*.html"))
+
+
+def environment_with(loader: ChoiceLoader, *, own: bool) -> Environment:
+    """The environment of all templates: escapes HTML, refuses undefined names, and adds the filters.
+
+    Parameters
+    ----------
+    loader
+        Finds the templates.
+    own
+        Whether templates that are not shipped may be among them. Then all are rendered in the sandbox, which is slower.
+    """
+    environment = (Sandbox if own else Environment)(
         loader=loader,
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        bytecode_cache=COMPILED,
+        bytecode_cache=COMPILED[own],
     )
     environment.filters |= FILTERS
     return environment
