@@ -201,7 +201,8 @@ def test_queries_without_any_score_change_no_decision(scores: Floats, data: st.D
     added = np.insert(scores, at, NAN, axis=1)
 
     for name in ("wilcoxon_greater", "t_test", "effect_sizes", "outcomes"):
-        np.testing.assert_allclose(OF_PAIRS[name](added), OF_PAIRS[name](scores), rtol=1e-12)
+        # An effect that is 0 may be computed as one rounding error.
+        np.testing.assert_allclose(OF_PAIRS[name](added), OF_PAIRS[name](scores), rtol=1e-12, atol=1e-12)
     for rule, by_rule in rankings.RULES.items():
         assert by_rule(added).ranks.tolist() == by_rule(scores).ranks.tolist(), rule
 
