@@ -124,7 +124,12 @@ def messages(
     store: Store, folder: Path, *, closed_at: datetime | None = None, last_run: datetime | None = None
 ) -> list[str]:
     """Import the picks; the messages about them."""
-    return [str(each) for each in import_picks(store, track_of(folder), closed_at=closed_at, last_run=last_run)]
+    return [
+        str(each)
+        for each in import_picks(
+            store, track_of(folder), submission_files(track_of(folder)).picks, closed_at=closed_at, last_run=last_run
+        )
+    ]
 
 
 def names(store: Store) -> tuple[str, ...]:

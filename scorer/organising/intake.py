@@ -14,6 +14,7 @@ from scorer.challenge.settings import Track
 from scorer.limits import MB, Limits
 from scorer.organising.submission_files import (
     Found,
+    PicksFile,
     SkippedFile,
     SubmissionFile,
     UploadInProgress,
@@ -55,6 +56,8 @@ class Scan:
     """By file: the status that goes with the digest, of settled files."""
     warning: str | None
     """What to do if so many files are missing that the folder may be the wrong one; none is withdrawn then."""
+    picks: tuple[PicksFile, ...]
+    """The files with the picks of teams."""
 
 
 def scan(
@@ -117,6 +120,7 @@ def scan(
         left_out=left_out,
         statuses=statuses,
         warning=_warning(track, gone, len(recorded)) if doubtful else None,
+        picks=listed.picks,
     )
 
 

@@ -21,7 +21,6 @@ from scorer.organising.decisions import entry_named
 from scorer.organising.submission_files import (
     FIRST_SECOND,
     LAST_SECOND,
-    Listing,
     PicksFile,
     submission_files,
     why_skipped,
@@ -73,7 +72,12 @@ class _InvalidPicksError(Exception):
 
 
 def import_picks(
-    store: Store, track: Track, *, closed_at: datetime | None = None, last_run: datetime | None = None
+    store: Store,
+    track: Track,
+    files: Collection[PicksFile],
+    *,
+    closed_at: datetime | None = None,
+    last_run: datetime | None = None,
 ) -> tuple[PicksProblem, ...]:
     """Record the picks in the folders of a track's teams that differ from the recorded ones.
 
@@ -83,6 +87,8 @@ def import_picks(
     ----------
     store, track
         The database, and the track.
+    files
+        Those in the folder of the track.
     closed_at
         When the last phase is over; None: picks are not closed.
     last_run
@@ -94,15 +100,12 @@ def import_picks(
 
     Raises
     ------
-    ChallengeError
-        The folder cannot be read.
     StoreError
         The database fails.
     """
-    listed = submission_files(track)
-    if not listed.picks:
+    if not files:
         return ()
-    new, problems = store.read(lambda view: examine(view, track, listed, closed_at=closed_at, last_run=last_run))
+    new, problems = store.read(lambda view: examine(view, track, files, closed_at=closed_at, last_run=last_run))
     for team, keys in new:
         store.record_pick(track.name, team, keys, "folder")
     return problems
@@ -119,24 +122,29 @@ def with_picks_problems(view: Snapshot, board: Board) -> Board:
         return board
     problems: dict[str, list[str]] = defaultdict(list)
     with suppress(ChallengeError):
-        listed, last_run = submission_files(track), view.last_run(track.name)
-        for each in examine(view, track, listed, closed_at=board.schedule.end, last_run=last_run)[1]:
+        files, last_run = submission_files(track).picks, view.last_run(track.name)
+        for each in examine(view, track, files, closed_at=board.schedule.end, last_run=last_run)[1]:
             problems[printable_name(each.team)].append(str(each))
     rows = (replace(row, picks_problems=tuple(problems.get(row.team.folder, ()))) for row in board.rows)
     return replace(board, rows=tuple(rows))
 
 
 def examine(
-    view: Snapshot, track: Track, listed: Listing, *, closed_at: datetime | None, last_run: datetime | None
+    view: Snapshot,
+    track: Track,
+    files: Collection[PicksFile],
+    *,
+    closed_at: datetime | None,
+    last_run: datetime | None,
 ) -> tuple[tuple[NewPicks, ...], tuple[PicksProblem, ...]]:
     """The new picks in the folders of a track's teams, and the errors; nothing is recorded.
 
     Parameters
     ----------
-    view, track, closed_at, last_run
+    view
+        A snapshot of the database.
+    track, files, closed_at, last_run
         As for `import_picks`.
-    listed
-        What the folder of the track holds.
     """
     events = view.events(track.name)
     present = {
@@ -145,7 +153,7 @@ def examine(
     targets = merges(events).targets()
     new: list[NewPicks] = []
     problems: list[PicksProblem] = []
-    for each in listed.picks:
+    for each in files:
         last = last_pick(events, each.team)
         try:
             _check_use(track, targets.get(each.team))

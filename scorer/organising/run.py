@@ -149,7 +149,7 @@ def plan(
     ):
         found = store.read(lambda view: entries_by(view, rules))
     store.store_scanned_files(track.name, scanned.statuses)
-    picks = import_picks(store, rules.track, closed_at=phases.end, last_run=last_run)
+    picks = import_picks(store, rules.track, scanned.picks, closed_at=phases.end, last_run=last_run)
     failures = {each.submission.digest: each.failure for each in found.stored if each.failure is not None}
     return Work(
         track=track,
