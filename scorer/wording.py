@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Literal
 from unicodedata import category
@@ -97,6 +98,12 @@ def shortened(text: str, length: int) -> str:
 def quoted(text: str) -> str:
     """Text from a file for a message: in double quotes, on one line, escaped and shortened."""
     return printable(json.dumps(shortened(text, QUOTED), ensure_ascii=False))
+
+
+def joined(texts: Sequence[str]) -> str:
+    """The texts in a sentence: ``A``, ``A and B``, or ``A, B and C``."""
+    *most, last = texts
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def letters(index: int) -> str:

@@ -99,3 +99,12 @@ def measured(*arguments: str | Path, environment: Mapping[str, str] | None = Non
     answer = process(*arguments, environment=environment, program=MEASURED, timeout=300)
     err, _, memory = answer.err.rpartition("MEMORY ")
     return Answer(answer.code, answer.out, err), int(memory) << 10
+
+
+def failed(answer: Answer) -> list[str]:
+    """The lines of a verification that failed; each other line is ok."""
+    lines = answer.out.splitlines()
+    assert all(line.startswith(("ok      ", "FAILED  ")) for line in lines)
+    found = [line.removeprefix("FAILED  ") for line in lines if line.startswith("FAILED")]
+    assert answer.code == bool(found or answer.err)
+    return found

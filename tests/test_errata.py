@@ -212,38 +212,40 @@ def test_apply_is_refused_if_the_file_changed_after_the_preview(live: Live, text
     assert leaders(live, 12)[0] == "amber"
 
 
-def test_apply_is_refused_while_an_entry_cannot_be_scored(live: Live) -> None:
-    """The file of an entry whose phase has closed was deleted: the entry stays, but has no result by the new rules."""
-    lists = f"{GOOD}q9:a\n"
-    file = live.put("delta", lists, day(19, 1))
+LOST = f"{GOOD}q9:a\n"
+"""The lists of the entry that `preview_without_a_file` deletes."""
+
+
+def preview_without_a_file(live: Live) -> None:
+    """Preview an erratum when the file of an entry of team delta, whose phase has closed, is deleted."""
+    file = live.put("delta", LOST, day(19, 1))
     live.run(day(19, 2))
     file.unlink()
     live.run(day(26))
     live.solve(CORRECTED)
     live.preview(day(26))
+
+
+def test_apply_is_refused_while_an_entry_cannot_be_scored(live: Live) -> None:
+    """The file of an entry whose phase has closed was deleted: the entry stays, but has no result by the new rules."""
+    preview_without_a_file(live)
 
     with pytest.raises(ChallengeError, match=r"1 entry cannot be scored by the new rules, such as main/delta/1\.txt"):
         live.apply(day(27))
     assert leaders(live, 27)[0] == "amber"
 
-    live.put("delta", lists, day(19, 1))
+    live.put("delta", LOST, day(19, 1))
     assert live.apply(day(28))[0].number == 1
 
 
 def test_an_entry_without_a_file_may_be_left_unscored(live: Live) -> None:
     """Its team cannot block the erratum by deleting it; it has no score until the file is restored."""
-    lists = f"{GOOD}q9:a\n"
-    file = live.put("delta", lists, day(19, 1))
-    live.run(day(19, 2))
-    file.unlink()
-    live.run(day(26))
-    live.solve(CORRECTED)
-    live.preview(day(26))
+    preview_without_a_file(live)
 
     assert live.apply(day(27), without_missing=True)[0].number == 1
     assert ranks(live.board(day(27)))["delta"] == (None, None)
 
-    live.put("delta", lists, day(19, 1))
+    live.put("delta", LOST, day(19, 1))
     live.run(day(28))
     assert ranks(live.board(day(28)))["delta"] == ranks(live.board(day(28)))["amber"]
 

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 from scorer.organising.decisions import amend
 from scorer.organising.phases import extend
 from scorer.organising.teams import rename
-from tests.commands import Answer, Terminal
+from tests.commands import Answer, Terminal, failed
 from tests.committed import Committed
 from tests.live_errata import GOOD, OTHER, day
 
@@ -241,15 +241,6 @@ def held(public: Path, tmp_path: Path, terminal: Terminal) -> Held:
     for path in public.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     return Held(tmp_path, terminal)
-
-
-def failed(answer: Answer) -> list[str]:
-    """The lines of a verification that failed; each other line is ok."""
-    lines = answer.out.splitlines()
-    assert all(line.startswith(("ok      ", "FAILED  ")) for line in lines)
-    found = [line.removeprefix("FAILED  ") for line in lines if line.startswith("FAILED")]
-    assert answer.code == bool(found or answer.err)
-    return found
 
 
 def test_a_receipt_is_verified(held: Held) -> None:

@@ -17,7 +17,7 @@ from scorer.board.ranking import ranked
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge
 from scorer.challenge.teams import FILE, compared, read_teams
-from scorer.entries.teams import TeamChange, TeamState, members, merges, shown_names, team_states
+from scorer.entries.teams import TeamChange, TeamState, merges, shown_names, team_states
 from scorer.errors import ChallengeError, StoreError
 from scorer.organising.teams import disqualify, import_teams, listed_teams, merge, rename
 from scorer.site.folder import write
@@ -279,16 +279,16 @@ def test_merged_teams_count_as_one_from_the_merge_on() -> None:
     """Before it, and after it is reversed, they are separate."""
     events = settings_events(("a", {"merged_into": "b"}), ("c", {"merged_into": "b"}), ("a", {}))
 
-    assert [members(events, "b", index) for index in (0, 1, 2, 3, 9)] == [
+    assert [merges(events).members("b", index) for index in (0, 1, 2, 3, 9)] == [
         ("b",),
         ("a", "b"),
         ("a", "b", "c"),
         ("b", "c"),
         ("b", "c"),
     ]
-    assert members(events, "a") == ("a",)
-    assert members(events, "c", 1) == ("c",)
-    assert members(events, "a", 2) == ("a", "b", "c")
+    assert merges(events).members("a") == ("a",)
+    assert merges(events).members("c", 1) == ("c",)
+    assert merges(events).members("a", 2) == ("a", "b", "c")
 
 
 def test_a_chain_between_two_events_of_one_import_ends() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from scorer.organising.phases import extend
 from scorer.store.log import head_of
-from tests.commands import Answer, Terminal
+from tests.commands import Answer, Terminal, failed
 from tests.committed import COMMITTED, KEY, LISTS, Committed, whole
 from tests.live_errata import CORRECTED, SOLUTION, day
 
@@ -81,15 +81,6 @@ class Held:
             place = place[key]
         place[keys[-1]] = value
         self.write(document)
-
-
-def failed(answer: Answer) -> list[str]:
-    """The lines that failed; each other line is ok."""
-    lines = answer.out.splitlines()
-    assert all(line.startswith(("ok      ", "FAILED  ")) for line in lines)
-    found = [line.removeprefix("FAILED  ") for line in lines if line.startswith("FAILED")]
-    assert answer.code == bool(found or answer.err)
-    return found
 
 
 @pytest.fixture(scope="module")

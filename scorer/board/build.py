@@ -16,7 +16,7 @@ from scorer.entries.entries import defined_queries, entries, is_baseline
 from scorer.entries.entry import Entry, counting_entry
 from scorer.entries.quota_left import quota_left
 from scorer.entries.quotas import Left
-from scorer.entries.teams import UNCHANGED, Merges, TeamState, merges, shown_names, team_states
+from scorer.entries.teams import UNCHANGED, Merges, TeamState, shown_names, team_states
 from scorer.store.cache import Cache
 from scorer.store.records import Basis
 from scorer.store.snapshot import Snapshot
@@ -52,7 +52,7 @@ def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None
     columns = tuple(map(str, track.all_measures))
     scored_queries = defined_queries(stored.results, "all", columns[0], len(flagged))
     preliminary_queries = defined_queries(stored.results, "preliminary", columns[0], int(sum(flagged)))
-    joined = merges(view.events(track.name))
+    joined = stored.merges
     by_team: dict[str, list[Entry]] = {}
     for each in stored.all:
         by_team.setdefault(joined.final(each.team), []).append(each)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from scorer.challenge.phases import Phase
+from scorer.challenge.phases import UNITS, Phase, in_exact_unit
 from scorer.challenge.settings import Track
 from scorer.challenge.splits import share_text
 from scorer.entries.schedule import Schedule
-from scorer.wording import counted, utc_moment
+from scorer.wording import counted, joined, utc_moment
 
 
 def phase_rules(plan: Schedule, track: Track, *, has_preliminary: bool) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ def quota_rules(track: Track) -> tuple[str, ...]:
     day = f"a day (a calendar day in the time zone {quota.zone})"
     limits = ((quota.per_day, day), (quota.per_phase, "a phase"), (quota.total, "in all"))
     stated = [f"{counted(limit, 'scored entry', 'scored entries')} {per}" for limit, per in limits if limit is not None]
-    sentences = [f"A team has at most {_listed(stated)}."] if stated else []
+    sentences = [f"A team has at most {joined(stated)}."] if stated else []
     if quota.rejected_per_day is not None:
         sentences.append(
             f"A team has at most {counted(quota.rejected_per_day, 'rejected file')} {day}; when it has so many, its "
@@ -139,13 +139,6 @@ TEAM_RULES = (
 """The rules on teams."""
 
 
-def _listed(texts: list[str]) -> str:
-    return f"{', '.join(texts[:-1])} and {texts[-1]}" if len(texts) > 1 else texts[0]
-
-
 def _duration(duration: timedelta) -> str:
-    seconds = int(duration.total_seconds())
-    for size, name in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if seconds % size == 0:
-            return counted(seconds // size, name)
-    return counted(seconds, "second")
+    count, unit = in_exact_unit(duration)
+    return counted(count, UNITS[unit].removesuffix("s"))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from scorer.board.published_errata import PublishedErratum
 from scorer.challenge.settings import Challenge, Track
 from scorer.entries.commitments import Commitment, commitments
-from scorer.entries.errata import changed_names, errata
 from scorer.entries.in_force import public, public_to_all, rules_of_settings, track_schedule
 from scorer.store.log import event_text, nonce_of
 from scorer.store.signing import public_key
@@ -39,18 +39,6 @@ class CommittedTrack:
 
 
 @dataclass(frozen=True, slots=True)
-class ListedErratum:
-    """An erratum that was applied."""
-
-    track: str
-    number: int
-    index: int
-    """Of its event."""
-    changed: tuple[str, ...]
-    """The names of what it changed: rules, ``solution`` and ``items``."""
-
-
-@dataclass(frozen=True, slots=True)
 class PublishedCommitment:
     """The commitments of a challenge, what it is based on now, and the public key of receipts."""
 
@@ -61,7 +49,7 @@ class PublishedCommitment:
     commitments: tuple[Commitment, ...] = ()
     """The earliest first. Only the last one has an opening, and only once it is revealed."""
     tracks: tuple[CommittedTrack, ...] = ()
-    errata: tuple[ListedErratum, ...] = ()
+    errata: tuple[PublishedErratum, ...] = ()
     event: str = ""
     """The text of the event of the last commitment; empty until it is revealed."""
     nonce: str = ""
@@ -81,7 +69,9 @@ class PublishedCommitment:
 NO_COMMITMENT = PublishedCommitment()
 
 
-def published_commitment(view: Snapshot, challenge: Challenge) -> PublishedCommitment:
+def published_commitment(
+    view: Snapshot, challenge: Challenge, errata: Iterable[PublishedErratum]
+) -> PublishedCommitment:
     """What is public about the commitments of a challenge.
 
     Parameters
@@ -90,6 +80,8 @@ def published_commitment(view: Snapshot, challenge: Challenge) -> PublishedCommi
         A snapshot of the database.
     challenge
         The challenge, with the settings of challenge.toml.
+    errata
+        The errata of all tracks that visitors may see.
 
     Raises
     ------
@@ -112,7 +104,7 @@ def published_commitment(view: Snapshot, challenge: Challenge) -> PublishedCommi
         receipts=receipts,
         commitments=(*secret, last if last.is_revealed else replace(last, opening="")),
         tracks=tuple(_tracks(view, challenge.tracks, last)),
-        errata=tuple(_errata(view, challenge.tracks)),
+        errata=tuple(errata),
         event=event.decode("ascii"),
         nonce=nonce.hex(),
     )
@@ -123,9 +115,7 @@ def _tracks(view: Snapshot, tracks: Sequence[Track], last: Commitment) -> Iterat
         recorded = public(view, track).recorded_basis(track.name)
         if recorded is None:
             continue
-        settings = recorded.settings or {}
-        split = settings.get("split")
-        key = str(split["key_sha256"]) if isinstance(split, Mapping) else ""
+        key = recorded.key_sha256 or ""
         if not last.is_revealed:
             yield CommittedTrack(track.name, key)
             continue
@@ -136,14 +126,7 @@ def _tracks(view: Snapshot, tracks: Sequence[Track], last: Commitment) -> Iterat
             key_sha256=key,
             solution=recorded.basis.solution,
             items=recorded.items or "",
-            rules=rules_of_settings(settings),
+            rules=rules_of_settings(recorded.settings or {}),
             phases=tuple(phase.recorded() for phase in plan.phases),
             rescheduled=tuple(sorted(index for index in events if index > last.index)),
         )
-
-
-def _errata(view: Snapshot, tracks: Sequence[Track]) -> Iterator[ListedErratum]:
-    for track in tracks:
-        for each in errata(public(view, track).events(track.name)):
-            changed = () if each.before is None else changed_names(each.before, each.basis)
-            yield ListedErratum(track.name, each.number, each.index, changed)

@@ -10,7 +10,7 @@ from scorer.board.board import SaltedDigest
 from scorer.board.build import salted_digest, teams
 from scorer.board.changes import Changes, changes_of_record
 from scorer.challenge.settings import Track
-from scorer.entries.errata import Erratum, errata, rule_changes
+from scorer.entries.errata import Erratum, errata, file_changes, rule_changes
 from scorer.entries.in_force import public
 from scorer.store.snapshot import Snapshot
 from scorer.wording import one_line
@@ -61,9 +61,14 @@ class PublishedErratum:
         return f"{self.track}/errata/{self.number}.html"
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The names of what changed: rules, then ``solution`` and ``items``."""
+        return (*(each.name for each in self.rules), *(each.name for each in self.files))
+
+    @property
     def changed(self) -> str:
         """What changed, by name: ``decimals, solution``."""
-        return ", ".join([each.name for each in self.rules] + [each.name for each in self.files])
+        return ", ".join(self.names)
 
 
 def published_errata(view: Snapshot, track: Track) -> tuple[PublishedErratum, ...]:
@@ -113,14 +118,9 @@ def _rules(erratum: Erratum) -> tuple[ChangedRule, ...]:
 def _files(view: Snapshot, track: Track, erratum: Erratum) -> list[ChangedFile]:
     if erratum.before is None:
         return []
-    digests = (
-        ("solution", erratum.before.basis.solution, erratum.basis.basis.solution),
-        ("items", erratum.before.items, erratum.basis.items),
-    )
     return [
         ChangedFile(name, *(None if each is None else salted_digest(view, track, each) for each in (before, after)))
-        for name, before, after in digests
-        if before != after
+        for name, before, after in file_changes(erratum.before, erratum.basis)
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scorer import options
 from scorer.board.board import Board
 from scorer.challenge.splits import share_text
-from scorer.wording import counted, sentence
+from scorer.wording import counted, joined, sentence
 
 MISSING = {
     "zero": "A query without a list scores 0.",
@@ -149,6 +149,5 @@ def _never_counting(board: Board) -> str:
     kinds = ["rejected", "replaced", "withdrawn", *(["early", "late"] if board.schedule.phases else [])]
     over = "entries over the quota or " if board.track.quota.limits_anything else ""
     return (
-        f"{sentence(', '.join(kinds[:-1]))} and {kinds[-1]} entries never count, nor do {over}entries whose time of "
-        "receipt is not confirmed."
+        f"{sentence(joined(kinds))} entries never count, nor do {over}entries whose time of receipt is not confirmed."
     )

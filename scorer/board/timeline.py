@@ -16,7 +16,7 @@ from scorer.challenge.phases import Phase
 from scorer.challenge.settings import Track
 from scorer.entries.errata import changed_names
 from scorer.entries.in_force import public, public_to_all, track_schedule
-from scorer.entries.schedule import Announcement, Extension, Schedule, replace_end
+from scorer.entries.schedule import Announcement, Extension, Schedule
 from scorer.entries.teams import ChangeKind, TeamChange
 from scorer.store.events import EVERY_TRACK, recorded_basis
 from scorer.store.records import RecordedBasis
@@ -134,12 +134,8 @@ def _versions(plan: Schedule) -> list[_Version]:
     phases: tuple[Phase, ...] = ()
     decisions: list[Announcement | Extension] = [*plan.announcements, *plan.extensions]
     for each in sorted(decisions, key=lambda each: each.index):
-        before = phases
-        if isinstance(each, Announcement):
-            phases = each.phases
-        else:
-            phases = tuple(replace_end(phase, each.end) if phase.name == each.phase else phase for phase in phases)
-        found.append(_Version(each, before, phases))
+        found.append(_Version(each, phases, each.phases))
+        phases = each.phases
     return found or [_Version(None, (), plan.phases)]
 
 
@@ -259,15 +255,9 @@ def _scoring(view: Snapshot, track: str) -> Iterator[Happening]:
             if event.at is not None and changed:
                 text = f"Scoring changed: {', '.join(changed)}"
                 yield Happening(event.at, track, "rules", text, index=event.index)
-            key = _key_hash(basis)
-            if event.at is not None and key and (before is None or key != _key_hash(before)):
+            key = basis.key_sha256
+            if event.at is not None and key and (before is None or key != before.key_sha256):
                 text, link = "Hash of the key of the split published", f"{track}/split.json"
                 yield Happening(event.at, track, "split", text, f"SHA-256: {key}", link, event.index)
             before = basis
         by_erratum = event.kind == "erratum" and event.body["state"] == "applied"
-
-
-def _key_hash(basis: RecordedBasis) -> str:
-    """The SHA-256 of the key of the split; empty without a split."""
-    split = (basis.settings or {}).get("split")
-    return str(split["key_sha256"]) if isinstance(split, Mapping) else ""

@@ -48,11 +48,17 @@ def _seconds(duration: timedelta) -> int:
     return int(duration.total_seconds())
 
 
-def duration_text(duration: timedelta) -> str:
-    """A duration as challenge.toml has it, in the largest unit that is exact: ``90s``, ``5m``."""
+def in_exact_unit(duration: timedelta) -> tuple[int, str]:
+    """A duration in the largest of `UNITS` that is exact: how many, and the unit."""
     seconds = _seconds(duration)
     size, unit = next((size, unit) for size, unit in SIZES if seconds % size == 0)
-    return f"{seconds // size}{unit}"
+    return seconds // size, unit
+
+
+def duration_text(duration: timedelta) -> str:
+    """A duration as challenge.toml has it: ``90s``, ``5m``."""
+    count, unit = in_exact_unit(duration)
+    return f"{count}{unit}"
 
 
 Time = Annotated[datetime, AfterValidator(_with_offset)]

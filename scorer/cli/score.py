@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -138,6 +138,7 @@ def _score_track(
     store: Store, challenge: Challenge, track: Track, executor: Executor | None, options: ScoringOptions
 ) -> bool:
     from scorer.organising.run import carry_out, hint, plan, present_entries
+    from scorer.organising.status import STATES
     from scorer.organising.submission_files import UploadInProgress
     from scorer.scoring.outcomes import Failed, Rejected
 
@@ -173,7 +174,7 @@ def _score_track(
     counts = [f"{scored:,} scored", f"{work.known:,} known", f"{len(rejected_ever):,} rejected"]
     counts += [f"{failed + len(work.given_up):,} failed"] if failed or work.given_up else []
     states = Counter(entry.state for entry in present)
-    counts += [f"{states[state]:,} {words}" for state, words in UNRANKED.items() if states[state]]
+    counts += [f"{states[state]:,} {STATES[state]}" for state in UNRANKED if states[state]]
     print_message(f"{track.name}: {', '.join(counts)}")
     unreadable = any(not isinstance(skipped, UploadInProgress) for skipped in work.skipped)
     if options.strict and (rejected_ever or work.given_up):
@@ -184,13 +185,8 @@ def _score_track(
 SHOWN = 20
 """How many messages of a kind are printed about earlier runs."""
 
-UNRANKED: Mapping[State, str] = {
-    "early": "early",
-    "late": "late",
-    "over-quota": "over the quota",
-    "misdated": "misdated",
-}
-"""The states of entries that are kept and not ranked, in words."""
+UNRANKED: Sequence[State] = ("early", "late", "over-quota", "misdated")
+"""The states of entries that are kept and not ranked."""
 
 
 def _print_earlier(entries: Sequence[Entry], work: Work, rejected_now: set[str]) -> set[str]:

@@ -13,7 +13,7 @@ from scorer.entries.looks import Candidate, Look, looks
 from scorer.entries.picks import picked
 from scorer.entries.quotas import Claim, Cost, admissions
 from scorer.entries.schedule import Schedule, schedule
-from scorer.entries.teams import merges
+from scorer.entries.teams import Merges, merges
 from scorer.limits import ATTEMPTS
 from scorer.measures import Measure
 from scorer.options import Split
@@ -41,6 +41,8 @@ class Entries:
     """The submissions, in the order of the record."""
     track: Track
     """The track, with the decimals of its scores."""
+    merges: Merges
+    """Of its teams."""
 
     @property
     def results(self) -> tuple[StoredResult, ...]:
@@ -137,6 +139,7 @@ def entries(
         schedule=plan,
         stored=stored,
         track=track,
+        merges=joined,
     )
 
 

@@ -94,11 +94,16 @@ def _rule(settings: Mapping[str, Any], name: str) -> Any:
     return {key: each for key, each in value.items() if key != "key_file"} if isinstance(value, dict) else value
 
 
+def file_changes(before: RecordedBasis, after: RecordedBasis) -> tuple[tuple[str, str | None, str | None], ...]:
+    """The files that differ between two bases: "solution" and "items", with the digest before and after."""
+    digests = (
+        ("solution", before.basis.solution, after.basis.solution),
+        ("items", before.items, after.items),
+    )
+    return tuple((name, old, new) for name, old, new in digests if old != new)
+
+
 def changed_names(before: RecordedBasis, after: RecordedBasis) -> tuple[str, ...]:
     """What differs between two bases: names of rules, and "solution" and "items" for files."""
-    files = (
-        ("solution", before.basis.solution != after.basis.solution),
-        ("items", before.items != after.items),
-    )
     rules = (each.name for each in rule_changes(before, after))
-    return (*rules, *(name for name, differs in files if differs))
+    return (*rules, *(name for name, _, _ in file_changes(before, after)))

@@ -39,6 +39,8 @@ class Extension:
     end: datetime
     """In UTC, as `before`."""
     reason: str
+    phases: tuple[Phase, ...]
+    """All phases with the new end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,7 @@ def schedule(events: Iterable[Event], announced: Sequence[Phase] = ()) -> Schedu
             name, end = event.body["phase"], datetime.fromisoformat(event.body["end"])
             before = next((phase.end for phase in phases if phase.name == name), end)
             phases = tuple(replace_end(phase, end) if phase.name == name else phase for phase in phases)
-            extensions.append(Extension(event.index, event.at, name, before, end, event.body["reason"]))
+            extensions.append(Extension(event.index, event.at, name, before, end, event.body["reason"], phases))
             ends[name] = ends.get(name, frozenset()) | {end}
     return Schedule(phases, tuple(announcements), tuple(extensions), ends)
 

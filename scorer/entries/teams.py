@@ -163,21 +163,6 @@ def merges(events: Iterable[Event]) -> Merges:
     return Merges(steps)
 
 
-def members(events: Iterable[Event], team: str, index: int | None = None) -> tuple[str, ...]:
-    """The folders of the teams that count as one with `team` after the event with this index, sorted.
-
-    Parameters
-    ----------
-    events
-        The record, in order.
-    team
-        The folder of a team, which is among the result.
-    index
-        Of an event; None: after the last one.
-    """
-    return merges(events).members(team, index)
-
-
 def shown_names(teams: Iterable[str], states: Mapping[str, TeamState]) -> Mapping[str, str]:
     """The name that pages show for each team; no two are the same, or read as the same.
 

@@ -7,7 +7,6 @@ from scorer.challenge.settings import Track
 from scorer.entries.entries import entries, is_baseline
 from scorer.entries.in_force import in_force
 from scorer.entries.quota_left import quota_left
-from scorer.entries.teams import merges
 from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, printable_name, utc_moment
 
@@ -37,7 +36,7 @@ def quota_line(view: Snapshot, track: Track, team: str) -> str:
         return f"{name}: the track {track.name} has no quota"
     recorded = view.recorded_basis(track.name)
     found = entries(view, rules, recorded.basis if recorded else None, measures=())
-    members = merges(view.events(track.name)).members(team)
+    members = found.merges.members(team)
     left = quota_left(found, rules, members, view.now)
     if not left:
         return f"{name}: the last phase of the track {track.name} has closed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -88,14 +89,15 @@ def render(
         shown = [replace(board, past=past) for board, past in zip(shown, archived, strict=True)]
         analyses = {board.track.name: analysis_view(public(view, board.track), board, cache) for board in shown}
         notes = tuple(note for track in challenge.tracks for note in (*_outdated(view, track), *_exposed(track)))
+        happened = timeline(view, challenge.tracks)
         return _Content(
             revision=view.revision,
             name=view.snapshot_name(view.revision),
             boards=shown,
             analyses=analyses,
-            timeline=timeline(view, challenge.tracks),
+            timeline=happened,
             log=published_log(view, challenge.tracks),
-            commitment=published_commitment(view, challenge),
+            commitment=published_commitment(view, challenge, itertools.chain.from_iterable(happened.errata.values())),
             notes=notes,
             cache=cache,
         )

@@ -91,6 +91,4 @@ def selected_queries(track: Track, split: QuerySplit) -> tuple[int, int]:
 def recorded_key(view: Snapshot, track: str) -> str | None:
     """The SHA-256 of the key that the board of a track is based on; None without a board or without a split."""
     recorded = view.recorded_basis(track)
-    settings = recorded.settings if recorded is not None else None
-    split = settings.get("split") if settings is not None else None
-    return split["key_sha256"] if isinstance(split, dict) else None
+    return None if recorded is None else recorded.key_sha256

@@ -30,7 +30,7 @@ def commitment_json(published: PublishedCommitment) -> str:
         "receipts": published.receipts.hex(),
         "tracks": {each.name: _track(each) for each in published.tracks},
         "errata": [
-            {"track": each.track, "number": each.number, "index": each.index, "changed": each.changed}
+            {"track": each.track, "number": each.number, "index": each.index, "changed": each.names}
             for each in published.errata
         ],
         "revealed": published.is_revealed,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from scorer.analysis.analysis import TaskAnalysis
 from scorer.measures.arrays import Floats
-from scorer.wording import counted, printable, shortened
+from scorer.wording import counted, joined, printable, shortened
 
 NAME = 60
 """The characters of a name that a sentence has."""
@@ -19,12 +19,6 @@ LISTED = 6
 def name(text: str) -> str:
     """Return a name from the data for a sentence."""
     return shortened(printable(text), NAME)
-
-
-def joined(texts: Sequence[str]) -> str:
-    """Return ``A``, ``A and B``, or ``A, B and C``."""
-    *most, last = texts
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def names(texts: Sequence[str], singular: str, plural: str) -> str:

@@ -9,9 +9,9 @@ from scorer.analysis.report import Report
 from scorer.analysis.task import Words
 from scorer.reports.document import Block, Captioned, Section, markdown
 from scorer.reports.narrative import task_sections
-from scorer.reports.phrases import joined, names
+from scorer.reports.phrases import names
 from scorer.reports.table import Cell, Column, Table
-from scorer.wording import counted, printable
+from scorer.wording import counted, joined, printable
 
 
 def caveats(words: Words) -> list[str]:

@@ -11,7 +11,7 @@ from scorer.board.board import Board
 from scorer.board.certainty import Certainty
 from scorer.measures import Measure
 from scorer.site.status import without_scores
-from scorer.wording import counted, in_words, sentence
+from scorer.wording import counted, in_words, joined, sentence
 
 MANY = 12
 """With more teams, a board says how many neighbouring ranks are separable, instead of what one pair would need."""
@@ -217,5 +217,4 @@ def _cutoffs(measure: Measure) -> str:
     """The cut-offs of a measure that is a mean over several."""
     if not isinstance(measure.cutoff, tuple) or len(measure.cutoff) < 2:
         return ""
-    *most, last = map(str, measure.cutoff)
-    return f", here {', '.join(most)} and {last}"
+    return f", here {joined(list(map(str, measure.cutoff)))}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from scorer.board.changes import BeforeAfter
 from scorer.board.published_errata import PublishedErratum
+from scorer.site.track_pages import shared_rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +49,13 @@ def erratum_rows(erratum: PublishedErratum, paths: Container[str]) -> tuple[Erra
         ErratumRow(
             change=each,
             link=path if (path := f"teams/{each.team.slug}.html") in paths else "",
-            before=_rank(each.before.rank, before),
-            after=_rank(each.after.rank, after),
+            before=shared_rank(each.before.rank, before),
+            after=shared_rank(each.after.rank, after),
             move=_move(each),
             difference=_difference(each) if changes.before.measure == changes.after.measure else None,
         )
         for each in changes.teams
     )
-
-
-def _rank(rank: int | None, sharing: Counter[int | None]) -> str:
-    return "" if rank is None else f"={rank}" if sharing[rank] > 1 else f"{rank}"
 
 
 def _move(change: BeforeAfter) -> int | None:

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from scorer.board.board import Row
-from scorer.entries.entry import ColumnScores, State
+from scorer.entries.entry import ColumnScores
+from scorer.reports.entries import REASONS
 from scorer.wording import counted, day_and_month, utc_time
-
-UNRANKED: Mapping[State, str] = {
-    "early": "received before the first phase",
-    "late": "received after the end of the phase",
-    "over-quota": "over the quota of the team",
-}
-"""Why an entry has no rank."""
 
 
 def why_without_score(row: Row, scores: ColumnScores, *, hides_scores: bool) -> str:
@@ -27,8 +19,8 @@ def why_without_score(row: Row, scores: ColumnScores, *, hides_scores: bool) -> 
         return "No score is shown for the entries that are there."
     if last.state == "misdated":
         return "Nothing scored. The time of receipt is not confirmed."
-    if last.state in UNRANKED:
-        return f"No rank: {UNRANKED[last.state]}."
+    if last.state in ("early", "late", "over-quota"):
+        return f"No rank: {REASONS[last.state]}."
     if last.state != "rejected":
         return f"Not scored yet: the file of {day_and_month(last.received)}."
     errors = f": {counted(last.findings_count, 'error')}" if last.findings_count else ""

@@ -160,3 +160,9 @@ class RecordedBasis:
     """When it was recorded, in UTC; None if schema 1 recorded it."""
     items: str | None = None
     """The digest of the list of candidate items; None without one."""
+
+    @property
+    def key_sha256(self) -> str | None:
+        """The SHA-256 of the key of the split, in hexadecimal; None without a split."""
+        split = (self.settings or {}).get("split")
+        return str(split["key_sha256"]) if isinstance(split, Mapping) else None
