@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import scorer
 
-Solution = Mapping[str, Mapping[str, float]]
-"""Query -> item -> grade."""
+Solution = Mapping[str, Mapping[str, float | Mapping[str, float]]]
+"""Query -> item -> grade, or query -> item -> subtopic -> grade."""
 
 RankedLists = Mapping[str, Sequence[str]]
 """Query -> items, the best first."""
@@ -21,6 +21,18 @@ TWO_LISTS: RankedLists = {**LIST, "p": ["x", "h"]}
 
 SAMPLED: Solution = {"q": {"a": 1, "b": 1, "f": 0, "u": -1}}
 SAMPLED_LIST: RankedLists = {"q": ["a", "f", "u", "x", "b"]}
+
+DIVIDED: Solution = {"q": {"a": {"1": 1, "2": 1}, "b": {"1": 1}, "c": {"3": 1}, "d": {"2": 0}}}
+DIVIDED_LIST: RankedLists = {"q": ["b", "a", "x", "c"]}
+NOVELTY = (
+    "The list has b, a and x first. b is the first item with subtopic 1, so its novelty is 1. a is the second one with "
+    "subtopic 1 and the first with subtopic 2, so it is (1 - 0.5) + 1 = 1.5. x has no subtopic."
+)
+IDEAL_NOVELTY = (
+    "The ideal list begins with a, which has two subtopics, then has c, whose subtopic is new, and then b: their "
+    "novelty is 2, 1 and 0.5."
+)
+FULL_NOVELTY = "Items with all three subtopics would have the novelty 3, 3 · 0.5 and 3 · 0.25 at the first three ranks."
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +51,19 @@ class Example:
     @property
     def score(self) -> float:
         """The score that scorer computes."""
-        return scorer.evaluate(self.solution, self.lists, self.measure)[self.measure]
+        return scorer.evaluate(self.source, self.lists, self.measure)[self.measure]
+
+    @property
+    def source(self) -> Solution | list[dict[str, object]]:
+        """The solution as `evaluate` takes it: with subtopics, a row for each."""
+        rows: list[dict[str, object]] = [
+            {"query": query, "item": item, "subtopic": subtopic, "grade": grade}
+            for query, items in self.solution.items()
+            for item, grades in items.items()
+            if isinstance(grades, Mapping)
+            for subtopic, grade in grades.items()
+        ]
+        return rows or self.solution
 
 
 def _of_one_list(measure: str, working: str, arithmetic: str) -> Example:
@@ -48,6 +72,10 @@ def _of_one_list(measure: str, working: str, arithmetic: str) -> Example:
 
 def _of_two_lists(measure: str, working: str, arithmetic: str) -> Example:
     return Example(measure, working, arithmetic, TWO_SOLUTIONS, TWO_LISTS)
+
+
+def _divided(measure: str, working: str, arithmetic: str) -> Example:
+    return Example(measure, working, arithmetic, DIVIDED, DIVIDED_LIST)
 
 
 EXAMPLES: Mapping[str, Example] = {
@@ -77,6 +105,17 @@ EXAMPLES: Mapping[str, Example] = {
         "P@3 is 2/3, R@3 is 2/5, and β is 1.",
         "(1 + 1**2) * 2/3 * 2/5 / (1**2 * 2/3 + 2/5)",
     ),
+    "RprecMult": _of_one_list(
+        "RprecMult@0.5",
+        "Five items are relevant, and 0.5 · 5 + 0.9 is 3.4. So three ranks count, and they have d and a.",
+        "2 / 3",
+    ),
+    "Utility": _of_one_list(
+        "Utility(missed=-0.25)",
+        "The list has three relevant items and three others, and misses the relevant items c and e.",
+        "1*3 - 1*3 - 0.25*2",
+    ),
+    "Hits": _of_one_list("Hits@3", "Of the first three items, d and a are relevant.", "1 + 1"),
     "SetP": _of_one_list("SetP", "The list has six items. Of these d, a and b are relevant.", "3 / 6"),
     "SetR": _of_one_list("SetR", "Of the five relevant items the list has d, a and b.", "3 / 5"),
     "SetF": _of_one_list(
@@ -99,6 +138,7 @@ EXAMPLES: Mapping[str, Example] = {
     ),
     "RR": _of_one_list("RR", "The first relevant item is d, at rank 2.", "1 / 2"),
     "Success": _of_one_list("Success@3", "d and a are relevant; one of them is enough.", "1"),
+    "SetSuccess": _of_one_list("SetSuccess", "d, a and b are relevant; one of them is enough.", "1"),
     "IPrec": _of_one_list(
         "IPrec@0.2",
         "A recall of 0.2 is reached with one of the five relevant items, so at rank 2, where the precision is 1/2. "
@@ -128,6 +168,31 @@ EXAMPLES: Mapping[str, Example] = {
         "DCG@3",
         "The first three ranks have the gains 0, 2 and 5. At rank r a gain is divided by log2(r + 1).",
         "0/log2(2) + 2/log2(3) + 5/log2(4)",
+    ),
+    "nDCGrel": _of_one_list(
+        "nDCGrel",
+        "nDCG@2, nDCG@3 and nDCG@5 are those at d, a and b. For the missing items c and e, it is the nDCG of the whole "
+        "list, which has the same DCG as that at b, and the whole ideal list as nDCG@5.",
+        "((2/log2(3)) / (5 + 3/log2(3)) + (2/log2(3) + 5/log2(4)) / (5 + 3/log2(3) + 2/log2(4)) "
+        "+ 3 * (2/log2(3) + 5/log2(4) + 3/log2(6)) / (5 + 3/log2(3) + 2/log2(4) + 2/log2(5) + 1/log2(6))) / 5",
+    ),
+    "Rndcg": _of_one_list(
+        "Rndcg",
+        "The grades of the ideal list are 5, 3, 2, 2, 1, so its gain changes after the ranks 1, 2, 4 and 5. nDCG@1 is "
+        "0. The list has only one rank more than 5, so its end does not count.",
+        "(0 + (2/log2(3)) / (5 + 3/log2(3)) + (2/log2(3) + 5/log2(4)) / (5 + 3/log2(3) + 2/log2(4) + 2/log2(5)) "
+        "+ (2/log2(3) + 5/log2(4) + 3/log2(6)) / (5 + 3/log2(3) + 2/log2(4) + 2/log2(5) + 1/log2(6))) / 4",
+    ),
+    "G": _of_one_list(
+        "G",
+        "The ideal gains are 5, 3, 2, 2, 1. Up to rank 2 they sum to 8, and the list has 2, so d is discounted by "
+        "log2(2 + 6); up to rank 3 to 10, of which the list has 7; up to rank 5 to 13, of which it has 10.",
+        "(2/log2(2 + 8 - 2) + 5/log2(2 + 10 - 7) + 3/log2(2 + 13 - 10)) / 13",
+    ),
+    "binG": _of_one_list(
+        "binG",
+        "Only f is before d and before a; f and x are before b. The missing items c and e add 0.",
+        "(1/log2(2 + 1) + 1/log2(2 + 1) + 1/log2(2 + 2)) / 5",
     ),
     "muAP": _of_one_list(
         "muAP",
@@ -174,6 +239,11 @@ EXAMPLES: Mapping[str, Example] = {
         "with 7/32. A user reaches a if d does not satisfy, and b if neither does.",
         "1/2 * 3/32 + 1/3 * 29/32 * 31/32 + 1/5 * 29/32 * 1/32 * 7/32",
     ),
+    "RBPresidual": _of_one_list(
+        "RBPresidual(p=0.5)",
+        "Only x, at rank 4, is not judged. It could add 0.5⁴, and all items after the sixth rank 0.5⁶.",
+        "0.5**6 + (1 - 0.5) * 0.5**3",
+    ),
     "RBO": _of_one_list(
         "RBO(p=0.5)",
         "The ideal list is a, b, d, c, e: of c and d, which tie, the one that the list has comes first. The first 1, "
@@ -182,11 +252,100 @@ EXAMPLES: Mapping[str, Example] = {
         "(0.5**2 * 2/3 + 0.5**3 * 2/4 + 0.5**4 * 3/5 + 0.5**5 * 3/6) "
         "/ (1 + 0.5 + 0.5**2 + 0.5**3 + 0.5**4 + 0.5**5 * 5/6)",
     ),
+    "INST": _of_one_list(
+        "INST@3",
+        "The highest grade of the solution is 5, so the gains of the first three ranks are 0, 2/5 and 1. T is 1. x is "
+        "1 + 2 - 0 = 3 at rank 1 and 2 + 2 - 2/5 = 18/5 at rank 2, so the user reads rank 2 with probability (2/3)^2, "
+        "and rank 3 with (2/3)^2 · (13/18)^2.",
+        "(2/5 * (2/3)**2 + 1 * (2/3)**2 * (13/18)**2) / (1 + (2/3)**2 + (2/3)**2 * (13/18)**2)",
+    ),
+    "INSQ": _of_one_list(
+        "INSQ@3",
+        "The highest grade of the solution is 5, so the gains of the first three ranks are 0, 2/5 and 1. T is 1, so "
+        "their weights are 1/(r + 1)^2.",
+        "(2/5 / 3**2 + 1 / 4**2) / (1/2**2 + 1/3**2 + 1/4**2)",
+    ),
+    "SDCG": _of_one_list(
+        "SDCG@3",
+        "The highest grade of the solution is 5, so the gains of the first three ranks are 0, 2/5 and 1. The divisor "
+        "is that of a list with gain 1 at each rank.",
+        "(2/5 / log2(3) + 1 / log2(4)) / (1/log2(2) + 1/log2(3) + 1/log2(4))",
+    ),
+    "NERR8": _of_one_list(
+        "NERR8@5",
+        "The highest grade of the solution is 5, so the gains of the first five ranks are 0, 2/5, 1, 0 and 3/5. The "
+        "user reads the first two ranks for certain and the third with probability 3/5, and stops there.",
+        "(2/5 + 3/5 * 1) / (1 + 1 + 3/5)",
+    ),
+    "NERR9": _of_one_list(
+        "NERR9@5",
+        "The highest grade of the solution is 5, so the gains of the first five ranks are 0, 2/5, 1, 0 and 3/5. The "
+        "user reads rank 2 with probability 1/2, and rank 3 with 1/2 · 3/5 · 2/3 = 1/5, and stops there.",
+        "(1/2 * 2/5 + 1/5 * 1) / (1 + 1/2 + 1/5)",
+    ),
+    "NERR10": _of_one_list(
+        "NERR10(p=0.5)",
+        "The highest grade of the solution is 5, so the gains of the first three ranks are 0, 2/5 and 1. The user "
+        "reads rank 2 with probability 1/2, and rank 3 with 1/2 · 3/5 · 1/2 = 3/20, and stops there.",
+        "(1/2 * 2/5 + 3/20 * 1) / (1 + 1/2 + 3/20)",
+    ),
+    "NERR11": _of_one_list(
+        "NERR11",
+        "The highest grade of the solution is 5, so the gains of the first three ranks are 0, 2/5 and 1. T is 1. The "
+        "user reads rank 2 with probability (2/3)^2, and rank 3 with (2/3)^2 · 3/5 · (3/4)^2 = 3/20, and stops there.",
+        "((2/3)**2 * 2/5 + 3/20 * 1) / (1 + (2/3)**2 + 3/20)",
+    ),
+    "alpha-nDCG": _divided(
+        "alpha-nDCG@3",
+        f"{NOVELTY} {IDEAL_NOVELTY}",
+        "(1/log2(2) + 1.5/log2(3)) / (2/log2(2) + 1/log2(3) + 0.5/log2(4))",
+    ),
+    "alpha-DCG": _divided(
+        "alpha-DCG@3",
+        f"{NOVELTY} {FULL_NOVELTY}",
+        "(1/log2(2) + 1.5/log2(3)) / (3 * (1/log2(2) + 0.5/log2(3) + 0.25/log2(4)))",
+    ),
+    "ERR-IA": _divided("ERR-IA@3", f"{NOVELTY} {FULL_NOVELTY}", "(1 + 1.5 / 2) / (3 * (1 + 0.5 / 2 + 0.25 / 3))"),
+    "nERR-IA": _divided("nERR-IA@3", f"{NOVELTY} {IDEAL_NOVELTY}", "(1 + 1.5 / 2) / (2 + 1 / 2 + 0.5 / 3)"),
+    "NRBP": _divided(
+        "NRBP",
+        f"{NOVELTY} c, at rank 4, has the novelty 1. A user reaches rank r with probability 0.5^(r - 1).",
+        "(1 - (1 - 0.5) * 0.5) / 3 * (1 + 1.5 * 0.5 + 1 * 0.5**3)",
+    ),
+    "nNRBP": _divided(
+        "nNRBP",
+        f"{NOVELTY} c, at rank 4, has the novelty 1. {IDEAL_NOVELTY} A user reaches rank r with probability "
+        "0.5^(r - 1).",
+        "(1 + 1.5 * 0.5 + 1 * 0.5**3) / (2 + 1 * 0.5 + 0.5 * 0.5**2)",
+    ),
+    "P-IA": _divided(
+        "P-IA@3",
+        "The first three ranks have two items with subtopic 1 (b and a), one with subtopic 2 (a) and none with "
+        "subtopic 3.",
+        "(2/3 + 1/3 + 0/3) / 3",
+    ),
+    "AP-IA": _divided(
+        "AP-IA",
+        "For subtopic 1, b and a are relevant, at ranks 1 and 2: the average precision is (1/1 + 2/2) / 2. For "
+        "subtopic 2 it is 1/2, as only a is relevant, and for subtopic 3 it is 1/4, as only c is.",
+        "((1/1 + 2/2) / 2 + 1/2 + 1/4) / 3",
+    ),
+    "StRecall": _divided(
+        "StRecall@3", "The first three ranks have items with subtopics 1 and 2, of three subtopics.", "2 / 3"
+    ),
     "Bpref": _of_one_list(
         "Bpref",
         "Five items are relevant, and two (f, g) are judged not to be, so min(N, R) = 2. Only f is before d, a "
         "and b: each of them adds 1 - 1/2. x is not judged and does not matter. c and e are not found and add 0.",
         "((1 - 1/2) + (1 - 1/2) + (1 - 1/2)) / 5",
+    ),
+    "GMBpref": Example(
+        "GMBpref",
+        "The list for q has Bpref = 0.3: only f is before d, a and b, so each of them adds 1/2. In the list for p, "
+        "nothing before h is judged not to be relevant, so its Bpref is 1.",
+        "exp((ln(0.3) + ln(1)) / 2)",
+        TWO_SOLUTIONS,
+        TWO_LISTS,
     ),
     "infAP": Example(
         "infAP",
@@ -198,9 +357,13 @@ EXAMPLES: Mapping[str, Example] = {
         SAMPLED_LIST,
     ),
     "Judged": _of_one_list("Judged@4", "The solution grades f, d and a, also with 0; it does not list x.", "3 / 4"),
+    "Unjudged": _of_one_list("Unjudged@5", "Of the first five items, the solution lists all but x.", "1 / 5"),
     "NumQ": _of_two_lists("NumQ", "The solution has the queries q and p.", "1 + 1"),
     "NumRet": _of_two_lists("NumRet", "The list for q has six items, that for p has two.", "6 + 2"),
     "NumRel": _of_two_lists("NumRel", "Five items are relevant to q, and h to p.", "5 + 1"),
     "NumRelRet": _of_two_lists("NumRelRet", "The list for q has d, a and b, that for p has h.", "3 + 1"),
+    "NumNonrelJudgedRet": _of_two_lists(
+        "NumNonrelJudgedRet", "The list for q has f and g, whose grade is 0. In that for p, x is not judged.", "2 + 0"
+    ),
 }
 """The examples by the name of the measure."""

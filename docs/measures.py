@@ -9,7 +9,8 @@ from textwrap import fill
 from docs.examples import EXAMPLES, Example
 from docs.peers import DIFFERENCES, PEERS
 from scorer.cli.measures import remarks
-from scorer.measures import KINDS, Kind, parse_one
+from scorer.measures import KINDS, Kind, parse
+from scorer.measures.other_tools import REFUSED
 
 OPTIONS = "For equal numbers, set the [options](../coming-from.md) for missing queries and ties as the tool has them."
 
@@ -27,7 +28,7 @@ def pages() -> dict[str, str]:
     """Return the Markdown of each page by file name."""
     names = {f"{slug(kind)}.md": page(kind) for kind in KINDS}
     toctree = "\n".join(name.removesuffix(".md") for name in names)
-    index = f"# Measures\n\n{_table()}\n\n```{{toctree}}\n:hidden:\n\n{toctree}\n```\n"
+    index = f"# Measures\n\n{_table()}\n\n{_left_out()}\n\n```{{toctree}}\n:hidden:\n\n{toctree}\n```\n"
     return {**names, "index.md": index}
 
 
@@ -53,11 +54,13 @@ def page(kind: Kind) -> str:
         heads = "| parameter | meaning | allowed | default |\n|---|---|---|---|"
         parts += ["## Parameters", "\n".join([heads, *parameters])]
     parts += ["## A worked example", *_worked(EXAMPLES[kind.name])]
-    if kind.aliases:
-        parts += [
-            "## Also written",
-            "\n".join(f"- `{alias}`{_settled(settled)}" for alias, settled in kind.aliases.items()),
-        ]
+    written = [
+        *(f"- `{alias}`{_settled(settled)}" for alias, settled in kind.aliases.items()),
+        *(f"- `{name}`{_settled(settled)}, without a cut-off" for name, settled in kind.whole_list_names.items()),
+        *(f"- `{name}` without a cut-off: at {cutoffs}" for name, cutoffs in kind.families.items()),
+    ]
+    if written:
+        parts += ["## Also written", "\n".join(written)]
     parts += ["## In other tools", *_elsewhere(kind)]
     parts += ["## Source", kind.source]
     return "\n\n".join(parts) + "\n"
@@ -70,9 +73,11 @@ def _worked(example: Example) -> list[str]:
         grades = example.solution[query]
         if len(example.lists) > 1:
             parts.append(f"Query {query}:")
+        divided = any(isinstance(grade, Mapping) for grade in grades.values())
         rows = [f"| {rank} | {item} | {_grade(grades.get(item))} |" for rank, item in enumerate(listed, 1)]
         rows += [f"| not listed | {item} | {_grade(grades[item])} |" for item in grades if item not in listed]
-        parts.append("\n".join(["| rank | item | grade |", "|---|---|---|", *rows]))
+        head = "grade by subtopic" if divided else "grade"
+        parts.append("\n".join([f"| rank | item | {head} |", "|---|---|---|", *rows]))
     return [*parts, example.working, _block(f"{example.measure} = {example.arithmetic} = {example.score:.4f}")]
 
 
@@ -82,7 +87,9 @@ def _block(text: str) -> str:
     return f"```text\n{lines}\n```"
 
 
-def _grade(grade: float | None) -> str:
+def _grade(grade: float | Mapping[str, float] | None) -> str:
+    if isinstance(grade, Mapping):
+        return ", ".join(f"{subtopic}: {each:g}" for subtopic, each in grade.items())
     return "not judged" if grade is None else f"{grade:g}"
 
 
@@ -92,7 +99,7 @@ def _elsewhere(kind: Kind) -> list[str]:
         f"| {peer} | `{placed(theirs)}` | `{placed(ours)}` |"
         for peer, names in PEERS.items()
         for theirs, ours in names.items()
-        if parse_one(ours.format(k=1, level=1)).kind is kind
+        if parse(ours.format(k=1, level=1))[0].kind is kind
     ]
     table = "\n".join(["| tool | there | the same number here |", "|---|---|---|", *rows])
     differences = "\n".join(f"- {difference}" for difference in DIFFERENCES.get(kind.name, ()))
@@ -101,11 +108,21 @@ def _elsewhere(kind: Kind) -> list[str]:
 
 def placed(template: str) -> str:
     """Return a name of the peers' tables with letters for its cut-off and level."""
-    return template.format(k="k", level="recall")
+    return template.format(k="k", level="level")
 
 
 def _settled(parameters: Mapping[str, object]) -> str:
     return "".join(f", with `{name}={value}`" for name, value in parameters.items())
+
+
+def _left_out() -> str:
+    """Return the names that are refused, with the reasons."""
+    names: dict[str, list[str]] = {}
+    for name, reason in REFUSED.items():
+        names.setdefault(reason, []).append(name)
+    rows = [f"| {', '.join(f'`{each}`' for each in alike)} | {reason} |" for reason, alike in names.items()]
+    heads = "These names of other tools are refused, with the reason as the message:\n\n| name | it ... |\n|---|---|"
+    return "\n".join(["## Left out\n", heads, *rows])
 
 
 def _table() -> str:

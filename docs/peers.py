@@ -1,7 +1,9 @@
 """Names of measures in other tools, and the differences between the tools.
 
 The tables pair a tool's name with our name of the measure that gives the same numbers. `tests/test_peers.py` compares
-the scores of every pair. In a name, ``{k}`` is a cut-off and ``{level}`` is a level of recall.
+the scores of every pair. `tests/test_peer_names.py` checks that each name is read as that measure, or refused with a
+message that has our name, and that the tables have all names of the installed tools. In a name, ``{k}`` is a cut-off
+and ``{level}`` is a level of recall. Names without a measure here are in `scorer/measures/other_tools.py`.
 """
 
 from __future__ import annotations
@@ -37,8 +39,54 @@ TREC_EVAL: Names = {
     "num_ret": "NumRet",
     "num_rel": "NumRel",
     "num_rel_ret": "NumRelRet",
+    "Rprec_mult_{level}": "RprecMult@{level}",
+    "utility": "Utility",
+    "binG": "binG",
+    "G": "G",
+    "ndcg_rel": "nDCGrel",
+    "Rndcg": "Rndcg",
+    "gm_bpref": "GMBpref",
+    "num_nonrel_judged_ret": "NumNonrelJudgedRet",
 }
 """Names of version 9, which pytrec_eval contains."""
+
+_CUTOFFS = "5,10,15,20,30,100,200,500,1000"
+
+TREC_EVAL_FAMILIES: Names = {
+    "P": f"P@{_CUTOFFS}",
+    "recall": f"R@{_CUTOFFS}",
+    "relative_P": f"R(denominator=min)@{_CUTOFFS}",
+    "success": "Success@1,5,10",
+    "map_cut": f"AP@{_CUTOFFS}",
+    "ndcg_cut": f"nDCG@{_CUTOFFS}",
+    "iprec_at_recall": "IPrec(reach=up)@0.0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1.0",
+    "Rprec_mult": "RprecMult@0.2,0.4,0.6,0.8,1.0,1.2,1.4,1.6,1.8,2.0",
+}
+"""Names that mean several cut-offs."""
+
+TREC_EVAL_PARAMETERS: Names = {
+    "set_F.0.5": "SetF(beta=0.5,weight=plain)",
+    "set_F_2.0": "SetF(beta=2,weight=plain)",
+    "P.{k}": "P@{k}",
+    "map_cut.{k}": "AP@{k}",
+    "ndcg_cut.{k}": "nDCG@{k}",
+    "iprec_at_recall.{level}": "IPrec(reach=up)@{level}",
+    "Rprec_mult.{level}": "RprecMult@{level}",
+}
+"""Names with parameters, as on the command line."""
+
+TREC_EVAL_10: Names = {
+    "dcg": "DCG",
+    "ndcg.1=5,2=1": "nDCG(gain={{1:5,2:1}})",
+    "rbp": "RBP",
+    "rbp.p=0.8": "RBP(p=0.8)",
+    "utility.1,-1,-0.5,0": "Utility(missed=-0.5)",
+    "rbp_resid": "RBPresidual",
+    "rbp_resid.p=0.8": "RBPresidual(p=0.8)",
+    "unj": "Unjudged@5,10,20",
+    "unj_{k}": "Unjudged@{k}",
+}
+"""Names that pytrec_eval lacks or reads wrongly. ``tests/test_trec_eval_command.py`` compares their numbers."""
 
 IR_MEASURES: Names = {
     "AP": "AP",
@@ -67,9 +115,39 @@ IR_MEASURES: Names = {
     "NumQ": "NumQ",
     "NumRet": "NumRet",
     "NumRel": "NumRel",
-    "NumRet(rel=1)": "NumRelRet",
+    "NumRet(rel=1)": "NumRelRet(rel=1)",
+    "NumRet(rel=2)": "NumRelRet(rel=2)",
 }
 """Names of the measures that ir_measures computes with pytrec_eval."""
+
+IR_MEASURES_SPELLINGS: Names = {
+    "NumRelRet": "NumRelRet",
+    "MAP": "AP",
+    "MAP(cutoff=3)": "AP@3",
+    "MRR": "RR",
+    "NDCG@{k}": "nDCG@{k}",
+    "nDCG(gains={{1: 5, 2: 1}})@{k}": "nDCG(gain={{1:5,2:1}})@{k}",
+    "nDCG(dcg='log2')": "nDCG",
+    "Precision@{k}": "P@{k}",
+    "Recall@{k}": "R@{k}",
+    "R(rel=2)@{k}": "R(rel=2)@{k}",
+    "RPrec": "Rprec",
+    "BPref": "Bpref",
+    "Bpref(rel=2)": "Bpref(rel=2)",
+    "infAP(rel=2)": "infAP(rel=2)",
+    "IPrec(recall=0.35)": "IPrec(reach=up)@0.35",
+    "IPrec(rel=2)@0.3": "IPrec(reach=up,rel=2)@0.3",
+    "SetAP(rel=2)": "SetAP(rel=2)",
+    "SetF(rel=2)": "SetF(rel=2)",
+    "SetP(rel=2)": "SetP(rel=2)",
+    "SetP(relative=False)": "SetP",
+    "SetR(rel=2)": "SetR(rel=2)",
+    "SetRelP": "SetR(denominator=min)",
+    "SetRelP(rel=2)": "SetR(denominator=min,rel=2)",
+    "Success(rel=2)@{k}": "Success(rel=2)@{k}",
+    "AP(judged_only=False)": "AP",
+}
+"""Aliases, and each parameter with another value."""
 
 IR_MEASURES_ASCENDING: Names = {
     "RR@{k}": "RR@{k}",
@@ -81,11 +159,69 @@ IR_MEASURES_ASCENDING: Names = {
 }
 """Names of the measures that it computes with tools that order ties by ascending item id."""
 
+IR_MEASURES_CWL: Names = {"RBP(rel=1)": "RBP(p=0.8,rel=1)", "RBP(p=0.9,rel=2)": "RBP(p=0.9,rel=2)"}
+"""Names of the measures that it computes with cwl_eval."""
+
+IR_MEASURES_ACCURACY: Names = {
+    "Accuracy": "Accuracy",
+    "Accuracy@{k}": "Accuracy@{k}",
+    "Accuracy(rel=2)": "Accuracy(rel=2)",
+}
+"""Equal for queries with a relevant and another item in the list; means leave out the others there."""
+
 IR_MEASURES_GDEVAL: Names = {
     "nDCG(dcg='exp-log2')@{k}": "nDCG(gain=exp)@{k}",
     "ERR@{k}": "ERR(highest=4)@{k}",
 }
 """Names of the measures that it computes with gdeval."""
+
+IR_MEASURES_CONTINUATION: Names = {
+    "INST(max_rel=3)": "INST(max_rel=3)",
+    "INST(T=2.5,max_rel=4)": "INST(T=2.5,max_rel=4)",
+    "INST(min_rel=1,max_rel=3)": "INST(min_rel=1,max_rel=3)",
+    "INSQ(max_rel=3)": "INSQ(max_rel=3)",
+    "INSQ(T=2.5,min_rel=1,max_rel=4)": "INSQ(T=2.5,min_rel=1,max_rel=4)",
+    "SDCG(max_rel=3)@{k}": "SDCG(max_rel=3)@{k}",
+    "SDCG(dcg='log2',min_rel=1,max_rel=4)@{k}": "SDCG(min_rel=1,max_rel=4)@{k}",
+    "NERR8(max_rel=4)@{k}": "NERR8(max_rel=4)@{k}",
+    "NERR9(min_rel=1,max_rel=4)@{k}": "NERR9(min_rel=1,max_rel=4)@{k}",
+    "NERR10(max_rel=4)": "NERR10(max_rel=4)",
+    "NERR10(p=0.5,max_rel=3)": "NERR10(p=0.5,max_rel=3)",
+    "NERR11(max_rel=4)": "NERR11(max_rel=4)",
+    "NERR11(T=2.5,max_rel=3)": "NERR11(T=2.5,max_rel=3)",
+}
+"""Names of the other measures that it computes with cwl_eval; equal without ties."""
+IR_MEASURES_NDEVAL: Names = {
+    "alpha_nDCG@{k}": "alpha-nDCG@{k}",
+    "alpha_nDCG(alpha=0.3)@{k}": "alpha-nDCG(alpha=0.3)@{k}",
+    "alpha_nDCG(rel=2)@{k}": "alpha-nDCG(rel=2)@{k}",
+    "α_nDCG@{k}": "alpha-nDCG@{k}",
+    "alpha_DCG@{k}": "alpha-DCG@{k}",
+    "α_DCG@{k}": "alpha-DCG@{k}",
+    "ERR_IA@{k}": "ERR-IA@{k}",
+    "nERR_IA@{k}": "nERR-IA@{k}",
+    "NRBP": "NRBP",
+    "NRBP(alpha=0.3,beta=0.8)": "NRBP(alpha=0.3,beta=0.8)",
+    "nNRBP": "nNRBP",
+    "AP_IA": "AP-IA",
+    "MAP_IA": "AP-IA",
+    "P_IA@{k}": "P-IA@{k}",
+    "StRecall@{k}": "StRecall@{k}",
+}
+"""Names of the measures that it computes with pyndeval. Equal without ties, and from cut-off 2 on."""
+
+NDEVAL: Names = {
+    "alpha-nDCG@{k}": "alpha-nDCG@{k}",
+    "alpha-DCG@{k}": "alpha-DCG@{k}",
+    "ERR-IA@{k}": "ERR-IA@{k}",
+    "nERR-IA@{k}": "nERR-IA@{k}",
+    "NRBP": "NRBP",
+    "nNRBP": "nNRBP",
+    "MAP-IA": "AP-IA",
+    "P-IA@{k}": "P-IA@{k}",
+    "strec@{k}": "StRecall@{k}",
+}
+"""Names of version 4.5, which pyndeval contains. Equal without ties, and from cut-off 2 on."""
 
 RANX: Names = {
     "map": "AP",
@@ -101,8 +237,12 @@ RANX: Names = {
     "recall@{k}": "R@{k}",
     "f1": "SetF",
     "f1@{k}": "F@{k}",
+    "hit_rate": "SetSuccess",
+    "hit_rate-l2": "SetSuccess(rel=2)",
     "hit_rate@{k}": "Success@{k}",
-    "hits": "NumRelRet",
+    "hits": "Hits",
+    "hits@{k}": "Hits@{k}",
+    "hits@{k}-l2": "Hits(rel=2)@{k}",
     "dcg": "DCG",
     "dcg@{k}": "DCG@{k}",
     "dcg_burges": "DCG(gain=exp)",
@@ -112,10 +252,15 @@ RANX: Names = {
     "ndcg@{k}-l2": "nDCG(rel=2)@{k}",
     "ndcg_burges": "nDCG(gain=exp)",
     "ndcg_burges@{k}": "nDCG(gain=exp)@{k}",
+    "rbp.5": "RBP(p=0.5,gain=linear)",
     "rbp.50": "RBP(p=0.5,gain=linear)",
+    "rbp@95": "RBP(p=0.95,gain=linear)",
     "rbp.95": "RBP(p=0.95,gain=linear)",
     "rbp.80-l2": "RBP(p=0.8,gain=linear,rel=2)",
 }
+
+RANX_FUNCTIONS: Names = {"average_precision": "AP", "reciprocal_rank": "RR", "r_precision": "Rprec"}
+"""Functions in its list of metrics; `ranx.evaluate` has other names for them."""
 
 RANX_BPREF: Names = {"bpref": "Bpref", "bpref-l2": "Bpref(rel=2)"}
 """Equal only for queries with a relevant item and an item judged not relevant."""
@@ -135,10 +280,23 @@ SKLEARN_BINARY: Names = {
 }
 """Equal without ties."""
 
+VERSION_10 = ("iprec_at_recall", "11pt_avg")
+"""trec_eval's names that are read as in version 10, which rounds to the nearest rank (``reach=nearest``)."""
+
 PEERS: Mapping[str, Names] = {
-    "trec_eval, pytrec_eval": TREC_EVAL,
-    "ir_measures": {**IR_MEASURES, **IR_MEASURES_ASCENDING, **IR_MEASURES_GDEVAL},
-    "ranx": {**RANX, **RANX_BPREF},
+    "trec_eval, pytrec_eval": {**TREC_EVAL, **TREC_EVAL_FAMILIES, **TREC_EVAL_PARAMETERS, **TREC_EVAL_10},
+    "ir_measures": {
+        **IR_MEASURES,
+        **IR_MEASURES_SPELLINGS,
+        **IR_MEASURES_ASCENDING,
+        **IR_MEASURES_CWL,
+        **IR_MEASURES_CONTINUATION,
+        **IR_MEASURES_ACCURACY,
+        **IR_MEASURES_GDEVAL,
+        **IR_MEASURES_NDEVAL,
+    },
+    "ranx": {**RANX, **RANX_BPREF, **RANX_FUNCTIONS},
+    "ndeval, pyndeval": NDEVAL,
     "scikit-learn": {**SKLEARN_GRADED, **SKLEARN_BINARY},
 }
 """All compared names, by tool."""
@@ -155,6 +313,24 @@ def filled(names: Names, cutoffs: Iterable[object], levels: Iterable[object] = (
 
 
 NOWHERE = "Not in trec_eval, ir_measures, ranx or scikit-learn."
+
+CWL = (
+    "ir_measures computes it with cwl_eval, which takes ties in run scores in the order of the file. Without ties it "
+    "agrees.",
+    "In ir_measures, max_rel must be given. Unjudged items and negative grades have the gain of grade 0 in both.",
+)
+"""The differences of all measures that cwl_eval computes."""
+
+NDEVAL_TIES = (
+    "ndeval orders a run by its ranks, or with `-traditional` by score and then by descending item id, as here by "
+    "default. pyndeval, which ir_measures calls, orders ties by ascending item id. Without ties all agree."
+)
+NDEVAL_LIMITS = (
+    "ndeval has cut-offs up to 20 only. ir_measures 0.4.3 needs a cut-off, fails with `judged_only=True` (here: "
+    "`unjudged=drop`), and gives 0 for measures with other parameters than the first one of a call. Compute one at a "
+    "time."
+)
+NDEVAL_FIRST = "At cut-off 1, ndeval does not divide by the number of subtopics, so its score may exceed 1."
 
 DIFFERENCES: Mapping[str, tuple[str, ...]] = {
     "MARp": (
@@ -213,7 +389,7 @@ DIFFERENCES: Mapping[str, tuple[str, ...]] = {
     "Accuracy": (
         "`roc_auc_score` covers the items that it receives. Without ties it agrees.",
         "ir_measures has it under this name. Its mean leaves out queries whose list has no relevant item; here they "
-        "score 0.",
+        "score 0. For a list of relevant items only, it divides by zero; here such a list scores 1.",
     ),
     "nDCG": (
         "Gain: linear in trec_eval, ir_measures, ranx' `ndcg`, scikit-learn and torchmetrics; exponential in ranx' "
@@ -251,13 +427,65 @@ DIFFERENCES: Mapping[str, tuple[str, ...]] = {
         "p is 0.9 in trec_eval 10, as here, and 0.8 in ir_measures and trectools. trec_eval 9 does not have it.",
         "The gain in ranx is the grade, so scores may exceed 1: `gain=linear`. The default gain here is the grade "
         "divided by the query's highest. ranx' name `rbp.95` is read as `RBP(p=0.95,gain=linear)`.",
+        "ir_measures computes `RBP(rel=1)` with cwl_eval, which divides by 1 - p^1000, because its user reads 1000 "
+        "ranks at most. With p = 0.99 its scores are 0.004 % higher, with p = 0.999 they are 58 % higher.",
     ),
     "ERR": (
         "gdeval, which ir_measures calls, always uses 4 as the highest grade: `highest=4`. It prints five decimals.",
     ),
     "RBO": ("ir_measures calls it Compat. It orders ties in run scores by ascending item id; without ties it agrees.",),
+    "INST": (
+        *CWL,
+        "cwl_eval accepts T below 0.5, with which its user may go on with a probability above 1. Here T is at least "
+        "0.5.",
+        "cwl_eval has no cut-off for it: its user may read 1000 ranks, as here without a cut-off.",
+    ),
+    "INSQ": (
+        *CWL,
+        "cwl_eval has no cut-off for it: its user may read 1000 ranks, as here without a cut-off. The paper has no "
+        "last rank; its scores are lower by 0.15 % with T = 1.",
+    ),
+    "SDCG": (
+        *CWL,
+        "cwl_eval calls it NDCG. It is `nDCG(ideal=full)@k` where each query has an item of the highest grade.",
+    ),
+    "NERR8": CWL,
+    "NERR9": CWL,
+    "NERR10": CWL,
+    "NERR11": CWL,
+    "alpha-nDCG": (NDEVAL_TIES, NDEVAL_LIMITS),
+    "alpha-DCG": (NDEVAL_FIRST, NDEVAL_TIES, NDEVAL_LIMITS),
+    "ERR-IA": (NDEVAL_FIRST, NDEVAL_TIES, NDEVAL_LIMITS, "alpha is always 0.5 in ir_measures."),
+    "nERR-IA": (NDEVAL_TIES, NDEVAL_LIMITS, "alpha is always 0.5 in ir_measures."),
+    "NRBP": (NDEVAL_TIES,),
+    "nNRBP": (NDEVAL_TIES, "A query without relevant items is NaN in ndeval, as here; the other scores are 0 there."),
+    "P-IA": (NDEVAL_TIES, NDEVAL_LIMITS),
+    "AP-IA": (NDEVAL_TIES, "ndeval calls the mean over the queries and the score of a query MAP-IA."),
+    "StRecall": (NDEVAL_TIES, NDEVAL_LIMITS),
     "Bpref": ("ranx divides by zero for a query without a relevant item, or without an item judged not relevant.",),
     "infAP": ("As in trec_eval, grade -1 marks an item of the pool that was not judged.",),
+    "RprecMult": ("trec_eval's `Rprec_mult` has the multiples 0.2, 0.4, ... 2.0.",),
+    "Utility": (
+        "`utility.1,-1,-0.5,0` of trec_eval is `Utility(missed=-0.5)`, and its `-N 1000` is `items=1000`. With -c and "
+        "parameters, trec_eval 10 counts one item, not relevant, in a list that is missing.",
+    ),
+    "G": ("Gains as in `G.1=3.5,2=9` of trec_eval are `G(gain={1:3.5,2:9})`.",),
+    "nDCGrel": ("Gains as in `ndcg_rel.1=3.5,2=9` of trec_eval are `nDCGrel(gain={1:3.5,2:9})`.",),
+    "Rndcg": (
+        "Gains as in `Rndcg.1=3.5,2=9` of trec_eval are `Rndcg(gain={1:3.5,2:9})`.",
+        "trec_eval's `-l 2` leaves the gains as they are, and scores 0 where no item has at least grade 2.",
+    ),
+    "GMBpref": (
+        "pytrec_eval returns the logarithm of each query's Bpref, or of 0.00001 if Bpref is lower. GMBpref is the "
+        "exponential of their mean, which trec_eval prints for all queries.",
+    ),
+    "RBPresidual": (
+        "`rbp_resid` of trec_eval 10, and `rbp_resid.p=0.8` is `RBPresidual(p=0.8)`. With -c and p, trec_eval counts "
+        "one unjudged item in a list that is missing.",
+    ),
+    "Unjudged": (
+        "`unj_5` of trec_eval 10. ir_measures has the opposite, Judged, which divides by the length of a short list.",
+    ),
     "Judged": (
         "ir_measures orders ties by ascending item id; without ties it agrees. trec_eval 10 has the share of unjudged "
         "items, under the name unj.",

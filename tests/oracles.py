@@ -82,6 +82,15 @@ def r_precision(grades: Grades, ranking: Ranking, _: None, rel: float | str = "p
 # --- Sets -------------------------------------------------------------------------------------------------------------
 
 
+def r_precision_at_multiple(grades: Grades, ranking: Ranking, multiple: float, rel: float | str = "positive") -> float:
+    """RprecMult: precision at a multiple of R, rounded up if its fraction is at least 0.1."""
+    wanted = relevant_items(grades, rel)
+    depth = int(multiple * len(wanted) + 0.9)
+    if not wanted:
+        return UNDEFINED
+    return counted(ranking, wanted, depth) / depth if depth else 0.0
+
+
 def precision(grades: Grades, ranking: Ranking, k: int, rel: float | str = "positive") -> float:
     """P@k, divided by k also for a shorter list."""
     wanted = relevant_items(grades, rel)
@@ -98,6 +107,12 @@ def recall(
     depth = len(ranking) if k is None else k
     divisor = len(wanted) if denominator == "R" else min(len(wanted), depth)
     return counted(ranking, wanted, depth) / divisor if divisor else 0.0
+
+
+def hits(grades: Grades, ranking: Ranking, k: int | None, rel: float | str = "positive") -> float:
+    """Hits: the number of relevant items up to rank k."""
+    wanted = relevant_items(grades, rel)
+    return float(counted(ranking, wanted, len(ranking) if k is None else k)) if wanted else UNDEFINED
 
 
 def set_precision(grades: Grades, ranking: Ranking, _: None, rel: float | str = "positive") -> float:
@@ -137,6 +152,24 @@ def set_f_measure(
 ) -> float:
     """SetF."""
     return harmonic(set_precision(grades, ranking, None, rel), recall(grades, ranking, None, rel=rel), beta, weight)
+
+
+def utility(
+    grades: Grades,
+    ranking: Ranking,
+    _: None,
+    relevant: float = 1.0,
+    other: float = -1.0,
+    missed: float = 0.0,
+    rest: float = 0.0,
+    items: float = 0.0,
+    rel: float | str = "positive",
+) -> float:
+    """Utility: the worth of every item of a collection, by whether it is relevant and whether it is listed."""
+    wanted = relevant_items(grades, rel)
+    hits = counted(ranking, wanted, len(ranking))
+    others, missing = len(ranking) - hits, len(wanted) - hits
+    return relevant * hits + other * others + missed * missing + rest * (items - len(ranking) - missing)
 
 
 def set_average_precision(grades: Grades, ranking: Ranking, _: None, rel: float | str = "positive") -> float:
@@ -400,6 +433,17 @@ def rank_biased_precision(
     return total
 
 
+def rank_biased_residual(grades: Grades, ranking: Ranking, _: None, p: float = 0.9) -> float:
+    """RBPresidual: what unjudged items of the list, and everything after its end, could add to RBP."""
+    residual = p ** len(ranking)
+    unjudged = 0
+    for rank, item in enumerate(ranking):
+        if grades.get(item, -1) < 0 or item in ranking[:rank]:
+            residual += (1 - p) * p**rank
+            unjudged += 1
+    return residual if unjudged else 0.0
+
+
 def expected_reciprocal_rank(
     grades: Grades, ranking: Ranking, k: int | None, highest: float | str = "solution", *, highest_of_all: float = 0.0
 ) -> float:
@@ -431,6 +475,265 @@ def rank_biased_overlap(grades: Grades, ranking: Ranking, _: None, p: float = 0.
         return sum(p ** (d - 1) * len(set(one[:d]) & set(ideal[:d])) / d for d in range(1, depth + 1))
 
     return overlap(ranking) / (overlap(ideal) if normalise == "yes" else sum(p**d for d in range(depth)))
+
+
+def scaled_gain(highest_of_all: float, min_rel: float, max_rel: float | str) -> Gain:
+    """The gain of a grade on the scale from min_rel, with gain 0, to max_rel, with gain 1."""
+    top = highest_of_all if max_rel == "solution" else float(max_rel)
+
+    def gain(grade: float) -> float:
+        if grade <= min_rel:
+            return 0.0
+        return 1.0 if grade >= top else (grade - min_rel) / (top - min_rel)
+
+    return gain
+
+
+def continued(
+    grades: Grades,
+    ranking: Ranking,
+    k: int | None,
+    gain: Gain,
+    goes_on: Callable[[int, float, float], float],
+) -> float:
+    """The gain per item of a user who goes on with a probability that depends on rank, gain, and total gain so far."""
+    if not relevant_items(grades, "positive"):
+        return UNDEFINED
+    total = gained_so_far = weights = 0.0
+    reading = 1.0
+    for rank in range(1, min(k or 1000, 1000) + 1):
+        item = ranking[rank - 1] if rank <= len(ranking) else None
+        is_new = item in grades and item not in ranking[: rank - 1]
+        here = gain(grades[item]) if is_new and item is not None else 0.0
+        gained_so_far += here
+        total += reading * here
+        weights += reading
+        reading *= goes_on(rank, here, gained_so_far)
+    return total / weights
+
+
+def inst(
+    grades: Grades,
+    ranking: Ranking,
+    k: int | None,
+    T: float = 1.0,  # noqa: N803 (as the measure has it)
+    min_rel: float = 0.0,
+    max_rel: float | str = "solution",
+    *,
+    highest_of_all: float = 0.0,
+) -> float:
+    """INST: the user's remaining goal is T minus the gain so far."""
+
+    def goes_on(rank: int, _: float, so_far: float) -> float:
+        left = T - so_far
+        return ((rank + T + left - 1) / (rank + T + left)) ** 2
+
+    return continued(grades, ranking, k, scaled_gain(highest_of_all, min_rel, max_rel), goes_on)
+
+
+def insq(
+    grades: Grades,
+    ranking: Ranking,
+    k: int | None,
+    T: float = 1.0,  # noqa: N803 (as the measure has it)
+    min_rel: float = 0.0,
+    max_rel: float | str = "solution",
+    *,
+    highest_of_all: float = 0.0,
+) -> float:
+    """INSQ: the goal does not change."""
+
+    def goes_on(rank: int, _: float, __: float) -> float:
+        return float(((rank + 2 * T - 1) / (rank + 2 * T)) ** 2)
+
+    return continued(grades, ranking, k, scaled_gain(highest_of_all, min_rel, max_rel), goes_on)
+
+
+def scaled_dcg(
+    grades: Grades,
+    ranking: Ranking,
+    k: int,
+    discount: str = "log2",
+    min_rel: float = 0.0,
+    max_rel: float | str = "solution",
+    *,
+    highest_of_all: float = 0.0,
+) -> float:
+    """SDCG: the user goes on as the discounts decrease."""
+
+    def goes_on(rank: int, _: float, __: float) -> float:
+        return discount_at(rank + 1, discount) / discount_at(rank, discount)
+
+    return continued(grades, ranking, k, scaled_gain(highest_of_all, min_rel, max_rel), goes_on)
+
+
+def nearly_err(patience: Callable[[int, float, float], float]) -> Callable[..., float]:
+    """NERR: the user goes on with 1 minus the gain, times a factor that depends on rank, p and T."""
+
+    def oracle(
+        grades: Grades,
+        ranking: Ranking,
+        k: int | None,
+        T: float = 1.0,  # noqa: N803 (as the measure has it)
+        p: float = 0.9,
+        min_rel: float = 0.0,
+        max_rel: float | str = "solution",
+        *,
+        highest_of_all: float = 0.0,
+    ) -> float:
+        def goes_on(rank: int, here: float, _: float) -> float:
+            return patience(rank, p, T) * (1 - here)
+
+        return continued(grades, ranking, k, scaled_gain(highest_of_all, min_rel, max_rel), goes_on)
+
+    return oracle
+
+
+# --- Diversity --------------------------------------------------------------------------------------------------------
+
+Judged = Mapping[str, float | Mapping[str, float]]
+"""Item -> grade, or item -> subtopic -> grade."""
+
+
+def subtopics_of(grades: Judged, rel: float | str) -> dict[str, list[str]]:
+    """Item -> the subtopics that it is relevant to, numbers ascending. An item with a plain grade has one subtopic."""
+    found = {}
+    for item, given in grades.items():
+        by_subtopic = given if isinstance(given, Mapping) else {"0": given}
+        relevant = relevant_items(by_subtopic, rel)
+        found[item] = sorted(relevant, key=lambda subtopic: (len(subtopic), subtopic))
+    return found
+
+
+def number_of_subtopics(covers: Mapping[str, list[str]]) -> int:
+    """How many subtopics have a relevant item."""
+    return len({subtopic for subtopics in covers.values() for subtopic in subtopics})
+
+
+def novelties(covers: Mapping[str, list[str]], ranking: Ranking, alpha: float) -> list[float]:
+    """The novelty of the item at each rank; a repeated item has none."""
+    worth: dict[str, float] = {}
+    values = []
+    for rank, item in enumerate(ranking, 1):
+        subtopics = covers.get(item, []) if item not in ranking[: rank - 1] else []
+        value = 0.0
+        for subtopic in subtopics:
+            value += worth.setdefault(subtopic, 1.0)
+            worth[subtopic] *= 1 - alpha
+        values.append(value)
+    return values
+
+
+def most_novel_first(covers: Mapping[str, list[str]], alpha: float) -> list[str]:
+    """The greedy ideal list; of items that are equally novel, the one with the highest id comes first."""
+    chosen: list[str] = []
+    while len(chosen) < len(covers):
+        left = [item for item in covers if item not in chosen]
+        chosen.append(max(left, key=lambda item: (novelties(covers, [*chosen, item], alpha)[-1], item.encode())))
+    return chosen
+
+
+def against_ideal(
+    grades: Judged, ranking: Ranking, k: int | None, alpha: float, rel: float | str, weight: Callable[[int], float]
+) -> float:
+    """The weighted novelty of the list, divided by that of the ideal list."""
+    covers = subtopics_of(grades, rel)
+    sums = []
+    for items in (ranking, most_novel_first(covers, alpha)):
+        values = novelties(covers, items, alpha)[:k]
+        sums.append(sum(value * weight(rank) for rank, value in enumerate(values, 1)))
+    return sums[0] / sums[1] if sums[1] else UNDEFINED
+
+
+def against_all(
+    grades: Judged, ranking: Ranking, k: int, alpha: float, rel: float | str, weight: Callable[[int], float]
+) -> float:
+    """The weighted novelty of the list, divided by that of k items that have all subtopics."""
+    covers = subtopics_of(grades, rel)
+    if not number_of_subtopics(covers):
+        return UNDEFINED
+    found = sum(value * weight(rank) for rank, value in enumerate(novelties(covers, ranking, alpha)[:k], 1))
+    best = sum(number_of_subtopics(covers) * (1 - alpha) ** (rank - 1) * weight(rank) for rank in range(1, k + 1))
+    return found / best
+
+
+def discount(rank: int) -> float:
+    """The discount of DCG."""
+    return 1 / math.log2(rank + 1)
+
+
+def alpha_ndcg(
+    grades: Judged, ranking: Ranking, k: int | None, alpha: float = 0.5, rel: float | str = "positive"
+) -> float:
+    """alpha-nDCG: discounted novelty against the ideal list."""
+    return against_ideal(grades, ranking, k, alpha, rel, discount)
+
+
+def alpha_dcg(grades: Judged, ranking: Ranking, k: int, alpha: float = 0.5, rel: float | str = "positive") -> float:
+    """alpha-DCG: discounted novelty against items that have all subtopics."""
+    return against_all(grades, ranking, k, alpha, rel, discount)
+
+
+def err_ia(grades: Judged, ranking: Ranking, k: int, alpha: float = 0.5, rel: float | str = "positive") -> float:
+    """ERR-IA: novelty by rank against items that have all subtopics."""
+    return against_all(grades, ranking, k, alpha, rel, lambda rank: 1 / rank)
+
+
+def nerr_ia(
+    grades: Judged, ranking: Ranking, k: int | None, alpha: float = 0.5, rel: float | str = "positive"
+) -> float:
+    """nERR-IA: novelty by rank against the ideal list."""
+    return against_ideal(grades, ranking, k, alpha, rel, lambda rank: 1 / rank)
+
+
+def novelty_biased_precision(
+    grades: Judged,
+    ranking: Ranking,
+    _: None,
+    alpha: float = 0.5,
+    beta: float = 0.5,
+    rel: float | str = "positive",
+) -> float:
+    """NRBP: novelty by the probability of a look, divided by that of an endless list of items with all subtopics."""
+    covers = subtopics_of(grades, rel)
+    found = sum(value * beta**rank for rank, value in enumerate(novelties(covers, ranking, alpha)))
+    count = number_of_subtopics(covers)
+    return found * (1 - (1 - alpha) * beta) / count if count else UNDEFINED
+
+
+def normalised_novelty_biased_precision(
+    grades: Judged,
+    ranking: Ranking,
+    _: None,
+    alpha: float = 0.5,
+    beta: float = 0.5,
+    rel: float | str = "positive",
+) -> float:
+    """nNRBP: the same against the ideal list."""
+    return against_ideal(grades, ranking, None, alpha, rel, lambda rank: beta ** (rank - 1))
+
+
+def over_subtopics(grades: Judged, rel: float | str, score: Callable[[Grades], float]) -> float:
+    """The mean of a binary measure over the subtopics that have a relevant item."""
+    covers = subtopics_of(grades, rel)
+    every = sorted({subtopic for subtopics in covers.values() for subtopic in subtopics})
+    scores = [score({item: float(each in covers[item]) for item in covers}) for each in every]
+    return sum(scores) / len(scores) if scores else UNDEFINED
+
+
+def precision_ia(grades: Judged, ranking: Ranking, k: int, rel: float | str = "positive") -> float:
+    """P-IA: the mean of precision."""
+    return over_subtopics(grades, rel, lambda binary: precision(binary, ranking, k))
+
+
+def average_precision_ia(grades: Judged, ranking: Ranking, _: None, rel: float | str = "positive") -> float:
+    """AP-IA: the mean of average precision."""
+    return over_subtopics(grades, rel, lambda binary: average_precision(binary, ranking, None))
+
+
+def subtopic_recall(grades: Judged, ranking: Ranking, k: int | None, rel: float | str = "positive") -> float:
+    """StRecall: the share of the subtopics with a relevant item in the list."""
+    return over_subtopics(grades, rel, lambda binary: success(binary, ranking, len(ranking) if k is None else k))
 
 
 # --- Incomplete judgements --------------------------------------------------------------------------------------------
@@ -475,6 +778,64 @@ def judgement_rate(grades: Grades, ranking: Ranking, k: int | None) -> float:
     return len(matched & set(top)) / len(top) if top else 0.0
 
 
+def unjudged_share(grades: Grades, ranking: Ranking, k: int) -> float:
+    """Unjudged: the first k ranks, without judged items and their repetitions, divided by k."""
+    matched = {item for item, grade in grades.items() if grade >= 0}
+    return (len(ranking[:k]) - len(matched & set(ranking[:k]))) / k
+
+
+# --- Gains of trec_eval -----------------------------------------------------------------------------------------------
+
+
+def binary_gain(grades: Grades, ranking: Ranking, _: None, rel: float | str = "positive") -> float:
+    """binG: each relevant item found is discounted by the other items before it."""
+    wanted = relevant_items(grades, rel)
+    ranks = first_ranks(ranking, wanted)
+    total = sum(1 / math.log2(2 + rank - hits) for hits, rank in enumerate(ranks, 1))
+    return total / len(wanted) if wanted else UNDEFINED
+
+
+def gain_by_loss(grades: Grades, ranking: Ranking, _: None, gain: str | GainMap = "linear") -> float:
+    """G: rank by rank, each gain is discounted by what the list has lost so far; an ideal rank is worth at least 1."""
+    if not gained(grades, "positive"):
+        return UNDEFINED
+    gain_at = gain_of(gain)
+    ideal = sorted(map(gain_at, grades.values()), reverse=True)
+    cost = reached = total = 0.0
+    for rank, item in enumerate(ranking):
+        own = gain_at(grades[item]) if item in grades and item not in ranking[:rank] else 0.0
+        cost += max(ideal[rank] if rank < len(ideal) else 0.0, 1.0)
+        reached += own
+        total += own / math.log2(2 + cost - reached)
+    return total / sum(ideal) if sum(ideal) else 0.0
+
+
+def ndcg_over_relevant(grades: Grades, ranking: Ranking, _: None, gain: str | GainMap = "linear") -> float:
+    """nDCGrel: nDCG at the rank of each item with a gain; at the end of the list for a missing one."""
+    if not gained(grades, "positive"):
+        return UNDEFINED
+    wanted = {item for item, grade in grades.items() if gain_of(gain)(grade) > 0}
+    ranks = first_ranks(ranking, wanted)
+    missing: list[int | None] = [None] * (len(wanted) - len(ranks))
+    scores = [ndcg(grades, ranking, rank, gain) for rank in [*ranks, *missing]]
+    return sum(scores) / len(scores) if scores else 0.0
+
+
+def ndcg_over_levels(
+    grades: Grades, ranking: Ranking, _: None, gain: str | GainMap = "linear", rel: float | str = "positive"
+) -> float:
+    """Rndcg: nDCG after the last item of each gain of the ideal list, and at the end of a longer list."""
+    if not gained(grades, rel):
+        return UNDEFINED
+    gains = sorted((gain_of(gain)(grade) for grade in grades.values() if gain_of(gain)(grade) > 0), reverse=True)
+    ends: list[int | None] = [
+        rank for rank in range(1, len(gains) + 1) if gains[rank - 1 : rank + 1] != [gains[rank - 1]] * 2
+    ]
+    if len(ranking) > len(gains) + 1:
+        ends.append(None)
+    return sum(ndcg(grades, ranking, end, gain) for end in ends) / len(ends) if ends else 0.0
+
+
 # --- Counts -----------------------------------------------------------------------------------------------------------
 
 
@@ -496,6 +857,12 @@ def number_relevant(grades: Grades, _ranking: Ranking, _: None, rel: float | str
 def number_relevant_retrieved(grades: Grades, ranking: Ranking, _: None, rel: float | str = "positive") -> float:
     """NumRelRet."""
     return float(counted(ranking, relevant_items(grades, rel), len(ranking)))
+
+
+def number_judged_not_relevant(grades: Grades, ranking: Ranking, _: None, rel: float | str = "positive") -> float:
+    """NumNonrelJudgedRet."""
+    judged = {item for item, grade in grades.items() if grade >= 0}
+    return float(counted(ranking, judged - relevant_items(grades, rel), len(ranking)))
 
 
 # --- Splits -----------------------------------------------------------------------------------------------------------
@@ -582,6 +949,7 @@ ORACLES: dict[str, Callable[..., float]] = {
     "Rprec": r_precision,
     "P": precision,
     "R": recall,
+    "Hits": hits,
     "F": f_measure,
     "SetP": set_precision,
     "SetR": recall,
@@ -591,6 +959,7 @@ ORACLES: dict[str, Callable[..., float]] = {
     "GMAP": geometric_average_precision,
     "RR": reciprocal_rank,
     "Success": success,
+    "SetSuccess": lambda grades, ranking, _, **rel: success(grades, ranking, len(ranking), **rel),
     "IPrec": interpolated_precision,
     "11pt_avg": eleven_point_average,
     "Accuracy": accuracy,
@@ -604,6 +973,22 @@ ORACLES: dict[str, Callable[..., float]] = {
     "RBP": rank_biased_precision,
     "ERR": expected_reciprocal_rank,
     "RBO": rank_biased_overlap,
+    "INST": inst,
+    "INSQ": insq,
+    "SDCG": scaled_dcg,
+    "NERR8": nearly_err(lambda _, __, ___: 1.0),
+    "NERR9": nearly_err(lambda rank, _, __: rank / (rank + 1)),
+    "NERR10": nearly_err(lambda _, p, __: p),
+    "NERR11": nearly_err(lambda rank, _, goal: ((rank + 2 * goal - 1) / (rank + 2 * goal)) ** 2),
+    "alpha-nDCG": alpha_ndcg,
+    "alpha-DCG": alpha_dcg,
+    "ERR-IA": err_ia,
+    "nERR-IA": nerr_ia,
+    "NRBP": novelty_biased_precision,
+    "nNRBP": normalised_novelty_biased_precision,
+    "P-IA": precision_ia,
+    "AP-IA": average_precision_ia,
+    "StRecall": subtopic_recall,
     "Bpref": binary_preference,
     "infAP": inferred_average_precision,
     "Judged": judgement_rate,
@@ -611,7 +996,20 @@ ORACLES: dict[str, Callable[..., float]] = {
     "NumRet": number_retrieved,
     "NumRel": number_relevant,
     "NumRelRet": number_relevant_retrieved,
+    "RprecMult": r_precision_at_multiple,
+    "Utility": utility,
+    "nDCGrel": ndcg_over_relevant,
+    "Rndcg": ndcg_over_levels,
+    "G": gain_by_loss,
+    "binG": binary_gain,
+    "RBPresidual": rank_biased_residual,
+    "GMBpref": binary_preference,
+    "Unjudged": unjudged_share,
+    "NumNonrelJudgedRet": number_judged_not_relevant,
 }
+
+OF_THE_WHOLE_SOLUTION = ("ERR", "INST", "INSQ", "SDCG", "NERR8", "NERR9", "NERR10", "NERR11")
+"""The measures that depend on the highest grade of the whole solution; their oracles take it as `highest_of_all`."""
 
 
 # --- Quotas -----------------------------------------------------------------------------------------------------------

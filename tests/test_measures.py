@@ -16,18 +16,21 @@ from scorer.measures.arrays import Floats
 from scorer.measures.matched import Matched
 from scorer.measures.phi import Whisker, relevance_curves
 from tests import oracles
-from tests.oracles import ORACLES
+from tests.oracles import OF_THE_WHOLE_SOLUTION, ORACLES
 from tests.strategies import (
     ITEMS,
     JUNK,
     QUERIES,
+    Divided,
     Solution,
     Submission,
+    divided_solutions,
     examples,
     matched,
     measures,
     solutions,
     submissions,
+    undivided,
 )
 
 CUTOFFS: dict[str, tuple[Cutoff, ...]] = {
@@ -36,6 +39,7 @@ CUTOFFS: dict[str, tuple[Cutoff, ...]] = {
     "required": (1, 3, 10),
     "list": ((3,), (1, 2, 5, 20)),
     "level": (0.0, 0.1, 0.5, 1.0),
+    "multiple": (0.2, 1.0, 2.5),
 }
 
 PERFECT_BELOW_ONE = {
@@ -44,10 +48,24 @@ PERFECT_BELOW_ONE = {
     "DCG": "is not normalised",
     "ERR": "the user is never certain to stop",
     "RBP": "the list ends before the user does",
+    "INST": "the list ends before the user does",
+    "INSQ": "the list ends before the user does",
+    "SDCG": "is divided by k best items, also for fewer items",
+    "NERR8": "the user is not certain to stop",
+    "NERR9": "the user is not certain to stop",
+    "NERR10": "the user is not certain to stop",
+    "NERR11": "the user is not certain to stop",
+    "alpha-DCG": "is divided by the sum for k items",
+    "ERR-IA": "is divided by the sum for k items",
+    "NRBP": "the list ends before the user does",
+    "P-IA": "is divided by k, also for fewer relevant items",
     "infAP": "is an estimate with an epsilon",
     "NumRet": "is a count",
     "NumRel": "is a count",
     "NumRelRet": "is a count",
+    "RprecMult": "is divided by more ranks than there are relevant items",
+    "G": "counts a rank of the ideal list at least 1",
+    "Hits": "is a count",
 }
 PERFECT_BELOW_ONE_WITH_CUTOFF = {
     "R": "k ranks cannot hold more than k items",
@@ -61,10 +79,21 @@ OTHER_FORMULAS = {
     "no": "is not normalised",
 }
 NOT_THE_HIGHEST_FOR_THE_BEST = {
+    "Utility": "may reward items that are not relevant",
+    "Unjudged": "counts unjudged items",
+    "RBPresidual": "counts unjudged items",
+    "NumNonrelJudgedRet": "counts items that are not relevant",
+    "Rndcg": "has gains below its threshold, too",
     "NumRet": "counts items that are not relevant too",
     "Judged": "counts items that are not relevant too, and is 0 for an empty list",
 }
-DEFINED_EVERYWHERE = ("Judged", "NumQ", "NumRet", "NumRel", "NumRelRet")
+DEFINED_EVERYWHERE = (
+    *("Judged", "Unjudged", "RBPresidual", "Utility"),
+    *("NumQ", "NumRet", "NumRel", "NumRelRet", "NumNonrelJudgedRet"),
+)
+
+BELOW_ZERO = ("Utility",)
+"""Measures whose scores may be negative."""
 
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 lists = examples(30)
@@ -100,8 +129,12 @@ def variants(kind: Kind) -> Iterator[Measure]:
 
 
 ALL_VARIANTS = [measure for kind in KINDS for measure in variants(kind)]
+PROPORTIONAL = ("level", "multiple")
+"""Cut-offs that depend on the number of relevant items."""
+
 AT_CUTOFF = {
-    k: [each for each in ALL_VARIANTS if each.cutoff in (k, (k,)) and each.kind.cutoff != "level"] for k in (1, 3, 10)
+    k: [each for each in ALL_VARIANTS if each.cutoff in (k, (k,)) and each.kind.cutoff not in PROPORTIONAL]
+    for k in (1, 3, 10)
 }
 
 
@@ -121,11 +154,17 @@ def differing(measures: Sequence[Measure], actual: Floats, expected: Floats) -> 
     return [str(measure) for measure, row in zip(measures, same, strict=True) if not row.all()]
 
 
-def oracle_scores(measure: Measure, solution: Solution, submission: Submission, **more: object) -> list[float]:
+def oracle_scores(
+    measure: Measure, solution: Solution | Divided, submission: Submission, **more: object
+) -> list[float]:
     """The oracle's score of each query."""
     oracle = ORACLES[measure.kind.name]
-    if measure.kind.name == "ERR":
-        more["highest_of_all"] = max((grade for grades in solution.values() for grade in grades.values()), default=0)
+    if not measure.kind.subtopics:
+        solution = undivided(solution)
+    if measure.kind.name in OF_THE_WHOLE_SOLUTION:
+        more["highest_of_all"] = max(
+            (grade for grades in undivided(solution).values() for grade in grades.values()), default=0
+        )
     return [
         oracle(grades, submission.get(query, []), measure.cutoff, **parameters_of(measure), **more)
         for query, grades in solution.items()
@@ -153,9 +192,9 @@ def test_every_kind_has_its_oracle() -> None:
 
 @every_kind
 @lists
-@given(solution=solutions(), submission=submissions())
-def test_a_measure_equals_its_oracle(kind: Kind, solution: Solution, submission: Submission) -> None:
-    """Every variant equals the loop over its definition, also where it is undefined."""
+@given(solution=solutions() | divided_solutions(), submission=submissions())
+def test_a_measure_equals_its_oracle(kind: Kind, solution: Solution | Divided, submission: Submission) -> None:
+    """Every variant equals the loop over its definition, also where it is undefined, with and without subtopics."""
     measures = list(variants(kind))
     expected = np.array([oracle_scores(measure, solution, submission) for measure in measures])
 
@@ -177,14 +216,14 @@ def test_all_listed_items_can_be_relevant(solution: Solution, submission: Submis
 @over_all_variants
 @given(solution=solutions(), submission=submissions())
 def test_there_is_one_score_in_bounds_for_each_query(solution: Solution, submission: Submission) -> None:
-    """Defined scores are at least 0, and at most 1 if the measure is bounded."""
+    """Defined scores are at least 0, but for a utility, and at most 1 if the measure is bounded."""
     seen = matched(solution, submission)
 
     for measure in ALL_VARIANTS:
         scores = measure(seen)
         assert scores.dtype == np.float64
         assert scores.shape == (len(solution),)
-        assert not (scores < 0).any(), str(measure)
+        assert measure.kind.name in BELOW_ZERO or not (scores < 0).any(), str(measure)
         assert not measure.bounded or not (scores > 1 + 1e-12).any(), str(measure)
 
 
@@ -280,7 +319,10 @@ def test_items_after_the_cutoff_change_no_score(solution: Solution, submission: 
 def test_unjudged_items_at_the_end_change_only_the_length(solution: Solution, submission: Submission) -> None:
     """Unjudged items at the end change only scores that depend on the length of the list."""
     longer = {query: [*submission.get(query, []), "x", "y"] for query in solution}
-    knowing = ("SetP", "SetF", "SetAP", "MeanNDCG", "MeanNDCNG", "RBO", "Judged", "NumRet", "Accuracy")
+    knowing = (
+        *("SetP", "SetF", "SetAP", "MeanNDCG", "MeanNDCNG", "RBO", "Judged", "NumRet", "Accuracy"),
+        *("Rndcg", "Utility", "Unjudged", "RBPresidual"),
+    )
     by_length = {"min", "k", "full"}  # with these, a score without a cut-off depends on the length
     measures = [
         measure

@@ -20,17 +20,23 @@ from hypothesis import strategies as st
 import scorer
 from docs.peers import (
     IR_MEASURES,
+    IR_MEASURES_ACCURACY,
     IR_MEASURES_ASCENDING,
+    IR_MEASURES_CWL,
     IR_MEASURES_GDEVAL,
+    IR_MEASURES_SPELLINGS,
     RANX,
     RANX_BPREF,
+    RANX_FUNCTIONS,
     SKLEARN_BINARY,
     SKLEARN_GRADED,
     TREC_EVAL,
+    TREC_EVAL_FAMILIES,
+    TREC_EVAL_PARAMETERS,
     filled,
 )
 from scorer.errors import SubmissionError
-from scorer.measures import parse_one
+from scorer.measures import parse, parse_one
 
 Qrels = Mapping[str, Mapping[str, int]]
 Run = Mapping[str, Mapping[str, float]]
@@ -158,7 +164,7 @@ LEVELS = ("0.00", "0.10", "0.30", "0.50", "0.75", "1.00")
 
 IR_LEVELS = (0.0, 0.1, 0.35, 0.6, 1.0)
 
-SUMS = {"num_q", "num_ret", "num_rel", "num_rel_ret"}
+SUMS = {"num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret"}
 
 
 def trec_eval_names(without: tuple[str, ...]) -> dict[str, str]:
@@ -177,7 +183,7 @@ def test_trec_eval_names_are_read() -> None:
 @given(judgements=qrels(), run=tied_runs(), rel=st.integers(1, 3))
 def test_trec_eval_with_ties(pytrec_eval: Any, judgements: Qrels, run: Run, rel: int) -> None:
     """Ties by descending item id, without unanswered queries: pytrec_eval's scores and means, for each -l."""
-    names = trec_eval_names(without=("gm_map",))
+    names = trec_eval_names(without=("gm_map", "gm_bpref"))
     peer = trec(pytrec_eval, judgements, run, names, relevance_level=rel)
     got, means = ours(judgements, run, list(names.values()), missing="skip", rel=rel)
 
@@ -191,7 +197,7 @@ def test_trec_eval_with_ties(pytrec_eval: Any, judgements: Qrels, run: Run, rel:
 @given(judgements=qrels(), run=tied_runs())
 def test_trec_eval_on_judged_items_only(pytrec_eval: Any, judgements: Qrels, run: Run) -> None:
     """unjudged="drop" is trec_eval's -J for lists with a judged item; for other lists its IPrec is 0 / 0."""
-    names = trec_eval_names(without=("gm_map", "bpref"))
+    names = trec_eval_names(without=("gm_map", "gm_bpref", "bpref"))
     peer = trec(pytrec_eval, judgements, run, names, judged_docs_only_flag=1)
     peer = {query: each for query, each in peer.items() if run[query].keys() & judgements[query].keys()}
     got, _ = ours(judgements, run, list(names.values()), missing="skip", unjudged="drop")
@@ -202,11 +208,39 @@ def test_trec_eval_on_judged_items_only(pytrec_eval: Any, judgements: Qrels, run
 @repeatable
 @given(judgements=qrels(), run=tied_runs())
 def test_trec_eval_geometric_mean(pytrec_eval: Any, judgements: Qrels, run: Run) -> None:
-    """GMAP is the exponential of the mean of the logarithms that trec_eval computes for the queries."""
-    peer = trec(pytrec_eval, judgements, run, ["gm_map"])
+    """GMAP is the exponential of the mean of the logarithms that trec_eval computes for the queries; so is GMBpref."""
+    for name in ("gm_map", "gm_bpref"):
+        peer = trec(pytrec_eval, judgements, run, [name])
 
-    mean = sum(each["gm_map"] for each in peer.values()) / len(peer)
-    assert one(judgements, run, TREC_EVAL["gm_map"], missing="skip") == pytest.approx(math.exp(mean), abs=EXACT)
+        mean = sum(each[name] for each in peer.values()) / len(peer)
+        assert one(judgements, run, TREC_EVAL[name], missing="skip") == pytest.approx(math.exp(mean), abs=EXACT)
+
+
+@pytest.mark.parametrize("name", TREC_EVAL_FAMILIES)
+def test_trec_eval_families(pytrec_eval: Any, name: str) -> None:
+    """A name of several cut-offs has the cut-offs of trec_eval, in their order."""
+    (peer,) = pytrec_eval.RelevanceEvaluator(GRADED, {name}).evaluate(GRADED_RUN).values()
+    means = ours(GRADED, GRADED_RUN, list(map(str, parse(TREC_EVAL_FAMILIES[name]))))[1]
+
+    assert list(means.values()) == pytest.approx(list(peer.values()), abs=EXACT)
+
+
+def test_trec_eval_parameters(pytrec_eval: Any) -> None:
+    """Names with parameters, as on the command line of trec_eval; pytrec_eval prints them in its own form."""
+    for theirs, name in filled(TREC_EVAL_PARAMETERS, (3,), ("0.50",)).items():
+        (peer,) = pytrec_eval.RelevanceEvaluator(GRADED, {theirs}).evaluate(GRADED_RUN).values()
+        assert [one(GRADED, GRADED_RUN, name)] == pytest.approx(list(peer.values()), abs=EXACT), theirs
+
+
+def test_compat_of_negative_run_scores(ir_measures: Any) -> None:
+    """In ir_measures, an item that is missing from the list has run score 0, so it precedes negative ones."""
+    judgements: Qrels = {"q": {"a": 1, "b": 1, "c": 1}}
+    runs = {shift: {"q": {"b": shift - 1.0, "x": shift - 2.0, "a": shift - 3.0}} for shift in (10, 0)}
+    peer = {shift: calculated(ir_measures, judgements, run, ["Compat(p=0.8)"])[1] for shift, run in runs.items()}
+    got = {shift: one(judgements, run, "RBO(p=0.8)") for shift, run in runs.items()}
+
+    assert [rounded(each["Compat(p=0.8)"]) for each in peer.values()] == [0.7486, 0.3388]
+    assert [rounded(score) for score in got.values()] == [0.7486, 0.7486]
 
 
 def calculated(ir_measures: Any, judgements: Qrels, run: Run, names: Any) -> tuple[Scores, Mapping[str, float]]:
@@ -252,6 +286,41 @@ def test_ir_measures_without_ties(ir_measures: Any, judgements: Qrels, run: Run)
     same_means(names, our_means, means)
 
 
+@settings(repeatable, max_examples=20)
+@given(judgements=qrels(), run=untied_runs())
+def test_ir_measures_through_cwl_eval(ir_measures: Any, judgements: Qrels, run: Run) -> None:
+    """Rank-biased precision of binary gains."""
+    pytest.importorskip("cwl")
+    peer, means = calculated(ir_measures, judgements, run, IR_MEASURES_CWL)
+    got, our_means = ours(judgements, run, list(IR_MEASURES_CWL.values()))
+
+    agree(IR_MEASURES_CWL, got, peer)
+    same_means(IR_MEASURES_CWL, our_means, means)
+
+
+@settings(repeatable, max_examples=20)
+@given(judgements=qrels(), order=st.permutations(ITEMS))
+def test_ir_measures_accuracy(ir_measures: Any, judgements: Qrels, order: list[str]) -> None:
+    """The scores of lists with a relevant item and another; without them it has no score, or divides by 0."""
+    matched = {query: {**grades, "x1": 0, "x2": 2} for query, grades in judgements.items()}
+    run = untied({query: [*order[:2], "zz", "x2", "x1"] for query in matched})
+    names = filled(IR_MEASURES_ACCURACY, (4, 5))
+    peer, _ = calculated(ir_measures, matched, run, names)
+    got, _ = ours(matched, run, list(names.values()))
+
+    agree(names, got, peer)
+
+
+def test_aliases_and_parameters_of_ir_measures(ir_measures: Any) -> None:
+    """Each alias, and each parameter with another value than its default."""
+    names = filled(IR_MEASURES_SPELLINGS, (1, 3, 10))
+    peer, means = calculated(ir_measures, GRADED, GRADED_RUN, names)
+    got, our_means = ours(GRADED, GRADED_RUN, list(names.values()))
+
+    agree(names, got, peer)
+    same_means(names, our_means, means)
+
+
 @settings(repeatable, max_examples=10)
 @given(judgements=qrels(), run=untied_runs(QUERIES))
 def test_ir_measures_through_gdeval(ir_measures: Any, judgements: Qrels, run: Run) -> None:
@@ -281,8 +350,16 @@ def test_ranx_without_ties(ranx: Any, judgements: Qrels, run: Run) -> None:
     got, means = ours(judgements, run, list(names.values()))
 
     agree(names, got, peer)
-    same = {theirs: name for theirs, name in names.items() if theirs != "hits"}
-    same_means(same, means, {name: sum(peer[name].values()) / len(peer[name]) for name in same})
+    same_means(names, means, {name: sum(peer[name].values()) / len(peer[name]) for name in names})
+
+
+def test_functions_of_ranx(ranx: Any) -> None:
+    """The functions in its list of metrics whose names here differ from those of `ranx.evaluate`."""
+    matched = ranx.Qrels({"q": dict(GRADED["q"])}).to_typed_list()
+    listed = ranx.Run({"q": dict(GRADED_RUN["q"])}).to_typed_list()
+    peer = {theirs: getattr(ranx.metrics, theirs)(matched, listed)[0] for theirs in RANX_FUNCTIONS}
+
+    same_means(RANX_FUNCTIONS, ours(GRADED, GRADED_RUN, list(RANX_FUNCTIONS.values()))[1], peer)
 
 
 @repeatable
@@ -590,7 +667,7 @@ def test_t17_beta_in_f(ir_measures: Any) -> None:
     peer = calculated(ir_measures, SHORT, run, ["SetF(beta=2.0)"])[1]
 
     assert [rounded(score) for score in peer.values()] == [0.3]
-    assert rounded(one(SHORT, run, "SetF(beta=2)")) == rounded(one(SHORT, run, "F2@2")) == 0.2778
+    assert rounded(one(SHORT, run, "SetF(beta=2,weight=squared)")) == rounded(one(SHORT, run, "F2@2")) == 0.2778
     assert rounded(one(SHORT, run, "SetF(beta=2,weight=plain)")) == 0.3
 
 
@@ -746,5 +823,5 @@ def test_t31_how_a_level_of_recall_is_reached(pytrec_eval: Any) -> None:
 
     assert peer == 0.5
     assert one(SHORT, run, "IPrec(reach=up)@0.3") == peer
-    assert one(SHORT, run, "IPrec@0.3") == peer
+    assert one(SHORT, run, "IPrec(reach=exact)@0.3") == peer
     assert one(SHORT, run, "iprec_at_recall_0.30") == one(SHORT, run, "IPrec(reach=nearest)@0.3") == 1

@@ -48,7 +48,11 @@ def has_closed_form(measure: Measure, *, cut: bool = False) -> bool:
 
 
 CLOSED = [measure for measure in ALL_VARIANTS if has_closed_form(measure)]
-WITHOUT = ("IPrec", "11pt_avg", "Accuracy", "ERR", "RBO", "Bpref", "infAP")
+WITHOUT = (
+    *("IPrec", "11pt_avg", "Accuracy", "ERR", "RBO", "INST", "NERR8", "NERR9", "NERR10", "NERR11", "Bpref", "infAP"),
+    *("GMBpref", "nDCGrel", "Rndcg", "G", "binG"),
+    *("alpha-nDCG", "alpha-DCG", "ERR-IA", "nERR-IA", "NRBP", "nNRBP", "AP-IA", "StRecall"),
+)
 BY_OTHER_GAINS = [measure for measure in ALL_VARIANTS if any(isinstance(value, tuple) for value in measure.parameters)]
 
 runs = st.lists(st.tuples(st.sampled_from(ITEMS[:7] + JUNK[:2]), st.sampled_from([1.0, 2.0, 3.0])), max_size=6)
@@ -240,7 +244,7 @@ def test_the_measures_without_a_closed_form() -> None:
     assert all("hits" in measure.parameters for measure in without if measure.kind.name == "AP")
 
 
-@pytest.mark.parametrize("name", ["IPrec@0.1", "ERR@5", "Bpref", "infAP", "RBO", "AP(denominator=hits)@3"])
+@pytest.mark.parametrize("name", ["IPrec@0.1", "ERR(highest=4)@5", "Bpref", "infAP", "RBO", "AP(denominator=hits)@3"])
 def test_a_measure_without_a_closed_form_is_an_error(name: str) -> None:
     """Before a file is read. Other rules for ties are allowed."""
     wanted = f"{name}: no formula is known for its mean over the orders of tied items; choose another rule for ties"
@@ -255,10 +259,14 @@ def test_a_measure_without_a_closed_form_is_an_error(name: str) -> None:
 # --- The worst and the best order -------------------------------------------------------------------------------------
 
 
+NOT_BY_GRADE = ("infAP", "Judged", "Unjudged", "RBPresidual")
+"""Measures for which other things than the grades of the first items matter."""
+
+
 def is_monotonic(measure: Measure) -> bool:
     """Whether moving an item of a higher grade up never lowers the score."""
     of_what_is_found = "hits" in measure.parameters or (measure.kind.name == "Accuracy" and measure.cutoff is not None)
-    return not (measure in BY_OTHER_GAINS or measure.kind.name in ("infAP", "Judged") or of_what_is_found)
+    return not (measure in BY_OTHER_GAINS or measure.kind.name in NOT_BY_GRADE or of_what_is_found)
 
 
 @lists_with_ties
@@ -481,7 +489,7 @@ def test_the_result_states_its_settings(tied_files: tuple[str, str], terminal: T
 
 def test_no_closed_form_on_the_command_line(tied_files: tuple[str, str], terminal: Terminal) -> None:
     """A usage error."""
-    result = terminal.run("evaluate", *tied_files, "-m", "ERR@5", "--ties", "expected")
+    result = terminal.run("evaluate", *tied_files, "-m", "ERR(highest=solution)@5", "--ties", "expected")
 
     assert result.code == 2
     assert "ERR@5: no formula is known for its mean over the orders of tied items" in " ".join(result.err.split())
@@ -490,6 +498,6 @@ def test_no_closed_form_on_the_command_line(tied_files: tuple[str, str], termina
 def test_an_unknown_rule_for_ties_is_an_error() -> None:
     """The message lists the rules."""
     with pytest.raises(ValueError, match="ties is one of trec, order, expected, best, worst; found 'docno'"):
-        scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "RR", ties="docno")  # type: ignore[arg-type]
+        scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "RR", ties="docno")  # type: ignore[call-overload]
     with pytest.raises(SubmissionError):
         scorer.evaluate({"q": {"a": 1}}, {}, "RR", ties="expected")

@@ -6,8 +6,22 @@ oracle of the same name to ``tests/oracles.py``. Help, pages, reports and the te
 
 from __future__ import annotations
 
-from scorer.measures import counts, gain, graded, incomplete, position, r_precision, set_based, user_models
-from scorer.measures.kinds import Aggregation, Cutoff, Kind, Measure
+from scorer.measures import (
+    continuation,
+    counts,
+    diversity,
+    gain,
+    graded,
+    incomplete,
+    near_err,
+    normalised_gain,
+    position,
+    r_precision,
+    set_based,
+    user_models,
+)
+from scorer.measures.cutoffs import Cutoff
+from scorer.measures.kinds import Aggregation, Kind, Measure
 from scorer.measures.names import Registry
 from scorer.measures.parameters import Parameter, Value
 
@@ -15,64 +29,102 @@ KINDS: tuple[Kind, ...] = (
     r_precision.mean_average_r_precision,
     r_precision.r_precision_at,
     r_precision.r_precision,
+    r_precision.r_precision_at_multiple,
     set_based.precision,
     set_based.recall,
+    set_based.hits,
     set_based.f_measure,
     set_based.set_precision,
     set_based.set_recall,
     set_based.set_f_measure,
     set_based.set_average_precision,
+    set_based.utility,
     position.average_precision,
     position.geometric_average_precision,
     position.reciprocal_rank,
     position.success,
+    position.set_success,
     position.interpolated_precision,
     position.eleven_point_average,
     position.accuracy,
     gain.ndcg,
     gain.dcg,
+    normalised_gain.ndcg_over_relevant,
+    normalised_gain.ndcg_over_levels,
+    normalised_gain.normalised_gain,
+    normalised_gain.binary_gain,
     graded.multi_graded_average_precision,
     graded.ndcng,
     graded.ndcg_phi,
     graded.mean_ndcg,
     graded.mean_ndcng,
     user_models.rank_biased_precision,
+    user_models.rank_biased_residual,
     user_models.expected_reciprocal_rank,
     user_models.rank_biased_overlap,
+    continuation.inst,
+    continuation.insq,
+    continuation.scaled_dcg,
+    near_err.nearly_err_8,
+    near_err.nearly_err_9,
+    near_err.nearly_err_10,
+    near_err.nearly_err_11,
+    diversity.alpha_ndcg,
+    diversity.alpha_dcg,
+    diversity.err_ia,
+    diversity.nerr_ia,
+    diversity.nrbp,
+    diversity.nnrbp,
+    diversity.precision_ia,
+    diversity.average_precision_ia,
+    diversity.subtopic_recall,
     incomplete.binary_preference,
+    incomplete.geometric_binary_preference,
     incomplete.inferred_average_precision,
     incomplete.judgement_rate,
+    incomplete.unjudged_share,
     counts.number_of_queries,
     counts.number_retrieved,
     counts.number_relevant,
     counts.number_relevant_retrieved,
+    counts.number_judged_not_relevant,
 )
 
 _LEVELS = "0.0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1.0"
+_MULTIPLES = "0.2,0.4,0.6,0.8,1.0,1.2,1.4,1.6,1.8,2.0"
 _DEPTHS = "5,10,15,20,30,100,200,500,1000"
 
+_COUNTS = ("num_q", "num_ret", "num_rel", "num_rel_ret")
 _OFFICIAL = (
-    *("num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank"),
+    *(*_COUNTS, "map", "gm_map", "Rprec", "bpref", "recip_rank"),
     f"iprec_at_recall_{_LEVELS}",
     f"P_{_DEPTHS}",
 )
 _SET = ("set_P", "set_relative_P", "set_recall", "set_map", "set_F")
 SETS: dict[str, tuple[str, ...]] = {
     "official": _OFFICIAL,
-    "set": _SET,
+    "set": (*_COUNTS, "utility", *_SET),
     "all_trec": (
         *_OFFICIAL,
-        *(f"recall_{_DEPTHS}", "infAP", "11pt_avg", "ndcg", f"ndcg_cut_{_DEPTHS}", f"map_cut_{_DEPTHS}"),
-        *(f"relative_P_{_DEPTHS}", "success_1,5,10", *_SET, "rbp"),
+        *(f"recall_{_DEPTHS}", "infAP", "gm_bpref", f"Rprec_mult_{_MULTIPLES}", "utility", "11pt_avg", "binG", "G"),
+        *("ndcg", "ndcg_rel", "Rndcg", f"ndcg_cut_{_DEPTHS}", f"map_cut_{_DEPTHS}", f"relative_P_{_DEPTHS}"),
+        *("success_1,5,10", *_SET, "num_nonrel_judged_ret", "rbp", "rbp_resid", "unj_5,10,20"),
     ),
 }
-"""trec_eval's names of several measures at once, without the measures that only trec_eval has."""
+"""trec_eval's names of several measures at once, in the order in which it prints them.
+
+Its runid and relstring are texts; `scorer trec_eval` prints them.
+"""
+
+DEFAULT = ("nDCG@10", "AP", "RR", "P@10", "R@100")
+"""The measures of an evaluation that names none."""
 
 registry = Registry(KINDS, SETS)
 parse = registry.parse
 parse_one = registry.parse_one
 
 __all__ = [
+    "DEFAULT",
     "KINDS",
     "SETS",
     "Aggregation",

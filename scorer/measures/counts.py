@@ -44,12 +44,14 @@ def number_of_queries(matched: Matched) -> Floats:
     source=_SOURCE,
     bounded=False,
     aggregation="sum",
+    redirected={"rel": {"*": "NumRelRet"}},
     trec_names=("num_ret",),
 )
 def number_retrieved(matched: Matched) -> Floats:
     """The number of items in the list, repeated items included.
 
-    Lists for queries that the solution does not have are not counted. Defined for every query.
+    Lists for queries that the solution does not have are not counted. ir_measures' NumRet(rel=1) is read as
+    NumRelRet(rel=1). Defined for every query.
     """
     return matched.retrieved.astype(np.float64)
 
@@ -92,3 +94,25 @@ def number_relevant_retrieved(matched: Matched, *, rel: Relevant = "positive") -
     A repeated item counts once. Defined for every query.
     """
     return matched.relevant_found(rel)
+
+
+@partial(
+    Kind,
+    name="NumNonrelJudgedRet",
+    title="Number of retrieved items judged not relevant",
+    cutoff="none",
+    formula="NumNonrelJudgedRet = number of items in the list that are judged not relevant",
+    latex=r"$$\mathrm{NumNonrelJudgedRet} = n$$ where $n$ items of the list are judged not relevant.",
+    source=_SOURCE,
+    bounded=False,
+    aggregation="sum",
+    trec_names=("num_nonrel_judged_ret",),
+)
+def number_judged_not_relevant(matched: Matched, *, rel: Relevant = "positive") -> Floats:
+    """The number of items in the list that are judged and not relevant.
+
+    An item with a negative grade is not judged, as in TREC's files. A repeated item counts once. Defined for every
+    query.
+    """
+    found = matched.found
+    return matched.count(found.where((found.grade >= 0) & ~found.is_relevant(rel)))

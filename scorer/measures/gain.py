@@ -11,6 +11,7 @@ import numpy as np
 from scorer.measures.arrays import Floats, Ints, ratio
 from scorer.measures.kinds import Kind
 from scorer.measures.matched import JudgedItems, Matched, Threshold
+from scorer.measures.other_tools import TREC_CUTOFFS
 from scorer.measures.parameters import About, GainMap
 
 Gain = Annotated[
@@ -63,6 +64,7 @@ _BURGES = "Burges et al., Learning to Rank Using Gradient Descent, ICML 2005 (ga
     ),
     source=f"{_JARVELIN}; {_BURGES}",
     aliases={"ndcg_burges": {"gain": "exp"}},
+    families={"ndcg_cut": TREC_CUTOFFS},
     trec_names=("ndcg", "ndcg_cut_{}"),
     closed_form_when_cut_except={"ideal": "retrieved"},
 )
@@ -88,11 +90,11 @@ def ndcg(
     defined = matched.relevant_items(rel) > 0 if rel != "positive" else best_grades(matched) > 0
     found = discounted_sum(matched, matched.found, gains, k, discount)
     if ideal == "full":
-        best = _highest(matched, gains) * _discount_sums(matched, k, discount)
+        best = highest_gains(matched, gains) * _discount_sums(matched, k, discount)
     else:
-        best_list = matched.ideal if ideal == "judged" else _by_gain(matched.found, gains)
+        best_list = matched.ideal if ideal == "judged" else by_gain(matched.found, gains)
         if isinstance(gain, tuple):
-            best_list = _by_gain(best_list, gains)
+            best_list = by_gain(best_list, gains)
         best = discounted_sum(matched, best_list, gains, k, discount)
     return ratio(found, np.where(best > 0, best, 1), defined)
 
@@ -101,9 +103,9 @@ def highest_dcg(matched: Matched, k: int | None, *, gain: Gain, discount: Discou
     """[query]: the DCG of the items of the solution in descending order of gain; infinite where it may overflow."""
 
     def compute() -> Floats:
-        gains = above_threshold(_absolute(gain), rel)
+        gains = above_threshold(absolute_gains(gain), rel)
         with np.errstate(over="ignore"):
-            best_list = _by_gain(matched.ideal, gains) if isinstance(gain, tuple) else matched.ideal
+            best_list = by_gain(matched.ideal, gains) if isinstance(gain, tuple) else matched.ideal
             return discounted_sum(matched, best_list, gains, k, discount) * (1 + ROUNDING)
 
     return matched.ideal.cached(("highest DCG", matched.queries, k, gain, discount, rel), compute)
@@ -123,6 +125,7 @@ def highest_dcg(matched: Matched, k: int | None, *, gain: Gain, discount: Discou
     ),
     source=f"{_JARVELIN}; {_BURGES}",
     aliases={"dcg_burges": {"gain": "exp"}},
+    trec_names=("dcg",),
     bounded=False,
     highest=highest_dcg,
 )
@@ -142,12 +145,12 @@ def dcg(
     refused; nDCG has no such limit.
     """
     with np.errstate(over="ignore"):
-        sums = discounted_sum(matched, matched.found, above_threshold(_absolute(gain), rel), k, discount)
+        sums = discounted_sum(matched, matched.found, above_threshold(absolute_gains(gain), rel), k, discount)
     defined = np.isfinite(highest_dcg(matched, k, gain=gain, discount=discount, rel=rel))
     return ratio(sums, 1, (matched.relevant_items(rel) > 0) & (best_grades(matched) > 0) & defined)
 
 
-def _absolute(gain: Gain) -> Gains:
+def absolute_gains(gain: Gain) -> Gains:
     """Return the gains of the definition, which may exceed the floating-point numbers."""
 
     def gains(hits: JudgedItems) -> Floats:
@@ -228,7 +231,7 @@ def _shares_of_mapped(matched: Matched, gain: Literal["binary"] | GainMap) -> Ga
     def gains(hits: JudgedItems) -> Floats:
         return _mapped_gains(gain, np.maximum(hits.grade, 0))
 
-    highest = _highest(matched, gains)
+    highest = highest_gains(matched, gains)
     highest[highest == 0] = 1
     return lambda hits: gains(hits) / highest[hits.query]
 
@@ -242,13 +245,13 @@ def _mapped_gains(gain: Literal["binary"] | GainMap, grade: Floats) -> Floats:
     return np.where(grades[at] == grade, gains[at], grade)
 
 
-def _by_gain(hits: JudgedItems, gains: Gains) -> JudgedItems:
+def by_gain(hits: JudgedItems, gains: Gains) -> JudgedItems:
     """The same items, those of each query by descending gain."""
     order = np.lexsort((-gains(hits), hits.query))
     return JudgedItems(hits.query, hits.position_in_query(), hits.grade[order], hits.tie_rank[order])
 
 
-def _highest(matched: Matched, gains: Gains) -> Floats:
+def highest_gains(matched: Matched, gains: Gains) -> Floats:
     """[query]: the highest gain in the solution."""
     highest = np.zeros(matched.queries)
     np.maximum.at(highest, matched.ideal.query, gains(matched.ideal))

@@ -40,8 +40,8 @@ def multi_graded_average_precision(matched: Matched, k: int | None) -> Floats:
     L has the grades of the query, not those of all queries, so a perfect list scores 1. For a query with only one
     positive grade it equals AP. Undefined where the query has no positive grade.
     """
-    levels = _levels(matched)
-    step, items = _steps(matched, levels)
+    levels = matched.ideal.cached("levels", lambda: _levels(matched))
+    step, items = matched.ideal.cached(("steps", matched.queries), lambda: _steps(matched, levels))
     found = matched.found.relevant()
     position = levels.position_in_query()
     scores = np.zeros(matched.queries)

@@ -50,6 +50,32 @@ def binary_preference(matched: Matched, *, rel: Relevant = "positive") -> Floats
 
 @partial(
     Kind,
+    name="GMBpref",
+    title="Geometric mean of binary preference",
+    cutoff="none",
+    formula="GMBpref = exp of the mean over the queries of ln max(Bpref, 0.00001)",
+    latex=(
+        r"$$\mathrm{GMBpref} = \exp \left( \frac{1}{|Q|} \sum_{q \in Q} b_q \right)$$ where "
+        r"$b_q = \ln \max(\mathrm{Bpref}(q), \varepsilon)$, $\mathrm{Bpref}(q)$ is the $\mathrm{Bpref}$ of query $q$, "
+        r"and $\varepsilon = 0.00001$."
+    ),
+    source="trec_eval",
+    trec_names=("gm_bpref",),
+    trec_per_query=False,
+    closed_form=False,
+    aggregation="geometric",
+)
+def geometric_binary_preference(matched: Matched, *, rel: Relevant = "positive") -> Floats:
+    """The binary preference, whose scores of all queries are averaged geometrically.
+
+    A query with a low score lowers the mean more than in the mean of Bpref. A score below 0.00001 counts as 0.00001.
+    Undefined where the query has no relevant item.
+    """
+    return binary_preference.function(matched, rel=rel)
+
+
+@partial(
+    Kind,
     name="infAP",
     title="Inferred average precision",
     cutoff="none",
@@ -97,7 +123,7 @@ def _judged_not(hits: JudgedItems, rel: Threshold) -> Bools:
         r"$$\mathrm{Judged@}k = \frac{\mathrm{judged}(k)}{\min(k, |\mathrm{list}|)}$$ where "
         r"$\mathrm{judged}(k)$ is the number of judged items in the first $k$ ranks."
     ),
-    source="ir_measures; trec_eval 10 has the opposite, unj",
+    source="ir_measures; Unjudged is the opposite",
 )
 def judgement_rate(matched: Matched, k: int | None) -> Floats:
     """The share of the first k items that have a grade of 0 or more in the solution.
@@ -107,3 +133,27 @@ def judgement_rate(matched: Matched, k: int | None) -> Floats:
     depth = matched.retrieved if k is None else np.minimum(matched.retrieved, k)
     found = matched.count(matched.found.where(matched.found.grade >= 0), k)
     return found / np.maximum(depth, 1)
+
+
+@partial(
+    Kind,
+    name="Unjudged",
+    title="Share of unjudged items",
+    cutoff="required",
+    formula="Unjudged@k = number of unjudged items in the first k ranks / k",
+    latex=(
+        r"$$\mathrm{Unjudged@}k = \frac{\mathrm{unjudged}(k)}{k}$$ where $\mathrm{unjudged}(k)$ is the number of "
+        r"unjudged items in the first $k$ ranks."
+    ),
+    source="trec_eval 10",
+    families={"unj": "5,10,20"},
+    trec_names=("unj_{}",),
+)
+def unjudged_share(matched: Matched, k: int) -> Floats:
+    """The number of items in the first k ranks without a grade of 0 or more in the solution, divided by k.
+
+    Scores of lists with many unjudged items are not reliable. Ranks after the end of a short list count as judged. A
+    repeated item counts as judged once. Defined for every query.
+    """
+    judged = matched.count(matched.found.where(matched.found.grade >= 0), k)
+    return (np.minimum(matched.retrieved, k) - judged) / k

@@ -15,20 +15,14 @@ from typing import Literal, get_type_hints
 
 from scorer.errors import MeasureError
 from scorer.measures.arrays import Floats
+from scorer.measures.cutoffs import Cutoff, CutoffRule, checked
 from scorer.measures.matched import Matched, Threshold
+from scorer.measures.other_tools import Unlike
 from scorer.measures.parameters import RELEVANT, Given, Parameter, Value
 from scorer.wording import quoted
 
 Aggregation = Literal["mean", "sum", "geometric"]
 """How the scores of the queries become one score: their mean, sum or geometric mean."""
-
-Cutoff = int | float | tuple[int, ...] | None
-"""How much of a list a measure looks at: k items, a level of recall, several k, or with None the whole list."""
-
-CutoffRule = Literal["none", "optional", "required", "list", "level"]
-"""Which cut-offs a kind takes. With "list" several k make one measure; with the others, one measure each."""
-
-LARGEST_CUTOFF = 10**9
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +48,14 @@ class Kind:
     source: str
     aliases: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     """Other spellings of the name, each with the parameters that it sets."""
-    cutoff_families: tuple[str, ...] = ()
-    """Aliases that trec_eval reads as several cut-offs and others as the whole list; refused without a cut-off."""
+    whole_list_names: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    """Names that mean this measure without a cut-off, and another kind with one; each with the parameters it sets."""
+    families: Mapping[str, str] = field(default_factory=dict)
+    """Names that trec_eval reads as several cut-offs, each with those cut-offs as trec_eval prints them."""
+    unlike: tuple[Unlike, ...] = ()
+    """Names of the kind that another tool reads as another measure."""
+    redirected: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Other tools' parameters that make it another kind: parameter -> value (``*``: any) -> name of that kind."""
     trec_names: tuple[str, ...] = ()
     """What trec_eval calls the measure, ``{}`` being the cut-off."""
     trec_per_query: bool = True
@@ -75,13 +75,17 @@ class Kind:
     highest: Callable[..., Floats] | None = None
     """Computes the highest score that any list can have, with the arguments of the function: [query]; infinite where it
     exceeds the floating-point numbers. None if no score is large."""
+    subtopics: bool = False
+    """Whether the measure uses the grades of the subtopics; a solution without subtopics has one for each query."""
     aggregation: Aggregation = "mean"
     mean_name: str = ""
     """The name of the mean over queries, where it has its own."""
     decimals: str = ""
     """The parameter that decimals after the name set: with "p", ``rbp.95`` sets p to 0.95."""
-    decimals_with: Mapping[str, Value] = field(default_factory=dict)
-    """Other parameters that this spelling sets."""
+    numbers: tuple[str, ...] = ()
+    """The parameters that numbers after the name set: with ("beta",), ``set_F.0.5`` sets beta to 0.5."""
+    trailing_with: Mapping[str, Value] = field(default_factory=dict)
+    """Other parameters that these two spellings set."""
 
     @property
     def summary(self) -> str:
@@ -136,7 +140,7 @@ class Kind:
         given = self._own_names(parameters or {})
         try:
             values = tuple(each.value(given.get(each.name, each.default)) for each in self.parameters)
-            return Measure(self, self._checked(cutoff), values)
+            return Measure(self, checked(self.name, self.cutoff, cutoff), values)
         except MeasureError as error:
             raise MeasureError(f"{self.name} {error}") from None
 
@@ -156,30 +160,9 @@ class Kind:
             given[name] = words.get(word, value)
         return given
 
-    def _checked(self, cutoff: float | Sequence[float] | None) -> Cutoff:
-        """Return `cutoff` in the form that the kind takes; the text of an error continues the kind's name."""
-        if cutoff is None or cutoff == ():
-            if self.cutoff in _NEEDED:
-                raise MeasureError(_NEEDED[self.cutoff].format(self.name))
-            return None
-        if self.cutoff == "none":
-            raise MeasureError("takes no cut-off")
-        if self.cutoff == "list":
-            return _whole_cutoffs(cutoff if isinstance(cutoff, Sequence) else (cutoff,))
-        if isinstance(cutoff, Sequence):
-            raise MeasureError(f"takes one cut-off; found {len(cutoff)}")
-        return _level(cutoff) if self.cutoff == "level" else _whole_cutoff(cutoff)
-
     def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
         """Pickle the kind by its address, so that every process has one object of it."""
         return resolve_name, (f"{self.function.__module__}:{self.function.__qualname__}",)
-
-
-_NEEDED = {
-    "required": "needs a cut-off, as in {}@10",
-    "list": "needs cut-offs, as in {}@5,10",
-    "level": "needs a level of recall, as in {}@0.1",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +171,7 @@ class Measure:
 
     kind: Kind
     cutoff: Cutoff
+    """A number of items or a level of recall, several of them, or None."""
     parameters: tuple[Value, ...]
     """One value for each parameter of the kind, in the same order."""
 
@@ -277,44 +261,31 @@ class Measure:
 
     def __str__(self) -> str:
         """The canonical name: without defaults, parameters in the declared order."""
-        return self._spelled(self.kind.name, full=False)
+        return self._spelled(self.kind.name)
+
+    def changed(self, **parameters: Given) -> Measure:
+        """Return the measure with other values of some parameters."""
+        return self.kind.measure(self.cutoff, {**{each.name: value for each, value in self._settings()}, **parameters})
+
+    def naming(self, parameter: str) -> str:
+        """Return the canonical name with this parameter, also if it has its default."""
+        return self._spelled(self.kind.name, shown=(parameter,))
 
     @property
     def full(self) -> str:
         """The name with every parameter, defaults included."""
-        return self._spelled(self.kind.name, full=True)
+        return self._spelled(self.kind.name, shown=tuple(each.name for each in self.kind.parameters))
 
     @property
     def mean_name(self) -> str:
         """The name of the mean over queries: ``MAP@10`` for ``AP@10``."""
-        return self._spelled(self.kind.mean_name or self.kind.name, full=False)
+        return self._spelled(self.kind.mean_name or self.kind.name)
 
-    def _spelled(self, name: str, *, full: bool) -> str:
-        settings = [each.spelled(value) for each, value in self._settings() if full or value != each.default]
+    def _spelled(self, name: str, shown: Sequence[str] = ()) -> str:
+        pairs = self._settings()
+        settings = [each.spelled(value) for each, value in pairs if value != each.default or each.name in shown]
         parameters = f"({','.join(settings)})" if settings else ""
         if self.cutoff is None:
             return name + parameters
         cutoffs = self.cutoff if isinstance(self.cutoff, tuple) else (self.cutoff,)
         return f"{name}{parameters}@{','.join(map(repr, cutoffs))}"
-
-
-def _whole_cutoff(cutoff: float) -> int:
-    """Return `cutoff` as a number of items."""
-    if not 1 <= cutoff <= LARGEST_CUTOFF or cutoff != int(cutoff):
-        raise MeasureError(f"takes a whole number from 1 to {LARGEST_CUTOFF:,} as a cut-off; found {cutoff:g}")
-    return int(cutoff)
-
-
-def _whole_cutoffs(cutoffs: Sequence[float]) -> tuple[int, ...]:
-    """Return `cutoffs` as numbers of items, in ascending order."""
-    ascending = sorted(map(_whole_cutoff, cutoffs))
-    if len(set(ascending)) < len(ascending):
-        raise MeasureError(f"takes a cut-off only once; found {','.join(map(str, ascending))}")
-    return tuple(ascending)
-
-
-def _level(level: float) -> float:
-    """Return `level` as a level of recall."""
-    if not 0 <= level <= 1:
-        raise MeasureError(f"takes a number from 0 to 1 as the level of recall; found {level:g}")
-    return float(level)

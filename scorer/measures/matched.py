@@ -32,6 +32,20 @@ class Tied:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Subtopics:
+    """The grades that items have for the subtopics of their query: pairs of an item and a subtopic, by item."""
+
+    first: Ints
+    """[item + 1]: the index at which the pairs of each item begin, and the end of the last one."""
+    subtopic: Ints
+    """[pair]: the number of the subtopic in its query, from 0; ascending for each item."""
+    grade: Floats
+    """[pair]"""
+    id_rank: Ints
+    """[item]: the rank, from 1, of its id among those of its query, in descending order of their bytes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class JudgedItems:
     """Items of ranked lists that the solution lists: arrays with one entry an item, sorted by query, then by rank.
 
@@ -43,7 +57,7 @@ class JudgedItems:
     rank: Ints
     """[entry]: the rank in the list, from 1."""
     grade: Floats
-    """[entry]: the grade in the solution; an item with grade 0 or below is not relevant."""
+    """[entry]: the grade, the highest of all subtopics; an item with grade 0 or below is not relevant."""
     tie_rank: Ints
     """[entry]: 1 + the number of relevant items of the query with a strictly higher grade; 0 for other items.
 
@@ -52,6 +66,10 @@ class JudgedItems:
     tied: Tied | None = None
     """None: each item has one rank. Otherwise all orders of a tie group are equally likely, `rank` is the first rank of
     the group, and a measure is the mean over these orders."""
+    entry: Ints | None = None
+    """[entry]: the index in the ideal list of the solution; None where the solution has no subtopics."""
+    subtopics: Subtopics | None = None
+    """Of all items of a solution; None where it has no subtopics, and for the items of a submission."""
     cache: dict[object, Any] = field(default_factory=dict, repr=False)
     """Results that several measures need; see `cached`."""
 
@@ -67,9 +85,14 @@ class JudgedItems:
 
     def where(self, selected: Bools | Ints) -> JudgedItems:
         """Return the entries that the mask `selected` has, or those whose indexes it lists, in that order."""
+        if selected.dtype == np.bool_:
+            selected = np.flatnonzero(selected)
+            if selected.size == len(self):
+                return self
         tied = None if self.tied is None else self.tied.where(selected)
+        entry = None if self.entry is None else self.entry[selected]
         return JudgedItems(
-            self.query[selected], self.rank[selected], self.grade[selected], self.tie_rank[selected], tied
+            self.query[selected], self.rank[selected], self.grade[selected], self.tie_rank[selected], tied, entry
         )
 
     def top(self, k: int | None) -> JudgedItems:
@@ -86,9 +109,13 @@ class JudgedItems:
 
     def position_in_query(self) -> Ints:
         """[entry]: 1 for the first entry of a query, 2 for the second, and so on."""
-        starts = np.flatnonzero(np.diff(self.query, prepend=-1))
-        lengths = np.diff(starts, append=len(self))
-        return np.arange(1, len(self) + 1) - np.repeat(starts, lengths)
+
+        def compute() -> Ints:
+            starts = np.flatnonzero(np.diff(self.query, prepend=-1))
+            lengths = np.diff(starts, append=len(self))
+            return np.arange(1, len(self) + 1) - np.repeat(starts, lengths)
+
+        return self.cached("position in query", compute)
 
     def count_so_far(self, counted: Bools) -> Ints:
         """[entry]: how many entries of the query, up to and including this one, are in the mask `counted`."""
@@ -206,7 +233,7 @@ class Matched:
             if k is None:
                 return self.total(hits)
             last = k[hits.query] if isinstance(k, np.ndarray) else k
-            return self.total(hits.where(hits.rank <= last))
+            return np.bincount(hits.query[hits.rank <= last], minlength=self.queries).astype(np.float64)
         ends = self.retrieved if k is None else np.minimum(self.retrieved, k)
         inside = np.clip(ends[hits.query] - hits.tied.before, 0, hits.tied.size)
         return self.total(hits, inside / hits.tied.size)
@@ -279,7 +306,7 @@ class Matched:
             tied = Tied(groups.earlier, groups.hits).where(np.repeat(np.arange(groups.query.size), groups.hits))
             rank = tied.before + 1
         return Matched(
-            found=JudgedItems(found.query, rank, found.grade, found.tie_rank, tied),
+            found=JudgedItems(found.query, rank, found.grade, found.tie_rank, tied, found.entry),
             ideal=self.ideal,
             retrieved=np.bincount(found.query, minlength=self.queries),
             answered=self.answered,

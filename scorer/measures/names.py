@@ -5,25 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 
 from scorer.errors import MeasureError
+from scorer.measures import spellings
 from scorer.measures.kinds import Kind, Measure
+from scorer.measures.other_tools import AMBIGUOUS, REFUSED
 from scorer.measures.parameters import Value, decimal
+from scorer.measures.spellings import Spelling
 from scorer.wording import quoted
 
-_SPELLING = re.compile(
-    r"""(?P<name> [^()@]*? )
-        (?: \( (?P<parameters> [^()]* ) \) \s* )?
-        (?: @ (?P<cutoffs> .*? ) | (?P<joint> _cut[_.] | _at_ | [_.] ) (?P<trailing> [0-9].*? ) )?
-        (?: -l \s* (?P<level> [0-9]+ (?: \.[0-9]+ )? ) )?""",
-    re.VERBOSE | re.DOTALL | re.IGNORECASE,
-)
-"""``Name(parameter=value)@k``; or the cut-off as other tools write it (P_10, P.5,10, ndcg_cut_10, ndcg_at_10); ``-l2``
-at the end is ``rel=2``."""
-
-_TREC_EVAL_CUTOFFS = "5,10,15,20,30,100,200,500,1000"
-"""The cut-offs that trec_eval takes for a measure named without one."""
+_Meaning = tuple[Kind, Mapping[str, Value]]
+"""A kind, and the parameters that a name of it sets."""
 
 
 class Registry:
@@ -35,15 +27,29 @@ class Registry:
         The kinds.
     sets
         Names of several measures at once, each with the names of its measures.
+    listing
+        Where all names are listed, for messages.
     """
 
-    def __init__(self, kinds: Iterable[Kind], sets: Mapping[str, Sequence[str]] | None = None) -> None:
+    def __init__(
+        self,
+        kinds: Iterable[Kind],
+        sets: Mapping[str, Sequence[str]] | None = None,
+        listing: str = "`scorer measures` lists all",
+    ) -> None:
+        self._listing = listing
         self.kinds = tuple(kinds)
         self.sets = dict(sets or {})
-        self._named: dict[str, tuple[Kind, Mapping[str, Value]]] = {}
+        self._named: dict[str, _Meaning] = {}
+        self._whole: dict[str, _Meaning] = {}
+        self._families: dict[str, str] = {}
         for kind in self.kinds:
             self._named[_key(kind.name)] = kind, {}
             self._named |= {_key(alias): (kind, fixed) for alias, fixed in kind.aliases.items()}
+            self._whole |= {_key(name): (kind, fixed) for name, fixed in kind.whole_list_names.items()}
+            self._families |= {_key(name): cutoffs for name, cutoffs in kind.families.items()}
+        for kind in self.kinds:
+            self._named |= {_key(name): (kind, {}) for name in kind.families if _key(name) not in self._named}
 
     def kind(self, name: str) -> Kind:
         """Return the kind with this name or alias; case, hyphens and underscores do not matter.
@@ -64,55 +70,128 @@ class Registry:
             The name of a measure, or of a set. With several cut-offs it names one measure for each (``P@5,10``), except
             for a kind that is a mean over cut-offs (``MARp@5,10``), where it names one measure.
         cutoffs
-            The cut-offs of a measure that needs one and is named without.
+            The cut-offs of a measure that needs one and is named without. Without them, a name that trec_eval reads as
+            several cut-offs (``P``, ``ndcg_cut``) has those of trec_eval.
 
         Raises
         ------
         MeasureError
             `text` does not name a measure. The message says why, and what to write.
         """
-        if text.strip().casefold() in self.sets:
-            return tuple(each for name in self.sets[text.strip().casefold()] for each in self.parse(name))
-        parts = _SPELLING.fullmatch(text.strip())
-        if parts is None:
-            raise MeasureError(f"{quoted(text)} is not of the form Name(parameter=value)@k")
-        kind, fixed = self._find(parts["name"])
-        parameters = _parameters(parts["parameters"])
-        for name in fixed:
-            if name in parameters:
-                raise MeasureError(f"{quoted(text)}: {parts['name'].strip()} sets {name} already; write {kind.name}")
-        written, suffixed = _suffix(kind, parts)
-        for name in suffixed:
-            if name in parameters:
-                raise MeasureError(f"parameter {quoted(name)} is given twice")
-        if written is None and _key(parts["name"]) in map(_key, kind.cutoff_families):
-            raise _ambiguous(parts["name"].strip(), kind, fixed)
-        found: tuple[float, ...] = _numbers(written) if written is not None else ()
-        if written is None and kind.cutoff in ("required", "list"):
-            found = tuple(cutoffs)
-        each: Sequence[float | tuple[float, ...] | None] = (found,) if kind.cutoff == "list" else found or (None,)
-        return tuple(kind.measure(cutoff, {**fixed, **parameters, **suffixed}) for cutoff in each)
+        return tuple(self._read(text, cutoffs).values())
 
     def parse_one(self, text: str, cutoffs: Sequence[int] = ()) -> Measure:
         """Return the measure that `text` names.
 
         Parameters and errors are those of `parse`. Text that names several measures is an error too.
         """
-        measures = self.parse(text, cutoffs)
-        if len(measures) > 1:
-            names = ", ".join(map(str, measures))
-            raise MeasureError(f"{quoted(text)} names {len(measures)} measures ({names}); expected one")
-        return measures[0]
+        return _only(text, self._read(text, cutoffs))
 
-    def _find(self, name: str) -> tuple[Kind, Mapping[str, Value]]:
+    def named(self, text: str) -> dict[str, Measure]:
+        """Return the measures that `text` names, each by its name in the spelling of `text`.
+
+        `text` may be a name of trec_eval, pytrec_eval, ir_measures or ranx. A name that one of them reads as another
+        measure is refused, unless it has the parameter that decides.
+
+        Parameters
+        ----------
+        text
+            As for `parse`. Where it names several measures, the key of each has its own cut-off: ``P_5`` and ``P_10``
+            for ``P_5,10``. The keys of a set are the names that it lists.
+
+        Raises
+        ------
+        MeasureError
+            As for `parse`; or the name has several meanings. The message then has a line for each, with what to write.
+        """
+        return self._read(text, decided=True)
+
+    def named_one(self, text: str) -> Measure:
+        """Return the measure that `text` names, as `named` reads it; text that names several is an error too."""
+        return _only(text, self.named(text))
+
+    def listed(self, text: str) -> list[str]:
+        """Split a comma-separated list of names: ``AP,P@5,10,RR`` into ``AP``, ``P@5,10`` and ``RR``.
+
+        Commas within parentheses or braces do not separate. A number belongs to the name before it, and so does a gain
+        of a grade, as in ``ndcg.1=3.5,2=9``.
+
+        Raises
+        ------
+        MeasureError
+            There is no name before or after a comma.
+        """
+        return spellings.listed(text)
+
+    def _read(self, text: str, cutoffs: Sequence[int] = (), *, decided: bool = False) -> dict[str, Measure]:
+        """Return the measures that `text` names, by name; with `decided`, a name of several meanings is refused."""
+        text = text.strip()
+        if text.casefold() in self.sets:
+            names = self.sets[text.casefold()]
+            return {name: each for listed in names for name, each in self._read(listed, decided=decided).items()}
+        spelling = Spelling.of(text)
+        (kind, fixed), parameters = self._meant(spelling, cutoffs)
+        for name in fixed:
+            if name in parameters:
+                raise MeasureError(f"{quoted(text)}: {spelling.name} sets {name} already; write {kind.name}")
+        cut, settings = spellings.settings(kind, spelling, parameters)
+        measures = {
+            name: kind.measure(cutoff, {**fixed, **settings})
+            for name, cutoff in self._cutoffs(spelling, kind, cut, cutoffs).items()
+        }
+        if decided and spelling.joint in ("", "@"):
+            for measure in measures.values():
+                _check_decided(text, measure, {**fixed, **settings})
+        return measures
+
+    def _meant(self, spelling: Spelling, cutoffs: Sequence[int]) -> tuple[_Meaning, dict[str, str]]:
+        """Return the kind that a name means, with the parameters that the name sets, and those in parentheses."""
+        key, parameters = _key(spelling.name), dict(spelling.parameters)
+        if key in _REFUSED:
+            raise MeasureError(f"{quoted(spelling.name)} {_REFUSED[key]}")
+        if key in AMBIGUOUS and not spelling.is_cut:
+            raise _ambiguous(spelling.text, AMBIGUOUS[key])
+        whole = self._whole if not (spelling.is_cut or cutoffs) else {}
+        meaning = whole[key] if key in whole else self._find(spelling.name)
+        for name, kinds in meaning[0].redirected.items():
+            value = parameters.get(name, "").strip().casefold()
+            if name in parameters and (value in kinds or "*" in kinds):
+                meaning = self._find(kinds.get(value, kinds.get("*", "")))
+                if name not in {each.name for each in meaning[0].parameters}:
+                    del parameters[name]
+        return meaning, parameters
+
+    def _cutoffs(
+        self, spelling: Spelling, kind: Kind, cut: str | None, cutoffs: Sequence[int]
+    ) -> dict[str, float | Sequence[float] | None]:
+        """Return the cut-offs, each with the name of its measure: those written, those given, or trec_eval's."""
+        family = None if spelling.is_cut else self._families.get(_key(spelling.name))
+        found: Sequence[float]
+        if cut is not None:
+            written, found = cut.split(","), _numbers(cut)
+        elif cutoffs and (kind.cutoff in ("required", "list") or (family and kind.cutoff == "optional")):
+            written, found = list(map(str, cutoffs)), tuple(cutoffs)
+        elif family:
+            written, found = family.split(","), _numbers(family)
+        else:
+            return {spelling.text: None}
+        if kind.cutoff == "list":
+            return {spelling.text: found}
+        if len(found) == 1:
+            return {spelling.text: found[0]}
+        return dict(zip(map(spelling.cut_at, written), found, strict=True))
+
+    def _find(self, name: str) -> _Meaning:
         """Return the kind with this name, and the parameters that the name sets."""
         try:
             return self._named[_key(name)]
         except KeyError:
+            from difflib import get_close_matches  # noqa: PLC0415 (needed only for a wrong name)
+
             close = get_close_matches(_key(name), self._named, n=5, cutoff=0.5)
             names = dict.fromkeys(self._named[key][0].name for key in close)
             hint = f"; the closest names are {', '.join(names)}" if names else ""
-            message = f"no measure is called {quoted(name.strip())}{hint}; `scorer measures` lists all"
+            message = f"no measure is called {quoted(name.strip())}{hint}; {self._listing}"
             raise MeasureError(message) from None
 
 
@@ -121,46 +200,30 @@ def _key(name: str) -> str:
     return re.sub(r"[-_\s]", "", name.casefold())
 
 
-def _ambiguous(name: str, kind: Kind, fixed: Mapping[str, Value]) -> MeasureError:
-    whole = kind.measure(None, fixed)
-    return MeasureError(
-        f"{quoted(name)} needs a cut-off, as in {name}@10; for the whole list write {whole}, for the cut-offs of "
-        f"trec_eval's {name} write {whole}@{_TREC_EVAL_CUTOFFS}"
-    )
+_REFUSED = {_key(name): reason for name, reason in REFUSED.items()}
 
 
-def _suffix(kind: Kind, parts: re.Match[str]) -> tuple[str | None, dict[str, Value]]:
-    """Return the cut-offs as written, None without any, and the parameters that other tools write after the name."""
-    parameters: dict[str, Value] = {"rel": parts["level"]} if parts["level"] else {}
-    trailing, joint = parts["trailing"], parts["joint"]
-    if trailing is None:
-        return parts["cutoffs"], parameters
-    if "=" in trailing:  # gains by grade, as in ndcg.1=3.5,2=9
-        gains = f"{{{trailing.replace('=', ':')}}}"
-        if joint not in (".", "_"):
-            name = parts["name"].strip()
-            raise MeasureError(
-                f"{quoted(name + joint + trailing)}: {name}{joint[:-1]} takes cut-offs, not gains; write both as in "
-                f"{kind.name}(gain={gains})@10"
-            )
-        return None, {**parameters, "gain": gains}
-    if kind.decimals and joint == "." and trailing.isdecimal():
-        return None, {**parameters, **kind.decimals_with, kind.decimals: f"0.{trailing}"}
-    return trailing, parameters
+def _only(text: str, measures: Mapping[str, Measure]) -> Measure:
+    if len(measures) > 1:
+        names = ", ".join(map(str, measures.values()))
+        raise MeasureError(f"{quoted(text)} names {len(measures)} measures ({names}); expected one")
+    return next(iter(measures.values()))
 
 
-def _parameters(text: str | None) -> dict[str, str]:
-    """Return ``parameter=value,...`` as a mapping; commas within braces do not separate."""
-    parameters: dict[str, str] = {}
-    for written in re.split(r",(?![^{}]*\})", text) if text and text.strip() else ():
-        name, equals, value = written.partition("=")
-        name = name.strip().casefold()
-        if not equals:
-            raise MeasureError(f"{quoted(written.strip())} is not of the form parameter=value")
-        if name in parameters:
-            raise MeasureError(f"parameter {quoted(name)} is given twice")
-        parameters[name] = value
-    return parameters
+def _check_decided(text: str, measure: Measure, settings: Mapping[str, Value]) -> None:
+    """Raise MeasureError if another tool reads the name of the measure as another one.
+
+    `settings` are the parameters that the name gives or sets.
+    """
+    undecided = [each for each in measure.kind.unlike if each.parameter not in settings]
+    meanings = {each.tool: str(meant) for each in undecided if (meant := each.meant(measure)) is not None}
+    if meanings:
+        raise _ambiguous(text, {**meanings, "scorer": measure.naming(undecided[0].parameter)})
+
+
+def _ambiguous(text: str, meanings: Mapping[str, str]) -> MeasureError:
+    lines = "".join(f"\n  {name} for that of {tool}" for tool, name in meanings.items())
+    return MeasureError(f"{quoted(text)} means different measures in different tools; write{lines}")
 
 
 def _numbers(text: str) -> tuple[float, ...]:

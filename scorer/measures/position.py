@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 import numpy as np
 
 from scorer.measures.arrays import Floats, cumulative, ratio
-from scorer.measures.kinds import Kind
+from scorer.measures.kinds import Kind, Measure
 from scorer.measures.matched import JudgedItems, Matched, RankValues, Threshold, TieGroups
+from scorer.measures.other_tools import TREC_CUTOFFS, Unlike
 from scorer.measures.parameters import About, Relevant
 
 Denominator = Annotated[
@@ -39,7 +40,8 @@ _MANNING = "Manning, Raghavan and Schütze, Introduction to Information Retrieva
     formula="AP@k = (sum of P@r over the ranks r ≤ k of relevant items) / R",
     latex=r"$$\mathrm{AP@}k = \frac{1}{R} \sum_{r=1}^{k} \mathrm{rel}(r) \cdot \mathrm{P@}r$$",
     source=_BUCKLEY,
-    aliases={"MAP": {}},
+    aliases={"MAP": {}, "Average_Precision": {}},
+    families={"map_cut": TREC_CUTOFFS},
     trec_names=("map", "map_cut_{}"),
     closed_form_except={"denominator": "hits"},
     mean_name="MAP",
@@ -123,7 +125,7 @@ def geometric_average_precision(matched: Matched, k: int | None, *, rel: Relevan
     formula="RR@k = 1 / (smallest rank ≤ k of a relevant item)",
     latex=r"$$\mathrm{RR@}k = \frac{1}{\min \{ r \le k : \mathrm{rel}(r) = 1 \}}$$",
     source="Voorhees, The TREC-8 Question Answering Track Report, 1999",
-    aliases={"MRR": {}, "recip_rank": {}},
+    aliases={"MRR": {}, "recip_rank": {}, "Reciprocal_Rank": {}},
     trec_names=("recip_rank",),
     mean_name="MRR",
 )
@@ -145,6 +147,7 @@ def reciprocal_rank(matched: Matched, k: int | None, *, rel: Relevant = "positiv
     latex=r"$$\mathrm{Success@}k = \max_{r \le k} \mathrm{rel}(r)$$",
     source=_BUCKLEY,
     aliases={"hit_rate": {}},
+    families={"success": "1,5,10"},
     trec_names=("success_{}",),
 )
 def success(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
@@ -153,6 +156,25 @@ def success(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
     Also called hit rate. Undefined where the query has no relevant item.
     """
     first = _first_relevant(matched, k, rel)
+    return ratio(matched.total(first, first.value), 1, matched.relevant_items(rel) > 0)
+
+
+@partial(
+    Kind,
+    name="SetSuccess",
+    title="Success of the whole list",
+    cutoff="none",
+    formula="SetSuccess = 1 if an item of the list is relevant, else 0",
+    latex=r"$$\mathrm{SetSuccess} = \max_r \mathrm{rel}(r)$$",
+    source=_BUCKLEY,
+    whole_list_names={"hit_rate": {}},
+)
+def set_success(matched: Matched, *, rel: Relevant = "positive") -> Floats:
+    """1 if an item of the list is relevant, 0 otherwise.
+
+    Also called hit rate. Undefined where the query has no relevant item.
+    """
+    first = _first_relevant(matched, None, rel)
     return ratio(matched.total(first, first.value), 1, matched.relevant_items(rel) > 0)
 
 
@@ -175,6 +197,14 @@ def _first_relevant(matched: Matched, k: int | None, rel: Threshold) -> RankValu
     return RankValues(groups.query[group], rank, none_before * chance)
 
 
+_SAME_REACH = (0.0, 0.1, 0.2, 0.4, 0.5, 0.6, 0.8, 0.9, 1.0)
+"""Levels at which reach=up and reach=exact agree for every R; at 0.3 and 0.7, floating-point products are too low."""
+
+
+def _reached_up(measure: Measure) -> Measure | None:
+    return None if measure.cutoff in _SAME_REACH else measure.changed(reach="up")
+
+
 @partial(
     Kind,
     name="IPrec",
@@ -187,6 +217,8 @@ def _first_relevant(matched: Matched, k: int | None, rel: Threshold) -> RankValu
     ),
     source=_MANNING,
     aliases={"iprec_at_recall": {"reach": "nearest"}},
+    families={"iprec_at_recall": "0.00,0.10,0.20,0.30,0.40,0.50,0.60,0.70,0.80,0.90,1.00"},
+    unlike=(Unlike("ir_measures", "reach", _reached_up),),
     trec_names=("iprec_at_recall_{:.2f}",),
     closed_form=False,
 )

@@ -14,6 +14,9 @@ from scorer.measures.parameters import Relevant
 
 _VLNET = "ECML PKDD 2011 Discovery Challenge (VL.NET), evaluation metric example"
 
+_ROUNDED_UP = 0.9
+"""What trec_eval adds to a number of ranks before it drops the fraction."""
+
 
 @partial(
     Kind,
@@ -85,6 +88,32 @@ def r_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """
     wanted = matched.relevant_items(rel)
     return ratio(matched.count(matched.found.relevant(rel), wanted), wanted, wanted > 0)
+
+
+@partial(
+    Kind,
+    name="RprecMult",
+    title="Precision at a multiple of R",
+    cutoff="multiple",
+    formula="RprecMult@m = hits(z) / z, where z = m · R + 0.9 without its fraction",
+    latex=(
+        r"$$\mathrm{RprecMult@}m = \frac{\mathrm{hits}(z)}{z}$$ where $z = \lfloor m \cdot R + 0.9 \rfloor$, and "
+        r"$\mathrm{hits}(z)$ is the number of relevant items in the first $z$ ranks."
+    ),
+    source="trec_eval",
+    families={"Rprec_mult": "0.20,0.40,0.60,0.80,1.00,1.20,1.40,1.60,1.80,2.00"},
+    trec_names=("Rprec_mult_{:.2f}",),
+)
+def r_precision_at_multiple(matched: Matched, multiple: float, *, rel: Relevant = "positive") -> Floats:
+    """Precision at a multiple of R, the number of relevant items of the query.
+
+    Small multiples show how precise the top of a list is, large ones how complete the list is. With m = 1 it is Rprec.
+    The number of ranks is rounded up unless it exceeds an integer by less than 0.1, as in trec_eval; 0 if no rank is
+    left. Undefined where the query has no relevant item.
+    """
+    wanted = matched.relevant_items(rel)
+    depth = np.floor(multiple * wanted + _ROUNDED_UP)
+    return ratio(matched.count(matched.found.relevant(rel), depth), np.maximum(depth, 1), wanted > 0)
 
 
 def _mean_capped(matched: Matched, cutoffs: Sequence[int], rel: Threshold) -> Floats:

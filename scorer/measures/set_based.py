@@ -8,11 +8,18 @@ from typing import Annotated, Literal
 import numpy as np
 
 from scorer.measures.arrays import Floats, Ints, ratio
-from scorer.measures.kinds import Kind
+from scorer.measures.kinds import Kind, Measure
 from scorer.measures.matched import Matched, Threshold
+from scorer.measures.other_tools import TREC_CUTOFFS, Unlike
 from scorer.measures.parameters import About, Relevant
 
 Beta = Annotated[float, About("how many times as important recall is as precision", least=0.001, most=1000)]
+
+
+def _worth(item: str) -> About:
+    return About(f"the worth of {item}", least=-1e6, most=1e6)
+
+
 Weight = Annotated[
     Literal["squared", "plain"],
     About("whether β is squared in the formula, or not, as in trec_eval's set_F and ir_measures' SetF"),
@@ -37,6 +44,7 @@ _SOURCE = "van Rijsbergen, Information Retrieval, 2nd edition, 1979, chapter 7"
     latex=r"$$\mathrm{P@}k = \frac{\mathrm{hits}(k)}{k}$$",
     source=_SOURCE,
     aliases={"Precision": {}},
+    families={"P": TREC_CUTOFFS},
     trec_names=("P_{}",),
 )
 def precision(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
@@ -57,7 +65,7 @@ def precision(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats
     latex=r"$$\mathrm{R@}k = \frac{\mathrm{hits}(k)}{R}$$",
     source=_SOURCE,
     aliases={"Recall": {}, "R_cap": {"denominator": "min"}, "relative_P": {"denominator": "min"}},
-    cutoff_families=("Recall", "relative_P"),
+    families={"relative_P": TREC_CUTOFFS},
     trec_names=("recall_{}", "relative_P_{}"),
 )
 def recall(matched: Matched, k: int | None, *, denominator: Capped = "R", rel: Relevant = "positive") -> Floats:
@@ -68,6 +76,25 @@ def recall(matched: Matched, k: int | None, *, denominator: Capped = "R", rel: R
     query has no relevant item.
     """
     return _recalled(matched, k, denominator, rel)
+
+
+@partial(
+    Kind,
+    name="Hits",
+    title="Number of relevant items found",
+    cutoff="optional",
+    formula="Hits@k = hits@k, the number of relevant items in the first k ranks",
+    latex=r"$$\mathrm{Hits@}k = \mathrm{hits}(k)$$",
+    source="ranx",
+    bounded=False,
+)
+def hits(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
+    """The number of relevant items in the first k ranks, or anywhere in the list.
+
+    The mean over the queries is reported; NumRelRet has the sum. A repeated item counts once. Undefined where the query
+    has no relevant item.
+    """
+    return ratio(matched.relevant_found(rel, k), 1, matched.relevant_items(rel) > 0)
 
 
 @partial(
@@ -102,6 +129,8 @@ def f_measure(
     latex=r"$$\mathrm{SetP} = \frac{\mathrm{hits}}{|\mathrm{list}|}$$",
     source=_SOURCE,
     aliases={"Set_Precision": {}},
+    whole_list_names={"Precision": {}},
+    redirected={"relative": {"true": "SetRelP", "false": "SetP"}},
     trec_names=("set_P",),
 )
 def set_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
@@ -126,6 +155,7 @@ def set_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
         "set_relative_P": {"denominator": "min"},
         "SetRelP": {"denominator": "min"},
     },
+    redirected={"relative": {"true": "SetRelP", "false": "SetP"}},
     trec_names=("set_recall", "set_relative_P"),
 )
 def set_recall(matched: Matched, *, denominator: Capped = "R", rel: Relevant = "positive") -> Floats:
@@ -134,6 +164,11 @@ def set_recall(matched: Matched, *, denominator: Capped = "R", rel: Relevant = "
     The same as R without a cut-off. Undefined where the query has no relevant item.
     """
     return _recalled(matched, None, denominator, rel)
+
+
+def _plain_weight(measure: Measure) -> Measure | None:
+    plain = measure.changed(weight="plain")
+    return None if plain == measure.changed(weight="plain", beta=1) else plain
 
 
 @partial(
@@ -148,6 +183,10 @@ def set_recall(matched: Matched, *, denominator: Capped = "R", rel: Relevant = "
         r"$\mathrm{SetR} = \frac{\mathrm{hits}}{R}$, and $\beta$ is the parameter beta."
     ),
     source=_SOURCE,
+    whole_list_names={"F1": {"beta": 1.0}},
+    unlike=(Unlike("ir_measures", "weight", _plain_weight),),
+    numbers=("beta",),
+    trailing_with={"weight": "plain"},
     trec_names=("set_F",),
 )
 def set_f_measure(
@@ -158,7 +197,13 @@ def set_f_measure(
     0 if precision and recall are 0. β is squared by default. trec_eval and ir_measures do not square it; their
     SetF(beta=2) is SetF(beta=2,weight=plain) here. Undefined where the query has no relevant item.
     """
-    return _harmonic(matched, matched.relevant_found(rel), matched.retrieved, _recall_weight(beta, weight), rel)
+    found, wanted = matched.relevant_found(rel), matched.relevant_items(rel)
+    if weight == "squared":
+        return _harmonic(matched, found, matched.retrieved, beta**2, rel)
+    # The operations of trec_eval in its order, so that a score between two printed ones is rounded as there.
+    precision, recalled = found / np.maximum(matched.retrieved, 1), found / np.maximum(wanted, 1)
+    weighted = beta * precision + recalled
+    return ratio((beta + 1) * precision * recalled / np.where(weighted > 0, weighted, 1), 1, wanted > 0)
 
 
 @partial(
@@ -185,6 +230,46 @@ def set_average_precision(matched: Matched, *, rel: Relevant = "positive") -> Fl
     """
     wanted = matched.relevant_items(rel)
     return ratio(matched.relevant_found(rel) ** 2, np.maximum(matched.retrieved, 1) * wanted, wanted > 0)
+
+
+@partial(
+    Kind,
+    name="Utility",
+    title="Utility of the list as a set",
+    cutoff="none",
+    formula="Utility = relevant · a + other · b + missed · c + rest · d, where a = number of relevant items in the "
+    "list, b = number of other items in the list, c = R − a, d = items − a − b − c",
+    latex=(
+        r"$$\mathrm{Utility} = p_1 a + p_2 b + p_3 c + p_4 d$$ where $p_1$ to $p_4$ are the parameters relevant, "
+        r"other, missed and rest. Of the $N$ items of the collection (the parameter items), $a$ are relevant and in "
+        r"the list, $b$ are in the list and not relevant, $c$ are relevant and not in the list, $d$ are the others."
+    ),
+    source="trec_eval",
+    bounded=False,
+    trec_names=("utility",),
+    numbers=("relevant", "other", "missed", "rest"),
+)
+def utility(
+    matched: Matched,
+    *,
+    relevant: Annotated[float, _worth("a relevant item in the list")] = 1.0,
+    other: Annotated[float, _worth("another item in the list")] = -1.0,
+    missed: Annotated[float, _worth("a relevant item that is not in the list")] = 0.0,
+    rest: Annotated[float, _worth("another item that is not in the list")] = 0.0,
+    items: Annotated[float, About("the number of items in the collection, for rest", least=0, most=1e12)] = 0.0,
+    rel: Relevant = "positive",
+) -> Floats:
+    """The sum of the worth of all items of the collection, by whether they are relevant and whether they are listed.
+
+    By default a relevant item in the list adds 1 and any other item of the list subtracts 1, so scores may be negative.
+    The order of the list does not matter. A repeated item counts once as relevant but lengthens the list. Defined for
+    every query.
+    """
+    hits, wanted = matched.relevant_found(rel), matched.relevant_items(rel)
+    listed = matched.retrieved.astype(np.float64)
+    return (
+        relevant * hits + other * (listed - hits) + missed * (wanted - hits) + rest * (items + hits - listed - wanted)
+    )
 
 
 def _recalled(matched: Matched, k: int | None, denominator: Capped, rel: Threshold) -> Floats:

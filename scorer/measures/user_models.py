@@ -10,8 +10,9 @@ import numpy as np
 
 from scorer.measures.arrays import Floats, Ints, cumulative, ratio
 from scorer.measures.gain import LOG_2, ROUNDING, best_grades, share_of_best
-from scorer.measures.kinds import Kind
+from scorer.measures.kinds import Kind, Measure
 from scorer.measures.matched import JudgedItems, Matched, Threshold, Tied, TieGroups
+from scorer.measures.other_tools import Unlike
 from scorer.measures.parameters import About
 
 Persistence = Annotated[float, About("the probability that the user reads on after an item", least=0, most=0.9999)]
@@ -48,6 +49,17 @@ def highest_rbp(matched: Matched, k: int | None, *, p: Persistence, gain: RbpGai
         return np.where(np.isnan(scores), 0, scores) * (1 + ROUNDING)
 
 
+def _binary_rbp(measure: Measure) -> Measure | None:
+    return None if measure.threshold == "positive" else measure.changed(p=0.8)
+
+
+def _decimals_of_rbp(measure: Measure) -> Measure | None:
+    """Return what ``rbp@95`` means in ranx, where it is ``rbp.95``."""
+    if measure.cutoff is None:
+        return None
+    return measure.kind.measure(None, {"p": f"0.{measure.cutoff}", "gain": "linear"})
+
+
 @partial(
     Kind,
     name="RBP",
@@ -59,9 +71,11 @@ def highest_rbp(matched: Matched, k: int | None, *, p: Persistence, gain: RbpGai
         r"parameter p, the probability that a user looks at the next item."
     ),
     source="Moffat and Zobel, Rank-Biased Precision for Measurement of Retrieval Effectiveness, ACM TOIS 27(1), 2008",
+    trec_names=("rbp",),
     bounded_except={"gain": "linear"},
     decimals="p",
-    decimals_with={"gain": "linear"},
+    trailing_with={"gain": "linear"},
+    unlike=(Unlike("ir_measures", "p", _binary_rbp), Unlike("ranx", "p", _decimals_of_rbp)),
     highest=highest_rbp,
 )
 def rank_biased_precision(
@@ -83,6 +97,40 @@ def rank_biased_precision(
     return ratio(sums, 1, matched.relevant_items(rel) > 0)
 
 
+def _gdeval_err(measure: Measure) -> Measure | None:
+    return None if measure.cutoff is None else measure.changed(highest=4)
+
+
+@partial(
+    Kind,
+    name="RBPresidual",
+    title="Residual of rank-biased precision",
+    cutoff="none",
+    formula="RBPresidual = p^n + (1 − p) · sum over the ranks r of unjudged items of p^(r − 1), where n = length of "
+    "the list; 0 without an unjudged item",
+    latex=(
+        r"$$\mathrm{RBPresidual} = p^n + (1 - p) \sum_{r \in U} p^{r-1}$$ where $p$ is the parameter p, $n$ is the "
+        r"length of the list, and $U$ has the ranks of the unjudged items. The residual is 0 if $U$ is empty."
+    ),
+    source="Moffat and Zobel, Rank-Biased Precision for Measurement of Retrieval Effectiveness, ACM TOIS 27(1), 2008; "
+    "trec_eval 10",
+    aliases={"rbp_resid": {}},
+    trec_names=("rbp_resid",),
+    closed_form_when_cut=False,
+)
+def rank_biased_residual(matched: Matched, *, p: Persistence = 0.9) -> Floats:
+    """How much RBP could grow if every unjudged item had the highest gain, in the list and after its end.
+
+    An item with a negative grade is not judged. As in trec_eval, a list in which every item is judged scores 0, also
+    where RBP could grow after its end, and so does an empty list. A repeated item counts as judged once. Defined for
+    every query.
+    """
+    judged = matched.found.where(matched.found.grade >= 0)
+    ranked = matched.values_by_rank(judged, lambda hits: np.ones(len(hits)))
+    residual = 1 - matched.total(ranked, ranked.value * (1 - p) * p ** (ranked.rank - 1.0))
+    return np.where(matched.count(judged) < matched.retrieved, residual, 0)
+
+
 @partial(
     Kind,
     name="ERR",
@@ -95,6 +143,7 @@ def rank_biased_precision(
         r"\frac{2^{g_r} - 1}{2^M}$, and $M$ is the highest grade."
     ),
     source="Chapelle, Metzler, Zhang and Grinspan, Expected Reciprocal Rank for Graded Relevance, CIKM 2009",
+    unlike=(Unlike("ir_measures", "highest", _gdeval_err),),
     closed_form=False,
 )
 def expected_reciprocal_rank(matched: Matched, k: int | None, *, highest: Highest = "solution") -> Floats:
