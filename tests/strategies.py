@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import cast
 
 import numpy as np
 from hypothesis import settings
@@ -12,9 +14,11 @@ from hypothesis.extra.numpy import arrays
 
 from scorer.measures import KINDS, Kind, Measure, Parameter, Value
 from scorer.measures.arrays import Floats
-from scorer.measures.matched import JudgedItems, Matched
+from scorer.measures.matched import JudgedItems, Matched, Subtopics
 
 Solution = Mapping[str, Mapping[str, float]]
+Divided = Mapping[str, Mapping[str, Mapping[str, float]]]
+"""Query -> item -> subtopic -> grade."""
 Submission = Mapping[str, Sequence[str]]
 
 FACTOR = float(os.environ.get("SCORER_TEST_EXAMPLES", "1"))
@@ -40,6 +44,24 @@ def solutions(grades: Sequence[float] = GRADES) -> st.SearchStrategy[Solution]:
     return st.dictionaries(st.sampled_from(QUERIES), graded, min_size=1)
 
 
+SUBTOPICS = ("1", "2", "10", "x")
+
+
+def divided_solutions(grades: Sequence[float] = GRADES) -> st.SearchStrategy[Divided]:
+    """As `solutions`, with a grade for each of some subtopics of an item."""
+    by_subtopic = st.dictionaries(st.sampled_from(SUBTOPICS), st.sampled_from(grades), min_size=1)
+    graded = st.dictionaries(st.sampled_from(ITEMS), by_subtopic, max_size=len(ITEMS))
+    return st.dictionaries(st.sampled_from(QUERIES), graded, min_size=1)
+
+
+def undivided(solution: Solution | Divided) -> Solution:
+    """The grades without subtopics: the highest of each item."""
+    return {
+        query: {item: max(each.values()) if isinstance(each, Mapping) else each for item, each in grades.items()}
+        for query, grades in solution.items()
+    }
+
+
 def submissions() -> st.SearchStrategy[Submission]:
     """Ranked lists for some queries, one of them unknown; lists may be empty, with repeated and unjudged items."""
     ranked = st.lists(st.sampled_from(ITEMS + ITEMS + JUNK), max_size=16)
@@ -59,6 +81,7 @@ def _measures_of(kind: Kind) -> st.SearchStrategy[Measure]:
         "required": ranks,
         "list": st.lists(ranks, min_size=1, max_size=6, unique=True),
         "level": st.floats(0, 1),
+        "multiple": st.floats(0.001, 1000),
     }
     parameters = {each.name: _values_of(each) for each in kind.parameters}
     given = st.fixed_dictionaries({}, optional=parameters)
@@ -77,11 +100,15 @@ def _values_of(parameter: Parameter) -> st.SearchStrategy[Value]:
     return st.one_of(values)
 
 
-def matched(solution: Solution, submission: Submission, *, listed_is_relevant: bool = False) -> Matched:
+Entry = tuple[int, int, float, int, str]
+"""The number of a query, the rank, the grade, the tie rank and the id of an item."""
+
+
+def matched(solution: Solution | Divided, submission: Submission, *, listed_is_relevant: bool = False) -> Matched:
     """Match a submission with a solution, item by item; `listed_is_relevant` as for a solution in VL.NET's format."""
-    found: list[tuple[int, int, float, int]] = []
-    ideal: list[tuple[int, int, float, int]] = []
-    for query, (name, grades) in enumerate(solution.items()):
+    found: list[Entry] = []
+    ideal: list[Entry] = []
+    for query, (name, grades) in enumerate(undivided(solution).items()):
         relevant = {item for item, grade in grades.items() if listed_is_relevant or grade > 0}
         tie_rank = {
             item: 1 + sum(grades[other] > grades[item] for other in relevant) if item in relevant else 0
@@ -91,14 +118,38 @@ def matched(solution: Solution, submission: Submission, *, listed_is_relevant: b
         for entries, ranked in ((found, submission.get(name, ())), (ideal, best_first)):
             for rank, item in enumerate(ranked, 1):
                 if item in grades and item not in ranked[: rank - 1]:
-                    entries.append((query, rank, grades[item], tie_rank[item]))
+                    entries.append((query, rank, grades[item], tie_rank[item], item))
     retrieved = np.array([len(submission.get(query, ())) for query in solution], dtype=np.int64)
-    return Matched(_hits(found), _hits(ideal), retrieved)
+    if not any(isinstance(each, Mapping) for grades in solution.values() for each in grades.values()):
+        return Matched(_hits(found), _hits(ideal), retrieved)
+    index = {(entry[0], entry[-1]): at for at, entry in enumerate(ideal)}
+    hits, every = (
+        replace(_hits(each), entry=np.array([index[entry[0], entry[-1]] for entry in each], dtype=np.int64))
+        for each in (found, ideal)
+    )
+    return Matched(hits, replace(every, subtopics=_subtopics(cast("Divided", solution), ideal)), retrieved)
 
 
-def _hits(entries: Sequence[tuple[int, int, float, int]]) -> JudgedItems:
-    columns = list(zip(*entries, strict=True)) or [(), (), (), ()]
-    query, rank, grade, tie_rank = columns
+def _subtopics(solution: Divided, ideal: Sequence[Entry]) -> Subtopics:
+    pairs: list[list[tuple[int, float]]] = []
+    id_rank: list[int] = []
+    for query, (_, grades) in enumerate(solution.items()):
+        names = sorted({name for each in grades.values() for name in each}, key=lambda name: (len(name), name))
+        for number, _, _, _, item in ideal:
+            if number == query:
+                pairs.append(sorted((names.index(name), grade) for name, grade in grades[item].items()))
+                id_rank.append(1 + sum(other.encode() > item.encode() for other in grades))
+    return Subtopics(
+        first=np.cumsum([0, *map(len, pairs)]),
+        subtopic=np.array([subtopic for each in pairs for subtopic, _ in each], dtype=np.int64),
+        grade=np.array([grade for each in pairs for _, grade in each], dtype=np.float64),
+        id_rank=np.array(id_rank, dtype=np.int64),
+    )
+
+
+def _hits(entries: Sequence[Entry]) -> JudgedItems:
+    columns = list(zip(*entries, strict=True)) or [(), (), (), (), ()]
+    query, rank, grade, tie_rank, _ = columns
     return JudgedItems(
         np.array(query, dtype=np.int64),
         np.array(rank, dtype=np.int64),

@@ -190,6 +190,7 @@ DISAGREED = {
         b'{"query":"q","item":"a","score":1}{"query":"q","item":"b","score":2}\n'
         b'{"query":"q","item":"c","x":\n{"y":3},"score":1}\n',
     ),
+    "as many bars as items, but not one each": ("vlnet", b"q:0:a|1,b|c|2,d\n"),
 }
 
 

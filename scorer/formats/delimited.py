@@ -11,10 +11,10 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from scorer.errors import Findings
 from scorer.formats.reading import columns, regular, tables
+from scorer.formats.reading import compute as pc
 from scorer.formats.reading.arrow import booleans, list_lengths, take, text_lengths
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block, Lines, trimmed
@@ -34,6 +34,7 @@ DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";"}
 
 OPTIONS: Mapping[str, str] = {**columns.OPTIONS, "delimiter": "comma, tab or semicolon"}
 
+UNFIT_SUBTOPIC = re.compile(r"^\ufeff|^[ \t\v\f]|[ \t\v\f]$|[\n\r\0]")
 UNFIT = re.compile(r"^$|^\ufeff|^[ \t\v\f]|[ \t\v\f]$|[\n\r\0]")
 
 
@@ -53,14 +54,22 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
 
 
 def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> bytes:
-    """Write a row for each item, with a column for the flag if any query is flagged."""
+    """Write a row for each item, with columns for the subtopic and the flag if the solution has any."""
     rows = solution.rows(NAME)
-    heads = ["query", "item", "grade", *(["flag"] if solution.flagged else [])]
-    return _written(
-        heads,
-        options,
-        ([query, item, shortest(grade), str(int(query in solution.flagged))] for query, item, grade in rows),
+    fitting((row[3] for row in rows), UNFIT_SUBTOPIC, "a subtopic", NAME)
+    more = {"subtopic": bool(solution.subtopics), "flag": bool(solution.flagged)}
+    heads = ["query", "item", "grade", *(head for head, needed in more.items() if needed)]
+    values = (
+        {
+            "query": query,
+            "item": item,
+            "grade": shortest(grade),
+            "subtopic": subtopic,
+            "flag": str(int(query in solution.flagged)),
+        }
+        for query, item, grade, subtopic in rows
     )
+    return _written(heads, options, ([row[head] for head in heads] for row in values))
 
 
 def write_submission(submission: SubmissionContent, options: Mapping[str, str]) -> bytes:
@@ -72,13 +81,13 @@ def write_submission(submission: SubmissionContent, options: Mapping[str, str]) 
 
 
 def _written(heads: list[str], options: Mapping[str, str], rows: Iterable[list[str]]) -> bytes:
-    """Write the rows, cut to the number of `heads`, below these heads or the names that options give them."""
+    """Write the rows below these heads, or the names that options give them."""
     text = io.StringIO()
     table = csv.writer(text, delimiter=_delimiters(options)[0], lineterminator="\n")
     table.writerow([options.get(name, name) for name in heads])
     for row in rows:
         fitting(row[:2], UNFIT, "a query or an item", NAME)
-        table.writerow(row[: len(heads)])
+        table.writerow(row)
     return text.getvalue().encode()
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import BinaryIO, Literal
 
 from scorer.errors import Findings
@@ -28,6 +29,8 @@ Setting = Literal["solution_format", "submission_format", "from"]
 
 SAMPLE_LINES = 20
 SAMPLE_BYTES = 1 << 16
+
+VISIBLE = re.compile(rb"\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +118,19 @@ def opened(
             detected = _recognised(_sample(start.removeprefix(BYTE_ORDER_MARK)), setting, one_block=True)
         if detected is not None and detected.format.ONE_BLOCK:
             head = Block(_document(start, stream, limits).removeprefix(BYTE_ORDER_MARK), 1, limits)
-            if not head.content.strip():
+            if _is_blank(head.content):
                 raise UnreadableError("the file is empty")
             yield detected, head, iter([head])
             return
         rest = blocks(stream, start, limits)
-        first = next((block for block in rest if block.content.strip()), None)
+        first = next((block for block in rest if not _is_blank(block.content)), None)
         if first is None:
             raise UnreadableError("the file is empty")
         yield detected or _detected(first, setting), first, chain([first], rest)
+
+
+def _is_blank(content: bytes) -> bool:
+    return not content or content.isspace()
 
 
 def _document(start: bytes, stream: BinaryIO, limits: Limits) -> bytes:
@@ -178,10 +185,10 @@ def _recognised(lines: list[str], setting: Setting, *, one_block: bool = False) 
 
 def _sample(content: bytes) -> list[str]:
     """Return the first lines that are not blank."""
-    blank = len(content) - len(content.lstrip())
-    start = content.rfind(b"\n", 0, blank) + 1
+    visible = VISIBLE.search(content)
+    start = content.rfind(b"\n", 0, visible.start() if visible else len(content)) + 1
     lines = content[start : start + SAMPLE_BYTES].decode("utf-8", errors="ignore").split("\n")
-    return [line.strip("\r\n") for line in lines if line.strip()][:SAMPLE_LINES]
+    return [line.strip("\r\n") for line in islice(filter(str.strip, lines), SAMPLE_LINES)]
 
 
 def _hint(setting: Setting) -> str:

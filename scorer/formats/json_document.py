@@ -58,6 +58,7 @@ def ranked(_head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:
     """Write a query on each line."""
     solution.without_flags(NAME)
+    solution.without_subtopics(NAME)
     return _written(
         {query: {item: whole(grade) for item, grade in items.items()} for query, items in solution.grades.items()}
     )

@@ -73,7 +73,12 @@ def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> by
         flag = {"flag": query in solution.flagged} if solution.flagged else {}
         if not items:
             lines.append(dumped({"query": query, **flag, ITEMS: []}))
-        lines += [dumped({"query": query, **flag, "item": item, "grade": whole(items[item])}) for item in items]
+        for item, grade in items.items():
+            row = {"query": query, **flag, "item": item}
+            if not solution.subtopics:
+                lines.append(dumped({**row, "grade": whole(grade)}))
+            for subtopic, each in solution.subtopics.get((query, item), {}).items():
+                lines.append(dumped({**row, "subtopic": subtopic, "grade": whole(each)}))
         _check(query, *items)
     return "".join(f"{line}\n" for line in lines).encode()
 
@@ -103,7 +108,8 @@ def _graded(members: Members, block: Block, findings: Findings) -> Graded:
         return json_rows.graded(members.rows(_objects(block, findings), findings), findings)
     grade = floats(fast["grade"])
     flag = booleans(fast["flag"]) if "flag" in fast else None
-    return Graded(fast["query"], block.first_line + np.arange(grade.size), flag, None, fast["item"], grade)
+    line = block.first_line + np.arange(grade.size)
+    return Graded(fast["query"], line, flag, None, fast["item"], grade, fast.get("subtopic"))
 
 
 def _ranked(members: Members, by: str, block: Block, findings: Findings) -> Ranked:
@@ -132,9 +138,9 @@ def _regular(members: Members, block: Block) -> dict[str, pa.Array] | None:
         check_nesting(block, by_line=True)
     if read is None or members.meaning(tuple(read)) != meaning:
         return None
-    ids = {name: read[meaning[name]].cast(pa.string()) for name in ("query", "item")}
+    ids = {name: read[meaning[name]].cast(pa.string()) for name in ("query", "item", "subtopic") if name in meaning}
     finite = np.isfinite(floats(read[meaning[number]])).all()
-    if not (finite and all(text_lengths(each).all() for each in ids.values())):
+    if not (finite and all(text_lengths(ids[name]).all() for name in ("query", "item"))):
         return None
     return {name: read[member] for name, member in meaning.items()} | ids
 

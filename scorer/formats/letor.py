@@ -9,9 +9,9 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from scorer.errors import Findings
+from scorer.formats.reading import compute as pc
 from scorer.formats.reading.arrow import booleans, joined, keep, list_lengths, numbers, take, text_lengths, texts
 from scorer.formats.reading.batches import Graded, Ranked, Reader, rows_of
 from scorer.formats.reading.blocks import Block, Lines
@@ -69,10 +69,11 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:
     """Write labels without features, and items in comments."""
     solution.without_flags(NAME)
+    solution.without_subtopics(NAME)
     rows = solution.rows(NAME)
-    fitting((query for query, _, _ in rows), UNFIT_QUERY, "a query", NAME)
-    fitting((item for _, item, _ in rows), UNFIT_ITEM, "an item", NAME)
-    return "".join(f"{shortest(grade)} qid:{query} # {item}\n" for query, item, grade in rows).encode()
+    fitting((row[0] for row in rows), UNFIT_QUERY, "a query", NAME)
+    fitting((row[1] for row in rows), UNFIT_ITEM, "an item", NAME)
+    return "".join(f"{shortest(grade)} qid:{query} # {item}\n" for query, item, grade, _ in rows).encode()
 
 
 def write_submission(_submission: SubmissionContent, _options: Mapping[str, str]) -> bytes:
@@ -88,7 +89,7 @@ def _feature(options: Mapping[str, str]) -> int | None:
     return int(options["feature"])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Vectors:
     """The parts of the lines of a block."""
 

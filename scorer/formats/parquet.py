@@ -10,10 +10,10 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from scorer.errors import Findings
 from scorer.formats.reading import columns, tables
+from scorer.formats.reading import compute as pc
 from scorer.formats.reading.arrow import texts
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block
@@ -56,11 +56,13 @@ def ranked(_head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
 
 
 def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> bytes:
-    """Write a row for each item, with a boolean column for the flag if any query is flagged."""
+    """Write a row for each item, with columns for the subtopic and the flag if the solution has any."""
     rows = solution.rows(NAME)
-    held: dict[str, Any] = {"grade": pa.array([grade for _, _, grade in rows], pa.float64())}
+    held: dict[str, Any] = {"grade": pa.array([row[2] for row in rows], pa.float64())}
+    if solution.subtopics:
+        held["subtopic"] = texts(row[3] for row in rows)
     if solution.flagged:
-        held["flag"] = pa.array([query in solution.flagged for query, _, _ in rows], pa.bool_())
+        held["flag"] = pa.array([row[0] in solution.flagged for row in rows], pa.bool_())
     return _written([row[0] for row in rows], [row[1] for row in rows], held, options)
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from scorer.errors import Findings
+from scorer.formats.reading import compute as pc
 from scorer.formats.reading import regular
-from scorer.formats.reading.arrow import keep, list_lengths, numbers, take
+from scorer.formats.reading.arrow import keep, list_lengths, numbers, take, text_buffers, texts
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block, Lines
+from scorer.formats.reading.bytes import open_bytes, read_chunk
 from scorer.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.wording import quoted
@@ -32,6 +34,9 @@ RUN_COLUMNS = 6
 
 TAG = "scorer"
 """The tag of written runs."""
+
+TAIL = 1 << 16
+"""The bytes at the end of a run that are searched for its last row."""
 
 UNFIT_QUERY = re.compile(r"^$|^#|^\ufeff|[ \t\n\v\f\r\0]")
 UNFIT_ITEM = re.compile(r"^$|[ \t\n\v\f\r\0]")
@@ -61,7 +66,7 @@ def _is_number(text: str) -> bool:
 
 
 def graded(_head: Block, _options: Mapping[str, str]) -> Reader[Graded]:
-    """Read relevance judgements (qrels); the iteration is ignored."""
+    """Read relevance judgements (qrels); where the iteration varies, it is the subtopic, as in ndeval."""
     return _graded
 
 
@@ -70,12 +75,32 @@ def ranked(_head: Block, _options: Mapping[str, str]) -> Reader[Ranked]:
     return _ranked
 
 
+def last_tag(path: str | os.PathLike[str]) -> str:
+    """Return the tag of the last row of a run, which trec_eval prints; empty if the end of the file has no row.
+
+    Raises
+    ------
+    UnreadableError
+        The file cannot be read.
+    """
+    end = b""
+    with open_bytes(path) as stream:
+        while chunk := read_chunk(stream):
+            end = (end + chunk)[-TAIL:]
+    for line in reversed(end.split(b"\n")):
+        columns = line.split()
+        if len(columns) >= RUN_COLUMNS and not columns[0].startswith(b"#"):
+            return columns[RUN_COLUMNS - 1].decode(errors="replace")
+    return ""
+
+
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:
-    """Write qrels with the iteration 0."""
+    """Write qrels with the subtopic as the iteration, which is 0 without subtopics."""
     solution.without_flags(NAME)
     rows = solution.rows(NAME)
     _check(row[:2] for row in rows)
-    return "".join(f"{query} 0 {item} {shortest(grade)}\n" for query, item, grade in rows).encode()
+    fitting((row[3] for row in rows), UNFIT_ITEM, "a subtopic", NAME)
+    return "".join(f"{query} {subtopic} {item} {shortest(grade)}\n" for query, item, grade, subtopic in rows).encode()
 
 
 def write_submission(submission: SubmissionContent, _options: Mapping[str, str]) -> bytes:
@@ -94,7 +119,7 @@ def _check(pairs: Iterable[tuple[str, str]]) -> None:
 
 def _graded(block: Block, findings: Findings) -> Graded:
     rows = _rows(block, findings, QRELS_COLUMNS, (0, 2, 3), "grade", f'four columns, "{SOLUTION}"', tail=False)
-    return Graded(rows.query, rows.line, None, None, rows.item, rows.value)
+    return Graded(rows.query, rows.line, None, None, rows.item, rows.value, rows.subtopic)
 
 
 def _ranked(block: Block, findings: Findings) -> Ranked:
@@ -102,7 +127,7 @@ def _ranked(block: Block, findings: Findings) -> Ranked:
     return Ranked(rows.query, rows.line, None, rows.item, rows.value)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Rows:
     """The rows of qrels or of a run."""
 
@@ -110,6 +135,8 @@ class _Rows:
     line: Ints
     item: pa.StringArray
     value: Floats
+    subtopic: pa.StringArray | None = None
+    """As `Graded.subtopic` has it; None for a run."""
 
 
 def _rows(
@@ -123,10 +150,11 @@ def _rows(
     lengths, words = _columns(lines)
     wrong = lengths < count if tail else lengths != count
     lines = lines.sound(wrong, findings, expected)
-    query, item, text = _picked(words, lengths, ~wrong, places)
+    query, item, text, second = _picked(words, lengths, ~wrong, (*places, 1))
     number = numbers(text)
     kept = _sound(lines, text, number, findings, value)
-    return _Rows(keep(query, kept), lines.number[kept], keep(item, kept), number[kept])
+    subtopic = keep(second, kept) if count == QRELS_COLUMNS else None
+    return _Rows(keep(query, kept), lines.number[kept], keep(item, kept), number[kept], subtopic)
 
 
 def _regular(block: Block, count: int, places: dict[str, int]) -> _Rows | None:
@@ -136,11 +164,44 @@ def _regular(block: Block, count: int, places: dict[str, int]) -> _Rows | None:
         return None
     if regular.has_empty_column(block):
         return None
-    read = regular.columns(block, "\t" if tabs else " ", count, places, "value")
+    delimiter = "\t" if tabs else " "
+    read = regular.columns(block, delimiter, count, places, "value")
     if read is None:
         return None
-    texts, value = read
-    return _Rows(texts["query"], block.first_line + np.arange(value.size), texts["item"], value)
+    held, value = read
+    line = block.first_line + np.arange(value.size)
+    if count != QRELS_COLUMNS:
+        return _Rows(held["query"], line, held["item"], value)
+    iteration = _one_iteration(block, held["query"], held["item"])
+    if iteration is None:
+        varying = regular.columns(block, delimiter, count, {**places, "subtopic": 1}, "value")
+        iteration = None if varying is None else varying[0]["subtopic"]
+    return _Rows(held["query"], line, held["item"], value, iteration)
+
+
+def _one_iteration(block: Block, query: pa.StringArray, item: pa.StringArray) -> pa.StringArray | None:
+    """Return the iteration of all lines of a regular block, if it is quickly found to be the same, else None.
+
+    It is found where all lines have the same length without their query and item, as in most qrels. This saves time:
+    reading the iterations as texts takes longer than reading the grades.
+    """
+    codes = np.frombuffer(block.content, dtype=np.uint8)
+    queries, items = text_buffers(query)[0], text_buffers(item)[0]
+    end = block.content.find(b"\n") + 1
+    rest = end - int(queries[1]) - int(items[1])
+    if not end or queries[-1] + items[-1] + rest * len(query) != codes.size:
+        return None
+    first = block.content[:end].split()[1]
+    for start in range(0, len(query), regular.PIECE >> 3):  # in pieces that stay in the processor's cache
+        stop = min(start + (regular.PIECE >> 3), len(query))
+        line = items[start:stop] + rest * np.arange(start, stop)
+        place = line + queries[start + 1 : stop + 1] + 1
+        same = codes[line + queries[start:stop] - 1] == ord("\n")
+        if not (same[start == 0 :].all() and all((codes[place + at] == code).all() for at, code in enumerate(first))):
+            return None
+        if (codes[place + len(first)] > ord(" ")).any():
+            return None
+    return texts([first.decode()])
 
 
 def _columns(lines: Lines) -> tuple[Ints, pa.StringArray]:

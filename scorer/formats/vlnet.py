@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from scorer.errors import Findings
+from scorer.formats.reading import compute as pc
 from scorer.formats.reading.arrow import booleans, equal, keep, list_lengths, numbers, take, text_lengths
 from scorer.formats.reading.batches import Graded, Ranked, Reader, rows_of
 from scorer.formats.reading.blocks import Block, Lines
@@ -64,6 +64,7 @@ def ranked(_head: Block, _options: Mapping[str, str]) -> Reader[Ranked]:
 
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:
     """Write a line for each query; the flag is 0 where the query is not flagged."""
+    solution.without_subtopics(NAME)
     lines = []
     for query, grades in solution.grades.items():
         _check(query, grades)
@@ -102,7 +103,7 @@ def _graded(block: Block, findings: Findings) -> Graded:
     named[whole] = text_lengths(item) > 0
     sound = named & ~np.isnan(score)
     _report(findings, lines.number[row], ~sound, tokens, "found {}; expected item|score, with a finite number")
-    if not (plain and _count(block, "|") == len(tokens)):
+    if not (plain and whole.all() and _count(block, "|") == len(tokens)):
         _report_items(item, row[whole], lines.number, findings, SOLUTION)
     sound &= kept[row]
     return Graded(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from scorer.errors import Findings
-from scorer.formats.reading.batches import Graded, Ranked
+from scorer.formats.reading.batches import Graded, Ranked, subtopics
 from scorer.options import TieRule
 from scorer.wording import quoted
 
@@ -22,14 +22,20 @@ class SolutionContent:
     """Queries and their graded items, in the order of the file."""
 
     grades: Mapping[str, Mapping[str, float]]
+    """The grade of each item; with subtopics, the highest."""
     flagged: frozenset[str]
     """The queries of the preliminary board."""
+    subtopics: Mapping[tuple[str, str], Mapping[str, float]] = field(default_factory=dict)
+    """The grades by subtopic of each query and item; empty where the solution has no subtopics."""
 
     @classmethod
-    def of(cls, batches: Iterable[Graded], findings: Findings) -> SolutionContent:
+    def of(cls, batches: Sequence[Graded], findings: Findings) -> SolutionContent:
         """Return the content of the batches; items that are listed twice become findings."""
         grades: dict[str, dict[str, float]] = {}
         flagged: dict[str, bool] = {}
+        names = subtopics(batches)
+        held: dict[tuple[str, str], dict[str, float]] = {}
+        named = iter([] if names is None else names.to_pylist())
         for batch in batches:
             queries, lines = batch.query.to_pylist(), batch.line.tolist()
             flags = [False] * len(queries) if batch.flag is None else batch.flag.tolist()
@@ -40,20 +46,39 @@ class SolutionContent:
             for row, item, grade in zip(
                 batch.row_of_item.tolist(), batch.item.to_pylist(), batch.grade.tolist(), strict=True
             ):
-                if item in grades[queries[row]]:
-                    found = f"item {quoted(item)} is listed twice for query {quoted(queries[row])}"
+                query, name = queries[row], next(named, None)
+                again = item in grades[query] if name is None else name in held.get((query, item), ())
+                if again:
+                    found = f"item {quoted(item)} is listed twice for query {quoted(query)}"
                     findings.add(lines[row], f"{found}; list each item once")
-                grades[queries[row]][item] = grade
-        return cls(grades, frozenset(query for query, flag in flagged.items() if flag))
+                if name is not None:
+                    held.setdefault((query, item), {})[name] = grade
+                    grade = max(held[query, item].values())  # noqa: PLW2901 (the highest so far)
+                grades[query][item] = grade
+        chosen = frozenset(query for query, flag in flagged.items() if flag)
+        return cls(grades, chosen, {} if names is None else held)
 
-    def rows(self, form: str) -> list[tuple[str, str, float]]:
-        """Return a row for each item. Raises UnwritableError where a query has no items, and would be lost."""
+    def rows(self, form: str) -> list[tuple[str, str, float, str]]:
+        """Return query, item, grade and subtopic, which is "0" without subtopics.
+
+        Raises UnwritableError where a query has no items, and would be lost.
+        """
         for query, items in self.grades.items():
             if not items:
                 raise UnwritableError(
                     f"query {quoted(query)} has no items; {form} cannot hold it, because it has a row for each item"
                 )
-        return [(query, item, grade) for query, items in self.grades.items() for item, grade in items.items()]
+        return [
+            (query, item, each, name)
+            for query, items in self.grades.items()
+            for item, grade in items.items()
+            for name, each in (self.subtopics[query, item] if self.subtopics else {"0": grade}).items()
+        ]
+
+    def without_subtopics(self, form: str) -> None:
+        """Raise UnwritableError where the solution has subtopics, for a format without them."""
+        if self.subtopics:
+            raise UnwritableError(f"the solution has subtopics; {form} has none")
 
     def without_flags(self, form: str) -> None:
         """Raise UnwritableError where a query is flagged, for a format without flags."""
@@ -115,7 +140,7 @@ class SubmissionContent:
                 found = f"items {quoted(items[at - 1])} and {quoted(items[at])} of query {quoted(query)}"
                 raise UnwritableError(
                     f"{found} have the same score; {form} holds no scores: "
-                    "add --ties trec (by item id, descending) or --ties order (as listed)"
+                    "set ties to trec (by item id, descending) or to order (as listed)"
                 )
         return items
 

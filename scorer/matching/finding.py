@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from scorer.errors import Findings
-from scorer.formats.reading.arrow import booleans, fingerprints, take
-from scorer.matching.ranked_lists import RankedLists, id_order, within
+from scorer.formats.reading import compute as pc
+from scorer.formats.reading.arrow import booleans, fingerprints, id_order, take
+from scorer.matching.hash_table import ABSENT, indices_of
+from scorer.matching.ranked_lists import RankedLists, within
 from scorer.matching.solution import UNKNOWN, Solution, coded
-from scorer.measures.arrays import Bools, Ints, ranges
+from scorer.measures.arrays import Bools, Ints, distinct, ranges
 from scorer.measures.matched import Tied
 from scorer.options import Ties
 
 BY_GRADE: tuple[Ties, ...] = ("expected", "best", "worst")
 """The rules for ties that need the tie groups, but neither the ids nor the lines of the items."""
 
-SORTED_AT_ONCE = 1024
-"""The least number of items that are sorted together."""
-
-ALL_BITS = np.uint64(2**64 - 1)
+AT_ONCE = 1 << 17
+"""The least number of items that are looked up together."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FoundItems:
     """The judged items that were found in ranked lists."""
 
@@ -93,25 +93,26 @@ def _by_fingerprint(
 ) -> FoundItems | None:
     """As `find`, for lists without repeated items; None where the fingerprints do not rule them out.
 
-    Each item becomes one integer: its list in the high bits, then a hash of its id, then its rank. After sorting, equal
-    hashes of a list are adjacent, and the solution's items are looked up by binary search. If all hashes of each list
-    differ, no item is repeated. The ids of all matches are compared in the end, so the result is exact.
+    Each item becomes one integer: its list in the high bits, then a hash of its id. The solution's items are looked up
+    among them. If they all differ, no item is repeated. The ids of all matches are compared in the end, so the result
+    is exact.
     """
-    list_of_position, rank = lists.ranks()
-    bits = np.uint64(max(1, int(lists.length.max(initial=0)).bit_length()))
-    keys = _keys(lists, list_of_position, fingerprints(lists.items)[lists.order], bits) | rank.astype(np.uint64)
-    for stretch in _stretches(lists):
-        keys[stretch].sort()
-    hashes = keys >> bits
-    if (hashes[1:] == hashes[:-1]).any():
-        return None
     known = np.flatnonzero(number != UNKNOWN)
     entry, which = ranges(solution.first_entry[number[known]], solution.first_entry[number[known] + 1])
-    wanted = _keys(lists, known[which], solution.fingerprints[entry], bits) >> bits
-    at = np.minimum(np.searchsorted(hashes, wanted), max(hashes.size - 1, 0))
-    equal = hashes[at] == wanted if hashes.size else np.zeros(wanted.size, dtype=bool)
-    entry = entry[equal]
-    position = lists.start[known[which[equal]]] + (keys[at[equal]] & ~(ALL_BITS << bits)).astype(np.int64) - 1
+    list_of_entry = known[which]
+    keys = _keys(lists, np.repeat(np.arange(lists.length.size), lists.length), fingerprints(lists.items)[lists.order])
+    wanted = _keys(lists, list_of_entry, solution.fingerprints[entry])
+    found: list[Ints] = []
+    for first, last in _stretches(lists):
+        begin = int(lists.start[first])
+        of_stretch = slice(*np.searchsorted(list_of_entry, (first, last)))
+        index = indices_of(wanted[of_stretch], keys[begin : lists.start[last]])
+        if index is None:
+            return None
+        found.append(np.where(index == ABSENT, ABSENT, begin + index))
+    position = np.concatenate([np.zeros(0, dtype=np.int64), *found])
+    is_found = np.flatnonzero(position != ABSENT)
+    entry, position = entry[is_found], position[is_found]
     item = lists.order[position]
     ids = take(solution.items, solution.item_of_entry[entry])
     if not booleans(pc.equal(take(lists.items, item), ids)).all():
@@ -120,17 +121,17 @@ def _by_fingerprint(
     return FoundItems(solution.ideal.query[entry], lists.rank_of(item, position, ties), entry, tied)
 
 
-def _keys(lists: RankedLists, of_list: Ints, fingerprint: NDArray[np.uint64], bits: np.uint64) -> NDArray[np.uint64]:
-    """The integers of `_by_fingerprint`, with the low `bits` left free for the ranks."""
-    list_bits = np.uint64(max(1, len(lists.queries).bit_length()))
-    return (of_list.astype(np.uint64) << (np.uint64(64) - list_bits)) | (fingerprint >> list_bits >> bits << bits)
+def _keys(lists: RankedLists, of_list: Ints, fingerprint: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The integers of `_by_fingerprint`."""
+    bits = np.uint64(max(1, len(lists.queries).bit_length()))
+    return (of_list.astype(np.uint64) << (np.uint64(64) - bits)) | (fingerprint >> bits)
 
 
-def _stretches(lists: RankedLists) -> Iterator[slice]:
-    """The positions in stretches of whole lists: sorting many short stretches is faster than sorting all at once."""
-    edges = np.arange(0, lists.order.size, SORTED_AT_ONCE)
-    begin = lists.start[np.unique(np.searchsorted(lists.start, edges))]
-    yield from map(slice, begin, np.append(begin[1:], lists.order.size))
+def _stretches(lists: RankedLists) -> Iterator[tuple[int, int]]:
+    """The first list of each stretch of lists, and that of the next: small tables fit the processor's cache."""
+    edges = np.arange(0, lists.order.size, AT_ONCE)
+    first = distinct(np.searchsorted(lists.start, edges)).tolist()
+    yield from pairwise([*first, lists.length.size])
 
 
 def _by_id(

@@ -12,7 +12,7 @@ from scorer.formats.reading.arrow import fingerprints
 from scorer.measures.arrays import Bools, Ints
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class IdSet:
     """A set of ids, held as 64-bit fingerprints. pyarrow's `is_in` builds its table again at every call."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
+import pyarrow as pa
 
 from scorer.errors import Findings
 from scorer.formats.reading.arrow import take
@@ -18,6 +19,7 @@ from scorer.matching.finding import BY_GRADE, FoundItems, find
 from scorer.matching.membership import Membership
 from scorer.matching.notes import check_items, check_lengths, check_queries
 from scorer.matching.parallel import ordered
+from scorer.matching.ranked_dicts import RankedDicts
 from scorer.matching.ranked_lists import RankedLists
 from scorer.matching.solution import UNKNOWN, Solution, report_repeated
 from scorer.measures.arrays import Bools, Floats, Ints
@@ -62,7 +64,7 @@ class Counts:
 
 def match(
     solution: Solution,
-    parts: Iterable[Sequence[Ranked]],
+    parts: Iterable[Sequence[Ranked] | RankedDicts],
     *,
     problems: Findings,
     notes: Findings,
@@ -155,7 +157,7 @@ def match(
     return matched, counts
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Part:
     """The matches of one part."""
 
@@ -172,7 +174,7 @@ class _Part:
     notes: Findings
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class _Matches:
     """The matches of all parts so far."""
 
@@ -226,35 +228,49 @@ class _Matches:
 
 def _match_part(
     solution: Solution,
-    batches: Sequence[Ranked],
+    batches: Sequence[Ranked] | RankedDicts,
     *,
     query_once: bool,
     list_length: int | None,
     ties: Ties,
     with_groups: bool,
 ) -> _Part:
+    if isinstance(batches, RankedDicts):
+        return _match_dicts(batches, ties=ties, with_groups=with_groups)
     lists = RankedLists.of(batches)
     problems, notes = Findings(), Findings()
     if query_once:
         report_repeated(lists.query_of_row, lists.queries, lists.line, problems)
     lists.report_repeated_ranks(problems)
     number = solution.query_codes(lists.queries)
-    unknown = np.flatnonzero(number == UNKNOWN)
-    names = take(lists.queries, unknown).to_pylist()
-    notes.add_each(
-        lists.line[lists.first_rows()[unknown]],
-        lambda at: f"query {quoted(names[at])} is unknown; its list is ignored",
-    )
+    names = _unknown(lists.queries, number, lists.line[lists.first_rows()], notes)
     found, repeated = find(lists, solution, number, list_length, ties, notes, with_groups=with_groups)
     members = Membership.of(lists, solution, number, found, list_length)
     return _Part(number, names, lists.length, found, repeated, members, problems, notes)
+
+
+def _match_dicts(lists: RankedDicts, *, ties: Ties, with_groups: bool) -> _Part:
+    notes = Findings()
+    names = _unknown(lists.queries, lists.number, lists.line, notes)
+    found = lists.find(ties, with_groups=with_groups)
+    members = Membership(lists.solution)
+    members.hold(lists.items, lists.number, found, np.where(lists.number == UNKNOWN, 0, lists.length))
+    return _Part(lists.number, names, lists.length, found, 0, members, Findings(), notes)
+
+
+def _unknown(queries: pa.StringArray, number: Ints, line: Ints, notes: Findings) -> list[str]:
+    """Return the ids of the queries that the solution does not have, and report each at the first line of its list."""
+    unknown = np.flatnonzero(number == UNKNOWN)
+    names: list[str] = take(queries, unknown).to_pylist()
+    notes.add_each(line[unknown], lambda at: f"query {quoted(names[at])} is unknown; its list is ignored")
+    return names
 
 
 def _judged_items(found: FoundItems, ideal: JudgedItems, ties: Ties) -> JudgedItems:
     """The found items sorted by query, then by rank; the rule for ties decides the ranks."""
     grade, tied, rank = ideal.grade[found.entry], found.tied, found.rank
     if ties not in BY_GRADE or tied is None:
-        order = np.lexsort((rank, found.query))
+        order = np.argsort(found.query * (rank.max(initial=0) + 1) + rank)  # no two items have the same rank
         tied = None
     elif ties == "expected":
         # Sorting by grade within a group makes every digit of a sum independent of ids and lines.
@@ -265,7 +281,8 @@ def _judged_items(found: FoundItems, ideal: JudgedItems, ties: Ties) -> JudgedIt
         rank, tied = _rank_by_grade(found.query, grade, tied, ties), None
         order = np.lexsort((rank, found.query))
     entry = found.entry[order]
-    return JudgedItems(found.query[order], rank[order], ideal.grade[entry], ideal.tie_rank[entry], tied)
+    known = None if ideal.subtopics is None else entry
+    return JudgedItems(found.query[order], rank[order], ideal.grade[entry], ideal.tie_rank[entry], tied, known)
 
 
 def _rank_by_grade(query: Ints, grade: Floats, tied: Tied, ties: Ties) -> Ints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -24,7 +25,7 @@ MAX_HELD = 1 << 20
 """The number of items that are held before they are looked up in the solution."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Membership:
     """Ranked items of known queries, within the list length, that are in the solution or are not candidates.
 
@@ -55,8 +56,12 @@ class Membership:
         length = np.where(number == UNKNOWN, 0, lists.length)
         if list_length is not None:
             length = np.minimum(length, list_length)
-        if len(solution.items):
-            members._hold(lists, number, found, length)
+
+        def items(which: Bools) -> tuple[pa.StringArray, Ints]:
+            item = np.sort(_items(lists, length, which))
+            return take(lists.items, item), lists.line_of(item)
+
+        members.hold(items, number, found, length)
         if solution.candidate_set is not None:
             item = _items(lists, length, np.ones(length.size, dtype=bool))
             stranger = np.sort(item[solution.candidate_set.without(lists.items)[item]])
@@ -69,15 +74,29 @@ class Membership:
             )
         return members
 
-    def _hold(self, lists: RankedLists, number: Ints, found: FoundItems, length: Ints) -> None:
+    def hold(
+        self, items: Callable[[Bools], tuple[pa.StringArray, Ints]], number: Ints, found: FoundItems, length: Ints
+    ) -> None:
+        """Count the judged items of some lists, and hold the items of those that have few.
+
+        Parameters
+        ----------
+        items
+            Returns the ids and the lines of the items in the lists that a mask has.
+        number, found
+            As for `of`.
+        length
+            [list]: how many of its items count; 0 for an unknown query.
+        """
+        if not len(self.solution.items):
+            return
         judged = np.minimum(np.bincount(found.query, minlength=len(self.solution.queries))[number], length)
         possible = np.minimum(np.diff(self.solution.first_entry)[number], length)
         rare = (length > 0) & ((judged == 0) | few(judged, length, possible))
         self.judged = int(judged.sum())
         self.held_judged = int(judged[rare].sum())
         if rare.any():
-            item = np.sort(_items(lists, length, rare))
-            self.held.append((take(lists.items, item), lists.line_of(item)))
+            self.held.append(items(rare))
 
     def add(self, other: Membership) -> None:
         """Add the membership of other lists."""

@@ -12,7 +12,6 @@ import numpy as np
 from scorer.formats.reading.arrow import fingerprints, run_starts
 from scorer.formats.reading.batches import Ranked
 from scorer.limits import MB, OWN_FILES
-from scorer.paths.temporary import temporary_folder
 
 
 class TemporarySpaceError(Exception):
@@ -64,6 +63,8 @@ def by_query(
     OSError
         The temporary folder cannot be written, or its disk is full.
     """
+    from scorer.paths.temporary import temporary_folder  # noqa: PLC0415 (few files need it)
+
     with temporary_folder() as folder:
         files = [folder / str(number) for number in range(partitions)]
         with ExitStack() as stack:

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from scorer.errors import Findings
-from scorer.formats.reading.arrow import integers, joined, take
+from scorer.formats.reading.arrow import id_order, joined, take
 from scorer.formats.reading.batches import Ranked
 from scorer.matching.solution import coded
-from scorer.measures.arrays import Bools, Floats, Ints, ranges
+from scorer.measures.arrays import Bools, Floats, Ints, distinct, ranges
 from scorer.measures.matched import Tied
 from scorer.options import Ties
 from scorer.wording import quoted
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RankedLists:
     """Whole ranked lists. Queries are numbered in order of first appearance; items are in the order of the file.
 
@@ -95,8 +94,8 @@ class RankedLists:
 
     def ranks(self) -> tuple[Ints, Ints]:
         """[position]: its list, and its rank there, from 1."""
-        query = self.query[self.order]
-        return query, np.arange(self.order.size) - self.start[query] + 1
+        first = np.repeat(self.start[:-1], self.length)
+        return np.repeat(np.arange(self.length.size), self.length), np.arange(1, self.order.size + 1) - first
 
     def report_repeated_ranks(self, problems: Findings) -> None:
         """Report ranks that the file gives to two items of a list."""
@@ -129,7 +128,8 @@ class RankedLists:
         if not tied.size:
             return rank
         # Only the tie groups of the given items are sorted by id.
-        groups, which = np.unique(group[tied], return_inverse=True)
+        groups = distinct(group[tied])
+        which = np.searchsorted(groups, group[tied])
         members, group_of_member = ranges(starts[groups], starts[groups + 1])
         by_id = np.lexsort((-id_order(take(self.items, self.order[members])), group_of_member))
         moved_to = np.empty_like(members)
@@ -156,14 +156,6 @@ class RankedLists:
 def within(rank: Ints, tied: Tied | None, list_length: int) -> Bools:
     """Which items have, or in some order of their tie group would have, a rank within the list length."""
     return np.asarray((rank if tied is None else tied.before + 1) <= list_length)
-
-
-def id_order(ids: pa.StringArray) -> Ints:
-    """[id]: its index among the ids sorted by their bytes; equal ids get different indices."""
-    ascending = integers(pc.sort_indices(ids))
-    order = np.empty_like(ascending)
-    order[ascending] = np.arange(ascending.size)
-    return order
 
 
 def _concatenated(parts: Sequence[Ints]) -> Ints:

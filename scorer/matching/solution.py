@@ -9,16 +9,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from scorer.errors import Findings, SolutionError
 from scorer.formats.detection import opened
-from scorer.formats.reading.arrow import fingerprints, integers, joined, run_starts, take, texts
+from scorer.formats.reading import compute as pc
+from scorer.formats.reading.arrow import fingerprints, id_order, integers, joined, run_starts, take, texts
 from scorer.formats.reading.batches import Graded
 from scorer.formats.reading.blocks import Lines, blocks
 from scorer.formats.reading.bytes import UnreadableError, open_bytes
 from scorer.matching.id_set import IdSet
+from scorer.matching.subtopics import MergedRows
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.measures.matched import JudgedItems
 from scorer.paths import shown
@@ -28,7 +29,7 @@ UNKNOWN = -1
 """The number of a query or an item that the solution does not have."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Solution:
     """The graded items of every query. Queries and items are numbered from 0 in order of first appearance."""
 
@@ -54,6 +55,11 @@ class Solution:
     """The public list of candidate items; None where the track has none."""
     candidate_set: IdSet | None = None
     """The same as a set."""
+
+    @property
+    def entry_texts(self) -> list[str]:
+        """[entry of `ideal`]: the item's id; made once."""
+        return self.ideal.cached("texts", lambda: take(self.items, self.item_of_entry).to_pylist())
 
     @classmethod
     def read(
@@ -131,19 +137,31 @@ class Solution:
         query = row_code[row]
 
         key = query * len(items) + item_code
-        by_key = np.argsort(key, kind="stable")
-        again = np.sort(by_key[1:][key[by_key][1:] == key[by_key][:-1]])
+        merged = MergedRows.of(batches, key, grade)
+        if merged is None:
+            by_key = np.argsort(key, kind="stable")
+            again = np.sort(by_key[1:][key[by_key][1:] == key[by_key][:-1]])
+        else:
+            again = merged.repeated
         findings.add_each(
             line[row[again]],
             lambda at: (
                 f"item {quoted(items[item_code[again[at]]].as_py())} is listed again for query "
                 f"{quoted(queries[query[again[at]]].as_py())}; list each item once"
+                + ("" if merged is None else f" for a subtopic, here {quoted(merged.names[again[at]].as_py())}")
             ),
         )
+        if merged is not None:
+            query, item_code, key = query[merged.row], item_code[merged.row], key[merged.row]
+            row_grade, grade = grade, merged.grade
+            by_key = np.argsort(key)
         best_first = np.lexsort((-grade, query))
         index = np.empty_like(best_first)
         index[best_first] = np.arange(len(best_first))
         ideal = _ideal(query[best_first], grade[best_first], listed_is_relevant)
+        if merged is not None:
+            subtopics = merged.subtopics(best_first, ideal.query, item_code[best_first], id_order(items), row_grade)
+            ideal = replace(ideal, entry=np.arange(len(ideal)), subtopics=subtopics)
         if not findings and not (ideal.tie_rank > 0).any():
             findings.add(0, "no query has a relevant item, so nothing can be scored; expected grades above 0")
         return cls(
@@ -242,7 +260,7 @@ def coded(parts: Iterable[pa.StringArray]) -> tuple[Ints, pa.StringArray]:
     """
     whole = joined(parts)
     start = run_starts(whole)
-    heads = take(whole, start).dictionary_encode()
+    heads = pc.dictionary_encode(take(whole, start))
     return np.repeat(integers(heads.indices), np.diff(start, append=len(whole))), heads.dictionary
 
 

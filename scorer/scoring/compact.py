@@ -2,7 +2,8 @@
 
 A judged item is stored as its rank and its position among the graded items of its query, best first, and with its tie
 group if scores are means over the orders of tied items. A list is stored as its length. The scores of any measure
-follow from these and from the grades, to the last bit, so that scores need not be stored.
+follow from these and from the grades, to the last bit, so that scores need not be stored. Items with the same grade
+share a position, but for solutions with subtopics, where each item has its own.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorer.measures.arrays import Floats, Ints
-from scorer.measures.matched import JudgedItems, Matched, Tied
+from scorer.measures.matched import JudgedItems, Matched, Subtopics, Tied
 
 _HEAD = struct.Struct("<I")
 _Numbers = NDArray[Any]
@@ -28,13 +29,23 @@ class DamagedError(Exception):
 
 def pack_ideal(ideal: JudgedItems, queries: int) -> bytes:
     """The graded items of a solution in few bytes, for `unpack_ideal`."""
-    return _packed(queries, [_counts(ideal, queries), ideal.grade, ideal.tie_rank])
+    held, columns = ideal.subtopics, [_counts(ideal, queries), ideal.grade, ideal.tie_rank]
+    if held is not None:
+        columns += [np.diff(held.first), held.subtopic, held.grade, held.id_rank]
+    return _packed(queries, columns)
 
 
 def unpack_ideal(packed: bytes) -> JudgedItems:
     """The graded items that `pack_ideal` packed. Raises DamagedError."""
-    queries, (counts, grade, tie_rank) = _unpacked(packed, (3,))
-    return JudgedItems(np.repeat(np.arange(queries), counts), _within(counts), grade.astype(np.float64), tie_rank)
+    queries, (counts, grade, tie_rank, *held) = _unpacked(packed, (3, 7))
+    query, rank, grade = np.repeat(np.arange(queries), counts), _within(counts), grade.astype(np.float64)
+    if not held:
+        return JudgedItems(query, rank, grade, tie_rank)
+    lengths, subtopic, grades, id_rank = held
+    if not (lengths.size == id_rank.size == query.size and lengths.sum() == subtopic.size == grades.size):
+        raise DamagedError("subtopics of other items")
+    subtopics = Subtopics(np.append(0, np.cumsum(lengths)), subtopic, grades.astype(np.float64), id_rank)
+    return JudgedItems(query, rank, grade, tie_rank, entry=np.arange(query.size), subtopics=subtopics)
 
 
 def pack_hits(matched: Matched) -> bytes:
@@ -52,16 +63,18 @@ def unpack_hits(packed: bytes, ideal: JudgedItems) -> Matched:
     entry = first[query] + position
     if entry.size and entry.max() >= len(ideal):
         raise DamagedError("a position beyond the graded items")
-    tied = Tied(*groups) if groups else None
-    return Matched(JudgedItems(query, rank, ideal.grade[entry], ideal.tie_rank[entry], tied), ideal, retrieved)
+    tied, known = Tied(*groups) if groups else None, None if ideal.subtopics is None else entry
+    return Matched(JudgedItems(query, rank, ideal.grade[entry], ideal.tie_rank[entry], tied, known), ideal, retrieved)
 
 
 def _positions(matched: Matched) -> Ints:
     """[judged item]: the position, from 0, of the first graded item of its query with the same grade.
 
-    Items with equal grades are the same to every measure.
+    Items with equal grades are the same to every measure, unless they have subtopics: then it is its own position.
     """
     found, ideal = matched.found, matched.ideal
+    if found.entry is not None:
+        return ideal.rank[found.entry] - 1
     grades, keys, position = ideal.cached("positions", lambda: _positions_of_grades(ideal))
     key = found.query * grades.size + (grades.size - 1 - np.searchsorted(grades, found.grade))
     return position[np.searchsorted(keys, key)]

@@ -109,7 +109,7 @@ NAMES: Mapping[str, Sequence[str]] = {
 }
 """Some of the names of columns that need no option."""
 
-EXTRA = ("note", "x", "iteration", "comment 2")
+EXTRA = ("note", "x", "round", "comment 2")
 
 
 def _delimited(rng: random.Random, kind: Kind) -> File:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from scorer.formats.reading import compute as pc
 from scorer.measures.arrays import Bools, Floats, Ints
 
 NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
@@ -54,7 +54,7 @@ def run_starts(values: pa.StringArray) -> Ints:
 def take(values: pa.StringArray, places: Ints) -> pa.StringArray:
     """Return the values at the positions."""
     wide = np.ascontiguousarray(places, dtype=np.int64)
-    return values.take(pa.Int64Array.from_buffers(pa.int64(), wide.size, [None, pa.py_buffer(wide)]))
+    return pc.take(values, pa.Int64Array.from_buffers(pa.int64(), wide.size, [None, pa.py_buffer(wide)]))
 
 
 def keep(values: pa.Array, kept: Bools) -> pa.Array:
@@ -62,7 +62,7 @@ def keep(values: pa.Array, kept: Bools) -> pa.Array:
     if kept.all():
         return values
     bits = np.packbits(kept, bitorder="little")
-    return values.filter(pa.BooleanArray.from_buffers(pa.bool_(), kept.size, [None, pa.py_buffer(bits)]))
+    return pc.filter(values, pa.BooleanArray.from_buffers(pa.bool_(), kept.size, [None, pa.py_buffer(bits)]))
 
 
 def text_lengths(values: pa.StringArray) -> Ints:
@@ -104,7 +104,7 @@ def _content(values: pa.Array) -> NDArray[Any]:
 
 
 def _valid(values: pa.Array) -> Bools:
-    return booleans(values.is_valid())
+    return booleans(pc.is_valid(values))
 
 
 def equal(values: pa.StringArray, text: str) -> Bools:
@@ -128,8 +128,19 @@ def floats(values: pa.DoubleArray) -> Floats:
     return np.where(_valid(values), _content(values), np.nan) if values.null_count else _content(values)
 
 
+def id_order(ids: pa.StringArray) -> Ints:
+    """[id]: its index among the ids sorted by their bytes; equal ids get different indices."""
+    ascending = integers(pc.sort_indices(ids))
+    order = np.empty_like(ascending)
+    order[ascending] = np.arange(ascending.size)
+    return order
+
+
 ODD = np.uint64(0x9E3779B97F4A7C15)
 """2^64 divided by the golden ratio: multiplication by it spreads the bits of a word."""
+
+
+ALL_BITS = np.uint64(2**64 - 1)
 
 
 def fingerprints(values: pa.StringArray) -> NDArray[np.uint64]:
@@ -164,8 +175,8 @@ def text_buffers(values: pa.StringArray) -> tuple[NDArray[np.int32], NDArray[np.
 
 def _low_bytes(count: Ints) -> NDArray[np.uint64]:
     """Return a mask of the first `count` bytes of a word, at most eight."""
-    masks = np.array([(1 << 8 * size) - 1 for size in range(9)], dtype=np.uint64)
-    return masks[np.minimum(count, 8)]
+    # A shift by 64 bits gives 0 in numpy.
+    return ALL_BITS >> (np.uint64(64) - np.uint64(8) * np.minimum(count, 8).astype(np.uint64))
 
 
 def _mixed(word: NDArray[np.uint64], seed: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -10,12 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.formats.reading.arrow import keep
+from scorer.formats.reading import compute as pc
+from scorer.formats.reading.arrow import booleans, joined, keep, take, texts
 from scorer.formats.reading.blocks import Block
 from scorer.measures.arrays import Bools, Floats, Ints
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Graded:
     """Part of a solution: rows, each with a query and its graded items."""
 
@@ -28,13 +29,15 @@ class Graded:
     """[row]: the number of its items; None: one in each."""
     item: pa.StringArray
     grade: Floats
+    subtopic: pa.StringArray | None = None
+    """[item]: the subtopic that the grade is for; one text for all items; None where the rows have no subtopics."""
 
     @property
     def row_of_item(self) -> Ints:
         return rows_of(self.lengths, len(self.query))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Ranked:
     """Part of a submission: rows, each with a query and its items, in the order of the file."""
 
@@ -80,6 +83,19 @@ class Ranked:
             run_score=None if self.run_score is None else self.run_score[items],
             rank=None if self.rank is None else self.rank[items],
         )
+
+
+def subtopics(batches: Sequence[Graded]) -> pa.StringArray | None:
+    """Return the subtopic of each item of all batches, or "" where a row has none; None where all are equal."""
+    nonempty = [batch for batch in batches if len(batch.item)]
+    parts = [texts([""]) if batch.subtopic is None else batch.subtopic for batch in nonempty]
+    names = joined(parts)
+    if not len(names) or booleans(pc.equal(names, names[0])).all():
+        return None
+    return joined(
+        part if len(part) == len(batch.item) else take(part, np.zeros(len(batch.item), dtype=np.int64))
+        for part, batch in zip(parts, nonempty, strict=True)
+    )
 
 
 def rows_of(lengths: Ints | None, rows: int) -> Ints:

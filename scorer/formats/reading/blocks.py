@@ -9,9 +9,9 @@ from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from scorer.errors import Findings
+from scorer.formats.reading import compute as pc
 from scorer.formats.reading.arrow import booleans, keep, strings, take, text_lengths
 from scorer.formats.reading.bytes import LimitError, UnreadableError, is_last, read_chunk
 from scorer.limits import MB, OWN_FILES, Limits
@@ -25,7 +25,7 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 BARE_RETURN = re.compile(rb"\r[^\r\n]")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Block:
     """Whole lines of a file, valid UTF-8 without NUL bytes; the last one may lack its line end."""
 
@@ -48,7 +48,7 @@ class Block:
         return any(character in self.content for character in characters)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Lines:
     """Lines and their numbers in the file."""
 
@@ -112,7 +112,8 @@ def blocks(stream: BinaryIO, start: bytes | None = None, limits: Limits = OWN_FI
             chunk = chunk.removeprefix(BYTE_ORDER_MARK)
             started = True
         end = len(chunk) if last else chunk.rfind(b"\n") + 1
-        content = b"".join([rest, memoryview(chunk)[:end]]) if end or last else b""
+        whole = last and not rest  # a file of one block is not copied
+        content = chunk if whole else b"".join([rest, memoryview(chunk)[:end]]) if end or last else b""
         rest = chunk[end:] if end or last else rest + chunk
         if content:
             yield Block(checked(content, line), line, limits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,8 @@ class Row:
     by: str
     flag: bool | None = None
     """None where the object has no flag."""
+    subtopic: str | None = None
+    """None where the object has no subtopic."""
 
 
 @dataclass(slots=True)
@@ -109,8 +111,10 @@ class Members:
             findings.add(line, f"{found}; expected an object, as in {self.example}")
             return None
         flag = _flag(values.get("flag"), line, findings)
+        subtopic = _subtopic(values.get("subtopic"), line, findings)
         if ITEMS in values:
-            return self.row_of_items(query, values[ITEMS], line, findings, flag)
+            row = self.row_of_items(query, values[ITEMS], line, findings, flag)
+            return None if row is None else replace(row, subtopic=subtopic)
         by = "grade" if "grade" in values else "score" if "score" in values else "rank" if "rank" in values else None
         item = identity(values.get("item"))
         if item is None or by is None:
@@ -125,7 +129,7 @@ class Members:
             expected = columns.A_RANK if by == "rank" else "a finite number"
             findings.add(line, f"found {shown(values[by])} as the {by}; expected {expected}")
             return None
-        return Row(line, query, [item], [number], by, flag)
+        return Row(line, query, [item], [number], by, flag, subtopic)
 
     def row_of_items(
         self, query: str, items: object, line: int, findings: Findings, flag: bool | None = None
@@ -153,6 +157,14 @@ def _flag(value: object, line: int, findings: Findings) -> bool | None:
     return columns.FLAGS.get(word)
 
 
+def _subtopic(value: object, line: int, findings: Findings) -> str | None:
+    """Return the subtopic of a row; None if the row has none."""
+    found = None if value is None else "" if value == "" else identity(value)
+    if value is not None and found is None:
+        findings.add(line, f"found {shown(value)} as the subtopic; expected text or a whole number")
+    return found
+
+
 def graded(rows: Iterable[Row], findings: Findings) -> Graded:
     """Return the rows of a solution as a batch; lists without grades are reported and left out."""
     sound = []
@@ -162,6 +174,7 @@ def graded(rows: Iterable[Row], findings: Findings) -> Graded:
         else:
             sound.append(row)
     flagged = any(row.flag is not None for row in sound)
+    divided = any(row.subtopic is not None for row in sound)
     return Graded(
         query=texts(row.query for row in sound),
         line=np.array([row.line for row in sound], dtype=np.int64),
@@ -169,6 +182,7 @@ def graded(rows: Iterable[Row], findings: Findings) -> Graded:
         lengths=np.array([len(row.items) for row in sound], dtype=np.int64),
         item=texts(item for row in sound for item in row.items),
         grade=np.array([number for row in sound for number in row.numbers], dtype=np.float64),
+        subtopic=texts(row.subtopic or "" for row in sound for _ in row.items) if divided else None,
     )
 
 

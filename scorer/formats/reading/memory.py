@@ -1,7 +1,8 @@
 """Solutions and submissions in memory, as Graded and Ranked batches.
 
-DataFrames of pandas, tables of any library that exports Arrow (polars, pyarrow, DuckDB, ...), dicts by query, and rows
-of a query, an item and a number: tuples, dicts, or objects with attributes, as in ir_measures and ir_datasets.
+DataFrames of pandas, tables of any library that exports Arrow (polars, pyarrow, DuckDB, ...), dicts by query, objects
+with such a dict, as ranx' Qrels and Run, and rows of a query, an item and a number: tuples, dicts, or objects with
+attributes, as in ir_measures and ir_datasets.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.formats.reading import columns, tables
+from scorer.formats.reading import columns, frames, tables
 from scorer.formats.reading.arrow import texts
 from scorer.formats.reading.batches import Graded, Ranked
 from scorer.formats.reading.bytes import UnreadableError
@@ -38,12 +39,21 @@ class ArrowTable(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
-Source = Union[ListsByQuery, "pd.DataFrame", ArrowTable, Iterable[Any]]
+class ByQuery(Protocol):
+    """An object of lists by query that is no dict, as ranx' Qrels and Run."""
+
+    def keys(self) -> Iterable[str]: ...
+
+    def to_dict(self) -> ListsByQuery: ...
+
+
+Source = Union[ListsByQuery, ByQuery, "pd.DataFrame", ArrowTable, Iterable[Any]]
 """Everything in memory that can be a solution or a submission."""
 
 
 def graded(source: Source, findings: Findings) -> Graded:
     """Return a solution in memory as a batch. Raises UnreadableError where it is no solution."""
+    source = _by_query(source)
     if not isinstance(source, Mapping):
         return tables.graded(_table(source, columns.SOLUTION), {}, findings)
     lists = _lists(source)
@@ -61,6 +71,7 @@ def graded(source: Source, findings: Findings) -> Graded:
 
 def ranked(source: Source, findings: Findings) -> Ranked:
     """Return a submission in memory as a batch. Raises UnreadableError where it is no submission."""
+    source = _by_query(source)
     if not isinstance(source, Mapping):
         return tables.ranked(_table(source, columns.SUBMISSION), {}, findings)
     lists = _lists(source)
@@ -77,6 +88,17 @@ def ranked(source: Source, findings: Findings) -> Ranked:
         item=_ids(chain.from_iterable(lists), "item"),
         run_score=None if values is None else _finite(values, "score", findings),
     )
+
+
+def _by_query(source: Any) -> Any:
+    """Return an object of lists by query, such as ranx's Qrels and Run, as a dict; other sources as they are."""
+    is_read = isinstance(source, Mapping | Iterable | ArrowTable) or _is_frame(source)
+    if is_read or not all(hasattr(source, name) for name in ("keys", "to_dict")):
+        return source
+    listed = source.to_dict()
+    if not isinstance(listed, Mapping):
+        raise UnreadableError(f"found a {type(source).__name__}; {EXPECTED}")
+    return listed
 
 
 def _lists(source: ListsByQuery) -> list[Any]:
@@ -158,10 +180,11 @@ def _getter(row: Any, wanted: tuple[str, ...]) -> tuple[tuple[str, ...], Callabl
 
 def _converted(held: Mapping[str, Any]) -> pa.Table:
     """Return columns of Python's and numpy's values as an Arrow table."""
-    arrays: list[pa.Array] = []
+    arrays: list[pa.Array | pa.ChunkedArray] = []
     for name, values in held.items():
-        if name in ("query", "item"):
-            arrays.append(_ids(values, name))
+        if name in ("query", "item", "subtopic"):
+            ids = frames.arrow_ids(values) if hasattr(values, "iloc") else None
+            arrays.append(_ids(values, name) if ids is None else ids)
         elif name == "flag":
             arrays.append(texts(map(str, values)))
         else:
@@ -184,7 +207,7 @@ def _ids(values: Iterable[Any], what: str) -> pa.StringArray:
 def _numbers(values: Any, what: str) -> Floats:
     try:
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise UnreadableError(f"not every {what} is a number ({error})") from error
 
 

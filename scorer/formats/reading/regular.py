@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from scorer.formats.reading import compute as pc
 from scorer.formats.reading.arrow import booleans, floats
 from scorer.formats.reading.blocks import BYTE_ORDER_MARK, Block
 from scorer.measures.arrays import Floats
@@ -31,7 +31,7 @@ def columns(
     if block.content.startswith(BYTE_ORDER_MARK):  # Arrow would remove it
         return None
     names = [str(at) for at in range(count)]
-    types = {"query": pa.string(), "item": pa.string(), number: pa.float64()}
+    types = {**dict.fromkeys(places, pa.string()), number: pa.float64()}
     try:
         table = csv.read_csv(
             pa.BufferReader(block.content),

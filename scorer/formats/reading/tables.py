@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from scorer.errors import Findings
 from scorer.formats.reading import columns
+from scorer.formats.reading import compute as pc
 from scorer.formats.reading.arrow import booleans, floats, keep, numbers, text_lengths, texts
 from scorer.formats.reading.batches import Graded, Ranked
 from scorer.formats.reading.bytes import UnreadableError
@@ -36,6 +36,7 @@ def graded_rows(held: Columns, line: Ints, findings: Findings) -> Graded:
     query, item = (id_texts(held[name], name, line, findings) for name in ("query", "item"))
     grade = _numbers(held["grade"], "grade", line, findings)
     flag = _flags(held["flag"], line, findings) if "flag" in held else None
+    subtopic = _filled_in(held["subtopic"]) if "subtopic" in held else None
     sound = _filled(query) & _filled(item) & ~np.isnan(grade)
     return Graded(
         query=keep(query, sound),
@@ -44,6 +45,7 @@ def graded_rows(held: Columns, line: Ints, findings: Findings) -> Graded:
         lengths=None,
         item=keep(item, sound),
         grade=grade[sound],
+        subtopic=None if subtopic is None else keep(subtopic, sound),
     )
 
 
@@ -81,7 +83,7 @@ def _columns(table: pa.Table, wanted: tuple[str, ...], options: Mapping[str, str
     held = {name: whole_column(table, at) for name, at in places.items()}
     for name, column in held.items():
         found = f"the column {quoted(table.column_names[places[name]])} is of type {column.type}"
-        if name in ("query", "item"):
+        if name in ("query", "item", "subtopic"):
             if not (is_text(column.type) or pa.types.is_integer(column.type)):
                 raise UnreadableError(f"{found}; expected text or whole numbers as ids")
         elif name == "flag":
@@ -124,9 +126,14 @@ def is_number(type_: pa.DataType) -> bool:
 
 def id_texts(column: pa.Array, what: str, line: Ints, findings: Findings) -> pa.StringArray:
     """Return ids as text; a missing id is reported, and empty."""
-    ids = pc.coalesce(column.cast(pa.string()), pa.scalar("", pa.string()))
+    ids = _filled_in(column)
     findings.add_each(line[~_filled(ids)], lambda _: f"no id in the column {what}; expected one in each row")
     return ids
+
+
+def _filled_in(column: pa.Array) -> pa.StringArray:
+    """Return a column as text, empty for a null."""
+    return pc.coalesce(column.cast(pa.string()), pa.scalar("", pa.string()))
 
 
 def _filled(ids: pa.StringArray) -> Bools:

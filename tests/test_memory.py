@@ -1,0 +1,211 @@
+"""Submissions in memory: dicts and frames that are read without a copy of each id have the result of other readers."""
+
+from __future__ import annotations
+
+from collections import ChainMap, OrderedDict, defaultdict
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scorer import SubmissionError, evaluate
+from scorer.errors import Findings
+from scorer.formats.reading import frames, memory
+from scorer.matching.ranked_dicts import RankedDicts
+from scorer.matching.solution import Solution
+from scorer.measures import parse
+from scorer.measures.matched import JudgedItems, Matched
+from scorer.options import MISSING, NOTHING_RELEVANT, TIES, UNJUDGED
+from scorer.scoring.evaluation import _score_table
+from scorer.scoring.outcomes import Rejected, Scored
+from scorer.scoring.rules import Rules
+from tests import strategies
+
+MEASURES = tuple(measure for name in ("nDCG", "RR", "P@2") for measure in parse(name))
+
+
+class Colour(str, Enum):  # noqa: UP042 (the text of a StrEnum is its value)
+    """Ids whose text is not what their type inherits."""
+
+    RED = "a"
+
+
+PLAIN_SCORES = (0.0, -0.0, 0.5, 0.5, 1, 1.0, -3, 2**53, 2**53 + 1, np.float64(0.5), np.float32(0.1), np.int64(1), 1e308)
+BAD_SCORES = (float("nan"), float("inf"), True, None, "1.5", "x", 10**400, Decimal("0.5"), np.bool_(True), [1.0], 1j)
+PLAIN_IDS = (*strategies.ITEMS, *strategies.JUNK, "", "é", "日本", "\U0001f600", "a\0", "?")
+BAD_IDS = (1, "1", True, np.str_("a"), Colour.RED, "\ud800", "\ud83d", "\ude00", None, 1.5, b"a", ("a",))
+
+
+def lists(ids: tuple[Any, ...], scores: tuple[Any, ...]) -> st.SearchStrategy[dict[Any, Any]]:
+    """Dicts of dicts with these ids and run scores; queries may be unknown, and lists may be empty."""
+    queries = st.sampled_from([*strategies.QUERIES, "unknown", "é"])
+    return st.dictionaries(queries, st.dictionaries(st.sampled_from(ids), st.sampled_from(scores), max_size=12))
+
+
+def rules() -> st.SearchStrategy[Rules]:
+    """Any rules for submissions in memory."""
+    words = {
+        option.name: st.sampled_from(tuple(option.values)) for option in (TIES, MISSING, NOTHING_RELEVANT, UNJUDGED)
+    }
+    return st.builds(Rules, st.just(MEASURES), tie_bounds=st.booleans(), **words)
+
+
+def solution_of(grades: strategies.Solution) -> Solution:
+    """Return the solution with these grades, and with two items whose ids are not ASCII."""
+    whole = {**grades, "q1": {"c": 2.0, "é": 1.0, "?": 1.0, **grades.get("q1", {})}}
+    return Solution.of([memory.graded(whole, Findings())], Findings())
+
+
+def described(solution: Solution, source: object, rules: Rules) -> object:
+    """Return everything that the outcome of a submission consists of, as plain values."""
+    outcome = _score_table(solution, source, rules)  # type: ignore[arg-type]
+    if isinstance(outcome, Rejected):
+        return outcome.problems.lines()
+    assert isinstance(outcome, Scored)
+    matches = [outcome.matched, *(outcome.matched.extremes or ())]
+    scores = [outcome.scores, *(outcome.extremes or ())]
+    return (
+        [plain_match(each) for each in matches],
+        [each.tobytes() for each in scores],
+        outcome.counts,
+        outcome.notes.lines(),
+        outcome.notes.count,
+    )
+
+
+def plain_match(matched: Matched) -> object:
+    """Return the arrays of a match as lists."""
+    assert matched.answered is not None
+    return plain_items(matched.found), matched.retrieved.tolist(), matched.answered.tolist()
+
+
+def plain_items(items: JudgedItems) -> object:
+    """Return the arrays of judged items as lists."""
+    tied = None if items.tied is None else (items.tied.before.tolist(), items.tied.size.tolist())
+    return items.query.tolist(), items.rank.tolist(), items.grade.tolist(), items.tie_rank.tolist(), tied
+
+
+def described_by_the_general_reader(solution: Solution, source: object, rules: Rules) -> object:
+    """Return the outcome of reading all ids and run scores as Arrow arrays first."""
+    with patch.object(RankedDicts, "of", lambda *_: None):
+        return described(solution, source, rules)
+
+
+@strategies.examples(100)
+@given(strategies.solutions(), lists(PLAIN_IDS, PLAIN_SCORES), rules())
+def test_dicts_of_plain_ids_have_the_outcome_of_the_general_reader(
+    grades: strategies.Solution, source: dict[str, Any], rules: Rules
+) -> None:
+    """Matches, scores, counts, notes and problems, under every rule, with ties and any order of the items."""
+    solution = solution_of(grades)
+
+    assert (RankedDicts.of(source, solution) is None) == (not source)
+    assert described(solution, source, rules) == described_by_the_general_reader(solution, source, rules)
+
+
+@strategies.examples(100)
+@given(strategies.solutions(), lists(PLAIN_IDS + BAD_IDS, PLAIN_SCORES + BAD_SCORES), rules())
+def test_other_dicts_have_the_outcome_of_the_general_reader(
+    grades: strategies.Solution, source: dict[Any, Any], rules: Rules
+) -> None:
+    """Ids that are not text, or not in UTF-8, or equal to others as text; scores that are not finite numbers."""
+    solution = solution_of(grades)
+
+    assert described(solution, source, rules) == described_by_the_general_reader(solution, source, rules)
+
+
+@pytest.mark.parametrize("bad", BAD_IDS, ids=repr)
+def test_ids_that_need_conversion_are_left_to_the_general_reader(bad: object) -> None:
+    """As the id of an item and as that of a query."""
+    solution = solution_of({"q1": {"a": 1.0}})
+
+    assert (RankedDicts.of({"q1": {bad: 1.0}}, solution) is None) == (bad != "1")
+    assert (RankedDicts.of({bad: {"a": 1.0}}, solution) is None) == (bad != "1")
+
+
+@pytest.mark.parametrize("bad", BAD_SCORES, ids=lambda bad: repr(bad)[:12])
+def test_scores_that_need_a_message_are_left_to_the_general_reader(bad: object) -> None:
+    """It reports them, or converts them."""
+    assert RankedDicts.of({"q1": {"a": 1.0, "b": bad}}, solution_of({"q1": {"a": 1.0}})) is None
+
+
+@pytest.mark.parametrize(
+    "source",
+    [{"q1": ["a"]}, {"q1": ChainMap({"a": 1.0})}, {"q1": OrderedDict(a=1.0)}, [("q1", "a", 1.0)], {}],
+    ids=repr,
+)
+def test_anything_but_plain_dicts_of_run_scores_is_left_to_the_general_reader(source: object) -> None:
+    """A subclass of dict may give other values than it holds."""
+    assert RankedDicts.of(source, solution_of({"q1": {"a": 1.0}})) is None
+
+
+def test_any_mapping_may_hold_the_lists() -> None:
+    """As pytrec_eval's readers return them."""
+    source = defaultdict(dict, {"q1": {"a": 1.0, "b": 2.0}})
+
+    assert RankedDicts.of(source, solution_of({"q1": {"a": 1.0}})) is not None
+    assert evaluate({"q1": {"a": 1}}, source, "RR")["RR"] == 0.5
+
+
+def test_a_score_beyond_floating_point_numbers_is_reported() -> None:
+    """It is no finite number."""
+    with pytest.raises(SubmissionError, match="not every score is a number"):
+        evaluate({"q1": {"a": 1}}, {"q1": {"a": 10**400}}, "RR")
+
+
+# Frames
+
+TEXTS = st.sampled_from([*strategies.ITEMS, "é", ""])
+COLUMNS: dict[str, tuple[st.SearchStrategy[Any], Any]] = {
+    "texts": (TEXTS, "str"),
+    "texts of pandas 2": (TEXTS, object),
+    "texts or nothing": (TEXTS | st.none(), "str"),
+    "categories": (TEXTS, "category"),
+    "categories or nothing": (TEXTS | st.none(), "category"),
+    "categories of numbers": (st.integers(0, 9), "category"),
+    "categories of fractions": (st.sampled_from([0.5, 1.5]), "category"),
+    "whole numbers": (st.integers(0, 9), "int64"),
+    "small whole numbers": (st.integers(0, 9), "uint8"),
+    "whole numbers or nothing": (st.integers(0, 9) | st.none(), "Int64"),
+    "texts of Arrow": (TEXTS, pd.ArrowDtype(pa.large_string())),
+    "whole numbers of Arrow": (st.integers(0, 9), pd.ArrowDtype(pa.int32())),
+    "booleans": (st.booleans(), "bool"),
+    "booleans of Arrow": (st.booleans(), pd.ArrowDtype(pa.bool_())),
+    "fractions": (st.sampled_from([0.5, 1.0]), "float64"),
+    "times": (st.just("2011-04-18"), "datetime64[ns]"),
+    "anything": (st.sampled_from(PLAIN_IDS + BAD_IDS), object),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@strategies.examples(10)
+@given(data=st.data())
+def test_columns_of_pandas_have_the_outcome_of_their_values(name: str, data: st.DataObject) -> None:
+    """For every type, also with missing values, a single row or none."""
+    values, kind = COLUMNS[name]
+    listed = data.draw(st.lists(values, max_size=6, unique_by=repr))
+    frame = pd.DataFrame({"item": pd.Series(listed, dtype=object).astype(kind), "score": np.arange(len(listed))})
+    frame["query"] = "q1"
+    solution = solution_of({"q1": {"1": 1.0, "a": 2.0}})
+    rules = Rules(MEASURES)
+
+    outcome = described(solution, frame, rules)
+
+    with patch.object(frames, "arrow_ids", lambda _: None):
+        assert described(solution, frame, rules) == outcome
+
+
+@pytest.mark.parametrize("name", ["texts", "categories", "categories of numbers", "whole numbers", "texts of Arrow"])
+def test_columns_of_ids_are_read_without_a_python_object_for_each(name: str) -> None:
+    """Their values are in Arrow's or numpy's arrays already."""
+    kind = COLUMNS[name][1]
+    column = pd.Series([1, 2, 1] if "numbers" in name else ["a", "b", "a"]).astype(kind)
+
+    assert frames.arrow_ids(column) is not None
