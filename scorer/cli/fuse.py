@@ -1,0 +1,228 @@
+"""``scorer fuse``: several runs as one."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, ArgumentTypeError
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scorer.cli.arguments import FORMAT_HELP, WrongCallError, check_standard_input, format_name, whole_number
+from scorer.cli.console import print_message
+from scorer.errors import FusionError, MeasureError, ScorerError
+from scorer.wording import counted, printable, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scorer.runs.fused import Counts
+    from scorer.runs.reading import Run
+    from scorer.runs.tuning import Tuning
+
+STANDARD_OUTPUT = "-"
+
+
+def add_fusion(parser: ArgumentParser) -> None:
+    """Add the arguments of ``fuse``."""
+    parser.add_argument("runs", nargs="*", metavar="run", help="two or more runs: paths, URLs, or - for standard input")
+    parser.add_argument(
+        "-o",
+        "--output",
+        default=STANDARD_OUTPUT,
+        metavar="FILE",
+        help="the file to write; its name determines the format, and .gz, .zst or .xz the compression; default: "
+        "standard output",
+    )
+    parser.add_argument(
+        "--to", dest="to_format", metavar="FORMAT", help="the format to write, if the name does not determine it"
+    )
+    parser.add_argument(
+        "--method", default="rrf", metavar="NAME", help="the fusion method; default: rrf; `--methods` lists them"
+    )
+    parser.add_argument(
+        "--norm",
+        metavar="NAME",
+        help="how run scores are normalised, for a method that uses them: min-max (the default), max, sum, zmuv, rank, "
+        "borda, min-max-inverted (for distances) or none",
+    )
+    parser.add_argument(
+        "-p",
+        "--parameter",
+        dest="parameters",
+        action="append",
+        default=[],
+        type=_setting,
+        metavar="NAME=VALUE",
+        help="a parameter of the method, as in -p k=60; repeatable",
+    )
+    parser.add_argument("--weights", metavar="W1,W2,...", help="a weight for each run: short for -p weights=W1,W2,...")
+    parser.add_argument(
+        "--depth", type=whole_number(1), metavar="N", help="the number of items to keep in each list; default: all"
+    )
+    parser.add_argument("--submission-format", metavar="FORMAT", help=f"the runs' format, {FORMAT_HELP}")
+    parser.add_argument("--methods", action="store_true", help="list the methods and the normalisations, and exit")
+    tuning = parser.add_argument_group("tuning")
+    tuning.add_argument(
+        "--solution", metavar="FILE", help="the graded items: the parameter of the method gets its best value"
+    )
+    tuning.add_argument("-m", "--measure", metavar="MEASURE", help="the measure to be best by, as in -m AP")
+    tuning.add_argument(
+        "--step", type=float, metavar="STEP", help="the step between the values that are tried; for weights 0.1"
+    )
+    tuning.add_argument("--trials", metavar="FILE", help="write the score of each value to this file, as CSV")
+    tuning.add_argument("--solution-format", metavar="FORMAT", help=f"the solution's format, {FORMAT_HELP}")
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise ArgumentTypeError(f"found {quoted(text)}, expected NAME=VALUE, as in k=60")
+    return name, value
+
+
+def fuse(
+    runs: list[str],
+    output: str,
+    to_format: str | None,
+    method: str,
+    norm: str | None,
+    parameters: list[tuple[str, str]],
+    weights: str | None,
+    depth: int | None,
+    submission_format: str | None,
+    methods: bool,
+    solution: str | None,
+    measure: str | None,
+    step: float | None,
+    trials: str | None,
+    solution_format: str | None,
+) -> int:
+    """Fuse two or more runs into one.
+
+    Scores descend in each list of the fused run; equal scores are ordered by item id, descending. A run that does not
+    have a query of another run is treated as if its list were empty.
+
+    With --solution and --measure, the parameter of the method gets the value with which the fused run scores best.
+    """
+    if methods:
+        return _list_methods()
+    given = _parameters(parameters, weights)
+    check_standard_input(*runs, *([solution] if solution else []))
+    if (solution is None) != (measure is None):
+        raise WrongCallError("tuning needs both --solution FILE and --measure MEASURE")
+    if solution is None and (step is not None or trials is not None or solution_format is not None):
+        raise WrongCallError("--step, --trials and --solution-format are for tuning, which needs --solution FILE")
+    run_format = submission_format and format_name(submission_format, "--submission-format")
+    try:
+        if solution is not None and measure is not None:
+            if given:
+                raise WrongCallError(f"tuning finds {next(iter(given))}; leave it out")
+            if "-" in runs:
+                raise WrongCallError("tuning reads the runs twice, and standard input (-) can be read only once")
+            from scorer.runs.tuning import tune
+
+            solution_form = solution_format and format_name(solution_format, "--solution-format")
+            found = tune(
+                solution,
+                runs,
+                measure,
+                method,
+                norm,
+                step=step,
+                depth=depth,
+                solution_format=solution_form,
+                submission_format=run_format,
+            )
+            _report(found, trials)
+            given = _spelled(found)
+        return _fused(runs, run_format, method, norm, given, depth, output, to_format)
+    except MeasureError as error:
+        raise WrongCallError(f"--measure: {error}") from error
+    except FusionError as error:
+        raise WrongCallError(str(error)) from error
+
+
+def _parameters(parameters: Sequence[tuple[str, str]], weights: str | None) -> dict[str, str]:
+    """The parameters of the method by name."""
+    given = [*parameters, *([("weights", weights)] if weights is not None else [])]
+    names = [name for name, _ in given]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise WrongCallError(f"parameter {quoted(twice)} is given twice")
+    return dict(given)
+
+
+def _fused(
+    runs: list[str],
+    run_format: str | None,
+    method: str,
+    norm: str | None,
+    given: dict[str, str],
+    depth: int | None,
+    output: str,
+    to_format: str | None,
+) -> int:
+    """Write the fused run, and print what was fused."""
+    from scorer.runs.fuse import fuse_to, target_format
+    from scorer.runs.fused import Fusion, runs_of
+
+    named = runs_of(runs, run_format)
+    fusion = Fusion.named(method, norm, given, len(named))
+    form = target_format(output, to_format and format_name(to_format, "--to"))
+    sys.stdout.flush()
+    target = sys.stdout.buffer if output == STANDARD_OUTPUT else Path(output)
+    counts = fuse_to(named, fusion, depth, target, form)
+    sys.stdout.buffer.flush()
+    for line in _notes(named, counts):
+        print_message(line)
+    return 0
+
+
+def _notes(runs: Sequence[Run], counts: Counts) -> list[str]:
+    """What a reader should know about the runs."""
+    lines = []
+    for run, lists, repeated in zip(runs, counts.lists.tolist(), counts.repeated.tolist(), strict=True):
+        if repeated:
+            lines.append(f"{run.name}: {counted(repeated, 'repeated item')}; each item counts once, at its first rank")
+        if lists < counts.queries:
+            missing = counted(counts.queries - lists, "query", "queries")
+            lines.append(f"{run.name}: no list for {missing} that other runs have")
+    return lines
+
+
+def _report(found: Tuning, trials: str | None) -> None:
+    """Print the best value, and write all trials to a file if it is named."""
+    value = found.best.value
+    text = ",".join(f"{weight:g}" for weight in value) if isinstance(value, tuple) else f"{value:g}"
+    print_message(
+        f"{found.parameter}={text}: {found.measure} {found.best.score:.4f}, the best of "
+        f"{counted(len(found.trials), 'trial')}"
+    )
+    if trials is None:
+        return
+    import csv
+
+    try:
+        with Path(trials).open("w", encoding="utf-8", newline="") as stream:
+            table = csv.writer(stream, lineterminator="\n")
+            table.writerow(found.columns())
+            table.writerows(found.rows())
+    except OSError as error:
+        raise ScorerError(f"{printable(trials)}: cannot be written: {error.strerror or error}") from error
+
+
+def _spelled(found: Tuning) -> dict[str, str]:
+    """The parameter with its best value, as text without rounding."""
+    value = found.best.value
+    return {found.parameter: ",".join(map(repr, value)) if isinstance(value, tuple) else repr(value)}
+
+
+def _list_methods() -> int:
+    """Print the methods and the normalisations."""
+    from scorer.cli.console import print_result
+    from scorer.reports.table import aligned
+    from scorer.runs.registry import METHODS, NORMALISATIONS
+
+    methods = [[f"--method {each.usage}", each.summary] for each in METHODS]
+    print_result(aligned([*methods, *([f"--norm {each.name}", each.summary] for each in NORMALISATIONS)]))
+    return 0

@@ -1,0 +1,123 @@
+"""``scorer overlap``: how similar runs are, pair by pair."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import TYPE_CHECKING
+
+from scorer.cli.arguments import FORMAT_HELP, WrongCallError, add_form, check_standard_input, format_name, whole_number
+from scorer.cli.console import print_message, print_result
+from scorer.errors import MeasureError
+from scorer.paths import shown
+from scorer.wording import counted, quoted
+
+if TYPE_CHECKING:
+    from scorer.runs.overlap import Overlaps
+
+FORMS = ("table", "json", "csv", "markdown", "latex")
+
+DEFAULT = ("RBO", "Jaccard@10", "tauAP")
+"""The measures if none is named; the same as in `scorer.runs.similarity`, which takes long to import."""
+
+
+def add_overlap(parser: ArgumentParser) -> None:
+    """Add the arguments of ``overlap``."""
+    parser.add_argument(
+        "runs",
+        nargs="*",
+        metavar="run",
+        help="files with ranked lists, two or more: paths, URLs, or - for standard input",
+    )
+    parser.add_argument(
+        "-m",
+        "--measure",
+        dest="names",
+        action="append",
+        metavar="MEASURE",
+        help="measures of similarity, as in RBO(p=0.95),Jaccard@10,Overlap@10,AO@10,tau,tauAP; repeatable; default: "
+        f"{','.join(DEFAULT)}",
+    )
+    parser.add_argument(
+        "--depth", type=whole_number(1), metavar="N", help="compare the first N items of each list; default: all"
+    )
+    add_form(parser, FORMS, "of the similarities")
+    parser.add_argument("-q", "--per-query", action="store_true", help="print a row for each query of each pair")
+    parser.add_argument("--submission-format", metavar="FORMAT", help=f"the runs' format, {FORMAT_HELP}")
+    parser.add_argument(
+        "--measures", action="store_true", help="list the measures of similarity with their parameters, and exit"
+    )
+
+
+def overlap(
+    runs: list[str],
+    names: list[str] | None,
+    depth: int | None,
+    form: str,
+    per_query: bool,
+    submission_format: str | None,
+    measures: bool,
+) -> int:
+    """Measure how similar two or more runs are: which items they share, and in which order.
+
+    No solution is needed. A query that only one run of a pair has is left out of the means of that pair.
+    """
+    from scorer.reports.overlaps import overlap_text
+    from scorer.runs.overlap import overlap as compared
+
+    if measures:
+        print_result(_explained())
+        return 0
+    if len(runs) < 2:
+        raise WrongCallError(f"found {counted(len(runs), 'run')}; expected two or more to compare")
+    twice = next((name for name in runs if runs.count(name) > 1), None)
+    if twice is not None and twice != "-":
+        raise WrongCallError(f"{quoted(shown(twice))} is listed twice; list each run once")
+    check_standard_input(*runs)
+    file_format = submission_format and format_name(submission_format, "--submission-format")
+    try:
+        found = compared(runs, names or DEFAULT, depth=depth, submission_format=file_format)
+    except MeasureError as error:
+        raise WrongCallError(f"--measure: {error}") from error
+    for line in _notes(found):
+        print_message(line)
+    print_result(overlap_text(found, form, per_query=per_query))
+    return 0
+
+
+def _notes(found: Overlaps) -> list[str]:
+    """What the means leave out, in sentences."""
+    lines = [
+        f"{run}: {counted(number, 'repeated item')} left out; an item counts once, at its first rank"
+        for run, number in found.repeated.items()
+        if number
+    ]
+    lines += [
+        f"{run}: {counted(number, 'query', 'queries')} of {found.queries:,} without a list, left out of the means of "
+        "its pairs"
+        for run, number in found.missing.items()
+        if number
+    ]
+    for measure in found.measures:
+        number = sum(pair.undefined[measure] for pair in found.pairs)
+        lists = sum(len(pair.queries) for pair in found.pairs)
+        if number:
+            lines.append(
+                f"{measure}: {number:,} of {counted(lists, 'pair')} of lists left out of the means: they share fewer "
+                "than two items"
+            )
+    return lines
+
+
+def _explained() -> str:
+    """Return what each measure is."""
+    from scorer.runs.similarity import SIMILARITIES
+
+    parts = []
+    for kind in SIMILARITIES:
+        lines = [f"{kind.usage}: {kind.title}", f"{kind.summary} {kind.edge_cases}".strip(), f"  {kind.formula}"]
+        lines += [
+            f"  {each.name}: {each.about.description} ({each.allowed}; default {each.default})"
+            for each in kind.parameters
+        ]
+        parts.append("\n".join([*lines, f"  Source: {kind.source}"]))
+    return "\n\n".join(parts)

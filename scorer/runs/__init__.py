@@ -1,0 +1,1 @@
+"""Operations on runs: fusion of several into one, and their overlap."""

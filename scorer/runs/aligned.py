@@ -1,0 +1,208 @@
+"""AlignedRuns: the lists of several runs for the same queries, integer-coded alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from scorer.formats.reading.arrow import id_order, integers, joined, take, texts
+from scorer.matching.ranked_lists import RankedLists
+from scorer.measures.arrays import Bools, Floats, Ints, ranges
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AlignedRuns:
+    """The lists of several runs for some queries: every list of these queries, whole.
+
+    A *candidate* is an item that at least one run lists for a query. An *entry* is a candidate in the list of one run.
+    The list of query `q` in run `r` has the number ``q * runs + r``; it is empty where the run does not have the query.
+    """
+
+    queries: pa.StringArray
+    """[query]: ids."""
+    runs: int
+    """The number of runs."""
+    items: pa.StringArray
+    """[item]: ids, each once."""
+    query: Ints
+    """[candidate]: its query; ascending."""
+    item: Ints
+    """[candidate]: its item."""
+    candidate: Ints
+    """[entry]: its candidate; ascending."""
+    run: Ints
+    """[entry]: its run; ascending for each candidate."""
+    rank: Ints
+    """[entry]: the rank in the list, from 1. Equal run scores are ordered by item id, descending."""
+    score: Floats
+    """[entry]: the run score; in a run without scores, the number of items from this one to the end of the list."""
+    length: Ints
+    """[list]: the number of its items."""
+    repeated: Ints
+    """[run]: how many items were left out because an earlier one of the same list has the same id."""
+
+    @property
+    def list(self) -> Ints:
+        """[entry]: its list."""
+        return np.asarray(self.query[self.candidate] * self.runs + self.run)
+
+    @property
+    def candidates(self) -> Ints:
+        """[query]: the number of its candidates."""
+        return np.bincount(self.query, minlength=len(self.queries))
+
+    def first_entries(self) -> Ints:
+        """[candidate]: its first entry."""
+        return np.flatnonzero(_starts(self.candidate))
+
+    def ids(self, candidates: Ints) -> pa.StringArray:
+        """The item ids of these candidates."""
+        return take(self.items, self.item[candidates])
+
+    @classmethod
+    def of(cls, queries: Sequence[str], lists: Sequence[Sequence[SomeLists]]) -> AlignedRuns:
+        """Align the lists of runs.
+
+        Parameters
+        ----------
+        queries
+            The ids of the queries.
+        lists
+            [run]: lists for the queries, at most one for each query.
+        """
+        runs = len(lists)
+        parts = [_rows(each, query, run, runs) for run, of_run in enumerate(lists) for each, query in _by_lists(of_run)]
+        whole = _Rows.joined(parts)
+        whole = whole.at(_list_order(whole))
+        codes = whole.item.dictionary_encode()
+        items, item = codes.dictionary, integers(codes.indices)
+        number = (whole.list // runs) * max(len(items), 1) + item
+        order = stable_order(number)
+        new_candidate = _starts(number[order])
+        run = whole.list % runs
+        again = ~new_candidate & ~_starts(run[order])
+        repeated = np.bincount(run[order][again], minlength=runs)
+        kept = np.ones(number.size, dtype=bool)
+        kept[order[again]] = False
+        length = np.bincount(whole.list[kept], minlength=len(queries) * runs)
+        rank = np.cumsum(kept) - (np.cumsum(length) - length)[whole.list]
+        score = np.where(np.isnan(whole.score), length[whole.list] - rank + 1, whole.score)
+        first = order[new_candidate]
+        order = order[~again]
+        return cls(
+            queries=texts(queries),
+            runs=runs,
+            items=items,
+            query=whole.list[first] // runs,
+            item=item[first],
+            candidate=(np.cumsum(new_candidate) - 1)[~again],
+            run=run[order],
+            rank=rank[order],
+            score=score[order],
+            length=length,
+            repeated=repeated,
+        )
+
+
+SomeLists = tuple[RankedLists, int, int]
+"""Lists, the number of one of them, and the number of its query among those to align."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """Items of lists; each list is together, and sorted by falling score."""
+
+    list: Ints
+    item: pa.StringArray
+    score: Floats
+    """NaN in a run without scores."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[_Rows]) -> _Rows:
+        return cls(
+            np.concatenate([np.zeros(0, dtype=np.int64), *(part.list for part in parts)]),
+            joined(part.item for part in parts),
+            np.concatenate([np.zeros(0), *(part.score for part in parts)]),
+        )
+
+    def at(self, order: Ints | None) -> _Rows:
+        return self if order is None else _Rows(self.list[order], take(self.item, order), self.score[order])
+
+
+def _by_lists(chosen: Sequence[SomeLists]) -> list[tuple[tuple[RankedLists, Ints], Ints]]:
+    """The chosen lists of each `RankedLists`, with the queries of these lists."""
+    grouped: dict[int, tuple[RankedLists, list[int], list[int]]] = {}
+    for lists, number, query in chosen:
+        _, numbers, queries = grouped.setdefault(id(lists), (lists, [], []))
+        numbers.append(number)
+        queries.append(query)
+    return [((lists, np.array(numbers)), np.array(queries)) for lists, numbers, queries in grouped.values()]
+
+
+def _rows(chosen: tuple[RankedLists, Ints], query: Ints, run: int, runs: int) -> _Rows:
+    """The items of the chosen lists, which belong to these queries of a run."""
+    lists, number = chosen
+    position, which = ranges(lists.start[number], lists.start[number + 1])
+    at = lists.order[position]
+    adjacent = bool(at.size) and bool((np.diff(at) == 1).all())
+    scored = lists.run_score is not None and not lists.by_rank
+    return _Rows(
+        list=query[which] * runs + run,
+        item=lists.items[int(at[0]) : int(at[-1]) + 1] if adjacent else take(lists.items, at),
+        score=lists.run_score[at] if scored and lists.run_score is not None else np.full(at.size, np.nan),
+    )
+
+
+def _list_order(rows: _Rows) -> Ints | None:
+    """The rows by list, tied ones by id, descending; None where they are in this order."""
+    order = None if (rows.list[1:] >= rows.list[:-1]).all() else np.argsort(rows.list, kind="stable")
+    list_, score = (rows.list, rows.score) if order is None else (rows.list[order], rows.score[order])
+    tied = (list_[1:] == list_[:-1]) & (score[1:] == score[:-1])
+    if not tied.any():
+        return order
+    return by_id_within_ties(tied, np.arange(list_.size) if order is None else order, rows.item)
+
+
+def by_id_within_ties(tied: Bools, order: Ints, ids: pa.StringArray, number: Ints | None = None) -> Ints:
+    """Sort tied rows by their ids, descending by bytes.
+
+    Parameters
+    ----------
+    tied
+        [position - 1]: whether the row at the position ties with the one before.
+    order
+        [position]: the row; tied ones are adjacent.
+    ids
+        [row], or [number].
+    number
+        [row]: the index of its id; None: rows have their own ids.
+    """
+    within = np.append(tied, False) | np.append(False, tied)
+    place = np.flatnonzero(within)
+    group = np.cumsum(np.append(True, ~tied))[place]
+    rows = order[place]
+    id_place = id_order(take(ids, rows if number is None else number[rows]))
+    result = order.copy()
+    result[place] = rows[np.lexsort((-id_place, group))]
+    return result
+
+
+def stable_order(number: Ints) -> Ints:
+    """The order that sorts numbers from 0, equal ones as they are.
+
+    Sorting a number and its position as one integer is faster than a stable sort.
+    """
+    bits = max(1, int(number.size).bit_length())
+    if int(number.max(initial=0)).bit_length() + bits > 63:
+        return np.argsort(number, kind="stable")
+    packed = number << bits | np.arange(number.size)
+    packed.sort()
+    return packed & ((1 << bits) - 1)
+
+
+def _starts(values: Ints) -> Bools:
+    """Which values differ from the one before."""
+    return np.append(True, values[1:] != values[:-1])[: values.size]

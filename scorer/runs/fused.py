@@ -1,0 +1,191 @@
+"""Fusion, and FusedLists: several runs as one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from scorer.errors import FusionError, ScorerError
+from scorer.formats.reading.arrow import take
+from scorer.measures.arrays import Floats, Ints
+from scorer.runs.aligned import AlignedRuns, by_id_within_ties
+from scorer.runs.methods import Given, Method, Weights
+from scorer.runs.normalisation import Normalisation
+from scorer.runs.reading import Run, Source
+from scorer.runs.registry import method_named, normalisation_named
+from scorer.wording import counted, quoted
+
+SORTED_AT_ONCE = 1024
+"""The least number of candidates that are sorted together."""
+
+Runs = Sequence[Source] | Mapping[str, Source]
+"""Runs in their order, or by their names."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fusion:
+    """A method with its parameters, and the normalisation of the runs before it."""
+
+    method: Method
+    normalisation: Normalisation
+    settings: Mapping[str, float | Weights]
+
+    @classmethod
+    def named(cls, method: str, norm: str | None, parameters: Mapping[str, Given], runs: int) -> Fusion:
+        """The fusion of these names for a number of runs. Raises FusionError."""
+        if runs < 2:
+            raise FusionError(f"found {counted(runs, 'run')}; expected two or more to fuse")
+        chosen = method_named(method)
+        return cls(chosen, normalisation_named(norm, chosen), chosen.settings(parameters, runs))
+
+    def scores(self, runs: AlignedRuns) -> Floats:
+        """[candidate]: the fused scores. Raises ScorerError where one is too large for a float64."""
+        with np.errstate(all="ignore"):
+            normalised = self.normalisation(runs)
+        return self.of_normalised(normalised)
+
+    def of_normalised(self, runs: AlignedRuns) -> Floats:
+        """As `scores`, for runs whose scores are normalised already."""
+        with np.errstate(all="ignore"):
+            scores = self.method(runs, self.settings)
+        wrong = np.flatnonzero(~np.isfinite(scores))
+        if wrong.size:
+            query = runs.queries[int(runs.query[wrong[0]])].as_py()
+            raise ScorerError(
+                f"the scores of query {quoted(query)} are too large to be fused by {self.method.name}; choose a method "
+                "that uses ranks, such as rrf"
+            )
+        return scores
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FusedLists:
+    """The fused lists of some queries, each in the order of its ranks."""
+
+    queries: pa.StringArray
+    """[query]: ids."""
+    items: pa.StringArray
+    """[item]: ids."""
+    query: Ints
+    """[row]: its query; ascending."""
+    item: Ints
+    """[row]: its item."""
+    score: Floats
+    """[row]"""
+    rank: Ints
+    """[row]: from 1."""
+    counts: Counts
+
+    @classmethod
+    def of(cls, runs: AlignedRuns, fusion: Fusion, depth: int | None) -> FusedLists:
+        """Fuse runs, and keep the first `depth` items of each list; None: all."""
+        score = fusion.scores(runs)
+        order, rank = best_first(runs, score, depth)
+        return cls(
+            runs.queries,
+            runs.items,
+            runs.query[order],
+            runs.item[order],
+            score[order],
+            rank,
+            Counts(
+                queries=len(runs.queries),
+                items=order.size,
+                lists=np.count_nonzero(runs.length.reshape(-1, runs.runs), axis=0),
+                repeated=runs.repeated,
+            ),
+        )
+
+    def table(self) -> pa.Table:
+        """The rows as an Arrow table of query, item, score and rank."""
+        return pa.table(
+            {
+                "query": take(self.queries, self.query),
+                "item": take(self.items, self.item),
+                "score": pa.DoubleArray.from_buffers(
+                    pa.float64(), self.score.size, [None, pa.py_buffer(np.ascontiguousarray(self.score))]
+                ),
+                "rank": pa.Int64Array.from_buffers(
+                    pa.int64(), self.rank.size, [None, pa.py_buffer(np.ascontiguousarray(self.rank))]
+                ),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """What was fused."""
+
+    queries: int = 0
+    items: int = 0
+    """The items of all fused lists."""
+    lists: Ints = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    """[run]: the number of queries that it has."""
+    repeated: Ints = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    """[run]: the number of items that were left out, because an earlier one of the same list has the same id."""
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.queries + other.queries,
+            self.items + other.items,
+            self.lists + other.lists,
+            self.repeated + other.repeated,
+        )
+
+
+def best_first(runs: AlignedRuns, score: Floats, depth: int | None) -> tuple[Ints, Ints]:
+    """The candidates of each query by falling score, equal scores by item id, descending; and their ranks, from 1.
+
+    Parameters
+    ----------
+    runs
+        The runs.
+    score
+        [candidate].
+    depth
+        The number of candidates to keep for each query; None: all.
+    """
+    candidates = runs.candidates
+    start = np.cumsum(candidates) - candidates
+    order = _falling(runs.query, score, start)
+    query = runs.query[order]
+    rank = np.arange(order.size) - start[query] + 1
+    sorted_score = score[order]
+    tied = (query[1:] == query[:-1]) & (sorted_score[1:] == sorted_score[:-1])
+    if depth is not None:
+        # A tie group that begins beyond the depth is cut as a whole.
+        first_rank = np.maximum.accumulate(np.append(0, np.where(tied, 0, np.arange(1, order.size)))[: order.size])
+        tied &= (rank[first_rank] <= depth)[1:]
+    if tied.any():
+        order = by_id_within_ties(tied, order, runs.items, runs.item)
+    return (order, rank) if depth is None else (order[rank <= depth], rank[rank <= depth])
+
+
+def _falling(query: Ints, score: Floats, start: Ints) -> Ints:
+    """The candidates by query and falling score, equal scores in any order.
+
+    Sorting many short stretches of whole queries is faster than sorting all candidates at once.
+    """
+    falling = -score
+    order = np.empty(query.size, dtype=np.int64)
+    edges = np.arange(0, query.size, SORTED_AT_ONCE)
+    begins = np.unique(start[np.searchsorted(start, edges, side="right") - 1])
+    for begin, end in pairwise([*begins.tolist(), query.size]):
+        part = falling[begin:end]
+        one_query = query[begin] == query[end - 1]
+        order[begin:end] = (np.argsort(part) if one_query else np.lexsort((part, query[begin:end]))) + begin
+    return order
+
+
+def runs_of(runs: Runs, submission_format: str | None) -> list[Run]:
+    """The runs with their names for messages."""
+    if isinstance(runs, Mapping):
+        return [Run.of(source, name, submission_format) for name, source in runs.items()]
+    if isinstance(runs, str | os.PathLike):
+        raise FusionError("found one path; expected a list of runs, or a dict of runs by name")
+    return [Run.of(source, f"run {number}", submission_format) for number, source in enumerate(runs, 1)]

@@ -1,0 +1,185 @@
+"""Methods that fuse runs: their declarations, and how they are named and given parameters."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated, Literal, get_args, get_type_hints
+
+import numpy as np
+
+from scorer.errors import FusionError
+from scorer.measures.arrays import Floats
+from scorer.runs.aligned import AlignedRuns
+from scorer.wording import counted, quoted
+
+Weights = Floats
+"""[run]: its weight."""
+
+Given = float | str | Sequence[float]
+"""The value of a parameter as a caller may give it: a number, weights, or either as text."""
+
+STEP = 0.1
+"""The default step between weights that are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the signature of a method says about a parameter, besides its type and its default."""
+
+    description: str
+    least: float = -math.inf
+    most: float = math.inf
+    grid: tuple[float, float, float] | None = None
+    """The first value, the last one and the step that tuning tries by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a method: a number, or a weight for each run."""
+
+    name: str
+    default: float | None
+    """None: a value is required."""
+    weights: bool
+    """Whether it has a weight for each run."""
+    about: About
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values, in words."""
+        number = f"a number from {self.about.least:g} to {self.about.most:g}"
+        if math.isinf(self.about.most):
+            number = f"a number of {self.about.least:g} or more" if math.isfinite(self.about.least) else "a number"
+        return f"{number} for each run" if self.weights else number
+
+    def value(self, given: Given, runs: int) -> float | Weights:
+        """Return the value that `given` means. Raises FusionError where it is not allowed."""
+        parts = given.split(",") if isinstance(given, str) else [given] if isinstance(given, float | int) else given
+        try:
+            values = np.array([float(part) for part in parts])
+        except (TypeError, ValueError):
+            raise self._refusal(given) from None
+        if not np.isfinite(values).all() or ((values < self.about.least) | (values > self.about.most)).any():
+            raise self._refusal(given)
+        if self.weights and values.size != runs:
+            raise FusionError(f"{self.name}: found {counted(values.size, 'weight')} for {counted(runs, 'run')}")
+        if not self.weights and values.size != 1:
+            raise self._refusal(given)
+        return values if self.weights else float(values[0])
+
+    def _refusal(self, given: object) -> FusionError:
+        return FusionError(f"{self.name}: expected {self.allowed}; found {quoted(str(given))}")
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """A function that fuses runs and its declaration; made by ``@partial(Method, name=..., ...)`` on the function.
+
+    The function takes `AlignedRuns`, then its parameters by keyword, and returns the fused score of each candidate. Its
+    docstring is printed for users: one sentence that says what the score is, an empty line, and then the edge cases.
+    """
+
+    function: Callable[..., Floats] = field(repr=False)
+    name: str
+    """The name, as ranx has it."""
+    title: str
+    """The name in words."""
+    uses: Literal["scores", "ranks"]
+    """What it takes of the runs."""
+    formula: str
+    source: str
+    aliases: tuple[str, ...] = ()
+    """Other spellings of the name."""
+
+    @property
+    def summary(self) -> str:
+        """What the fused score is, in one sentence."""
+        return self._documentation[0]
+
+    @property
+    def edge_cases(self) -> str:
+        """How the method treats items that are not in all runs, and so on."""
+        return self._documentation[1]
+
+    @cached_property
+    def _documentation(self) -> tuple[str, str]:
+        summary, _, rest = (inspect.getdoc(self.function) or "").partition("\n\n")
+        return " ".join(summary.split()), " ".join(rest.split())
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters, in the order of the function's signature."""
+        hints = get_type_hints(self.function, include_extras=True)
+        declared = []
+        for each in inspect.signature(self.function).parameters.values():
+            if each.kind is inspect.Parameter.KEYWORD_ONLY:
+                kind, about = get_args(hints[each.name])
+                default = None if each.default is inspect.Parameter.empty else each.default
+                declared.append(Parameter(each.name, default, kind is not float, about))
+        return tuple(declared)
+
+    @property
+    def usage(self) -> str:
+        """The name with its parameters: ``rrf(k=60)``, ``wsum(weights=...)``."""
+        settings = [f"{each.name}={'...' if each.default is None else f'{each.default:g}'}" for each in self.parameters]
+        return f"{self.name}({', '.join(settings)})" if settings else self.name
+
+    def settings(
+        self, given: Mapping[str, Given], runs: int, *, tuned: str | None = None
+    ) -> dict[str, float | Weights]:
+        """Return the values of the parameters.
+
+        Parameters
+        ----------
+        given
+            Values by name.
+        runs
+            The number of runs.
+        tuned
+            A parameter that gets its value later.
+
+        Raises
+        ------
+        FusionError
+            The method has no such parameter or does not take this value, or a required value is missing.
+        """
+        known = {each.name for each in self.parameters}
+        for name in given:
+            if name not in known:
+                raise FusionError(
+                    f"{self.name} has no parameter {quoted(name)}; it takes {', '.join(sorted(known)) or 'none'}"
+                )
+        values: dict[str, float | Weights] = {}
+        for each in self.parameters:
+            if each.name in given:
+                values[each.name] = each.value(given[each.name], runs)
+            elif each.default is not None:
+                values[each.name] = each.default
+            elif each.name != tuned:
+                example = "1,2" if each.weights else "0.5"
+                raise FusionError(
+                    f"{self.name} needs {each.name}: {each.about.description}, as in {each.name}={example}; or give a "
+                    "solution and a measure to tune it"
+                )
+        return values
+
+    def __call__(self, runs: AlignedRuns, settings: Mapping[str, float | Weights]) -> Floats:
+        """Return the fused scores: [candidate]."""
+        return self.function(runs, **settings)
+
+
+Persistence = Annotated[
+    float, About("how likely a user goes on from one rank to the next", least=0, most=1, grid=(0.01, 1.0, 0.01))
+]
+Exponent = Annotated[
+    float, About("the exponent of the number of runs that list the item", least=0, grid=(0.01, 1.0, 0.01))
+]
+Smoothing = Annotated[
+    float, About("is added to the number of runs before its logarithm", least=0, most=1, grid=(0.01, 1.0, 0.01))
+]
+Offset = Annotated[float, About("is added to each rank", least=0, grid=(10, 100, 10))]
+RunWeights = Annotated[Weights, About("the weight of each run, in their order", least=0, grid=(0.0, 1.0, STEP))]
