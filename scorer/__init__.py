@@ -3,10 +3,11 @@
 Each folder of the package is one stage or one concern; imports go only from a later folder to an earlier one:
 
     measures, statistics    the measures, and significance tests: arrays in, arrays out
-    formats                 the file formats, their detection, and reading them as Arrow batches
+    formats                 the file formats, their detection, and reading them as Arrow batches; `convert`
     challenge               challenge.toml
     matching                the solution, and the items of a submission that are found in it
-    scoring                 scores of one submission; `evaluate`
+    scoring                 scores of submissions; `evaluate`
+    runs                    operations on several runs; `fuse`, `tune`, `overlap`
     analysis                everything about one ranking, and comparisons of submissions; `compare`
     executors               scoring many submissions: in this process, in several, on a cluster
     store                   results in a database
@@ -22,6 +23,8 @@ As a library:
     >>> import scorer
     >>> scorer.evaluate({"q": {"a": 2, "b": 1}}, {"q": ["b", "c", "a"]}, ["RR", "nDCG@2"])["RR"]
     1.0
+
+The names in ``__all__`` are public; ``dir(scorer)`` lists them without importing numpy.
 """
 
 from __future__ import annotations
@@ -30,58 +33,87 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scorer.analysis.compare import Comparison, compare
+    from scorer.analysis.compare import compare
+    from scorer.analysis.comparison import Comparison
     from scorer.challenge.loading import read_challenge
     from scorer.challenge.settings import Challenge
     from scorer.errors import (
         ChallengeError,
+        ConversionError,
         FileError,
+        FusionError,
         MeasureError,
         ScorerError,
         SolutionError,
         StoreError,
         SubmissionError,
+        SubmissionsError,
     )
+    from scorer.formats.conversion import convert
     from scorer.matching.solution import Solution
     from scorer.measures import Measure, parse
-    from scorer.scoring.evaluation import Evaluation, evaluate
+    from scorer.runs.fuse import fuse
+    from scorer.runs.overlap import Overlaps, overlap
+    from scorer.runs.tuning import Tuning, tune
+    from scorer.scoring.evaluation import evaluate
+    from scorer.scoring.evaluations import Evaluation, Evaluations
 
 _MODULES = {
     "Challenge": "challenge.settings",
     "ChallengeError": "errors",
-    "Comparison": "analysis.compare",
-    "Evaluation": "scoring.evaluation",
+    "Comparison": "analysis.comparison",
+    "ConversionError": "errors",
+    "Evaluation": "scoring.evaluations",
+    "Evaluations": "scoring.evaluations",
     "FileError": "errors",
+    "FusionError": "errors",
     "Measure": "measures",
     "MeasureError": "errors",
+    "Overlaps": "runs.overlap",
     "ScorerError": "errors",
     "Solution": "matching.solution",
     "SolutionError": "errors",
     "StoreError": "errors",
     "SubmissionError": "errors",
+    "SubmissionsError": "errors",
+    "Tuning": "runs.tuning",
     "compare": "analysis.compare",
+    "convert": "formats.conversion",
     "evaluate": "scoring.evaluation",
+    "fuse": "runs.fuse",
+    "overlap": "runs.overlap",
     "parse": "measures",
     "read_challenge": "challenge.loading",
+    "tune": "runs.tuning",
 }
 
 __all__ = [
     "Challenge",
     "ChallengeError",
     "Comparison",
+    "ConversionError",
     "Evaluation",
+    "Evaluations",
     "FileError",
+    "FusionError",
     "Measure",
     "MeasureError",
+    "Overlaps",
     "ScorerError",
     "Solution",
     "SolutionError",
     "StoreError",
     "SubmissionError",
+    "SubmissionsError",
+    "Tuning",
     "compare",
+    "convert",
     "evaluate",
+    "fuse",
+    "overlap",
     "parse",
     "read_challenge",
+    "tune",
 ]
 __version__ = "0.2.0"
 
@@ -93,3 +125,8 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, which are not imported by it."""
+    return list(__all__)

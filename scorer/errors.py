@@ -3,11 +3,14 @@
     ScorerError            an error that the user can correct; its text is the message
     |-- ChallengeError     challenge.toml, or a file that it names
     |-- MeasureError       the name of a measure; also a ValueError
+    |-- ConversionError    a setting of a conversion; also a ValueError
+    |-- FusionError        the name or a parameter of a fusion method; also a ValueError
     |-- ExecutorError      the requested executor
     |-- StoreError         the database
     `-- FileError          a file, with all problems found in it
         |-- SolutionError
         |-- SubmissionError
+        |   `-- SubmissionsError   some of several submissions
         `-- TableError     a table of values
 
 Any other exception that leaves the package is a bug.
@@ -15,11 +18,11 @@ Any other exception that leaves the package is a bug.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scorer.wording import printable, shortened
+from scorer.wording import printable, quoted, shortened
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,6 +45,27 @@ class ChallengeError(ScorerError):
 
 class MeasureError(ScorerError, ValueError):
     """There is no measure with this name, or it does not have these parameters."""
+
+
+class ConversionError(ScorerError, ValueError):
+    """A setting of a conversion is wrong, or is needed and missing."""
+
+    setting: str
+    """The parameter of `convert`."""
+    text: str
+    """The message without the setting."""
+
+    def __init__(self, setting: str, text: str) -> None:
+        self.setting = setting
+        self.text = text
+        super().__init__(setting, text)
+
+    def __str__(self) -> str:
+        return f"{self.setting}: {self.text}"
+
+
+class FusionError(ScorerError, ValueError):
+    """There is no fusion method or normalisation with this name, or the method does not take these parameters."""
 
 
 class ExecutorError(ScorerError):
@@ -75,6 +99,7 @@ class Findings:
     shown: list[Problem] = field(default_factory=list)
     """Sorted by line; problems of the whole file come first."""
     count: int = 0
+    """The number of all problems."""
 
     def __post_init__(self) -> None:
         self.shown = self.shown[:SHOWN]
@@ -117,6 +142,11 @@ def _located(path: str, problem: Problem) -> str:
 class FileError(ScorerError):
     """A file is invalid or cannot be read; `findings` has all problems found in it."""
 
+    path: str
+    """The path of the file, or what the message calls an object in memory."""
+    findings: Findings
+    """All problems found in it."""
+
     def __init__(self, path: str, findings: Findings) -> None:
         self.path = path
         self.findings = findings
@@ -132,6 +162,36 @@ class SolutionError(FileError):
 
 class SubmissionError(FileError):
     """A submission is invalid or cannot be read."""
+
+
+IN_MEMORY = "the submission"
+"""What messages call a submission in memory."""
+
+
+class SubmissionsError(SubmissionError):
+    """Some of several submissions are invalid or cannot be read."""
+
+    errors: dict[str, SubmissionError]
+    """The error of each invalid submission by its name."""
+
+    def __init__(self, errors: Mapping[str, SubmissionError]) -> None:
+        findings = Findings()
+        for error in errors.values():
+            findings.extend(error.findings)
+        super().__init__(", ".join(errors), findings)
+        self.errors = dict(errors)
+        self.args = (self.errors,)  # a copy of the error is made of these
+
+    def __str__(self) -> str:
+        return "\n".join(line for name, error in self.errors.items() for line in _lines(name, error))
+
+
+def _lines(name: str, error: SubmissionError) -> list[str]:
+    """The lines of an error, with the name of the submission unless it is the path."""
+    if name == error.path:
+        return error.findings.lines(name)
+    path = "" if error.path == IN_MEMORY else f": {error.path}"
+    return error.findings.lines(f"submission {quoted(name)}{path}")
 
 
 class TableError(FileError):

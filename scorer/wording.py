@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 from unicodedata import category
@@ -174,9 +173,40 @@ def guard_formula(text: str) -> str:
 
 def escape_markdown(text: str) -> str:
     """`text` escaped for Markdown and for the HTML in it."""
+    import html  # noqa: PLC0415 (its table of all entities is large, and few commands need it)
+
     return html.escape(re.sub(r"([\\`*_\[\]|~])", r"\\\1", text), quote=False)
 
 
 def escape_latex(text: str) -> str:
     """`text` escaped for LaTeX."""
     return "".join(LATEX.get(char, char) for char in text)
+
+
+def escape_html(text: str) -> str:
+    """`text` escaped for HTML, with the characters escaped that do not show."""
+    import html  # noqa: PLC0415 (as above)
+
+    return html.escape(printable(text))
+
+
+def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
+    """A plain table as HTML; the first cell of a row is its head, and `caption` is below the table."""
+    head = "".join(f'<th scope="col">{escape_html(text)}</th>' for text in heads)
+    lines = [
+        f'<tr><th scope="row">{escape_html(first)}</th>'
+        + "".join(f"<td>{escape_html(text)}</td>" for text in rest)
+        + "</tr>"
+        for first, *rest in rows
+    ]
+    return "\n".join(
+        [
+            "<table>",
+            f'<caption style="caption-side: bottom; text-align: left">{escape_html(caption)}</caption>',
+            f"<thead><tr>{head}</tr></thead>",
+            "<tbody>",
+            *lines,
+            "</tbody>",
+            "</table>",
+        ]
+    )

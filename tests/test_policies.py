@@ -34,7 +34,7 @@ LISTS = {"q1": ["x", "b", "a"], "q3": ["d"], "q4": ["e"]}
 )
 def test_each_setting_by_its_scores(policies: Mapping[str, object], scores: Sequence[float | None]) -> None:
     """Which queries score 0, which are left out, and the mean."""
-    result = scorer.evaluate(SOLUTION, LISTS, "RR", True, **policies)  # type: ignore[arg-type]
+    result = scorer.evaluate(SOLUTION, LISTS, "RR", True, **policies)  # type: ignore[call-overload]
 
     found = [each["RR"] for each in result.by_query().values()]
     assert [None if math.isnan(value) else value for value in found] == scores

@@ -27,7 +27,7 @@ from scorer.scoring.outcomes import Failed, Rejected, Scored
 from scorer.scoring.rules import Rules
 from scorer.scoring.submission import check, score
 from tests import strategies
-from tests.oracles import ORACLES
+from tests.oracles import OF_THE_WHOLE_SOLUTION, ORACLES
 
 _listed = ",".join
 EXAMPLE_1 = (
@@ -149,7 +149,12 @@ def test_every_measure_equals_its_oracle_from_dicts(
     if not any(grade > 0 for grades in solution.values() for grade in grades.values()):
         solution = {**solution, "sure": {"a": 1.0}}
     submission = {**submission, next(iter(solution)): submission.get(next(iter(solution)), [])}
-    cutoffs = {"required": ("@3", 3), "list": ("@2,4", (2, 4)), "level": ("@0.5", 0.5)}
+    cutoffs = {
+        "required": ("@3", 3),
+        "list": ("@2,4", (2, 4)),
+        "level": ("@0.5", 0.5),
+        "multiple": ("@1.5", 1.5),
+    }
     highest = max(grade for grades in solution.values() for grade in grades.values())
     requested = {kind.name + cutoffs.get(kind.cutoff, ("", None))[0]: kind for kind in KINDS}
 
@@ -158,7 +163,7 @@ def test_every_measure_equals_its_oracle_from_dicts(
     assert result.per_query is not None
     for name, kind in requested.items():
         oracle, cutoff = ORACLES[kind.name], cutoffs.get(kind.cutoff, ("", None))[1]
-        more = {"highest_of_all": highest} if kind.name == "ERR" else {}
+        more = {"highest_of_all": highest} if kind.name in OF_THE_WHOLE_SOLUTION else {}
         expected = [
             oracle(grades, list(submission.get(query, [])), cutoff, **more) for query, grades in solution.items()
         ]
@@ -311,7 +316,8 @@ def test_objects_in_memory_are_scored_as_files(
 INVALID_IN_MEMORY = {
     "no grade column": (pd.DataFrame({"query": ["q"], "item": ["a"]}), {"q": ["a"]}, "no column for the grade"),
     "not a dict of dicts": ({"q": ["a"]}, {"q": ["a"]}, "expected a dict of dicts"),
-    "text instead of a list": ({"q": {"a": 1}}, {"q": "abc"}, "expected a dict whose values are dicts"),
+    "text instead of a list": ({"q": {"a": 1}}, {"q": "abc"}, 'submission "q": abc: no such file'),
+    "a number instead of a list": ({"q": {"a": 1}}, {"q": 7}, "expected a dict whose values are dicts"),
     "lists and scores": ({"q": {"a": 1}, "r": {"a": 1}}, {"q": ["a"], "r": {"a": 1}}, "for all queries alike"),
     "an invalid id": ({"q": {"a": 1}}, {"q": [1.5]}, 'found "1.5" as the id of the item; expected text'),
     "a score of nan": ({"q": {"a": 1}}, {"q": {"a": math.nan}}, "found nan as the score; expected a finite number"),
@@ -325,7 +331,7 @@ INVALID_IN_MEMORY = {
 def test_invalid_objects_in_memory_are_errors(solution: object, submission: object, message: str) -> None:
     """The same errors as for files."""
     with pytest.raises(scorer.FileError, match=message):
-        scorer.evaluate(solution, submission, "AP")  # type: ignore[arg-type]
+        scorer.evaluate(solution, submission, "AP")  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("flags", [[True, False], [1, 0], ["1", "0"], ["yes", "No"], [1.0, 0.0]])
@@ -361,7 +367,7 @@ def test_a_threshold_must_be_finite(rel: float) -> None:
 def test_an_unknown_word_for_a_setting_is_an_error(setting: str) -> None:
     """The message lists the allowed words."""
     with pytest.raises(ValueError, match=f"{setting} is one of .*; found 'half'"):
-        scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "AP", **{setting: "half"})  # type: ignore[arg-type]
+        scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "AP", **{setting: "half"})  # type: ignore[call-overload]
     with pytest.raises(SubmissionError, match='no format is called "xml"; there are vlnet, trec, letor, delimited, '):
         scorer.evaluate({"q": {"a": 1}}, __file__, "AP", submission_format="xml")
 
@@ -535,4 +541,4 @@ def test_a_measure_of_another_tool_is_refused_with_what_to_do(measures: object) 
     with pytest.raises(
         MeasureError, match=r'found "nDCG@10", an object of type OtherToolsMeasure, .* as in str\(measure\)'
     ):
-        scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, measures)  # type: ignore[arg-type]
+        scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, measures)  # type: ignore[call-overload]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
 from scorer.analysis.analysis import Settings, TaskAnalysis, analysed
+from scorer.analysis.comparison import DECISIVE, Comparison, DecisiveCase, Pair
 from scorer.analysis.resampling import bca_of
 from scorer.analysis.task import Task, Words, without_missing
 from scorer.errors import MeasureError, ScorerError
@@ -16,97 +17,14 @@ from scorer.measures import Measure
 from scorer.measures.arrays import Floats, Ints
 from scorer.options import Missing, NothingRelevant, Split, Ties, Unjudged
 from scorer.scoring.evaluation import Evaluation, Source, evaluate, measures_named
+from scorer.scoring.several import Several
 from scorer.statistics.bootstrap import resampled_means
 from scorer.statistics.defaults import LEVEL, RESAMPLES, SEED
 from scorer.statistics.effect_size import effect_sizes, outcomes
 from scorer.statistics.rankings import means as means_of
 from scorer.wording import counted
 
-DECISIVE = 5
-"""How many queries a comparison names in each direction."""
-
 WORDS = Words("measure", "measures", "submission", "submissions", "query", "queries")
-
-
-@dataclass(frozen=True, slots=True)
-class DecisiveCase:
-    """A query on which two submissions differ much."""
-
-    case: str
-    """The id of the query."""
-    difference: float
-    """The score of the first submission minus that of the second."""
-    first: float
-    """The score of the first submission."""
-    second: float
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two submissions, `first` with the higher mean, or an equal one."""
-
-    first: str
-    second: str
-    difference: float
-    """The mean of the differences, over the queries for which both are defined; NaN without any."""
-    interval: tuple[float, float] | None
-    """The 95 % interval of the difference (BCa bootstrap); None where all differences are equal."""
-    p_value: float
-    """Of the two-sided paired randomisation test."""
-    adjusted: float
-    """The p-value adjusted by Holm's method for all pairs; equal to `p_value` if there is one pair."""
-    is_significant: bool
-    """Whether the adjusted p-value is at most 0.05, and the means are not equal."""
-    effect_size: float | None
-    """Cohen's d of paired differences: their mean divided by their standard deviation; None where that is 0."""
-    wins: int
-    """On how many queries the first has the higher score."""
-    ties: int
-    losses: int
-    decisive: tuple[DecisiveCase, ...]
-    """The queries with the largest differences, up to `DECISIVE` in each direction, the largest first."""
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """The result of `compare`."""
-
-    measure: str
-    """The name of the mean that is compared."""
-    pairs: tuple[Pair, ...]
-    """All pairs, in the order of the ranking."""
-    analysis: TaskAnalysis
-    """The analysis of all submissions: rankings by every rule, tests, rank ranges, tiers and stability."""
-    settings: Settings
-    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """For each submission, notes about it, such as unknown queries."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The submissions, the best first."""
-        return self.analysis.names
-
-    @property
-    def means(self) -> dict[str, float]:
-        """The mean score of each submission, the best first."""
-        return dict(zip(self.names, self.analysis.means.tolist(), strict=True))
-
-    def pair(self, first: str, second: str) -> Pair:
-        """Return the comparison of two submissions, in any order. Raises KeyError if they were not compared."""
-        for pair in self.pairs:
-            if {pair.first, pair.second} == {first, second} and first != second:
-                return pair
-        raise KeyError((first, second))
-
-    def to_dict(self) -> dict[str, object]:
-        """Return all results as plain values, as `scorer compare --format json` prints them; None where undefined."""
-        from scorer.analysis.documents import comparison_document  # noqa: PLC0415 (it imports this module for types)
-
-        return comparison_document(self)
-
-    def __repr__(self) -> str:
-        means = ", ".join(f"{name}={value:.4f}" for name, value in self.means.items())
-        return f"Comparison({self.measure}: {means}; queries={len(self.analysis.task.cases)})"
 
 
 def compare(
@@ -155,50 +73,48 @@ def compare(
     Raises
     ------
     ValueError
-        There are fewer than two submissions, or a setting is not an allowed word.
+        There are fewer than two submissions, the name of one is not text, or a setting is not an allowed word.
     MeasureError
         The measure is unknown, means several, or its aggregate is not a mean.
-    SolutionError, SubmissionError
-        The solution or a submission cannot be read or is invalid.
+    SolutionError, SubmissionsError
+        The solution or some submissions cannot be read or are invalid.
+    ScorerError
+        The measure is undefined for all queries.
+
+    Examples
+    --------
+    >>> import scorer
+    >>> solution = {"q1": {"d1": 2}, "q2": {"d2": 1}}
+    >>> scorer.compare(solution, {"a": {"q1": ["d1"], "q2": ["d2"]}, "b": {"q1": ["d1"]}}, "AP")
+    Comparison(MAP: a=1.0000, b=0.5000; queries=2)
     """
-    if len(runs) < 2:
-        raise ValueError(f"found {counted(len(runs), 'submission')}; expected at least two")
+    submissions = Several(runs)
+    if len(submissions) < 2:
+        raise ValueError(f"found {counted(len(submissions), 'submission')}; expected at least two")
     name, chosen = one_measure(measure)
-    if not isinstance(solution, Solution) and not isinstance(solution, Mapping):
-        solution = _read_once(solution, solution_format)
-    evaluations = {
-        each: evaluate(
-            solution,
-            run,
-            {name: chosen},
-            split=split,
-            missing=missing,
-            ties=ties,
-            nothing_relevant=nothing_relevant,
-            unjudged=unjudged,
-            rel=rel,
-            solution_format=solution_format,
-            submission_format=submission_format,
-        )
-        for each, run in runs.items()
-    }
+    evaluations = evaluate(
+        solution,
+        submissions,
+        {name: chosen},
+        split=split,
+        missing=missing,
+        ties=ties,
+        nothing_relevant=nothing_relevant,
+        unjudged=unjudged,
+        rel=rel,
+        solution_format=solution_format,
+        submission_format=submission_format,
+    )
     settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs)
     notes = {each: tuple(evaluation.notes.lines(each)) for each, evaluation in evaluations.items()}
     return replace(compared(task_of(evaluations, name, chosen), settings), notes=notes)
 
 
-def _read_once(solution: Source, format_name: str | None) -> Source | Solution:
-    """Read a file once for all submissions; other sources are read by `evaluate`, which can read them again."""
-    import os  # noqa: PLC0415
-
-    return Solution.read(solution, format_name) if isinstance(solution, str | os.PathLike) else solution
-
-
 def one_measure(measure: str | Measure) -> tuple[str, Measure]:
     """Return the name of a measure and the measure. Raises MeasureError where it is not one mean."""
     named = measures_named(measure)
-    if len(named) > 1:
-        raise MeasureError(f"{measure} means {', '.join(named)}; name one measure")
+    if len(named) != 1:
+        raise MeasureError(f"{measure} means {', '.join(named) or 'no measure'}; name one measure")
     ((name, chosen),) = named.items()
     need_mean(chosen)
     return name, chosen

@@ -16,7 +16,7 @@ from scorer.analysis.rules import Agreement, RuleRanking
 from scorer.measures.arrays import Floats
 
 if TYPE_CHECKING:
-    from scorer.analysis.compare import Comparison
+    from scorer.analysis.comparison import Comparison
 
 VERSION = 1
 """The version of the structure."""

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from scorer.analysis.task import Task
 from scorer.errors import Findings, TableError
 from scorer.formats.delimited import DELIMITERS, head_names, rows_below
 from scorer.formats.parquet import MAGIC, errors_in_words, read_columns
+from scorer.formats.reading import compute as pc
 from scorer.formats.reading import tables
 from scorer.formats.reading.arrow import booleans, floats, integers, joined, numbers, texts
 from scorer.formats.reading.blocks import Block, Lines, blocks

@@ -1,21 +1,19 @@
-"""evaluate(): the scores of one submission, as a mapping."""
+"""evaluate(): the scores of one submission, or of several by name."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Union, overload
 
-import numpy as np
-
-from scorer.errors import Findings, MeasureError, Problem, SolutionError, SubmissionError
+from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SolutionError, SubmissionError, SubmissionsError
 from scorer.formats.reading import memory
-from scorer.formats.reading.arrow import take
 from scorer.formats.reading.bytes import UnreadableError
 from scorer.formats.writing import shortest
+from scorer.matching.ranked_dicts import RankedDicts
 from scorer.matching.solution import Solution
-from scorer.measures import Measure, parse, parse_one
+from scorer.measures import DEFAULT, Measure, registry
 from scorer.options import (
     MISSING,
     NOTHING_RELEVANT,
@@ -29,119 +27,62 @@ from scorer.options import (
     Unjudged,
 )
 from scorer.paths import shown
+from scorer.scoring.evaluations import Evaluation, Evaluations
 from scorer.scoring.large_scores import check_gains
 from scorer.scoring.outcomes import Failed, Outcome, Rejected, Scored
 from scorer.scoring.rules import Rules
+from scorer.scoring.several import Several, Source, several
 from scorer.scoring.submission import score, score_parts
 from scorer.wording import quoted
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Source = str | os.PathLike[str] | memory.Source
-"""A path or a URL, or an object that `formats.reading.memory` reads."""
+__all__ = [
+    "Evaluation",
+    "Evaluations",
+    "MeasureNames",
+    "Source",
+    "SubmissionsByName",
+    "evaluate",
+    "measures_named",
+    "policies_named",
+    "read_solution",
+]
+
+ByQuery = Mapping[str, Mapping[str, float]] | Mapping[str, Sequence[str]]
+"""A submission as a dict: query -> item -> run score, or query -> items in order."""
+
+SubmissionsByName = (
+    Several
+    | Mapping[str, Union[str, os.PathLike[str], "pd.DataFrame", memory.ArrowTable, ByQuery, Iterable[tuple[Any, ...]]]]
+)
+"""Several submissions, each of which is a path, a table, a dict by query, or rows."""
 
 MeasureNames = str | Measure | Sequence[str | Measure] | Mapping[str, str | Measure]
 """Measures, by name or as objects; or a dict from any name to a measure."""
 
 
-class Evaluation(Mapping[str, float]):
-    """The scores of one submission: a mapping from the names of the measures, as requested, to their means.
-
-    A mean is NaN where no query has a defined score.
-    """
-
-    def __init__(
-        self,
-        names: Mapping[str, Measure],
-        scored: Scored,
-        solution: Solution,
-        split: Split = "all",
-        *,
-        per_query: bool = False,
-        policies: Mapping[str, str] | None = None,
-    ) -> None:
-        self._rows = {name: scored.measures.index(measure) for name, measure in names.items()}
-        self._means, self._bounds = scored.means(split), scored.bounds(split)
-        self._inside = scored.inside(split)
-        self._scores = scored.scores
-        self._queries = solution.queries
-        self._per_query = per_query
-        self.counts = scored.counts
-        """The numbers of queries, lists and items."""
-        self.notes = scored.notes
-        """Notes about the submission, such as repeated items and unknown queries."""
-        self.policies = dict(policies or {})
-        """The value of each setting, by its name."""
-        self.variants = {name: measure.full for name, measure in names.items()}
-        """For each measure, its name with all parameters."""
-
-    def bounds(self) -> dict[str, tuple[float, float]] | None:
-        """For each measure, the mean with ties in their worst and in their best order; None if not requested."""
-        if self._bounds is None:
-            return None
-        worst, best = self._bounds
-        return {name: (float(worst[row]), float(best[row])) for name, row in self._rows.items()}
-
-    @property
-    def queries(self) -> int:
-        """The number of queries in the split."""
-        return int(self._inside.sum())
-
-    @property
-    def undefined(self) -> int:
-        """The number of those queries for which no measure is defined, mostly because they have no relevant item."""
-        return int(np.isnan(self._scores[:, self._inside]).all(axis=0).sum())
-
-    def left_out(self) -> dict[str, int]:
-        """For each measure, the number of queries that its mean leaves out because it is undefined for them."""
-        undefined = np.isnan(self._scores[:, self._inside]).sum(axis=1)
-        return {name: int(undefined[row]) for name, row in self._rows.items()}
-
-    @property
-    def per_query(self) -> pd.DataFrame | None:
-        """A row for each query of the split, a column for each measure, NaN where undefined; None if not requested."""
-        if not self._per_query:
-            return None
-        import pandas as pd  # noqa: PLC0415 (slow to load, and needed only here)
-
-        return pd.DataFrame.from_dict(self.by_query(), orient="index", columns=list(self._rows)).rename_axis("query")
-
-    def by_query(self) -> dict[str, dict[str, float]]:
-        """Query -> measure -> score, NaN where undefined, in the solution's order."""
-        inside = np.flatnonzero(self._inside)
-        columns = {name: self._scores[row, inside].tolist() for name, row in self._rows.items()}
-        ids = take(self._queries, inside).to_pylist()
-        return {query: {name: column[at] for name, column in columns.items()} for at, query in enumerate(ids)}
-
-    def __getitem__(self, name: str) -> float:
-        return float(self._means[self._rows[name]])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __repr__(self) -> str:
-        return f"Evaluation({dict(self)!r}, queries={self.queries}, undefined={self.undefined})"
-
-
 def measures_named(measures: MeasureNames) -> dict[str, Measure]:
-    """The measures by their requested names. The measures of a name that means several get their own names.
+    """The measures by their requested names.
+
+    Text may list several names. A name of several measures gives each a name with its own cut-off.
 
     Raises MeasureError for an unknown name, and for an object that is neither a name nor a Measure.
     """
     if isinstance(measures, Mapping):
-        return {name: each if isinstance(each, Measure) else parse_one(_name(each)) for name, each in measures.items()}
+        return {
+            name: each if isinstance(each, Measure) else registry.named_one(_name(each))
+            for name, each in measures.items()
+        }
     listed = measures if isinstance(measures, Iterable) and not isinstance(measures, str) else [measures]
     requested: dict[str, Measure] = {}
     for measure in listed:
         if isinstance(measure, Measure):
             requested[str(measure)] = measure
             continue
-        meant = parse(_name(measure))
-        requested |= {measure: meant[0]} if len(meant) == 1 else {str(each): each for each in meant}
+        for name in registry.listed(_name(measure)):
+            requested |= registry.named(name)
     return requested
 
 
@@ -177,10 +118,11 @@ def policies_named(
     return {**{option.name: value for option, value in values.items()}, "rel": threshold}
 
 
+@overload
 def evaluate(
     solution: Source | Solution,
-    submission: Source,
-    measures: MeasureNames,
+    submission: SubmissionsByName,
+    measures: MeasureNames = DEFAULT,
     per_query: bool = False,
     *,
     split: Split = "all",
@@ -192,22 +134,60 @@ def evaluate(
     tie_bounds: bool = False,
     solution_format: str | None = None,
     submission_format: str | None = None,
-) -> Evaluation:
-    """Score a submission against a solution.
+) -> Evaluations: ...
+
+
+@overload
+def evaluate(
+    solution: Source | Solution,
+    submission: Source,
+    measures: MeasureNames = DEFAULT,
+    per_query: bool = False,
+    *,
+    split: Split = "all",
+    missing: Missing = "zero",
+    ties: Ties = "trec",
+    nothing_relevant: NothingRelevant = "skip",
+    unjudged: Unjudged = "nonrelevant",
+    rel: float | None = None,
+    tie_bounds: bool = False,
+    solution_format: str | None = None,
+    submission_format: str | None = None,
+) -> Evaluation: ...
+
+
+def evaluate(
+    solution: Source | Solution,
+    submission: Source | SubmissionsByName,
+    measures: MeasureNames = DEFAULT,
+    per_query: bool = False,
+    *,
+    split: Split = "all",
+    missing: Missing = "zero",
+    ties: Ties = "trec",
+    nothing_relevant: NothingRelevant = "skip",
+    unjudged: Unjudged = "nonrelevant",
+    rel: float | None = None,
+    tie_bounds: bool = False,
+    solution_format: str | None = None,
+    submission_format: str | None = None,
+) -> Evaluation | Evaluations:
+    """Score a submission, or several by name, against a solution.
 
     Parameters
     ----------
     solution
         A path; a table (of pandas, polars, pyarrow, ...) with columns query, item, grade (and flag, true where the
-        query counts for the preliminary board); a dict query -> item -> grade; rows of query, item and grade (tuples,
-        or ir_measures' Qrels); or a Solution.
+        query counts for the preliminary board; and subtopic); a dict query -> item -> grade; rows of query, item and
+        grade (tuples, or ir_measures' Qrels); or a Solution.
     submission
         A path; a table with columns query, item and score or rank; a dict query -> item -> run score, or query -> items
-        in order; rows of query, item and score (tuples, or ir_measures' ScoredDocs).
+        in order; rows of query, item and score (tuples, or ir_measures' ScoredDocs). Or several of these in a dict by
+        name. The values of a dict decide: where they are lists of one query, it is one submission.
     measures
         One name or several, such as "MARp@5,10", "nDCG@10", "map"; or Measures; or a dict from any name to either.
     per_query
-        Whether to give the scores of each query, as `Evaluation.per_query`.
+        Whether to give the scores of each query, as the `per_query` of the result.
     split, missing, ties, nothing_relevant, unjudged
         The queries that the means are taken over; how to score missing queries, equal run scores, queries without
         relevant items, and unjudged items. `scorer.options` lists the allowed words and what they mean.
@@ -222,17 +202,34 @@ def evaluate(
     Returns
     -------
     Evaluation
-        The means by the names of the measures, with the scores of each query, counts and notes.
+        For one submission: the means by the names of the measures, with the scores of each query, counts and notes.
+    Evaluations
+        For several: the Evaluation of each by its name. The solution is read once.
 
     Raises
     ------
     ValueError
-        `split`, `missing`, `ties`, `nothing_relevant` or `unjudged` is not an allowed word, or `rel` is not finite.
+        `split`, `missing`, `ties`, `nothing_relevant` or `unjudged` is not an allowed word, `rel` is not finite, or the
+        name of a submission is not text.
     MeasureError
         A name is not that of a measure, or `ties` is "expected" and a measure has no formula for it.
     SolutionError, SubmissionError
         The solution or the submission cannot be read or is invalid, or the solution has grades that are too high for a
         measure. All errors are reported together.
+    SubmissionsError
+        Some of several submissions cannot be read or are invalid; all were read. Also a SubmissionError.
+
+    Examples
+    --------
+    >>> import scorer
+    >>> solution = {"q1": {"d1": 2, "d2": 1}, "q2": {"d3": 1}}
+    >>> scorer.evaluate(solution, {"q1": ["d2", "d1"], "q2": ["d3"]}, ["AP", "P@1"])
+    Evaluation({'AP': 1.0, 'P@1': 1.0}, queries=2, undefined=0)
+    >>> runs = {"lists": {"q1": ["d1"], "q2": ["d3"]}, "rows": [("q1", "d2", 0.5), ("q1", "d9", 0.9)]}
+    >>> scorer.evaluate(solution, runs, "RR")
+    Evaluations({'lists': {'RR': 1.0}, 'rows': {'RR': 0.25}}, queries=2)
+    >>> sorted(scorer.evaluate(solution, runs)["lists"])
+    ['AP', 'P@10', 'R@100', 'RR', 'nDCG@10']
     """
     policies = policies_named(
         split=split, missing=missing, ties=ties, nothing_relevant=nothing_relevant, unjudged=unjudged, rel=rel
@@ -247,22 +244,31 @@ def evaluate(
         unjudged=unjudged,
         tie_bounds=tie_bounds,
     )
+    submissions = several(submission)
     path = shown(solution) if isinstance(solution, str | os.PathLike) else "the solution"
-    if not isinstance(solution, Solution):
-        solution = _solution(solution, solution_format)
-    check_gains(solution, rules.measures, path)
-    if isinstance(submission, str | os.PathLike):
-        where, outcome = shown(submission), score(solution, submission, rules, threads=os.cpu_count() or 1)
-    else:
-        where, outcome = "the submission", _score_table(solution, submission, rules)
-    if isinstance(outcome, Failed):
-        raise SubmissionError(where, Findings([Problem(0, outcome.reason)], 1))
-    if isinstance(outcome, Rejected):
-        raise SubmissionError(where, outcome.problems)
-    return Evaluation(names, outcome, solution, split, per_query=per_query, policies=policies)
+    graded = solution if isinstance(solution, Solution) else read_solution(solution, solution_format)
+    check_gains(graded, rules.measures, path)
+
+    def evaluated(source: Source) -> Evaluation:
+        scored = _scored(graded, source, rules)
+        return Evaluation(names, scored, graded, split, per_query=per_query, policies=policies, rel=rel)
+
+    if submissions is None:
+        return evaluated(submission)
+    found: dict[str, Evaluation] = {}
+    errors: dict[str, SubmissionError] = {}
+    for name, source in submissions.items():
+        try:
+            found[name] = evaluated(source)
+        except SubmissionError as error:
+            errors[name] = error
+    if errors:
+        raise SubmissionsError(errors)
+    return Evaluations(found)
 
 
-def _solution(source: Source, format_name: str | None) -> Solution:
+def read_solution(source: Source, format_name: str | None) -> Solution:
+    """The solution in a file or in memory. Raises SolutionError."""
     if isinstance(source, str | os.PathLike):
         return Solution.read(source, format_name)
     findings = Findings()
@@ -275,12 +281,28 @@ def _solution(source: Source, format_name: str | None) -> Solution:
     return solution
 
 
+def _scored(solution: Solution, source: Source, rules: Rules) -> Scored:
+    """Score one submission. Raises SubmissionError."""
+    if isinstance(source, str | os.PathLike):
+        where, outcome = shown(source), score(solution, source, rules, threads=os.cpu_count() or 1)
+    else:
+        where, outcome = IN_MEMORY, _score_table(solution, source, rules)
+    if isinstance(outcome, Failed):
+        raise SubmissionError(where, Findings([Problem(0, outcome.reason)], 1))
+    if isinstance(outcome, Rejected):
+        raise SubmissionError(where, outcome.problems)
+    return outcome
+
+
 def _score_table(solution: Solution, source: memory.Source, rules: Rules) -> Outcome:
     """As `score`, for a submission in memory."""
     problems, notes = Findings(), Findings()
     outcome = None
     try:
-        outcome = score_parts(solution, [[memory.ranked(source, problems)]], rules, problems, notes)
+        # Dicts are matched as they are, but for rules that need all ids.
+        needs_ids = solution.candidates is not None or rules.list_length is not None
+        dicts = None if needs_ids else RankedDicts.of(source, solution)
+        outcome = score_parts(solution, [dicts or [memory.ranked(source, problems)]], rules, problems, notes)
     except UnreadableError as error:
         problems.add(error.line, str(error))
     return Rejected(problems) if problems or outcome is None else outcome

@@ -28,7 +28,7 @@ class Mean(NamedTuple):
     """How many of the queries the mean leaves out, because the measure is undefined for them."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class QueryMask:
     """The queries that a mean is taken over."""
 

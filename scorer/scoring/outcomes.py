@@ -18,7 +18,7 @@ from scorer.scoring.compact import pack_hits
 from scorer.scoring.means import Mean, aggregated, all_means, split_masks
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Scored:
     """The scores of a submission."""
 
@@ -73,7 +73,7 @@ class Scored:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Summary:
     """A Scored in a few kilobytes. With the solution, the scores of every query follow from it."""
 
@@ -85,7 +85,7 @@ class Summary:
     notes: Findings
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rejected:
     """A submission whose bytes are invalid: every machine finds the same errors. The outcome is final."""
 

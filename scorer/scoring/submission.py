@@ -23,6 +23,7 @@ from scorer.limits import OWN_FILES, Limits
 from scorer.matching.match import AHEAD, ScatteredError, match
 from scorer.matching.parallel import ordered
 from scorer.matching.partition import TemporarySpaceError, by_query, whole_lists
+from scorer.matching.ranked_dicts import RankedDicts
 from scorer.matching.solution import Solution, coded
 from scorer.measures.arrays import Floats
 from scorer.measures.matched import Matched
@@ -220,7 +221,7 @@ def check(
 
 def score_parts(
     solution: Solution,
-    parts: Iterable[Sequence[Ranked]],
+    parts: Iterable[Sequence[Ranked] | RankedDicts],
     rules: Rules,
     problems: Findings,
     notes: Findings,

@@ -1,0 +1,247 @@
+"""Examples of the names of the library whose docstrings have none; they run as a doctest in an empty folder."""
+
+from __future__ import annotations
+
+EXAMPLES = {
+    "Challenge": """\
+>>> import scorer
+>>> from pathlib import Path
+>>> Path("challenge.toml").write_text('''
+... name = "Playlists"
+... [tracks.main]
+... title = "Main track"
+... solution = "solution.txt"
+... list_length = 10
+... cutoffs = [5, 10]
+... primary = "nDCG@10"
+... ''') > 0
+True
+>>> challenge = scorer.read_challenge(".", solutions=False)
+>>> challenge.name, challenge.track("main").title
+('Playlists', 'Main track')
+>>> [track.list_length for track in challenge.tracks]
+[10]
+""",
+    "ChallengeError": """\
+>>> import scorer
+>>> try:
+...     scorer.read_challenge("no-such-folder")
+... except scorer.ChallengeError as error:
+...     print(str(error).partition(";")[0])
+no-such-folder: no such file
+""",
+    "ConversionError": """\
+>>> import scorer
+>>> try:
+...     scorer.convert({"q1": ["d1"]}, "lists.xyz")
+... except scorer.ConversionError as error:
+...     print(error.setting, "|", error.text[:46])
+target_format | the name lists.xyz does not determine the form
+""",
+    "Counts": """\
+>>> import scorer
+>>> counts = scorer.evaluate({"q1": {"d1": 1}, "q2": {"d2": 1}}, {"q1": ["d1", "d1"], "q7": ["d1"]}, "AP").counts
+>>> counts.queries, counts.answered, counts.unknown
+(2, 1, 1)
+>>> counts.items, counts.repeated, counts.in_solution
+(2, 1, 1)
+>>> counts.overlong, counts.few_known
+(0, False)
+""",
+    "DecisiveCase": """\
+>>> import scorer
+>>> runs = {"a": {"q1": ["d1"], "q2": ["d2"]}, "b": {"q1": ["d9", "d1"], "q2": ["d2"]}}
+>>> (decisive,) = scorer.compare({"q1": {"d1": 1}, "q2": {"d2": 1}}, runs, "RR").pair("a", "b").decisive
+>>> decisive.case, decisive.difference, decisive.first, decisive.second
+('q1', 0.5, 1.0, 0.5)
+""",
+    "FileError": """\
+>>> import scorer
+>>> try:
+...     scorer.evaluate("no-such-file.txt", {"q1": ["d1"]}, "AP")
+... except scorer.FileError as error:
+...     print(error.path, error.findings.count)
+no-such-file.txt 1
+""",
+    "Findings": """\
+>>> import scorer
+>>> notes = scorer.evaluate({"q1": {"d1": 1}}, {"q1": ["d1"], "q7": ["d1"]}, "AP").notes
+>>> notes.count, notes.lines("my run")
+(1, ['my run:2: query "q7" is unknown; its list is ignored'])
+>>> notes.shown[0].line, notes.shown[0].text
+(2, 'query "q7" is unknown; its list is ignored')
+""",
+    "FusionError": """\
+>>> import scorer
+>>> try:
+...     scorer.fuse([{"q1": ["d1"]}, {"q1": ["d2"]}], method="no such method")
+... except scorer.FusionError as error:
+...     print(str(error).partition(";")[0])
+no method is called "no such method"
+""",
+    "Measure": """\
+>>> import scorer
+>>> (measure,) = scorer.parse("P_10")
+>>> str(measure), measure.full, measure.mean_name, measure.cutoff
+('P@10', 'P(rel=positive)@10', 'P@10', 10)
+>>> measure.bounded, measure.threshold
+(True, 'positive')
+>>> str(measure.at_threshold(2))
+'P(rel=2)@10'
+>>> scorer.evaluate({"q1": {"d1": 1}}, {"q1": ["d1"]}, [measure])[measure]
+0.1
+""",
+    "MeasureError": """\
+>>> import scorer
+>>> try:
+...     scorer.parse("nDGC@10")
+... except scorer.MeasureError as error:
+...     print(str(error).partition(";")[0])
+no measure is called "nDGC"
+""",
+    "Overlaps": """\
+>>> import scorer
+>>> found = scorer.overlap({"a": {"q1": ["d1", "d2"]}, "b": {"q1": ["d2", "d3"], "q2": ["d4"]}}, "Jaccard@10")
+>>> found.runs, list(found.measures), found.queries
+(('a', 'b'), ['Jaccard@10'], 2)
+>>> found.missing, found.repeated
+({'a': 1, 'b': 0}, {'a': 0, 'b': 0})
+>>> [(pair.first, pair.second, pair.queries) for pair in found.pairs]
+[('a', 'b', ('q1',))]
+>>> found.to_frame()
+  first second  Jaccard@10
+0     a      b    0.333333
+""",
+    "Pair": """\
+>>> import scorer
+>>> runs = {"a": {"q1": ["d1"], "q2": ["d2"]}, "b": {"q1": ["d9", "d1"], "q2": ["d2"]}}
+>>> pair = scorer.compare({"q1": {"d1": 1}, "q2": {"d2": 1}}, runs, "RR").pair("b", "a")
+>>> pair.first, pair.second, pair.difference
+('a', 'b', 0.25)
+>>> pair.p_value == pair.adjusted, pair.is_significant
+(True, False)
+>>> round(pair.effect_size, 4), pair.interval
+(0.7071, (0.0, 0.5))
+>>> pair.wins, pair.ties, pair.losses, len(pair.decisive)
+(1, 1, 0, 1)
+""",
+    "ScorerError": """\
+>>> import scorer
+>>> try:
+...     scorer.evaluate({"q1": {"d1": 1}}, "no-such-file.run", "AP")
+... except scorer.ScorerError as error:  # the base of all errors that a user can correct
+...     print(error)
+no-such-file.run: no such file
+""",
+    "Solution": """\
+>>> import scorer
+>>> from pathlib import Path
+>>> Path("qrels.txt").write_text("q1 0 d1 2\\nq1 0 d2 1\\nq2 0 d3 1\\n")
+30
+>>> solution = scorer.Solution.read("qrels.txt")
+>>> solution.queries.to_pylist(), solution.items.to_pylist(), solution.flagged.tolist()
+(['q1', 'q2'], ['d1', 'd2', 'd3'], [False, False])
+>>> [scorer.evaluate(solution, run, "RR")["RR"] for run in ({"q1": ["d1"]}, {"q2": ["d3"]})]  # read once
+[0.5, 0.5]
+""",
+    "SolutionError": """\
+>>> import scorer
+>>> try:
+...     scorer.evaluate({"q1": {"d1": 0}}, {"q1": ["d1"]}, "AP")
+... except scorer.SolutionError as error:
+...     print(error)
+the solution: no query has a relevant item, so nothing can be scored; expected grades above 0
+""",
+    "StoreError": """\
+>>> import scorer
+>>> issubclass(scorer.StoreError, scorer.ScorerError)  # the database of a challenge; `evaluate` needs none
+True
+""",
+    "SubmissionError": """\
+>>> import scorer
+>>> try:
+...     scorer.evaluate({"q1": {"d1": 1}}, [("q1", "d1", float("nan"))], "AP")
+... except scorer.SubmissionError as error:
+...     print(error)
+the submission:1: found nan as the score; expected a finite number
+""",
+    "SubmissionsError": """\
+>>> import scorer
+>>> try:
+...     scorer.evaluate({"q1": {"d1": 1}}, {"good": {"q1": ["d1"]}, "bad": {"q7": ["d1"]}, "gone": "gone.run"}, "AP")
+... except scorer.SubmissionsError as error:
+...     print(error)
+...     print([*error.errors])
+submission "bad": none of its queries is known; check that the file is a submission for this track
+submission "gone": gone.run: no such file
+['bad', 'gone']
+""",
+    "Tuning": """\
+>>> import scorer
+>>> solution = {"q1": {"d2": 1}, "q2": {"d3": 1}}
+>>> runs = [{"q1": ["d1", "d2"], "q2": ["d3"]}, {"q1": ["d2", "d4"], "q2": ["d5", "d3"]}]
+>>> tuning = scorer.tune(solution, runs, "AP", step=0.5)
+>>> tuning.method, tuning.parameter, tuning.measure
+('wsum', 'weights', 'AP')
+>>> tuning.best, tuning.parameters, len(tuning.trials)
+(Trial(value=(0.5, 0.5), score=0.75), {'weights': (0.5, 0.5)}, 3)
+>>> tuning.to_frame()
+   weight_1  weight_2        AP
+0       0.0       1.0  0.750000
+1       0.5       0.5  0.750000
+2       1.0       0.0  0.416667
+>>> tuning.columns(), tuning.rows()[0]
+(['weight_1', 'weight_2', 'AP'], [0.0, 1.0, 0.75])
+""",
+    "fuse": """\
+>>> import scorer
+>>> fused = scorer.fuse([{"q1": ["d1", "d2"]}, {"q1": ["d2", "d4"]}], method="rrf")
+>>> fused.to_pandas().round(4)
+  query item   score  rank
+0    q1   d2  0.0325     1
+1    q1   d1  0.0164     2
+2    q1   d4  0.0161     3
+>>> scorer.evaluate({"q1": {"d2": 1}}, fused, "RR")["RR"]
+1.0
+>>> scorer.convert(fused, "fused.run")
+""",
+    "overlap": """\
+>>> import scorer
+>>> scorer.overlap({"a": {"q1": ["d1", "d2"]}, "b": {"q1": ["d2", "d3"]}}, ["Jaccard@10", "RBO"]).to_frame().round(4)
+  first second  Jaccard@10   RBO
+0     a      b      0.3333  0.45
+""",
+    "parse": """\
+>>> import scorer
+>>> [str(measure) for measure in scorer.parse("P_5,10")]
+['P@5', 'P@10']
+>>> [measure.full for measure in scorer.parse("nDCG(gain=exp)@10")]
+['nDCG(gain=exp,discount=log2,ideal=judged,rel=positive)@10']
+""",
+    "tune": """\
+>>> import scorer
+>>> solution = {"q1": {"d2": 1}, "q2": {"d3": 1}}
+>>> runs = [{"q1": ["d1", "d2"], "q2": ["d3"]}, {"q1": ["d2", "d4"], "q2": ["d5", "d3"]}]
+>>> weights = scorer.tune(solution, runs, "AP", step=0.5).parameters
+>>> weights
+{'weights': (0.5, 0.5)}
+>>> scorer.fuse(runs, method="wsum", **weights).num_rows
+5
+""",
+    "read_challenge": """\
+>>> import scorer
+>>> from pathlib import Path
+>>> Path("challenge.toml").write_text('''
+... name = "Playlists"
+... [tracks.main]
+... title = "Main track"
+... solution = "solution.txt"
+... list_length = 10
+... cutoffs = [5, 10]
+... primary = "nDCG@10"
+... ''') > 0
+True
+>>> scorer.read_challenge("challenge.toml", solutions=False).name
+'Playlists'
+""",
+}

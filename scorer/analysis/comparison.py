@@ -1,0 +1,145 @@
+"""The result of compare(): the differences between submissions, and the queries that decide them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from scorer.analysis.analysis import Settings, TaskAnalysis
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DECISIVE = 5
+"""How many queries a comparison names in each direction."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecisiveCase:
+    """A query on which two submissions differ much."""
+
+    case: str
+    """The id of the query."""
+    difference: float
+    """The score of the first submission minus that of the second."""
+    first: float
+    """The score of the first submission."""
+    second: float
+    """That of the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two submissions, `first` with the higher mean, or an equal one."""
+
+    first: str
+    """The name of the submission with the higher mean."""
+    second: str
+    """The name of the other."""
+    difference: float
+    """The mean of the differences, over the queries for which both are defined; NaN without any."""
+    interval: tuple[float, float] | None
+    """The 95 % interval of the difference (BCa bootstrap); None where all differences are equal."""
+    p_value: float
+    """Of the two-sided paired randomisation test."""
+    adjusted: float
+    """The p-value adjusted by Holm's method for all pairs; equal to `p_value` if there is one pair."""
+    is_significant: bool
+    """Whether the adjusted p-value is at most 0.05, and the means are not equal."""
+    effect_size: float | None
+    """Cohen's d of paired differences: their mean divided by their standard deviation; None where that is 0."""
+    wins: int
+    """On how many queries the first has the higher score."""
+    ties: int
+    """On how many the scores are equal."""
+    losses: int
+    """On how many the second has the higher score."""
+    decisive: tuple[DecisiveCase, ...]
+    """The queries with the largest differences, up to `DECISIVE` in each direction, the largest first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The result of `compare`.
+
+    Examples
+    --------
+    >>> import scorer
+    >>> solution = {"q1": {"d1": 2}, "q2": {"d2": 1}, "q3": {"d3": 1}}
+    >>> first, second = {"q1": ["d1"], "q2": ["d2"], "q3": ["d3"]}, {"q1": ["d9", "d1"], "q2": ["d2"]}
+    >>> comparison = scorer.compare(solution, {"second": second, "first": first}, "RR")
+    >>> comparison
+    Comparison(MRR: first=1.0000, second=0.5000; queries=3)
+    >>> comparison.names, comparison.means, comparison.measure
+    (('first', 'second'), {'first': 1.0, 'second': 0.5}, 'MRR')
+    >>> pair = comparison.pair("second", "first")
+    >>> pair.difference, round(pair.p_value, 2), (pair.wins, pair.ties, pair.losses)
+    (0.5, 0.5, (2, 1, 0))
+    >>> comparison.pairs == (pair,)
+    True
+    >>> comparison.to_frame()[["first", "second", "difference", "wins"]]
+       first  second  difference  wins
+    0  first  second         0.5     2
+    >>> comparison.notes["first"], comparison.settings.resamples
+    ((), 10000)
+    >>> comparison.analysis.task.cases
+    ('q1', 'q2', 'q3')
+    >>> comparison.to_dict()["algorithms"]
+    ['first', 'second']
+    """
+
+    measure: str
+    """The name of the mean that is compared."""
+    pairs: tuple[Pair, ...]
+    """All pairs, in the order of the ranking."""
+    analysis: TaskAnalysis
+    """The analysis of all submissions: rankings by every rule, tests, rank ranges, tiers and stability."""
+    settings: Settings
+    """The seed, the number of resamples, and which pairs are compared."""
+    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """For each submission, notes about it, such as unknown queries."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The submissions, the best first."""
+        return self.analysis.names
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean score of each submission, the best first."""
+        return dict(zip(self.names, self.analysis.means.tolist(), strict=True))
+
+    def pair(self, first: str, second: str) -> Pair:
+        """Return the comparison of two submissions, in any order. Raises KeyError if they were not compared."""
+        for pair in self.pairs:
+            if {pair.first, pair.second} == {first, second} and first != second:
+                return pair
+        raise KeyError((first, second))
+
+    def to_dict(self) -> dict[str, object]:
+        """Return all results as plain values, as `scorer compare --format json` prints them; None where undefined."""
+        from scorer.analysis.documents import comparison_document  # noqa: PLC0415 (it imports this module for types)
+
+        return comparison_document(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a DataFrame of pandas with a row for each pair; NaN where undefined.
+
+        The columns low and high are the ends of `interval`; the others have the names of the attributes of `Pair`.
+        """
+        import pandas as pd  # noqa: PLC0415 (slow to load, and needed only here)
+
+        from scorer.analysis.pair_table import HEADS, rows  # noqa: PLC0415 (it imports this module for types)
+
+        return pd.DataFrame(rows(self), columns=list(HEADS))
+
+    def _repr_html_(self) -> str:
+        """The tables that a notebook shows."""
+        from scorer.analysis.pair_table import comparison_html  # noqa: PLC0415 (it imports this module for types)
+
+        return comparison_html(self)
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{name}={value:.4f}" for name, value in self.means.items())
+        return f"Comparison({self.measure}: {means}; queries={len(self.analysis.task.cases)})"

@@ -1,0 +1,533 @@
+"""The library for notebooks: several submissions at once, frames, HTML, spellings, public names, and wrong calls."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import pickle
+import rlcompleter
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from io import BytesIO
+from pathlib import Path
+from typing import Any, assert_type
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scorer
+from scorer.measures import DEFAULT
+from scorer.scoring.several import several
+from tests.commands import command
+
+SOLUTION = {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d3": 1.0}, "q3": {"d4": 0.0}}
+LISTS = {"q1": ["d2", "d1"], "q2": ["d9", "d3"]}
+SCORES = {"q1": {"d1": 1.0, "d2": 2.0}, "q2": {"d9": 3.0, "d3": 3.0}}
+ROWS = [(query, item, score) for query, items in SCORES.items() for item, score in items.items()]
+HOSTILE = '<script>alert("x")</script>&\u202e'
+
+
+def frame() -> pd.DataFrame:
+    """The submission as a DataFrame."""
+    return pd.DataFrame(ROWS, columns=["query", "item", "score"])
+
+
+def table() -> pa.Table:
+    """The submission as an Arrow table."""
+    return pa.Table.from_pandas(frame())
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The submission as a file."""
+    path = tmp_path / "a.run"
+    path.write_text("".join(f"{query} Q0 {item} 1 {score} t\n" for query, item, score in ROWS), encoding="utf-8")
+    return path
+
+
+# Several submissions
+
+
+def test_every_kind_of_source_can_be_one_of_several(file: Path) -> None:
+    """Each has the scores that it has as the only submission."""
+    runs: dict[str, Any] = {
+        "path": file,
+        "text": str(file),
+        "frame": frame(),
+        "table": table(),
+        "scores": SCORES,
+        "rows": ROWS,
+        "generator": (row for row in ROWS),
+        "records": [{"query": query, "item": item, "score": score} for query, item, score in ROWS],
+        "lists": LISTS,
+        "arrays": {query: np.array(items) for query, items in LISTS.items()},
+    }
+
+    results = scorer.evaluate(SOLUTION, runs, ["AP", "P@1"])
+
+    assert isinstance(results, scorer.Evaluations)
+    assert list(results) == list(runs)
+    assert len(results) == len(runs)
+    # d3 and d9 tie, and the higher id is first, as it is in the lists.
+    expected = scorer.evaluate(SOLUTION, LISTS, ["AP", "P@1"])
+    assert all(each == expected for each in results.values())
+
+
+ONE: dict[str, Any] = {
+    "lists": LISTS,
+    "tuples": {"q1": ("d2", "d1")},
+    "arrays": {"q1": np.array(["d2", "d1"])},
+    "scores": SCORES,
+    "scores as text": {"q1": {"d1": "1.0"}},
+    "numbers of numpy": {"q1": {"d1": np.float64(1)}},
+    "ids as numbers": {1: [7, 8]},
+    "an empty list among lists": {"q1": [], "q2": ["d3"]},
+    "empty lists only": {"q1": [], "q2": {}},
+    "nothing": {},
+    "a number": {"q1": 7},
+}
+"""Dicts that are one submission."""
+
+
+@pytest.mark.parametrize("source", ONE.values(), ids=ONE.keys())
+def test_a_dict_of_lists_is_one_submission(source: Any) -> None:
+    """Also where a list is empty, and where the dict is invalid."""
+    assert several(source) is None
+
+
+SEVERAL: dict[str, dict[str, Any]] = {
+    "paths": {"a": "a.run", "b": Path("b.run")},
+    "frames": {"a": frame()},
+    "tables": {"a": table()},
+    "lists by query": {"a": LISTS},
+    "scores by query": {"a": SCORES},
+    "rows": {"a": ROWS},
+    "rows as lists": {"a": [list(row) for row in ROWS]},
+    "rows as an array": {"a": np.array(ROWS, dtype=object)},
+    "a generator": {"a": iter(ROWS)},
+    "an empty one among others": {"a": {}, "b": LISTS},
+    "a query without items first": {"a": {"q1": [], "q2": ["d3"]}},
+    "an odd one among others": {"a": None, "b": LISTS},
+}
+"""Dicts that are several submissions by name."""
+
+
+@pytest.mark.parametrize("source", SEVERAL.values(), ids=SEVERAL.keys())
+def test_a_dict_of_whole_submissions_is_several(source: dict[str, Any]) -> None:
+    """Nothing is read to find out."""
+    found = several(source)
+
+    assert found is not None
+    assert all(found[name] is value for name, value in source.items())
+
+
+@given(st.sampled_from(sorted(SEVERAL)), st.sampled_from(["lists", "tuples", "arrays", "scores"]), st.booleans())
+def test_a_dict_that_mixes_both_is_one_clear_error(whole: str, lists: str, lists_first: bool) -> None:
+    """It names one value of each kind, in any order."""
+    decided = [value for name, value in SEVERAL[whole].items() if several({name: value}) is not None]
+    both = [("run", decided[0]), ("query", next(iter(ONE[lists].values())))]
+
+    with pytest.raises(scorer.SubmissionError) as caught:
+        scorer.evaluate(SOLUTION, dict(reversed(both) if lists_first else both), "AP")
+
+    assert '(as "run")' in str(caught.value)
+    assert '(as "query")' in str(caught.value)
+
+
+def test_the_solution_is_read_once() -> None:
+    """So it may be a generator."""
+    rows = ((query, item, grade) for query, items in SOLUTION.items() for item, grade in items.items())
+
+    results = scorer.evaluate(rows, {"a": LISTS, "b": SCORES, "c": ROWS}, "AP")
+
+    assert {each["AP"] for each in results.values()} == {0.75}
+
+
+def test_all_invalid_submissions_are_one_error(tmp_path: Path) -> None:
+    """In the order of the dict, each with its name, after all were read."""
+    runs: dict[str, Any] = {"good": LISTS, "nan": {"q1": {"d1": float("nan")}}, "gone": tmp_path / "gone", "none": None}
+
+    with pytest.raises(scorer.SubmissionsError) as caught:
+        scorer.evaluate(SOLUTION, runs, "AP")
+
+    error = caught.value
+    assert isinstance(error, scorer.SubmissionError)
+    assert list(error.errors) == ["nan", "gone", "none"]
+    assert error.findings.count == 3
+    assert str(error.errors["nan"]) == "the submission:1: found nan as the score; expected a finite number"
+    lines = str(error).splitlines()
+    assert lines[0] == 'submission "nan":1: found nan as the score; expected a finite number'
+    assert lines[1].startswith('submission "gone": ')
+    assert lines[1].endswith("gone: no such file")
+    assert lines[2].startswith('submission "none": found a NoneType; expected a path, ')
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert (str(again), list(again.errors)) == (str(error), list(error.errors))
+
+
+def test_a_comparison_reads_all_submissions_before_an_error() -> None:
+    """As `evaluate` does."""
+    with pytest.raises(scorer.SubmissionsError) as caught:
+        scorer.compare(SOLUTION, {"a": LISTS, "b": {"zz": ["d1"]}, "c": "no-such.run"}, "AP")
+
+    assert list(caught.value.errors) == ["b", "c"]
+
+
+def test_the_solution_of_a_comparison_may_be_read_only_once() -> None:
+    """As rows of a generator."""
+    rows = ((query, item, grade) for query, items in SOLUTION.items() for item, grade in items.items())
+
+    assert scorer.compare(rows, {"a": LISTS, "b": {"q1": ["d1"]}}, "AP").names == ("a", "b")
+
+
+def test_types_distinguish_one_submission_and_several(file: Path) -> None:
+    """A type checker knows the result from the values of the dict."""
+    by_query: dict[str, dict[str, float]] = SCORES
+
+    assert_type(scorer.evaluate(SOLUTION, LISTS), scorer.Evaluation)
+    assert_type(scorer.evaluate(SOLUTION, by_query), scorer.Evaluation)
+    assert_type(scorer.evaluate(SOLUTION, file), scorer.Evaluation)
+    assert_type(scorer.evaluate(SOLUTION, frame()), scorer.Evaluation)
+    assert_type(scorer.evaluate(SOLUTION, ROWS), scorer.Evaluation)
+    assert_type(scorer.evaluate(SOLUTION, {"a": str(file)}), scorer.Evaluations)
+    assert_type(scorer.evaluate(SOLUTION, {"a": LISTS, "b": by_query}), scorer.Evaluations)
+    assert_type(scorer.evaluate(SOLUTION, {"a": frame(), "b": file}), scorer.Evaluations)
+
+
+def test_default_measures_are_computed_if_none_is_named() -> None:
+    """For one submission and for several."""
+    assert tuple(scorer.evaluate(SOLUTION, LISTS)) == DEFAULT
+    assert tuple(scorer.evaluate(SOLUTION, {"a": LISTS})["a"]) == DEFAULT
+
+
+# Spellings
+
+
+def test_a_measure_is_found_by_any_spelling() -> None:
+    """By its name, that of another tool, all parameters, or the Measure."""
+    result = scorer.evaluate(SOLUTION, LISTS, ["map", "P@1", "nDCG(gain=exp)@10"])
+
+    (measure,) = scorer.parse("AP")
+    assert {result[name] for name in ("map", "AP", "MAP", "AP(rel=positive)", measure)} == {0.75}
+    assert result["P_1"] == result["P.1"] == result["precision@1"] == result["P@1"]
+    assert result["nDCG(gain=exp,discount=log2)@10"] == result["nDCG(gain=exp)@10"]
+    assert list(result) == ["map", "P@1", "nDCG(gain=exp)@10"]
+    assert "AP" in result
+    assert result.get("RR") is None
+
+
+@pytest.mark.parametrize("name", ["RR", "P@2", "nDCG@10", "P@1,2", "no such name", "", 7, None, ["AP"]])
+def test_another_name_raises_key_error(name: Any) -> None:
+    """Also a measure with other parameters, several measures, and what is no name."""
+    result = scorer.evaluate(SOLUTION, LISTS, ["P@1", "nDCG(gain=exp)@10"])
+
+    with pytest.raises((KeyError, TypeError)):
+        result[name]
+
+
+def test_a_spelling_has_the_threshold_of_the_evaluation() -> None:
+    """`rel` applies to it as to the requested name."""
+    result = scorer.evaluate(SOLUTION, LISTS, "P@1", rel=2)
+
+    assert result["P_1"] == result["P(rel=2)@1"] == result["P@1"] == 0
+    assert "P(rel=1)@1" not in result
+
+
+def test_own_names_are_keys_first() -> None:
+    """A name of a measure can be the name of another one."""
+    result = scorer.evaluate(SOLUTION, LISTS, {"RR": "P@1", "other": "RR"})
+
+    assert result["RR"] == result["P@1"] != result["other"] == result["MRR"]
+
+
+# Frames
+
+
+def test_frames_have_the_scores() -> None:
+    """A row for each measure, submission, query or score."""
+    one = scorer.evaluate(SOLUTION, LISTS, ["AP", "P@1"], per_query=True)
+    results = scorer.evaluate(SOLUTION, {"a": LISTS, "b": {"q1": ["d1"]}}, ["AP", "P@1"], per_query=True)
+
+    assert one.to_frame()["score"].to_dict() == dict(one)
+    assert one.per_query is not None
+    assert one.per_query.equals(one.to_frame("wide"))
+    assert results.to_frame().loc["a"].to_dict() == dict(one)
+    assert results.to_frame().index.name == "submission"
+    wide = results.per_query
+    assert wide is not None
+    assert wide.equals(results.to_frame("wide"))
+    part: Any = wide["a"]
+    pd.testing.assert_frame_equal(part, one.per_query, check_names=False)
+    assert list(wide.columns.names) == ["submission", "measure"]
+
+
+def test_a_long_frame_has_a_row_for_each_score() -> None:
+    """With the same values as `by_query`, in its order; undefined scores included."""
+    results = scorer.evaluate(SOLUTION, {"a": LISTS, "b": {"q1": ["d1"]}}, ["AP", "P@1"])
+    expected = [
+        (name, query, measure, score)
+        for name, each in results.items()
+        for query, scores in each.by_query().items()
+        for measure, score in scores.items()
+    ]
+
+    long = results.to_frame("long")
+
+    pd.testing.assert_frame_equal(long, pd.DataFrame(expected, columns=["submission", "query", "measure", "score"]))
+    assert long["score"].isna().sum() == 4
+    one = results["a"].to_frame("long")
+    pd.testing.assert_frame_equal(one, long[long["submission"] == "a"].drop(columns="submission"))
+
+
+def test_scores_of_queries_are_there_only_if_requested() -> None:
+    """As for one submission."""
+    results = scorer.evaluate(SOLUTION, {"a": LISTS}, "AP")
+
+    assert results.per_query is None
+    assert results["a"].per_query is None
+
+
+def test_the_bounds_of_ties_are_columns() -> None:
+    """If they were requested."""
+    result = scorer.evaluate(SOLUTION, SCORES, "RR", tie_bounds=True)
+
+    assert result.to_frame().loc["RR"].to_dict() == {"score": 0.75, "worst": 0.75, "best": 1.0}
+
+
+@pytest.mark.parametrize("form", ["Wide", "", True, 7])
+def test_an_unknown_form_of_a_frame_is_an_error(form: Any) -> None:
+    """It lists the allowed words."""
+    results = scorer.evaluate(SOLUTION, {"a": LISTS}, "AP")
+
+    for each in (results, results["a"]):
+        with pytest.raises(ValueError, match='per_query is "wide", "long" or None; found'):
+            each.to_frame(form)
+
+
+def test_a_comparison_has_a_frame() -> None:
+    """A row for each pair, with the attributes of the pair."""
+    comparison = scorer.compare(SOLUTION, {"a": LISTS, "b": {"q1": ["d1"]}, "c": SCORES}, "AP")
+
+    rows = comparison.to_frame()
+
+    assert list(zip(rows["first"], rows["second"], strict=True)) == [(p.first, p.second) for p in comparison.pairs]
+    for name in ("difference", "p_value", "adjusted", "wins", "ties", "losses", "is_significant"):
+        assert rows[name].tolist() == [getattr(pair, name) for pair in comparison.pairs]
+    undefined = [pair.interval is None for pair in comparison.pairs]
+    assert rows["low"].isna().tolist() == rows["high"].isna().tolist() == undefined
+    assert any(undefined)
+
+
+# HTML
+
+
+def test_html_is_a_plain_table_with_escaped_names() -> None:
+    """Names of submissions and measures, and ids, are text in it."""
+    names = {HOSTILE: "AP", "NumRet": "NumRet"}
+    one = scorer.evaluate(SOLUTION, LISTS, names)
+    results = scorer.evaluate(SOLUTION, {HOSTILE: LISTS, "b": {"q1": ["d1"]}}, names)
+    comparison = scorer.compare(SOLUTION, {HOSTILE: LISTS, "b": {"q1": ["d1"]}}, "AP")
+
+    for each in (one, results, comparison):
+        html = each._repr_html_()
+        assert html.startswith("<table>")
+        assert "<script" not in html
+        assert "\u202e" not in html
+        assert "&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;&amp;" in html
+    assert "<td>0.7500</td>" in one._repr_html_()
+    assert "<td>4</td>" in one._repr_html_()
+    assert ">3 queries, 1 undefined<" in scorer.evaluate(SOLUTION, LISTS, "AP")._repr_html_()
+    assert "<td>0.7500</td><td>4</td>" in results._repr_html_()
+    assert "MAP over 2 queries" in comparison._repr_html_()
+
+
+def test_undefined_scores_are_a_dash_in_html() -> None:
+    """As in the split without queries."""
+    result = scorer.evaluate(SOLUTION, LISTS, "AP", split="preliminary")
+
+    assert "<td>-</td>" in result._repr_html_()
+
+
+# Public names
+
+
+def loaded(program: str) -> str:
+    """Run a program; return what it prints, and which heavy packages it loaded."""
+    seen = "import sys; print(sorted({'numpy', 'pyarrow', 'pandas', 'scipy', 'pydantic'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", f"{program}\n{seen}"], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_listing_the_public_names_loads_nothing() -> None:
+    """`dir` and `__all__` have the same names, without numpy and Arrow; so has a star import of none of them."""
+    assert dir(scorer) == sorted(scorer.__all__)
+    assert loaded("import scorer; print(dir(scorer) == scorer.__all__, hasattr(scorer, 'none'))") == "True False\n[]\n"
+
+
+def test_completion_lists_the_public_names() -> None:
+    """As Python's prompt does; a prefix loads only what has it."""
+    completer = rlcompleter.Completer({"scorer": scorer})
+
+    def completed(text: str) -> Iterator[str]:
+        state = 0
+        while (found := completer.complete(text, state)) is not None:
+            yield found.rstrip("()")
+            state += 1
+
+    assert list(completed("scorer.")) == [f"scorer.{name}" for name in scorer.__all__]
+    program = "import rlcompleter, scorer; rlcompleter.Completer({'scorer': scorer}).complete('scorer.Sco', 0)"
+    assert loaded(program) == "[]\n"
+
+
+def test_public_names_are_static_for_tools() -> None:
+    """The imports for type checkers, the modules of lazy imports, and ``__all__`` have the same names."""
+    tree = ast.parse(Path(scorer.__file__).read_text(encoding="utf-8"))
+    typed = [
+        name.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("scorer.")
+        for name in node.names
+    ]
+
+    assert sorted(typed) == scorer.__all__ == sorted(scorer._MODULES)
+    for name, module in scorer._MODULES.items():
+        assert getattr(scorer, name) == getattr(import_module(f"scorer.{module}"), name)
+
+
+def test_the_package_runs_as_the_command() -> None:
+    """`python -m scorer` has the output and the exit codes of `scorer`."""
+    for arguments, code in ((["--version"], 0), (["nonsense"], 2)):
+        ours, same = (
+            subprocess.run([*start, *arguments], capture_output=True, check=False)
+            for start in ([sys.executable, "-m", "scorer"], command())
+        )
+        assert ours.returncode == same.returncode == code
+        assert (ours.stdout, ours.stderr) == (same.stdout, same.stderr)
+
+
+# Conversion
+
+
+@pytest.mark.parametrize(
+    "source", [SCORES, ROWS, frame(), table(), iter(ROWS)], ids=lambda source: type(source).__name__
+)
+def test_a_submission_in_memory_is_written(source: Any, tmp_path: Path) -> None:
+    """With the scores that it has in memory."""
+    scorer.convert(source, tmp_path / "a.jsonl.gz", kind="submission")
+
+    assert scorer.evaluate(SOLUTION, tmp_path / "a.jsonl.gz") == scorer.evaluate(SOLUTION, SCORES)
+
+
+def test_a_solution_in_memory_is_written(tmp_path: Path) -> None:
+    """Queries without relevant items too."""
+    scorer.convert(SOLUTION, str(tmp_path / "s.parquet"), kind="solution")
+
+    assert scorer.evaluate(tmp_path / "s.parquet", LISTS) == scorer.evaluate(SOLUTION, LISTS)
+
+
+def test_the_name_of_the_target_decides_what_can_be_both(tmp_path: Path) -> None:
+    """`.qrels` is a solution and `.run` a submission, compressed or not; `kind` has priority."""
+    scorer.convert(SCORES, tmp_path / "s.qrels.gz")
+    scorer.convert(SCORES, tmp_path / "s.run")
+    scorer.convert(SCORES, tmp_path / "other.run", kind="solution")
+
+    assert scorer.Solution.read(tmp_path / "s.qrels.gz").queries.to_pylist() == ["q1", "q2"]
+    assert (tmp_path / "s.run").read_text().splitlines()[0] == "q1 Q0 d2 1 2 scorer"
+    assert (tmp_path / "other.run").read_text().splitlines()[0] == "q1 0 d1 1"
+
+
+def test_a_stream_can_be_the_target() -> None:
+    """With the name of a format."""
+    stream = BytesIO()
+
+    scorer.convert(LISTS, stream, target_format="vlnet")
+
+    assert stream.getvalue() == b"q1:d2,d1\nq2:d9,d3\n"
+
+
+# Wrong calls
+
+
+def no_run() -> Any:
+    """An iterator without rows."""
+    return iter([])
+
+
+evaluate: Any = scorer.evaluate
+compare: Any = scorer.compare
+convert: Any = scorer.convert
+"""Without types, because the calls below are wrong."""
+
+WRONG: dict[str, tuple[Callable[[], object], str]] = {
+    "no submission": (lambda: evaluate(SOLUTION, None), "found a NoneType; expected a path, a DataFrame"),
+    "a number": (lambda: evaluate(SOLUTION, 7), "found a int; expected a path, a DataFrame"),
+    "an empty dict": (lambda: evaluate(SOLUTION, {}), "has no rows"),
+    "an empty generator": (lambda: evaluate(SOLUTION, no_run()), "has no rows"),
+    "no columns": (lambda: evaluate(SOLUTION, pd.DataFrame()), "no column for the query"),
+    "a dict of frames without columns": (
+        lambda: evaluate(SOLUTION, {"a": pd.DataFrame()}),
+        'submission "a": no column for the query',
+    ),
+    "a list of paths": (lambda: evaluate(SOLUTION, ["a.run", "b.run"]), "pass a dict name -> path"),
+    "a number as a name": (lambda: evaluate(SOLUTION, {1: "a.run"}), 'found "1" as the name of a submission'),
+    "a dict of numbers": (lambda: evaluate(SOLUTION, {"q1": 1}), "expected a dict whose values are dicts"),
+    "a dict of None": (lambda: evaluate(SOLUTION, {"q1": None}), "expected a dict whose values are dicts"),
+    "columns as a dict": (
+        lambda: evaluate(SOLUTION, {"query": ["q1"], "item": ["d1"], "score": [1.0]}),
+        'found "1.0" as the id of the item',
+    ),
+    "bytes": (lambda: evaluate(SOLUTION, b"q1 Q0 d1 1 1 t\n"), "found a bytes; expected a path"),
+    "no solution": (lambda: evaluate(None, LISTS), "the solution: found a NoneType"),
+    "lists as a solution": (lambda: evaluate(LISTS, LISTS), "the solution: expected a dict of dicts"),
+    "no measure": (lambda: evaluate(SOLUTION, LISTS, None), 'found "None", an object of type NoneType'),
+    "a number as a measure": (lambda: evaluate(SOLUTION, LISTS, [7]), 'found "7", an object of type int'),
+    "an unknown measure": (lambda: evaluate(SOLUTION, LISTS, "ADP"), 'no measure is called "ADP"'),
+    "an unknown word": (lambda: evaluate(SOLUTION, LISTS, ties="random"), "random"),
+    "one run to compare": (lambda: compare(SOLUTION, {"a": LISTS}, "AP"), "expected at least two"),
+    "lists to compare": (lambda: compare(SOLUTION, LISTS, "AP"), 'submission "q1"'),
+    "no runs to compare": (lambda: compare(SOLUTION, None, "AP"), "found a NoneType; expected a dict"),
+    "no measure to compare": (lambda: compare(SOLUTION, {"a": LISTS, "b": LISTS}, []), "name one measure"),
+    "a number as a name to compare": (
+        lambda: compare(SOLUTION, {1: LISTS, 2: LISTS}, "AP"),
+        'found "1" as the name of a submission',
+    ),
+    "nothing to convert": (lambda: convert(None, "x.run"), "the source: found a NoneType"),
+    "an empty dict to convert": (lambda: convert({}, "x.run"), "has no rows"),
+    "no target": (lambda: convert(LISTS, None), "target: found a NoneType; expected a path"),
+    "a target without a format": (lambda: convert(LISTS, "x"), "target_format: the name x does not determine"),
+    "a stream without a format": (lambda: convert(LISTS, BytesIO()), "target_format: name the format"),
+    "an unknown format": (lambda: convert(LISTS, "x", target_format="xml"), 'no format is called "xml"'),
+    "an unknown kind": (
+        lambda: convert(LISTS, "x.run", kind="run"),
+        'kind: expected "solution" or "submission"',
+    ),
+    "an unknown rule": (lambda: convert(LISTS, "x.run", ties="best"), 'ties: expected "trec" or "order"'),
+    "a format of memory": (
+        lambda: convert(LISTS, "x.run", source_format="trec"),
+        "source_format: it is for files",
+    ),
+    "either kind": (lambda: convert(SCORES, "x.json"), "can be read as a solution and as a submission"),
+    "content that is not held": (lambda: convert({"q": ["a b"]}, "x.run"), 'x.run: the id "a b" of an item'),
+    "no folder": (lambda: convert(LISTS, "no/x.run"), "no/x.run: cannot be written: No such file"),
+    "no text as a measure": (lambda: scorer.parse(""), 'no measure is called ""'),
+    "no challenge": (lambda: scorer.read_challenge("none"), "none: no such file"),
+}
+
+
+@pytest.mark.parametrize(("call", "message"), WRONG.values(), ids=WRONG.keys())
+def test_a_wrong_call_is_one_clear_error(
+    call: Callable[[], object], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ScorerError or a ValueError; nothing is written."""
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises((scorer.ScorerError, ValueError)) as caught:
+        call()
+
+    assert message in str(caught.value)
+    assert not any(tmp_path.iterdir())
