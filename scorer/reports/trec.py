@@ -28,16 +28,16 @@ def trec_name(measure: Measure) -> str:
 def trec_document(report: ScoreReport) -> str:
     """Return trec_eval's three columns: measure, query or `all`, score.
 
-    An undefined score, or mean, has no line. With several submissions, a line ``runid`` with the path is above the
+    An undefined score, or mean, has no line. With several submissions, a line ``runid`` with the name is above the
     scores of each.
     """
     return "\n".join(_lines(report))
 
 
 def _lines(report: ScoreReport) -> Iterator[str]:
-    for path, evaluation in report.submissions:
+    for called, (_, evaluation) in zip(report.called, report.submissions, strict=True):
         if len(report.submissions) > 1:
-            yield _three_columns("runid", MEAN, printable(path))
+            yield three_columns("runid", MEAN, printable(called))
         for query, scores in evaluation.by_query().items() if report.per_query else ():
             per_query = {name: score for name, score in scores.items() if report.measures[name].kind.trec_per_query}
             yield from _scores(report, printable(query), per_query)
@@ -48,8 +48,9 @@ def _scores(report: ScoreReport, query: str, scores: Mapping[str, float]) -> Ite
     for name, score in scores.items():
         if not math.isnan(score):
             measure = report.measures[name]
-            yield _three_columns(trec_name(measure), query, f"{score:{'.0f' if is_count(measure) else '6.4f'}}")
+            yield three_columns(trec_name(measure), query, f"{score:{'.0f' if is_count(measure) else '6.4f'}}")
 
 
-def _three_columns(measure: str, query: str, value: str) -> str:
+def three_columns(measure: str, query: str, value: str) -> str:
+    """Return a line of trec_eval's output."""
     return f"{measure:<22}\t{query}\t{value}"

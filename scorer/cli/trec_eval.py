@@ -1,0 +1,226 @@
+"""``scorer trec_eval``: the command line and the output of trec_eval 10."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scorer.cli.arguments import WrongCallError, check_standard_input, whole_number
+from scorer.cli.console import print_message, print_result
+from scorer.errors import Findings, MeasureError, Problem, SolutionError, SubmissionError
+from scorer.paths import is_regular, shown
+from scorer.wording import counted, quoted
+
+if TYPE_CHECKING:
+    from scorer.matching.solution import Solution
+    from scorer.measures import Measure
+    from scorer.scoring.outcomes import Scored
+    from scorer.scoring.rules import Rules
+
+_FORMAT = "trec"
+
+_REFUSED = {
+    "--Debug_level": "it prints variables of trec_eval, which do not exist here; leave it out",
+    "--Zscore": "Z scores are not computed; divide the differences from your means by your deviations",
+    "--Rel_info_format": "only qrels can be read; measures of preferences and of judgement groups are not computed",
+    "--Results_format": "only trec_results can be read, which is the only format of trec_eval 10, too",
+}
+"""Options of trec_eval that cannot be had, with the reason; a value that changes nothing is accepted."""
+
+
+def add_trec_eval(parser: ArgumentParser) -> None:
+    """Add the options of trec_eval."""
+    parser.add_argument("qrels", nargs="?", help="the graded items of every query: a path or a URL")
+    parser.add_argument("run", nargs="?", help="the ranked lists: a path, a URL, or - for standard input")
+    add = parser.add_argument
+    add("-q", "--query_eval_wanted", dest="per_query", action="store_true", help="print the scores of each query too")
+    add("-n", "--nosummary", dest="no_summary", action="store_true", help="print no means")
+    add(
+        *("-m", "--measure"),
+        dest="names",
+        action="append",
+        default=[],
+        metavar="MEASURE",
+        help="a measure or a group of trec_eval, as in P.5,10 or all_trec; repeatable; default: official",
+    )
+    add(
+        *("-c", "--complete_rel_info_wanted"),
+        dest="complete",
+        action="store_true",
+        help="average over all queries of the qrels: a query without a list scores 0",
+    )
+    add(
+        *("-l", "--level_for_rel"),
+        dest="level",
+        type=whole_number(0),
+        default=1,
+        metavar="NUM",
+        help="the lowest grade that counts as relevant; default: 1",
+    )
+    add(
+        *("-J", "--Judged_docs_only"),
+        dest="judged_only",
+        action="store_true",
+        help="remove unjudged items from the lists before they are scored",
+    )
+    add(
+        *("-M", "--Max_retrieved_per_topic"),
+        dest="most",
+        type=whole_number(1),
+        metavar="NUM",
+        help="the number of items of each list that count; default: all",
+    )
+    add(
+        *("-N", "--Number_docs_in_coll"),
+        dest="collection",
+        type=whole_number(0, 10**12),
+        default=0,
+        metavar="NUM",
+        help="the number of documents in the collection, which utility uses",
+    )
+    add("-R", "--Rel_info_format", dest="qrels_format", default="qrels", metavar="FORMAT", help="only qrels")
+    add("-T", "--Results_format", dest="run_format", default="trec_results", metavar="FORMAT", help="only trec_results")
+    add("-o", "--Output_old_results_format", dest="old", action="store_true", help="ignored, as in trec_eval 10")
+    add("-D", "--Debug_level", dest="debug", default="0", metavar="NUM", help="only 0")
+    add("-Z", "--Zscore", dest="z_scores", metavar="FILE", help="refused: Z scores are not computed")
+    add("-v", "--version", dest="version", action="store_true", help="print the version and exit")
+
+
+def trec_eval(
+    qrels: str | None,
+    run: str | None,
+    per_query: bool,
+    no_summary: bool,
+    names: list[str],
+    complete: bool,
+    level: int,
+    judged_only: bool,
+    most: int | None,
+    collection: int,
+    qrels_format: str,
+    run_format: str,
+    old: bool,  # noqa: ARG001 (ignored, as in trec_eval 10)
+    debug: str,
+    z_scores: str | None,
+    version: bool,
+) -> int:
+    """Score a run as trec_eval does: its options, its names of measures, its output.
+
+    Names are read with their meaning in trec_eval 10, and the output is equal to the byte. The numbers are those of
+    `scorer evaluate`. docs/trec-eval.md lists what differs, with the reason.
+    """
+    if version:
+        from importlib.metadata import version as installed
+
+        print_message(f"scorer {installed('challenge-scorer')}, with the options of trec_eval 10")
+        return 0
+    if qrels is None or run is None:
+        raise WrongCallError("expected two files: the qrels, then the run")
+    check_standard_input(qrels, run)
+    _refuse(qrels_format, run_format, debug, z_scores)
+
+    from scorer.formats.trec import last_tag
+    from scorer.measures import registry
+    from scorer.measures.trec_eval import printed_measures
+    from scorer.reports.trec_eval import TrecEvalOutput
+    from scorer.scoring.rules import Rules
+
+    try:
+        printed = printed_measures(names, registry, collection=collection, level=level)
+    except MeasureError as error:
+        raise WrongCallError(f"--measure: {error}") from error
+    solution = _qrels(qrels, [each.measure for each in printed if each.measure is not None])
+    rules = Rules(
+        tuple(dict.fromkeys(each.measure for each in printed if each.measure is not None)),
+        list_length=most,
+        submission_format=_FORMAT,
+        unjudged="drop" if judged_only else "nonrelevant",
+    )
+    with _saved(run) as path:
+        scored = _scored(solution, run, path, rules)
+        tag = last_tag(path)
+    output = TrecEvalOutput(solution, scored, printed, tag, complete, per_query, not no_summary)
+    if output.left_out:
+        queries = counted(output.left_out, "query", "queries")
+        print_message(f"{shown(run)}: {queries} of {len(solution.queries):,} left out without a list; -c scores them 0")
+    if scored.counts.few_known:
+        print_message(f"{shown(run)}: none or hardly any of its items is in the qrels; check the ids")
+    if text := output.text():
+        print_result(text)
+    return 0
+
+
+def _refuse(qrels_format: str, run_format: str, debug: str, z_scores: str | None) -> None:
+    """Raise WrongCallError for an option that cannot be had."""
+    given = {
+        "--Rel_info_format": qrels_format != "qrels",
+        "--Results_format": run_format != "trec_results",
+        "--Debug_level": debug != "0",
+        "--Zscore": z_scores is not None,
+    }
+    for option, is_given in given.items():
+        if is_given:
+            raise WrongCallError(f"{option}: {_REFUSED[option]}")
+
+
+def _qrels(path: str, measures: list[Measure]) -> Solution:
+    """Read the qrels, whose grades must be whole numbers."""
+    from scorer.formats.reading.arrow import take
+    from scorer.formats.writing import shortest
+    from scorer.matching.solution import Solution
+    from scorer.scoring.large_scores import check_gains
+
+    solution = Solution.read(path, _FORMAT)
+    check_gains(solution, measures, shown(path))
+    fractions = (solution.ideal.grade % 1 != 0).nonzero()[0]
+    if fractions.size:
+        first = fractions[:1]
+        query = take(solution.queries, solution.ideal.query[first])[0].as_py()
+        found = f"query {quoted(query)} has the grade {shortest(float(solution.ideal.grade[first[0]]))}"
+        text = f"{found}; trec_eval drops the fraction; expected whole numbers, or use `scorer evaluate`"
+        raise SolutionError(shown(path), Findings([Problem(0, text)], 1))
+    return solution
+
+
+def _scored(solution: Solution, run: str, path: str | Path, rules: Rules) -> Scored:
+    """Score the run in the file `path`, named `run` in messages; trec_eval accepts no repeated item."""
+    import os
+
+    from scorer.scoring.outcomes import Failed, Rejected
+    from scorer.scoring.submission import score
+
+    outcome = score(solution, path, rules, threads=os.cpu_count() or 1)
+    if isinstance(outcome, Failed):
+        raise SubmissionError(shown(run), Findings([Problem(0, outcome.reason)], 1))
+    if isinstance(outcome, Rejected):
+        raise SubmissionError(shown(run), outcome.problems)
+    if outcome.counts.repeated:
+        found = f"{counted(outcome.counts.repeated, 'item')} listed again in the same list"
+        raise SubmissionError(
+            shown(run), Findings([Problem(0, f"{found}; list each item once, as trec_eval requires")], 1)
+        )
+    return outcome
+
+
+@contextmanager
+def _saved(run: str) -> Iterator[str | Path]:
+    """The path of the run; a temporary copy of what can be read only once, since the tag is read after the rows."""
+    import shutil
+
+    from scorer.formats.reading.bytes import UnreadableError, open_bytes
+    from scorer.paths.temporary import temporary_folder
+
+    if is_regular(run) or (run != "-" and not Path(run).exists()):
+        yield run
+        return
+    with temporary_folder() as folder:
+        copy = folder / "run"
+        try:
+            with open_bytes(run) as stream, copy.open("wb") as file:
+                shutil.copyfileobj(stream, file)
+        except UnreadableError as error:
+            raise SubmissionError(shown(run), Findings([Problem(0, str(error))], 1)) from error
+        yield copy
