@@ -154,6 +154,20 @@ PER_QUERY = Option(
     },
 )
 
+Role = Literal["solution", "submission"]
+"""What a file is to a challenge."""
+
+RowName = Literal["tag", "file", "path"]
+ROW_NAME = Option(
+    "names",
+    "what the submissions are called in the output",
+    {
+        "tag": "by the tags of the runs, the sixth column of TREC's format",
+        "file": "by the names of the files without their folders",
+        "path": "by the paths as given",
+    },
+)
+
 FormatName = Literal["vlnet", "trec", "delimited", "jsonl", "json", "parquet", "letor"]
 FORMAT_NAMES: tuple[FormatName, ...] = ("vlnet", "trec", "delimited", "jsonl", "json", "parquet", "letor")
 FORMATS_ALLOWED = f"{', '.join(FORMAT_NAMES)}, with options as in letor:feature=21"

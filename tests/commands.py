@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -92,6 +92,36 @@ def process(
         env={**os.environ, **(environment or {})},
     )
     return Answer(done.returncode, done.stdout, done.stderr)
+
+
+@contextmanager
+def in_terminal(
+    arguments: Sequence[str], folder: Path | None = None, environment: Mapping[str, str] | None = None
+) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """Run a program in a terminal, in a folder; yields the terminal's keyboard and screen, and the process.
+
+    The program ends with the context.
+    """
+    import pty
+
+    keyboard, terminal = pty.openpty()
+    try:
+        with subprocess.Popen(
+            arguments,
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+            cwd=folder,
+            env={**os.environ, **(environment or {})},
+            start_new_session=True,
+        ) as running:
+            os.close(terminal)
+            try:
+                yield keyboard, running
+            finally:
+                running.kill()
+    finally:
+        os.close(keyboard)
 
 
 def measured(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> tuple[Answer, int]:

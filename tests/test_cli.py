@@ -47,6 +47,7 @@ def test_evaluate_prints_json_for_scripts(files: Path, terminal: Terminal) -> No
         "submissions": [
             {
                 "submission": "good.txt",
+                "tag": None,
                 "scores": {"map": (2 / 3 + 1 / 2) / 2, "AP(rel=9)": None},
                 "queries": 3,
                 "undefined": 1,
@@ -143,11 +144,11 @@ def test_a_named_format_overrides_detection(files: Path, terminal: Terminal) -> 
 
 
 WRONG_CALLS = {
-    "no measure": (("evaluate", "solution.txt", "good.txt"), "-m/--measure"),
+    "no measure between commas": (("evaluate", "solution.txt", "good.txt", "-m", "AP,"), "no name between the commas"),
     "unknown measure": (("evaluate", "solution.txt", "good.txt", "-m", "nonsense"), "--measure: "),
     "no submission": (("evaluate", "solution.txt", "-m", "AP"), "required: submission"),
     "unknown option": (("run", "--nonsense"), "unrecognized arguments: --nonsense"),
-    "unknown command": (("nonsense",), "invalid choice: 'nonsense'"),
+    "unknown command": (("nonsense",), 'no command is called "nonsense"'),
     "no command": ((), "commands:"),
     "part of an option": (("evaluate", "solution.txt", "good.txt", "-m", "AP", "--per"), "unrecognized"),
     "unknown split": (("evaluate", "solution.txt", "good.txt", "-m", "AP", "--split", "half"), "choose from 'all'"),
@@ -160,7 +161,7 @@ WRONG_CALLS = {
         ("evaluate", "solution.txt", "good.txt", "-m", "AP", "-l", "nan"),
         'found "nan", expected a finite number',
     ),
-    "control characters": (("run\x1b[31m",), r"run\x1b[31m"),
+    "control characters": (("run\x1b[31m",), r"run\u001b[31m"),
     "unknown measure to explain": (("measures", "nonsense"), "nonsense"),
 }
 
@@ -207,8 +208,9 @@ def test_measures_explain_queries_and_ties(terminal: Terminal) -> None:
         "NumRet",
         "NumRel",
         "NumRelRet",
+        "NumNonrelJudgedRet",
     }
-    assert {name for name, text in texts.items() if "the geometric mean." in text} == {"GMAP"}
+    assert {name for name, text in texts.items() if "the geometric mean." in text} == {"GMAP", "GMBpref"}
     assert {name for name, text in texts.items() if "ties=expected: refused" in text} == {
         kind.name for kind in KINDS if not kind.closed_form
     }
@@ -598,6 +600,21 @@ def test_check_and_evaluate_load_neither_pandas_nor_the_database(files: Path) ->
     )
 
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=files)
+
+    assert done.stdout.rstrip().endswith("LOADED []")
+
+
+def test_evaluate_reads_a_trec_run_without_modules_that_load_slowly(tmp_path: Path) -> None:
+    """Neither SciPy, nor all functions of Arrow, nor masked arrays, nor the files of other commands."""
+    (tmp_path / "qrels").write_text("q 0 a 1\nq 0 b 2\n")
+    (tmp_path / "run").write_text("q Q0 a 1 3 t\nq Q0 b 2 3 t\nq Q0 c 3 1 t\n")
+    slow = "{'scipy', 'pyarrow.compute', 'numpy.ma', 'html', 'tempfile', 'difflib', 'scorer.cli.run'}"
+    seen = f"import sys, atexit; atexit.register(lambda: print('LOADED', sorted({slow} & set(sys.modules))))"
+    program = (
+        f"{seen}; sys.argv = ['scorer', 'evaluate', 'qrels', 'run', '-m', 'AP']; from scorer.cli import main; main()"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
 
     assert done.stdout.rstrip().endswith("LOADED []")
 

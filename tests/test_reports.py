@@ -214,7 +214,7 @@ def test_names_of_trec_eval_are_read_back() -> None:
     """Each is read back as the same measure; a measure that trec_eval does not have has our name."""
     templates = [template for kind in KINDS for template in kind.trec_names]
 
-    assert len(templates) == 24
+    assert len(templates) == 36
     for template in templates:
         name = template.format(0.5 if "recall_{:" in template else 10)
         assert trec_name(parse_one(name)) == name
@@ -315,8 +315,22 @@ def test_json_has_every_comparison() -> None:
 
 
 def test_letters_go_on_after_z() -> None:
-    """As for the columns of a spreadsheet."""
-    assert [letter(place) for place in (0, 25, 26, 27, 701, 702)] == ["a", "z", "aa", "ab", "zz", "aaa"]
+    """With a number, so that several letters can be read without separators."""
+    assert [letter(place) for place in (0, 25, 26, 27, 51, 52)] == ["a", "z", "a2", "b2", "z2", "a3"]
+    marks = "".join(map(letter, range(200)))
+    assert re.findall("[a-z][0-9]*", marks) == list(map(letter, range(200)))
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "latex"])
+def test_letters_after_z_are_explained(form: str) -> None:
+    """The note says what follows z, if there are so many submissions; marks have no separators."""
+    many = {f"poor{number}": POOR for number in range(27)} | {"good": GOOD}
+    text = written(form, results(many, ("RR",), significance=0.5))
+
+    assert "abcdefghijklmnopqrstuvwxyza2" in text
+    assert "(b2) good" in text
+    assert "letters (after z come a2, b2, ...): significantly higher" in text
+    assert "after z" not in written(form, results(THREE, ("RR",), significance=0.05))
 
 
 # The comparisons behind the letters

@@ -9,69 +9,43 @@ import sys
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Sequence
 
-from scorer.cli import (
-    amend,
-    check,
-    commit,
-    compare,
-    convert,
-    doctor,
-    entries,
-    erratum,
-    evaluate,
-    export,
-    forget,
-    import_,
-    init,
-    leaderboard,
-    measures,
-    phases,
-    pick,
-    receipt,
-    render,
-    report,
-    retry,
-    reveal,
-    run,
-    score,
-    split,
-    status,
-    teams,
-    verify,
-)
-from scorer.cli.arguments import Command, Parser, WrongCallError, add_folder
+from scorer.cli.arguments import Command, Parser, WrongCallError
 from scorer.cli.console import print_message, print_result
 from scorer.errors import ScorerError
 
 COMMANDS = {
-    "run": Command(run.run, score.add_scoring),
-    "score": Command(score.score, score.add_scoring),
-    "render": Command(render.render, render.add_moment),
-    "check": Command(check.check, check.add_file),
-    "evaluate": Command(evaluate.evaluate, evaluate.add_evaluation),
-    "compare": Command(compare.compare, compare.add_comparison),
-    "report": Command(report.report, report.add_report),
-    "convert": Command(convert.convert, convert.add_conversion),
-    "leaderboard": Command(leaderboard.leaderboard, leaderboard.add_board),
-    "entries": Command(entries.entries, entries.add_entries),
-    "phases": Command(phases.phases, phases.add_phases),
-    "status": Command(status.status, add_folder),
-    "retry": Command(retry.retry, retry.add_entries),
-    "forget": Command(forget.forget, forget.add_outcome),
-    "amend": Command(amend.amend, amend.add_time),
-    "pick": Command(pick.pick, pick.add_entries),
-    "teams": Command(teams.teams, teams.add_action),
-    "erratum": Command(erratum.erratum, erratum.add_erratum),
-    "split": Command(split.split, split.add_keys),
-    "commit": Command(commit.commit, add_folder),
-    "receipt": Command(receipt.receipt, receipt.add_entries),
-    "reveal": Command(reveal.reveal, reveal.add_revealed),
-    "verify": Command(verify.verify, verify.add_document),
-    "export": Command(export.export, export.add_bundle),
-    "import": Command(import_.import_, import_.add_imported),
-    "doctor": Command(doctor.doctor, doctor.add_repair),
-    "measures": Command(measures.measures, measures.add_measure),
-    "init": Command(init.init, init.add_new_folder),
+    "run": Command("run:run", "score:add_scoring"),
+    "score": Command("score:score", "score:add_scoring"),
+    "render": Command("render:render", "render:add_moment"),
+    "check": Command("check:check", "check:add_file"),
+    "evaluate": Command("evaluate:evaluate", "evaluate:add_evaluation"),
+    "trec_eval": Command("trec_eval:trec_eval", "trec_eval:add_trec_eval"),
+    "compare": Command("compare:compare", "compare:add_comparison"),
+    "fuse": Command("fuse:fuse", "fuse:add_fusion"),
+    "overlap": Command("overlap:overlap", "overlap:add_overlap"),
+    "report": Command("report:report", "report:add_report"),
+    "convert": Command("convert:convert", "convert:add_conversion"),
+    "leaderboard": Command("leaderboard:leaderboard", "leaderboard:add_board"),
+    "entries": Command("entries:entries", "entries:add_entries"),
+    "phases": Command("phases:phases", "phases:add_phases"),
+    "status": Command("status:status", "arguments:add_folder"),
+    "retry": Command("retry:retry", "retry:add_entries"),
+    "forget": Command("forget:forget", "forget:add_outcome"),
+    "amend": Command("amend:amend", "amend:add_time"),
+    "pick": Command("pick:pick", "pick:add_entries"),
+    "teams": Command("teams:teams", "teams:add_action"),
+    "erratum": Command("erratum:erratum", "erratum:add_erratum"),
+    "split": Command("split:split", "split:add_keys"),
+    "commit": Command("commit:commit", "arguments:add_folder"),
+    "receipt": Command("receipt:receipt", "receipt:add_entries"),
+    "reveal": Command("reveal:reveal", "reveal:add_revealed"),
+    "verify": Command("verify:verify", "verify:add_document"),
+    "export": Command("export:export", "export:add_bundle"),
+    "import": Command("import_:import_", "import_:add_imported"),
+    "doctor": Command("doctor:doctor", "doctor:add_repair"),
+    "measures": Command("measures:measures", "measures:add_measure"),
+    "completion": Command("completion:completion", "completion:add_shell"),
+    "init": Command("init:init", "init:add_new_folder"),
 }
 
 
@@ -112,15 +86,11 @@ def _run(arguments: Sequence[str]) -> int:
         return _run_without_command(arguments)
     name, *rest = arguments
     command = COMMANDS[name]
-    parser = Parser(
-        prog=f"scorer {name}",
-        description=command.description,
-        formatter_class=RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    command.add_arguments(parser)
+    parser = command.parser(name)
     # Allows options between files, which argparse's subcommands do not support.
-    values = parser.parse_intermixed_args(rest)
+    values, unknown = parser.parse_known_intermixed_args(rest)
+    if unknown:
+        parser.refuse(unknown)
     try:
         return command.run(**vars(values))
     except WrongCallError as error:
@@ -138,7 +108,11 @@ def _run_without_command(arguments: Sequence[str]) -> int:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
-    parser.add_argument("command", nargs="?", metavar="COMMAND", help="one of the commands below", choices=[*COMMANDS])
+    parser.add_argument("command", nargs="?", metavar="COMMAND", help="one of the commands below")
+    if arguments and not arguments[0].startswith("-"):
+        from scorer.cli.hints import unknown_command
+
+        parser.error(unknown_command(arguments[0], COMMANDS))
     values = parser.parse_args(arguments)
     if values.version:
         from importlib.metadata import version

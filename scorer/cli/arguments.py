@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import inspect
 import math
-import shutil
-import textwrap
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NoReturn
 
 from scorer.errors import ChallengeError
@@ -32,25 +31,65 @@ class WrongCallError(Exception):
 
 
 class Parser(ArgumentParser):
-    """A parser that reports wrong arguments in two lines, without the usage."""
+    """A parser that reports wrong arguments without the usage."""
+
+    described: Callable[[], tuple[str, str]] | None = None
+    """Returns the texts above and below the arguments, which only the help needs."""
+
+    def format_help(self) -> str:
+        """Return the help."""
+        if self.described is not None:
+            self.description, self.epilog = self.described()
+        return super().format_help()
+
+    def refuse(self, unknown: Sequence[str]) -> NoReturn:
+        """Report arguments that the parser does not have, with a hint."""
+        from scorer.cli.hints import unknown_options
+
+        hint = unknown_options(unknown, self._option_string_actions, self.prog)
+        self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
 
     def error(self, message: str) -> NoReturn:
-        """Print the message and exit with 2."""
-        self.exit(2, f"{self.prog}: {printable(message)}\ntry: {self.prog} --help\n")
+        """Print the message, of which indented lines are listed choices, and exit with 2."""
+        lines = "\n  ".join(map(printable, message.split("\n  ")))
+        self.exit(2, f"{self.prog}: {lines}\ntry: {self.prog} --help\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: its function, whose docstring is its help, and its arguments."""
+    """A command: its function, whose docstring is its help, and its arguments.
 
-    run: Callable[..., int]
-    """Takes the arguments by name and returns the exit code."""
-    add_arguments: Callable[[ArgumentParser], None]
-    """Adds the arguments to a parser."""
+    Both are given by their addresses, as in ``evaluate:add_evaluation``: the file of a command is loaded on first use.
+    """
+
+    function: str
+    arguments: str
+
+    @property
+    def run(self) -> Callable[..., int]:
+        """The function that takes the arguments by name and returns the exit code."""
+        function: Callable[..., int] = resolve_name(f"{__package__}.{self.function}")
+        return function
+
+    @property
+    def add_arguments(self) -> Callable[[ArgumentParser], None]:
+        """The function that adds the arguments to a parser."""
+        function: Callable[[ArgumentParser], None] = resolve_name(f"{__package__}.{self.arguments}")
+        return function
+
+    def parser(self, name: str) -> Parser:
+        """The parser of the command, which is called `name`."""
+        parser = Parser(prog=f"scorer {name}", formatter_class=RawDescriptionHelpFormatter, allow_abbrev=False)
+        parser.described = lambda: (self.description, _examples(name))
+        self.add_arguments(parser)
+        return parser
 
     @property
     def description(self) -> str:
         """The docstring for the command's own help, in paragraphs."""
+        import shutil
+        import textwrap
+
         paragraphs = (inspect.getdoc(self.run) or "").split("\n\n")
         width = min(shutil.get_terminal_size().columns, 100) - 2
         return "\n\n".join(textwrap.fill(paragraph, width) for paragraph in paragraphs)
@@ -59,6 +98,12 @@ class Command:
     def summary(self) -> str:
         """The first line of the docstring, for the list of commands."""
         return (self.run.__doc__ or "").partition("\n")[0]
+
+
+def _examples(name: str) -> str:
+    from scorer.cli.examples import EXAMPLES
+
+    return "\n".join(["examples:", *(f"  {example}" for example in EXAMPLES[name])])
 
 
 def add_folder(parser: ArgumentParser) -> None:
@@ -189,6 +234,9 @@ def add_analysis(parser: ArgumentParser) -> None:
         help="test all pairs also if there are more than 60 algorithms; otherwise only neighbours in "
         "the ranking, and the first with all others",
     )
+
+
+MEASURES_HELP = "one or several with commas between them, as in AP,nDCG@10,RR"
 
 
 def check_standard_input(*paths: str) -> None:

@@ -18,15 +18,17 @@ from scorer.cli.arguments import (
     open_challenge,
 )
 from scorer.cli.console import print_message, print_result
-from scorer.errors import MeasureError
+from scorer.cli.hints import solution_message, submission_message
+from scorer.cli.row_names import add_row_names, row_names
+from scorer.errors import MeasureError, ScorerError, SolutionError, SubmissionsError
 from scorer.options import MISSING, NOTHING_RELEVANT, SPLIT, TIES, UNJUDGED
 from scorer.paths import shown
-from scorer.wording import counted, quoted
+from scorer.wording import counted, printable, quoted
 
 if TYPE_CHECKING:
     from scorer.analysis.analysis import Settings
-    from scorer.analysis.compare import Comparison
-    from scorer.options import Missing, NothingRelevant, Split, Ties, Unjudged
+    from scorer.analysis.comparison import Comparison
+    from scorer.options import Missing, NothingRelevant, RowName, Split, Ties, Unjudged
 
 FORMS = ("table", "json", "csv", "markdown", "latex")
 
@@ -55,6 +57,7 @@ def add_comparison(parser: ArgumentParser) -> None:
         help="the measure to compare by, as in nDCG@10; required for files; default for teams: the primary measure",
     )
     add_form(parser, FORMS, "of the comparison")
+    add_row_names(parser)
     add_analysis(parser)
     add_policies(parser)
 
@@ -66,6 +69,7 @@ def compare(
     challenge: Path | None,
     measure: str | None,
     form: str,
+    row_name: RowName | None,
     seed: int,
     resamples: int,
     all_pairs: bool,
@@ -85,6 +89,7 @@ def compare(
     """
     from scorer.analysis.analysis import Settings
     from scorer.analysis.compare import compare as compared
+    from scorer.formats.first_rows import run_tag
     from scorer.reports.comparisons import comparison_text
 
     if len(names) < 2:
@@ -96,8 +101,11 @@ def compare(
         check_standard_input(solution, *names)
         if measure is None:
             raise WrongCallError("--measure is required to compare files, as in --measure nDCG@10")
+        file_format = submission_format and format_name(submission_format, "--submission-format")
+        tags = [run_tag(name, file_format) for name in names]
         found = _of_files(
-            names,
+            solution,
+            dict(zip(row_names(names, tags, row_name, form), names, strict=True)),
             partial(
                 compared,
                 solution,
@@ -112,13 +120,18 @@ def compare(
                 unjudged=unjudged,
                 rel=rel,
                 solution_format=solution_format and format_name(solution_format, "--solution-format"),
-                submission_format=submission_format and format_name(submission_format, "--submission-format"),
+                submission_format=file_format,
             ),
         )
     elif solution is None and track is not None:
         chosen = {SPLIT: split, MISSING: missing, TIES: ties, NOTHING_RELEVANT: nothing_relevant, UNJUDGED: unjudged}
         given = [option.name for option, value in chosen.items() if value != option.default]
-        values = {"rel": rel, "solution_format": solution_format, "submission_format": submission_format}
+        values = {
+            "names": row_name,
+            "rel": rel,
+            "solution_format": solution_format,
+            "submission_format": submission_format,
+        }
         given += [name for name, value in values.items() if value is not None]
         if given:
             raise WrongCallError(
@@ -132,15 +145,22 @@ def compare(
     return 0
 
 
-def _of_files(names: list[str], compared: Callable[[dict[str, str]], Comparison]) -> Comparison:
-    """Compare files; notes about them are printed."""
+def _of_files(
+    solution: str, submissions: dict[str, str], compared: Callable[[dict[str, str]], Comparison]
+) -> Comparison:
+    """Compare files, by what they are called; notes about them are printed with their paths."""
     try:
-        found = compared({shown(name): name for name in names})
+        found = compared(submissions)
     except MeasureError as error:
         raise WrongCallError(f"--measure: {error}") from error
-    for lines in found.notes.values():
+    except SolutionError as error:
+        raise ScorerError(solution_message(error, solution, [])) from error
+    except SubmissionsError as error:
+        texts = [submission_message(each, submissions[name], solution) for name, each in error.errors.items()]
+        raise ScorerError("\n".join(texts)) from error
+    for name, lines in found.notes.items():
         for line in lines:
-            print_message(line)
+            print_message(f"{shown(submissions[name])}{line.removeprefix(printable(name))}")
     return found
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from scorer.cli.arguments import FORMAT_HELP, WrongCallError, format_name
-from scorer.errors import ScorerError
+from scorer.cli.arguments import FORMAT_HELP, WrongCallError
+from scorer.errors import ConversionError
 from scorer.options import TIE_RULE
-from scorer.wording import printable
 
 if TYPE_CHECKING:
-    from scorer.formats.detection import DetectedFormat
     from scorer.options import TieRule
 
 STANDARD_OUTPUT = "-"
+
+OPTIONS = {"kind": "--kind", "source_format": "--from", "target_format": "--to", "ties": "--ties"}
+"""By the parameters of `scorer.convert`."""
 
 
 def add_conversion(parser: ArgumentParser) -> None:
@@ -55,48 +55,18 @@ def convert(
     Options of a format name columns with other names, as in --from delimited:query=session,item=track. Content that
     the format cannot represent is an error, and nothing is written.
     """
-    from scorer.formats.conversion import AmbiguousError, compressed, converted
-    from scorer.formats.writing import UnwritableError
+    from scorer.formats.conversion import convert as converted
 
-    written_format = _target_format(target, target_format)
     try:
-        content = converted(
+        converted(
             source,
-            written_format,
+            sys.stdout.buffer if target == STANDARD_OUTPUT else target,
             kind=kind,
-            source_format=source_format and format_name(source_format, "--from"),
+            source_format=source_format,
+            target_format=target_format,
             ties=ties,
         )
-    except AmbiguousError as error:
-        raise WrongCallError(f"{printable(str(error))}: --kind solution or --kind submission") from error
-    except UnwritableError as error:
-        raise ScorerError(f"{printable(target)}: {error}") from error
-    _write(compressed(content, target), target)
+    except ConversionError as error:
+        raise WrongCallError(f"{OPTIONS[error.setting]}: {error.text}") from error
+    sys.stdout.flush()
     return 0
-
-
-def _target_format(path: str, name: str | None) -> DetectedFormat:
-    """The format that is requested, or that the name of the file determines."""
-    from scorer.formats.conversion import NAMES, format_of
-    from scorer.formats.detection import format_named
-
-    if name is not None:
-        return format_named(format_name(name, "--to"))
-    detected = format_of(path)
-    if detected is None:
-        raise WrongCallError(
-            f"the name {printable(path)} does not determine the format ({', '.join(NAMES)} would); add --to FORMAT"
-        )
-    return detected
-
-
-def _write(content: bytes, path: str) -> None:
-    if path == STANDARD_OUTPUT:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
-        return
-    try:
-        Path(path).write_bytes(content)
-    except OSError as error:
-        raise ScorerError(f"{printable(path)}: cannot be written: {error.strerror or error}") from error

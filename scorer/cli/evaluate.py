@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import math
+import os
 from argparse import ArgumentParser
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from scorer.cli.arguments import WrongCallError, add_form, add_policies, check_standard_input, format_name, number
+from scorer.cli.arguments import (
+    MEASURES_HELP,
+    WrongCallError,
+    add_form,
+    add_policies,
+    check_standard_input,
+    format_name,
+    number,
+)
 from scorer.cli.console import print_message, print_result, with_progress
-from scorer.errors import MeasureError, SubmissionError
+from scorer.cli.hints import challenge_hint, solution_message, submission_message
+from scorer.cli.row_names import add_row_names, row_names
+from scorer.errors import MeasureError, SolutionError, SubmissionError
 from scorer.paths import shown
-from scorer.wording import counted
+from scorer.wording import counted, quoted
 
 if TYPE_CHECKING:
-    from scorer.options import Missing, NothingRelevant, Split, Ties, Unjudged
+    from scorer.matching.solution import Solution
+    from scorer.measures import Measure
+    from scorer.options import Missing, NothingRelevant, RowName, Split, Ties, Unjudged
     from scorer.scoring.evaluation import Evaluation
+
+DEFAULT = "nDCG@10,AP,RR,P@10,R@100"
+"""`scorer.measures.DEFAULT` as text, so that the help does not load the measures."""
 
 FORMS = ("table", "json", "csv", "markdown", "latex", "trec")
 
@@ -22,16 +40,15 @@ def add_evaluation(parser: ArgumentParser) -> None:
     """Add the arguments of ``evaluate``."""
     parser.add_argument("solution", help="the graded items of every query: a path, a URL, or - for standard input")
     parser.add_argument(
-        "submissions", nargs="+", metavar="submission", help="files with ranked lists: paths, URLs, or -"
+        "submissions", nargs="*", metavar="submission", help="one or more files with ranked lists: paths, URLs, or -"
     )
     parser.add_argument(
         "-m",
         "--measure",
-        dest="names",
+        dest="requested",
         action="append",
-        required=True,
         metavar="MEASURE",
-        help="a measure, as in nDCG@10; repeatable",
+        help=f"measures: {MEASURES_HELP}, or a group such as official; repeatable; default: {DEFAULT}",
     )
     _add_output(parser)
     add_policies(parser)
@@ -39,6 +56,11 @@ def add_evaluation(parser: ArgumentParser) -> None:
 
 def _add_output(parser: ArgumentParser) -> None:
     add_form(parser, FORMS, "of the scores")
+    parser.add_argument(
+        "--sort", action="store_true", help="list the submission with the best score first, by the first measure"
+    )
+    parser.add_argument("--sort-by", metavar="MEASURE", help="as --sort, by this measure")
+    add_row_names(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="print the scores of each query too")
     parser.add_argument(
         "--side-by-side", action="store_true", help="print a column for each submission and a row for each measure"
@@ -59,8 +81,11 @@ def _add_output(parser: ArgumentParser) -> None:
 def evaluate(
     solution: str,
     submissions: list[str],
-    names: list[str],
+    requested: list[str] | None,
     form: str,
+    sort: bool,
+    sort_by: str | None,
+    row_name: RowName | None,
     per_query: bool,
     side_by_side: bool,
     significance: float | None,
@@ -79,55 +104,114 @@ def evaluate(
     The errors of an invalid file are printed to standard error. The other files are still scored, and the exit code is
     1.
     """
+    if significance is None:
+        # Nothing else here uses linear algebra, for which numpy starts threads when it is loaded.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from scorer.formats.first_rows import run_tag
     from scorer.matching.solution import Solution
     from scorer.reports.report import ScoreReport
     from scorer.reports.scores import written
-    from scorer.scoring.evaluation import evaluate as evaluated
-    from scorer.scoring.evaluation import measures_named, policies_named
+    from scorer.scoring.evaluation import policies_named
 
     _check_form(form, side_by_side=side_by_side, significance=significance, tie_bounds=tie_bounds)
-    check_standard_input(solution, *submissions)
+    _check_files(solution, submissions)
+    measures = _measures(requested or [DEFAULT], ties)
+    best_by = _sorted_by(sort_by, measures) if sort_by is not None else next(iter(measures)) if sort else None
     try:
-        measures = measures_named(names)
+        graded = Solution.read(solution, solution_format and format_name(solution_format, "--solution-format"))
+    except SolutionError as error:
+        print_message(solution_message(error, solution, submissions))
+        return 1
+    file_format = submission_format and format_name(submission_format, "--submission-format")
+    rules: dict[str, Any] = {"split": split, "missing": missing, "ties": ties, "nothing_relevant": nothing_relevant}
+    rules |= {"unjudged": unjudged, "rel": rel}
+    settings = {**rules, "per_query": per_query, "tie_bounds": tie_bounds, "submission_format": file_format}
+    results = _scored(graded, solution, submissions, measures, settings)
+    if best_by is not None:
+        results.sort(key=lambda each: _falling(each[1][best_by]))
+    if results or form == "json":  # programs expect a document, even an empty one
+        paths = [path for path, _ in results]
+        tags = [run_tag(path, file_format) for path in paths]
+        report = ScoreReport(
+            [(shown(path), result) for path, result in results],
+            measures,
+            per_query,
+            side_by_side,
+            significance,
+            rel,
+            policies_named(**rules),
+            row_names(paths, tags, row_name, form),
+            tags,
+        )
+        print_result(written(form, report))
+    return 1 if len(results) < len(submissions) else 0
+
+
+def _scored(
+    graded: Solution,
+    solution: str,
+    submissions: Sequence[str],
+    measures: Mapping[str, Measure],
+    settings: Mapping[str, Any],
+) -> list[tuple[str, Evaluation]]:
+    """Return the valid submissions with their scores; print the errors of the others, and notes."""
+    from scorer.scoring.evaluation import evaluate as evaluated
+
+    results: list[tuple[str, Evaluation]] = []
+    for path in with_progress(submissions, len(submissions), "scoring"):
+        try:
+            result = evaluated(graded, path, measures, **settings)
+        except SubmissionError as error:
+            print_message(submission_message(error, path, solution))
+            continue
+        for line in result.notes.lines(shown(path)):
+            print_message(line)
+        results.append((path, result))
+    for _, result in results[:1]:  # undefined scores depend on the solution, so one submission is enough
+        _complain_of_undefined(result)
+    return results
+
+
+def _check_files(solution: str, submissions: Sequence[str]) -> None:
+    """Raise WrongCallError where a submission is missing, or standard input is named twice."""
+    if not submissions:
+        raise WrongCallError(challenge_hint(solution) or "the following arguments are required: submission")
+    check_standard_input(solution, *submissions)
+
+
+def _measures(requested: Sequence[str], ties: Ties) -> dict[str, Measure]:
+    """Return the measures by their names. Raises WrongCallError for those that cannot be computed."""
+    from scorer.scoring.evaluation import measures_named
+
+    try:
+        measures = measures_named(requested)
         if ties == "expected":
             for each in measures.values():
                 each.need_closed_form()
     except MeasureError as error:
         raise WrongCallError(f"--measure: {error}") from error
-    graded = Solution.read(solution, solution_format and format_name(solution_format, "--solution-format"))
-    file_format = submission_format and format_name(submission_format, "--submission-format")
-    policies = policies_named(
-        split=split, missing=missing, ties=ties, nothing_relevant=nothing_relevant, unjudged=unjudged, rel=rel
-    )
-    results: list[tuple[str, Evaluation]] = []
-    for path in with_progress(submissions, len(submissions), "scoring"):
-        try:
-            result = evaluated(
-                graded,
-                path,
-                measures,
-                per_query,
-                split=split,
-                missing=missing,
-                ties=ties,
-                nothing_relevant=nothing_relevant,
-                unjudged=unjudged,
-                rel=rel,
-                tie_bounds=tie_bounds,
-                submission_format=file_format,
-            )
-        except SubmissionError as error:
-            print_message(str(error))
-            continue
-        for line in result.notes.lines(shown(path)):
-            print_message(line)
-        results.append((shown(path), result))
-    for _, result in results[:1]:  # undefined scores depend on the solution, so one submission is enough
-        _complain_of_undefined(result)
-    if results or form == "json":  # programs expect a document, even an empty one
-        report = ScoreReport(results, measures, per_query, side_by_side, significance, rel, policies)
-        print_result(written(form, report))
-    return 1 if len(results) < len(submissions) else 0
+    return measures
+
+
+def _sorted_by(name: str, measures: Mapping[str, Measure]) -> str:
+    """Return which of the measures a name means, in any spelling. Raises WrongCallError for any other name."""
+    from scorer.measures import parse_one
+
+    if name in measures:
+        return name
+    try:
+        wanted = parse_one(name)
+    except MeasureError as error:
+        raise WrongCallError(f"--sort-by: {error}") from error
+    found = next((each for each, measure in measures.items() if measure == wanted), None)
+    if found is None:
+        raise WrongCallError(f"--sort-by: {quoted(name)} is not among the measures: {', '.join(measures)}")
+    return found
+
+
+def _falling(score: float) -> float:
+    """A key that sorts the highest score first, and an undefined one last."""
+    return math.inf if math.isnan(score) else -score
 
 
 def _check_form(form: str, *, side_by_side: bool, significance: float | None, tie_bounds: bool) -> None:

@@ -14,9 +14,16 @@ if TYPE_CHECKING:
     from scorer.measures import Kind, Value
 
 
+SUBTOPICS = (
+    "An item has a subtopic if its grade for the subtopic is relevant. Subtopics without a relevant item do not count. "
+    "In a solution without subtopics, each query has one. Under ties=best and ties=worst, tied items are ordered by "
+    "their highest grade, which need not give the highest or the lowest score."
+)
+
+
 def add_measure(parser: ArgumentParser) -> None:
     """Add the arguments of ``measures``."""
-    parser.add_argument("name", nargs="?", help="the measure to explain; default: list all measures")
+    parser.add_argument("name", nargs="?", metavar="MEASURE", help="the measure to explain; default: list all measures")
 
 
 def measures(name: str | None) -> int:
@@ -46,10 +53,14 @@ def _named(name: str) -> list[Kind]:
 
 
 def remarks(kind: Kind) -> list[str]:
-    """Return how the scores of queries are aggregated, and whether ties=expected is possible, as sentences."""
+    """Return how the scores of queries are aggregated, whether ties=expected is possible, and what subtopics are."""
     ways = {"mean": "the mean", "sum": "the sum, not the mean", "geometric": "the geometric mean"}
     called = f", called {kind.mean_name}" if kind.mean_name else ""
-    return [f"Over the queries: {ways[kind.aggregation]}{called}.", f"With ties=expected: {_expected(kind)}."]
+    return [
+        f"Over the queries: {ways[kind.aggregation]}{called}.",
+        f"With ties=expected: {_expected(kind)}.",
+        *([SUBTOPICS] if kind.subtopics else []),
+    ]
 
 
 def _expected(kind: Kind) -> str:
@@ -84,6 +95,7 @@ def _explained(kind: Kind) -> str:
         *remarks(kind),
         f"Source: {kind.source}",
     ]
-    if kind.aliases:
-        lines.append(f"Also written: {', '.join(kind.aliases)}")
+    written = [*kind.aliases, *(f"{name} (without a cut-off)" for name in kind.whole_list_names)]
+    if written:
+        lines.append(f"Also written: {', '.join(written)}")
     return "\n".join(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from scorer.analysis.compare import Comparison, Pair
+from scorer.analysis.comparison import Comparison, Pair
 from scorer.analysis.documents import comparison_document, json_text
 from scorer.reports.phrases import decimals_of, name, number, p_value
 from scorer.reports.table import TABLES, Cell, Column, Table

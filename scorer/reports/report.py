@@ -33,6 +33,15 @@ class ScoreReport:
     """The requested threshold for all measures."""
     policies: Mapping[str, str] = field(default_factory=dict)
     """The requested policies by name, also where no submission could be scored."""
+    names: Sequence[str] = ()
+    """What the submissions are called; empty: by their paths. JSON has the paths."""
+    tags: Sequence[str | None] = ()
+    """The tag of each run, None where its format has none; empty: all None. Only JSON has them."""
+
+    @property
+    def called(self) -> Sequence[str]:
+        """What the submissions are called."""
+        return self.names or [path for path, _ in self.submissions]
 
 
 def is_count(measure: Measure) -> bool:

@@ -6,7 +6,9 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any
+from itertools import zip_longest
+from string import ascii_lowercase
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +16,11 @@ from scorer.reports.report import MEAN, ScoreReport, is_count
 from scorer.reports.table import DECIMALS, TABLES, Cell, Column, Table
 from scorer.reports.trec import trec_document
 from scorer.scoring.evaluation import Evaluation
-from scorer.statistics.comparisons import Comparison, compare_pairs, rounds_needed
-from scorer.wording import letters
 
-Comparisons = Mapping[str, tuple[Comparison, ...]]
+if TYPE_CHECKING:
+    from scorer.statistics.comparisons import Comparison
+
+Comparisons = Mapping[str, tuple["Comparison", ...]]
 """The comparisons of all pairs of submissions, by measure."""
 
 
@@ -27,8 +30,12 @@ def written(form: str, report: ScoreReport) -> str:
 
 
 def letter(index: int) -> str:
-    """Return the letter of a submission: a, b, ..., z, aa, ab, ..."""
-    return letters(index).lower()
+    """Return the letter of a submission: a, b, ..., z, a2, b2, ..., z2, a3, ...
+
+    Each begins with its only letter, so several can follow one another without a separator.
+    """
+    alphabet, place = divmod(index, len(ascii_lowercase))
+    return ascii_lowercase[place] + (str(alphabet + 1) if alphabet else "")
 
 
 # Tables
@@ -37,9 +44,9 @@ def letter(index: int) -> str:
 def tabulated(report: ScoreReport) -> Table:
     """Return the scores as a table: a row for each submission, or with `side_by_side` a column."""
     found = _comparisons(report)
-    names = [path for path, _ in report.submissions]
+    names = list(report.called)
     if report.significance is not None:
-        names = [f"({letter(index)}) {path}" for index, path in enumerate(names)]
+        names = [f"({letter(index)}) {name}" for index, name in enumerate(names)]
     scores = [_scores(report, index, found) for index in range(len(names))]
     # The bounds of a measure, if requested, follow its score.
     measures = tuple(dict.fromkeys(name for rows in scores[:1] for name in rows[-1][1]) or report.measures)
@@ -100,15 +107,18 @@ def _letters_below(found: tuple[Comparison, ...], index: int) -> str:
     """Return the letters of the submissions whose scores are significantly lower than those of submission `index`."""
     below = [each.second for each in found if each.significant and each.first == index and each.difference > 0]
     below += [each.first for each in found if each.significant and each.second == index and each.difference < 0]
-    letters = [letter(other) for other in sorted(below)]
-    return ",".join(letters) if any(len(each) > 1 for each in letters) else "".join(letters)
+    return "".join(map(letter, sorted(below)))
 
 
 def _note(report: ScoreReport) -> str:
     if report.significance is None:
         return ""
+    from scorer.statistics.comparisons import rounds_needed  # noqa: PLC0415 (as below)
+
+    further = " (after z come a2, b2, ...)" if len(report.submissions) > len(ascii_lowercase) else ""
     return (
-        f"letters: significantly higher than the submission of that letter, at the level {report.significance:g}; "
+        f"letters{further}: significantly higher than the submission of that letter, at the level "
+        f"{report.significance:g}; "
         f"two-sided paired randomisation test over the queries "
         f"({rounds_needed(len(report.submissions), report.significance):,} rounds), "
         "Holm's correction over the pairs of each measure"
@@ -119,6 +129,8 @@ def _comparisons(report: ScoreReport) -> Comparisons:
     """Compare all pairs of submissions under each measure that is a mean; nothing if no test is requested."""
     if report.significance is None:
         return {}
+    from scorer.statistics.comparisons import compare_pairs  # noqa: PLC0415 (SciPy takes as long to load as the rest)
+
     by_query = [list(evaluation.by_query().values()) for _, evaluation in report.submissions]
     return {
         name: compare_pairs(
@@ -136,7 +148,10 @@ def _json(report: ScoreReport) -> str:
     """Full precision, null where undefined; text as it is."""
     measures = {name: measure.at_threshold(report.rel).full for name, measure in report.measures.items()}
     document: dict[str, Any] = {
-        "submissions": [_submission(path, evaluation, report.per_query) for path, evaluation in report.submissions],
+        "submissions": [
+            _submission(path, tag, evaluation, report.per_query)
+            for (path, evaluation), tag in zip_longest(report.submissions, report.tags)
+        ],
         "policies": dict(report.policies),
         "measures": measures,
     }
@@ -145,11 +160,12 @@ def _json(report: ScoreReport) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def _submission(path: str, evaluation: Evaluation, per_query: bool) -> dict[str, Any]:
+def _submission(path: str, tag: str | None, evaluation: Evaluation, per_query: bool) -> dict[str, Any]:
     counts = {name: count for name, count in asdict(evaluation.counts).items() if count is not None}
     del counts["queries"]  # of the whole solution, unlike `queries` of the split
     entry: dict[str, Any] = {
         "submission": path,
+        "tag": tag,
         "scores": _defined(evaluation),
         "queries": evaluation.queries,
         "undefined": evaluation.undefined,
@@ -165,6 +181,8 @@ def _submission(path: str, evaluation: Evaluation, per_query: bool) -> dict[str,
 
 
 def _significance(report: ScoreReport, level: float) -> dict[str, Any]:
+    from scorer.statistics.comparisons import rounds_needed  # noqa: PLC0415 (as above)
+
     paths = [path for path, _ in report.submissions]
     return {
         "test": "two-sided paired randomisation",

@@ -1,0 +1,89 @@
+"""What a person meant who typed something else: another command or option, or files in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from scorer.errors import FileError
+from scorer.paths import is_regular, shown
+from scorer.wording import printable, quoted
+
+SETTINGS = "challenge.toml"
+
+
+def did_you_mean(typed: str, known: Iterable[str]) -> str:
+    """Return the known words that are close to a typed one, as the end of a message; empty if none is."""
+    from difflib import get_close_matches
+
+    words = sorted(known)
+    close = [word for word in words if len(typed.strip("-")) > 1 and word.startswith(typed)]
+    close = close or get_close_matches(typed, words, n=3, cutoff=0.7)
+    return f"; did you mean {' or '.join(close[:3])}?" if close else ""
+
+
+OF_TREC_EVAL = ("-c", "-n", "-J", "-M", "-N")
+"""Options of trec_eval that `scorer evaluate` does not have."""
+
+
+def unknown_options(unknown: Sequence[str], known: Iterable[str], command: str) -> str:
+    """Return the end of the message for arguments that a command does not have; empty without a hint."""
+    if command == "scorer evaluate" and any(each.startswith(OF_TREC_EVAL) for each in unknown):
+        return "; `scorer trec_eval` takes the options of trec_eval"
+    return did_you_mean(next((each.partition("=")[0] for each in unknown if each.startswith("--")), ""), known)
+
+
+def unknown_command(typed: str, commands: Iterable[str]) -> str:
+    """Return the message for a first argument that is not a command."""
+    hint = did_you_mean(typed.casefold(), commands)
+    if not hint and is_regular(typed):
+        hint = f"; to score files, write: scorer evaluate {printable(typed)} SUBMISSION..."
+    return f"no command is called {quoted(typed)}{hint}"
+
+
+def challenge_hint(path: str) -> str:
+    """Return what to do with a challenge where a file was expected; empty for anything else."""
+    given = Path(path)
+    is_settings = given.name == SETTINGS
+    folder = given.parent if is_settings else given
+    if not is_regular(folder / SETTINGS):
+        return ""
+    found = "the settings of a challenge" if is_settings else "a folder; a file was expected. It is a challenge"
+    return f"{printable(shown(path))}: {found}: `scorer run {printable(str(folder))}` scores its submissions"
+
+
+def solution_message(error: FileError, solution: str, submissions: Sequence[str]) -> str:
+    """Return the message for a solution that cannot be read: a hint where it looks like something else."""
+    from scorer.formats.first_rows import roles
+
+    if hint := challenge_hint(solution):
+        return hint
+    if roles(solution) != {"submission"}:
+        return str(error)
+    other = next((each for each in submissions if each != solution and "solution" in roles(each)), None)
+    if other is None:
+        first = printable(shown(solution))
+        return f"{error}\n{first}: looks like a submission; the solution, with a grade for each item, comes first"
+    return _swapped(solution, other)
+
+
+def submission_message(error: FileError, submission: str, solution: str) -> str:
+    """Return the message for a submission that cannot be read: a hint where it looks like something else."""
+    from scorer.formats.first_rows import roles
+
+    if hint := challenge_hint(submission):
+        return hint
+    if roles(submission) != {"solution"}:
+        return str(error)
+    path = printable(shown(submission))
+    if is_regular(solution) and Path(submission).resolve() == Path(solution).resolve():
+        return f"{path}: the solution is given twice; after it, list the submissions only"
+    if "submission" in roles(solution):
+        return _swapped(solution, submission)
+    return f"{path}: looks like a solution, not like a submission; the solution is given once, before the submissions"
+
+
+def _swapped(solution: str, submission: str) -> str:
+    first, second = (printable(shown(path)) for path in (solution, submission))
+    looks = f"{first}: looks like a submission, and {second} like a solution"
+    return looks + ", so they look swapped; the solution comes first"

@@ -1,0 +1,172 @@
+"""Completion in shells: the scripts are printed by one command, and bash completes by its script."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scorer.cli import COMMANDS
+from scorer.cli.completion import completed, measure_names
+from scorer.measures import parse
+from tests.commands import Terminal, here, in_terminal
+
+BASH = shutil.which("bash")
+needs_bash = pytest.mark.skipif(BASH is None, reason="bash is not installed")
+
+DRIVER = """
+source "$1"
+shift
+COMP_WORDS=("$@")
+COMP_CWORD=$(($# - 1))
+_scorer
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+"""Calls the function as bash does, with the words of a command line, and prints what it offers."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two files and a folder, and the scripts in another one."""
+    folder = tmp_path_factory.mktemp("completion") / "here"
+    (folder / "runs").mkdir(parents=True)
+    for name in ("qrels.txt", "run a.txt"):
+        (folder / name).touch()
+    for shell in ("bash", "zsh", "fish"):
+        (folder.parent / shell).write_text(here("completion", shell).out, encoding="utf-8")
+    return folder
+
+
+def offered(folder: Path, *words: str) -> list[str]:
+    """What bash offers for the last of the words; bash has split them at "=" and "@"."""
+    assert BASH is not None
+    done = subprocess.run(
+        [BASH, "--norc", "-c", DRIVER, "bash", folder.parent / "bash", "scorer", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+@needs_bash
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["eval"], ["evaluate"]),
+        (["--v"], ["--version"]),
+        (["evaluate", ""], ["qrels.txt", "run a.txt", "runs"]),
+        (["evaluate", "qrels.txt", "run"], ["run a.txt", "runs"]),
+        (["evaluate", "--si"], ["--side-by-side", "--significance"]),
+        (["evaluate", "qrels.txt", "--format", "la"], ["latex"]),
+        (["evaluate", "--format", "=", "la"], ["latex"]),
+        (["evaluate", "--split", "="], ["all", "preliminary", "rest"]),
+        (["evaluate", "--significance", ""], [""]),
+        (["evaluate", "qrels.txt", "-m", "muA"], ["muAP"]),
+        (["evaluate", "-m", "AP,muA"], ["AP,muAP"]),
+        (["evaluate", "-m", "P", "@"], [""]),
+        (["evaluate", "-m", "P", "@", "5,muA"], ["@5,muAP"]),
+        (["evaluate", "-m", "P", "@", "5,AP", "q"], ["qrels.txt"]),
+        (["compare", "--challenge", ""], ["runs"]),
+        (["verify", "lo"], ["log"]),
+        (["verify", "log", "q"], ["qrels.txt"]),
+        (["verify", "--key", "qrels.txt", "lo"], ["log"]),
+        (["verify", "log", "qrels.txt", "q"], [""]),
+        (["measures", "muA"], ["muAP"]),
+        (["convert", "--from", "let"], ["letor"]),
+        (["nonsense", ""], [""]),
+    ],
+    ids=" ".join,
+)
+def test_bash_completes(words: list[str], expected: list[str], folder: Path) -> None:
+    """Commands, options, the values of options, measures after commas, files and folders."""
+    assert sorted(offered(folder, *words)) == expected
+
+
+@needs_bash
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_scripts_are_valid(shell: str, folder: Path) -> None:
+    """bash reads the script of bash, and that of zsh, whose syntax has no differences here that bash finds invalid."""
+    assert BASH is not None
+    done = subprocess.run([BASH, "-n", folder.parent / shell], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_read_their_scripts(shell: str, folder: Path) -> None:
+    """Where they are installed."""
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"{shell} is not installed")
+    done = subprocess.run([program, "-n", folder.parent / shell], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_scripts_have_every_command_option_and_word(shell: str, folder: Path) -> None:
+    """Also every measure; nothing of the templates is left."""
+    script = (folder.parent / shell).read_text(encoding="utf-8")
+
+    assert not re.search(r"<[a-z]+>", script)
+    for name, command in COMMANDS.items():
+        found = completed(name, command)
+        assert name in script
+        for option in found.options:
+            for spelling in option.spellings:
+                assert (spelling if shell != "fish" else f" {spelling.lstrip('-')} ") in script
+            assert option.value in {"", "files", "folders", "measures", "nothing"} or option.value in script
+    assert all(name in script for name in measure_names())
+
+
+def test_measures_that_are_offered_can_be_read() -> None:
+    """Each is the name of a measure or of a group."""
+    assert len(measure_names()) == len(set(measure_names())) > 30
+    assert all(parse(name) for name in measure_names())
+
+
+def test_a_shell_is_required(terminal: Terminal) -> None:
+    """An unknown one is a wrong call."""
+    assert terminal.run("completion").code == 2
+    assert terminal.run("completion", "csh").code == 2
+
+
+@pytest.fixture
+def keyboard(folder: Path) -> Iterator[int]:
+    """An interactive bash that has read the script: its keyboard and screen."""
+    bash = [BASH or "", "--norc", "--noprofile", "-i"]
+    with in_terminal(bash, folder, {"PS1": "ready> ", "TERM": "dumb"}) as (keyboard, _):
+        read_until(keyboard, "ready> ")
+        os.write(keyboard, b"source ../bash\n")
+        read_until(keyboard, "ready> ")
+        yield keyboard
+
+
+def read_until(terminal: int, expected: str, seconds: float = 20) -> str:
+    """Read from a terminal until it has shown a text. Fails if that takes too long."""
+    shown, end = "", time.monotonic() + seconds
+    while expected not in shown:
+        ready, _, _ = select.select([terminal], [], [], max(0, end - time.monotonic()))
+        assert ready, shown
+        shown += os.read(terminal, 1 << 16).decode()
+    return shown
+
+
+@needs_bash
+def test_the_tabulator_key_completes(keyboard: int) -> None:
+    """In an interactive shell: a command, a file whose name has a space, and a measure after a comma."""
+    os.write(keyboard, b"scorer evalu\tqr\trun\\ \t-m nDCG@10,muA\t")
+
+    read_until(keyboard, "muAP ")
+    os.write(keyboard, b"\x01echo \n")
+    assert "\nscorer evaluate qrels.txt run a.txt -m nDCG@10,muAP\r\n" in read_until(keyboard, "muAP\r\n")

@@ -1,0 +1,370 @@
+"""`scorer evaluate` and `scorer compare` for people: lists of measures, names of runs, order, and hints."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from scorer.cli.evaluate import DEFAULT
+from scorer.formats.first_rows import TAG_BYTES, roles, run_tag
+from scorer.measures import DEFAULT as DEFAULT_MEASURES
+from scorer.measures import registry
+from tests.commands import Terminal, process
+
+QRELS = "q1 0 a 1\nq2 0 b 1\n"
+RUNS = {
+    "low.txt": "q1 Q0 x 1 2 bm25\nq1 Q0 a 2 1 bm25\nq2 Q0 b 1 1 bm25\n",
+    "high.txt": "q1 Q0 a 1 2 dense\nq2 Q0 b 1 1 dense\nq2 Q0 x 2 0 dense\n",
+    "none.txt": "q1 Q0 x 1 2 other\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with qrels and three runs."""
+    for name, text in {"qrels.txt": QRELS, **RUNS}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def rows(text: str) -> list[str]:
+    """The first column of a table, without its head."""
+    return [line.split()[0] for line in text.splitlines()[1:]]
+
+
+# Measures
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("AP", ["AP"]),
+        ("AP,nDCG@10,RR", ["AP", "nDCG@10", "RR"]),
+        ("P@5,10,RR", ["P@5,10", "RR"]),
+        ("MARp@5,10", ["MARp@5,10"]),
+        ("ndcg.1=3.5,2=9,map", ["ndcg.1=3.5,2=9", "map"]),
+        ("nDCG(gain={1:2,2:5},discount=jk)@10,AP(rel=2)", ["nDCG(gain={1:2,2:5},discount=jk)@10", "AP(rel=2)"]),
+        ("iprec_at_recall_0.1,.5,11pt_avg", ["iprec_at_recall_0.1,.5", "11pt_avg"]),
+        ("map@5-l2,10-l2,P", ["map@5-l2,10-l2", "P"]),
+        (" AP , P@5, 10 ", ["AP", "P@5, 10"]),
+        ("10,AP", ["10", "AP"]),
+    ],
+)
+def test_a_list_of_measures_is_split_at_commas(text: str, names: list[str]) -> None:
+    """But for commas within brackets, and before a number, which belongs to the name before it."""
+    assert registry.listed(text) == names
+
+
+def test_measures_can_be_listed_with_commas(folder: Path, terminal: Terminal) -> None:
+    """As if each had an option; a group is among them."""
+    together = terminal.run("evaluate", "qrels.txt", "low.txt", "-m", "AP,P@1,5", "-m", "set,RR")
+    single = terminal.run("evaluate", "qrels.txt", "low.txt", "-m", "AP", "-m", "P@1,5", "-m", "set", "-m", "RR")
+
+    assert together == single
+    assert together.code == 0
+    assert together.out.split()[:4] == ["submission", "AP", "P@1", "P@5"]
+
+
+def test_a_few_measures_are_the_default(folder: Path, terminal: Terminal) -> None:
+    """Those of the library; the help names them."""
+    assert ",".join(DEFAULT_MEASURES) == DEFAULT
+    assert terminal.run("evaluate", "qrels.txt", "low.txt").out.splitlines()[0].split()[1:] == list(DEFAULT_MEASURES)
+    assert DEFAULT in terminal.run("evaluate", "--help").out
+
+
+def test_an_empty_name_in_a_list_is_a_wrong_call(folder: Path, terminal: Terminal) -> None:
+    """It may be a name that was forgotten."""
+    answer = terminal.run("evaluate", "qrels.txt", "low.txt", "-m", "AP,,RR")
+
+    assert (answer.code, answer.out) == (2, "")
+    assert 'found no name between the commas of "AP,,RR"' in answer.err
+
+
+# Names
+
+
+def test_rows_have_the_tags_of_runs(folder: Path, terminal: Terminal) -> None:
+    """In all forms for people, and in that of trec_eval."""
+    files = ("qrels.txt", "low.txt", "high.txt", "-m", "RR")
+
+    assert rows(terminal.run("evaluate", *files).out) == ["bm25", "dense"]
+    for form in ("markdown", "latex"):
+        text = terminal.run("evaluate", *files, "--format", form).out
+        assert "bm25" in text
+        assert "low.txt" not in text
+    assert terminal.run("evaluate", *files, "--format", "trec").out.splitlines()[0].split() == ["runid", "all", "bm25"]
+    assert terminal.run("evaluate", *files, "--side-by-side").out.split()[:3] == ["measure", "bm25", "dense"]
+
+
+def test_programs_get_paths(folder: Path, terminal: Terminal) -> None:
+    """JSON has the tag too; CSV has it on request."""
+    files = ("qrels.txt", "low.txt", "high.txt", "-m", "RR")
+
+    document = json.loads(terminal.run("evaluate", *files, "--format", "json", "--names", "tag").out)
+    plain = terminal.run("evaluate", *files, "--format", "csv").out
+    tagged = terminal.run("evaluate", *files, "--format", "csv", "--names", "tag").out
+
+    assert [(each["submission"], each["tag"]) for each in document["submissions"]] == [
+        ("low.txt", "bm25"),
+        ("high.txt", "dense"),
+    ]
+    assert [line.split(",")[0] for line in plain.splitlines()] == ["submission", "low.txt", "high.txt"]
+    assert [line.split(",")[0] for line in tagged.splitlines()] == ["submission", "bm25", "dense"]
+
+
+@pytest.mark.parametrize("text", ["q1 Q0 a 1 2 bm25\n", "q1:a\n"], ids=["equal", "none"])
+def test_all_rows_have_paths_unless_each_has_another_tag(text: str, folder: Path, terminal: Terminal) -> None:
+    """If two are equal, or one is missing. On request, a note says so."""
+    (folder / "again.txt").write_text(text, encoding="utf-8")
+    files = ("evaluate", "qrels.txt", "low.txt", "again.txt", "-m", "RR")
+
+    default, requested = terminal.run(*files), terminal.run(*files, "--names", "tag")
+
+    assert rows(default.out) == rows(requested.out) == ["low.txt", "again.txt"]
+    assert "--names" not in default.err
+    assert "--names tag: " in requested.err
+
+
+def test_rows_can_have_the_names_of_files(folder: Path, terminal: Terminal) -> None:
+    """Without their folders, if each has another name."""
+    (folder / "other").mkdir()
+    (folder / "other" / "low.txt").write_text(RUNS["none.txt"], encoding="utf-8")
+
+    def names(*files: str | Path) -> list[str]:
+        return rows(terminal.run("evaluate", "qrels.txt", *files, "-m", "RR", "--names", "file").out)
+
+    assert names(folder / "low.txt", folder / "high.txt") == ["low.txt", "high.txt"]
+    assert names("low.txt", "other/low.txt") == ["low.txt", "other/low.txt"]
+    assert rows(terminal.run("evaluate", "qrels.txt", "low.txt", "--names", "path").out) == ["low.txt"]
+
+
+def test_standard_input_has_no_tag(folder: Path) -> None:
+    """It can be read only once."""
+    program = "import os, sys; os.dup2(os.open('low.txt', os.O_RDONLY), 0)\nfrom scorer.cli import main; main()"
+
+    assert rows(process("evaluate", "qrels.txt", "-", "-m", "RR", program=program).out) == ["-"]
+
+
+@pytest.mark.parametrize(
+    ("content", "tag"),
+    [
+        ("q1 Q0 a 1 2 bm25\nq1 Q0 b 1 1 dense\n", "bm25"),
+        ("\ufeff# a comment\n\nq1\tQ0\ta\t1\t2\tbm25\tmore\n", "bm25"),
+        ("q1 Q0 a 1 2 bm25", "bm25"),
+        ("q1 0 a 1\n", None),
+        ("q1:a,b\n", None),
+        ('{"query": "q1", "item": "a", "score": 1}\n', None),
+        ("2 qid:1 1:0.5 2:0.1 3:4 # d1\n", None),
+        ("q1 Q0 a 1 2 " + "t" * TAG_BYTES, None),
+        ("\n" * TAG_BYTES + "q1 Q0 a 1 2 bm25\n", None),
+        ("", None),
+    ],
+)
+def test_the_tag_of_a_run(content: str, tag: str | None, tmp_path: Path) -> None:
+    """The sixth column of the first row in TREC's format, also of a compressed file."""
+    plain, compressed = tmp_path / "run.txt", tmp_path / "run.txt.gz"
+    plain.write_text(content, encoding="utf-8")
+    compressed.write_bytes(gzip.compress(content.encode()))
+
+    assert run_tag(plain) == run_tag(compressed) == tag
+    assert run_tag(plain, "vlnet") is None
+
+
+@pytest.mark.parametrize("kept", [1, 12, 20])
+def test_a_damaged_file_has_no_tag(kept: int, folder: Path, terminal: Terminal) -> None:
+    """Its errors are reported as usual."""
+    (folder / "cut.gz").write_bytes(gzip.compress(RUNS["low.txt"].encode())[:kept])
+
+    answer = terminal.run("compare", "cut.gz", "high.txt", "--solution", "qrels.txt", "-m", "RR")
+
+    assert run_tag(folder / "cut.gz") is None
+    assert answer.code == 1
+    assert answer.err.startswith("cut.gz")
+    assert run_tag(folder / "absent") is run_tag(folder) is run_tag("-") is None
+
+
+def test_compare_calls_runs_by_their_tags(folder: Path, terminal: Terminal) -> None:
+    """Notes have the paths of the files, and JSON too."""
+    arguments = ("compare", "low.txt", "none.txt", "--solution", "qrels.txt", "-m", "RR")
+
+    tags, paths = terminal.run(*arguments), terminal.run(*arguments, "--names", "path")
+    document = json.loads(terminal.run(*arguments, "--format", "json").out)
+
+    assert "bm25" in tags.out
+    assert "low.txt" not in tags.out
+    assert paths.out.replace("low.txt", "bm25").split() == tags.out.replace("other", "none.txt").split()
+    assert tags.err == paths.err
+    assert tags.err.startswith("none.txt: 1 of 2 queries have no list")
+    assert "low.txt" in json.dumps(document)
+
+
+# Order
+
+
+def test_runs_can_be_sorted(folder: Path, terminal: Terminal) -> None:
+    """The best first, by the first measure or by another one in any spelling; equal ones in the order given."""
+    files = ("evaluate", "qrels.txt", "none.txt", "low.txt", "high.txt", "-m", "P@2,RR", "--names", "path")
+
+    assert rows(terminal.run(*files).out) == ["none.txt", "low.txt", "high.txt"]
+    assert rows(terminal.run(*files, "--sort").out) == ["low.txt", "high.txt", "none.txt"]
+    for name in ("RR", "recip_rank"):
+        assert rows(terminal.run(*files, "--sort-by", name).out) == ["high.txt", "low.txt", "none.txt"]
+    document = json.loads(terminal.run(*files, "--sort-by", "RR", "--format", "json").out)
+    assert [each["submission"] for each in document["submissions"]] == ["high.txt", "low.txt", "none.txt"]
+
+
+def test_an_undefined_score_is_sorted_last(folder: Path, terminal: Terminal) -> None:
+    """A mean without any query."""
+    (folder / "qrels.txt").write_text("q1 0 a 1\nq2 0 b 0\n", encoding="utf-8")
+    (folder / "second.txt").write_text("q2 Q0 b 1 1 t\n", encoding="utf-8")
+
+    answer = terminal.run(
+        *(
+            "evaluate",
+            "qrels.txt",
+            "second.txt",
+            "low.txt",
+            "-m",
+            "AP",
+            "--missing",
+            "skip",
+            "--sort",
+            "--names",
+            "path",
+        )
+    )
+
+    assert rows(answer.out) == ["low.txt", "second.txt"]
+
+
+@pytest.mark.parametrize("name", ["AP", "nonsense"])
+def test_runs_are_sorted_by_a_requested_measure(name: str, folder: Path, terminal: Terminal) -> None:
+    """Any other one is a wrong call."""
+    answer = terminal.run("evaluate", "qrels.txt", "low.txt", "-m", "RR", "--sort-by", name)
+
+    assert answer.code == 2
+    assert "--sort-by: " in answer.err
+
+
+# Hints
+
+FILES = {
+    "sol.txt": "q1:1:a|3,b|2\nq2:0:d|1\n",
+    "sub.txt": "q1:a,b\nq2:x,d\n",
+    "grades.csv": "query,item,grade\nq1,a,1\n",
+    "scores.csv": "query,item,score\nq1,a,0.5\n",
+    "broken.txt": "q1 0 a one two\n",
+}
+
+
+@pytest.fixture
+def more(folder: Path) -> Path:
+    """The folder with files of other formats, and a challenge."""
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "contest").mkdir()
+    (folder / "contest" / "challenge.toml").write_text("name = 'c'\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ("low.txt qrels.txt", "low.txt: looks like a submission, and qrels.txt like a solution, so they look swapped"),
+        ("low.txt high.txt qrels.txt", "low.txt: looks like a submission, and qrels.txt like a solution"),
+        ("sub.txt sol.txt", "sub.txt: looks like a submission, and sol.txt like a solution"),
+        ("scores.csv grades.csv", "scores.csv: looks like a submission, and grades.csv like a solution"),
+        ("qrels.txt qrels.txt low.txt", "qrels.txt: the solution is given twice"),
+        ("qrels.txt ./qrels.txt", "./qrels.txt: the solution is given twice"),
+        ("qrels.txt sol.txt", "sol.txt: looks like a solution, not like a submission"),
+        ("contest low.txt", "contest: a folder; a file was expected. It is a challenge: `scorer run contest` scores"),
+        ("contest/challenge.toml low.txt", "contest/challenge.toml: the settings of a challenge: `scorer run contest`"),
+        ("qrels.txt contest", "contest: a folder; a file was expected. It is a challenge: `scorer run contest` scores"),
+    ],
+)
+def test_files_in_the_wrong_place_are_recognised(files: str, message: str, more: Path, terminal: Terminal) -> None:
+    """One line says what the file looks like, instead of what is wrong with each of its lines."""
+    answer = terminal.run("evaluate", *files.split(), "-m", "AP")
+
+    assert answer.code == 1
+    assert answer.err.startswith(message)
+    assert "expected " not in answer.err
+
+
+def test_a_submission_without_a_solution_is_recognised(folder: Path, terminal: Terminal) -> None:
+    """After what is wrong with its lines: it may be a solution after all."""
+    answer = terminal.run("evaluate", "low.txt", "high.txt", "-m", "AP")
+
+    assert answer.code == 1
+    assert answer.err.startswith('low.txt:1: found "q1 Q0 x 1 2 bm25"; expected four columns')
+    assert answer.err.splitlines()[-1].startswith("low.txt: looks like a submission; the solution, with a grade")
+
+
+@pytest.mark.parametrize("files", ["broken.txt low.txt", "qrels.txt broken.txt", "broken.txt qrels.txt"])
+def test_other_errors_are_reported_as_they_are(files: str, more: Path, terminal: Terminal) -> None:
+    """A file that is neither has the errors of each line."""
+    answer = terminal.run("evaluate", *files.split(), "-m", "AP")
+
+    assert answer.code == 1
+    assert "broken.txt:1: " in answer.err
+    assert "looks like a s" not in answer.err
+
+
+def test_a_challenge_without_submissions_is_recognised(more: Path, terminal: Terminal) -> None:
+    """`scorer evaluate FOLDER` is a wrong call, with the right one."""
+    answer = terminal.run("evaluate", "contest")
+
+    assert answer.code == 2
+    assert "`scorer run contest` scores its submissions" in answer.err
+
+
+def test_compare_recognises_files_in_the_wrong_place(more: Path, terminal: Terminal) -> None:
+    """As `evaluate`."""
+    first = terminal.run("compare", "low.txt", "high.txt", "--solution", "none.txt", "-m", "AP")
+    second = terminal.run("compare", "low.txt", "qrels.txt", "--solution", "qrels.txt", "-m", "AP")
+
+    assert (first.code, second.code) == (1, 1)
+    assert "none.txt: looks like a submission" in first.err
+    assert second.err.startswith("qrels.txt: the solution is given twice")
+
+
+def test_what_a_file_can_be(more: Path) -> None:
+    """By its first rows: one of two, either, or neither. The role of a LETOR file depends on the options."""
+    letor = more / "letor.txt"
+    letor.write_text("2 qid:1 1:0.5 2:0.1 # d1\n0 qid:1 1:0.9 2:0.3 # d2\n", encoding="utf-8")
+
+    assert roles(more / "qrels.txt") == roles(more / "sol.txt") == roles(more / "grades.csv") == {"solution"}
+    assert roles(more / "low.txt") == roles(more / "sub.txt") == {"submission"}
+    assert roles(more / "scores.csv") == {"solution", "submission"}
+    assert roles(letor) == set()
+    assert roles(more / "broken.txt") == roles(more / "contest") == roles(more / "absent") == roles("-") == set()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("evalute qrels.txt low.txt", 'scorer: no command is called "evalute"; did you mean evaluate?'),
+        ("eval", "; did you mean evaluate?"),
+        ("Run", "; did you mean run?"),
+        ("re", "; did you mean receipt or render or report?"),
+        ("qrels.txt low.txt", "; to score files, write: scorer evaluate qrels.txt SUBMISSION..."),
+        ("xyzzy", 'scorer: no command is called "xyzzy"\n'),
+        ("evaluate qrels.txt low.txt --mesure AP", "unrecognized arguments: --mesure AP; did you mean --measure?"),
+        ("evaluate qrels.txt low.txt --side", "unrecognized arguments: --side; did you mean --side-by-side?"),
+        ("evaluate qrels.txt low.txt --xyzzy", "unrecognized arguments: --xyzzy\n"),
+        ("evaluate qrels.txt low.txt --per-qery=1", "did you mean --per-query?"),
+        ("evaluate qrels.txt low.txt -M100", "-M100; `scorer trec_eval` takes the options of trec_eval"),
+    ],
+)
+def test_the_closest_command_or_option_is_suggested(
+    arguments: str, message: str, folder: Path, terminal: Terminal
+) -> None:
+    """If one is close; the exit code is that of a wrong call."""
+    answer = terminal.run(*arguments.split())
+
+    assert (answer.code, answer.out) == (2, "")
+    assert message in answer.err
