@@ -9,17 +9,18 @@ import platform
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from benchmarks import boards, parts, tools, verification
+from benchmarks import boards, fusion, parts, tools, verification
 from benchmarks.meter import CommandError, floor
 from benchmarks.picture import drawn
-from benchmarks.report import tables
+from benchmarks.report import limits, tables
 
-PARTS = ("run", "submissions", "kernels", "growth", "batch", "statistics", "verification")
+PARTS = ("run", "start", "submissions", "kernels", "small", "growth", "batch", "statistics", "verification", "fusion")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -41,6 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         (options.output / "results.svg").write_text(drawn(results))
     if not _same(results):
         raise SystemExit("the tools disagree")
+    if exceeded := [limit.sentence for limit in limits(results) if not limit.held]:
+        raise SystemExit("\n".join(exceeded))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -56,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--parts", type=lambda text: text.split(","), default=PARTS, help=f"some of {','.join(PARTS)}")
     parser.add_argument("--huge", action="store_true", help="also score 100,000,000 lines through a pipe")
     parser.add_argument("--memory-limit", type=float, default=8, help="gigabytes of address space for --huge")
+    parser.add_argument("--rounds", type=int, default=0, help="how often each tool is measured; default: 3 times")
     parser.add_argument("--patience", type=float, default=0, help="seconds to wait each time for a quiet machine")
     parser.add_argument("--repeats", type=int, default=0, help="how often to repeat a disturbed measurement")
     parser.add_argument("--time-limit", type=float, default=900, help="the time limit of one process, in seconds")
@@ -74,6 +78,7 @@ def _measured(options: argparse.Namespace, folder: Path, compiled: Path) -> dict
         left_out.insert(0, "trec_eval")
     chosen += tools.peers(python, installed, compiled)
     sizes = parts.QUICK if options.quick else parts.FULL
+    sizes = replace(sizes, rounds=options.rounds or sizes.rounds)
     bench = parts.Bench(chosen, sizes, folder, options.time_limit, options.patience, options.repeats, _say)
     parts.warmed_up(bench, bench.run(sizes.growth[0]))
     results: dict[str, Any] = {
@@ -86,12 +91,15 @@ def _measured(options: argparse.Namespace, folder: Path, compiled: Path) -> dict
     }
     work = {
         "run": lambda: parts.one_run(bench),
+        "start": lambda: parts.start(bench),
         "submissions": lambda: parts.many_submissions(bench, tools.scorer_on_trec()),
-        "kernels": lambda: parts.kernels(bench, python, installed),
+        "kernels": lambda: parts.kernels(bench, python, installed, sizes.kernels),
+        "small": lambda: parts.kernels(bench, python, installed, sizes.small),
         "growth": lambda: parts.growth(bench),
         "batch": lambda: parts.batch(bench, dask=find_spec("distributed") is not None and not options.quick),
         "statistics": lambda: boards.statistics(bench),
         "verification": lambda: verification.verification(bench),
+        "fusion": lambda: fusion.fusion(bench, python, compiled, with_ranx="ranx" in installed),
     }
     results |= {name: work[name]() for name in options.parts}
     if options.huge:
@@ -140,12 +148,15 @@ def _versions(options: argparse.Namespace, peers: dict[str, str]) -> dict[str, s
 def _same(results: dict[str, Any]) -> bool:
     """Return whether all tools give the same numbers, and all executors the same site."""
     each = [
-        tool for part in ("run", "submissions", "kernels") for tool in results.get(part, {}).get("tools", {}).values()
+        tool
+        for part in ("run", "start", "submissions", "kernels", "small")
+        for tool in results.get(part, {}).get("tools", {}).values()
     ]
     each += results.get("statistics", {}).get("boards", [])
     each += [point for points in results.get("growth", {}).get("tools", {}).values() for point in points]
     each += [results[part] for part in ("verification",) if part in results]
-    return all(tool["same"] for tool in each) and results.get("batch", {}).get("same_site", True)
+    each += [tool for part in results.get("fusion", {}).get("methods", {}).values() for tool in part["tools"].values()]
+    return all(tool.get("same", True) for tool in each) and results.get("batch", {}).get("same_site", True)
 
 
 if __name__ == "__main__":

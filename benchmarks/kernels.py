@@ -2,8 +2,8 @@
 
     python -m benchmarks.kernels QRELS RUN
 
-`arrays`: from judged items to scores, only the measures. `dicts`: from a dict of dicts, the input of pytrec_eval and
-ranx, with matching and ranking.
+`judged arrays`: from judged items to scores, only the measures. `dicts`: from a dict of dicts, the input of pytrec_eval
+and ranx, with matching and ranking. `pandas` and `polars`: from a frame, where the library is installed.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.peers import frames
 from benchmarks.tools import MEASURES
 from scorer import Solution, evaluate
 from scorer.measures.matched import Matched
@@ -77,13 +79,12 @@ def main(arguments: Sequence[str]) -> None:
         raise SystemExit("\n".join(outcome.problems.lines(run_path)))
     arrays = Arrays(outcome.matched)
     run = run_as_dict(run_path)
-    results = {
-        "arrays": {"scores": arrays.scores(), "seconds": timed(arrays.scores, arrays.forget)},
-        "dicts": {
-            "scores": dict(evaluate(solution, run, MEASURES)),
-            "seconds": timed(lambda: evaluate(solution, run, MEASURES)),
-        },
-    }
+    results = {"judged arrays": {"scores": arrays.scores(), "seconds": timed(arrays.scores, arrays.forget)}}
+    for form, submission in {"dicts": run, **frames(run)}.items():
+        results[form] = {
+            "scores": dict(evaluate(solution, submission, MEASURES)),
+            "seconds": timed(partial(evaluate, solution, submission, MEASURES)),
+        }
     print(json.dumps(results))
 
 

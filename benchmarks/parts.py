@@ -17,10 +17,25 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.meter import CommandError, Cost, measured, quiet
-from benchmarks.tools import PEERS_SCRIPT, SCORER, Files, Scores, Tool, difference, evaluate, evaluated, trec_files
+from benchmarks.tools import (
+    PEERS_SCRIPT,
+    SCORER,
+    Files,
+    Scores,
+    Tool,
+    difference,
+    evaluate,
+    evaluated,
+    libraries,
+    reading,
+    trec_files,
+)
 
 DEPTH = 1000
 """Lines of a query in a generated run."""
+
+START_ROUNDS = 5
+"""How many times as often a short process is measured."""
 
 Results = dict[str, Any]
 Say = Callable[[str], None]
@@ -37,8 +52,12 @@ class Sizes:
     """Queries of a submission, with 30 items each."""
     growth: tuple[int, ...]
     """Queries of 1,000 lines each."""
+    start: int
+    """Queries of 1,000 lines each."""
     kernels: int
     """Queries of 1,000 lines each."""
+    small: int
+    """Queries of 1,000 lines each, of the smaller data in memory."""
     batch: int
     """Submissions of `scorer run`."""
     huge: int
@@ -57,7 +76,9 @@ FULL = Sizes(
     submissions=100,
     lists=5704,
     growth=(100, 500, 1000, 5000, 20_000),
+    start=100,
     kernels=1000,
+    small=50,
     batch=1000,
     huge=100_000,
     boards=((20, 320, 10_000), (300, 5704, 10_000)),
@@ -70,7 +91,9 @@ QUICK = Sizes(
     submissions=5,
     lists=500,
     growth=(20, 50, 100),
+    start=20,
     kernels=50,
+    small=5,
     batch=20,
     huge=500,
     boards=((4, 50, 2000),),
@@ -179,7 +202,7 @@ def side_by_side(bench: Bench, tools: Sequence[Tool], files: Files, rounds: int)
             scores[tool.name] = result[1]
     reference = scores[tools[0].name]
     return {
-        tool.name: _as_lists(costs[tool.name]) | _agreement(tool, reference, scores[tool.name])
+        tool.name: _as_lists(costs[tool.name]) | (_agreement(tool, reference, scores[tool.name]) if tool.scores else {})
         for tool in tools
         if tool.name in costs
     }
@@ -209,7 +232,20 @@ def one_run(bench: Bench) -> Results:
     return {
         "lines": queries * DEPTH,
         "queries": queries,
-        "tools": side_by_side(bench, bench.tools, bench.run(queries), bench.sizes.rounds),
+        "tools": side_by_side(
+            bench, [bench.tools[0], reading(), *bench.tools[1:]], bench.run(queries), bench.sizes.rounds
+        ),
+    }
+
+
+def start(bench: Bench) -> Results:
+    """Measure scorer on a small run, and a process that only imports the libraries that it needs."""
+    queries = bench.sizes.start
+    bench.say(f"start-up: a run of {queries * DEPTH:,} lines")
+    tools = [bench.tools[0], libraries()]
+    return {
+        "lines": queries * DEPTH,
+        "tools": side_by_side(bench, tools, bench.run(queries), START_ROUNDS * bench.sizes.rounds),
     }
 
 
@@ -232,21 +268,17 @@ def many_submissions(bench: Bench, on_trec: Tool) -> Results:
     }
 
 
-def kernels(bench: Bench, python: Path, peers: Sequence[str]) -> Results:
+def kernels(bench: Bench, python: Path, peers: Sequence[str], queries: int) -> Results:
     """Measure only the evaluation, with all data in memory."""
-    queries = bench.sizes.kernels
     bench.say(f"in memory, {queries * DEPTH:,} lines")
     files = bench.run(queries)
     paths = [str(files.qrels), str(files.runs[0])]
     ours = json.loads(_printed(bench, [sys.executable, "-m", "benchmarks.kernels", *paths]))
-    tools = {
-        "scorer, judged arrays": ours["arrays"],
-        "scorer, dicts": ours["dicts"],
-    }
-    for name, form in (("pytrec-eval-terrier", "dicts"), ("ranx", "its own objects")):
+    tools = {f"scorer, {form}": each for form, each in ours.items()}
+    for name in ("pytrec-eval-terrier", "ranx"):
         if name in peers:
-            command = [str(python), PEERS_SCRIPT, name, "kernel", *paths]
-            tools[f"{name}, {form}"] = json.loads(_printed(bench, command))
+            theirs = json.loads(_printed(bench, [str(python), PEERS_SCRIPT, name, "kernel", *paths]))
+            tools |= {f"{name}, {form}": each for form, each in theirs.items()}
     reference = [tools["scorer, judged arrays"]["scores"]]
     for each in tools.values():
         each["difference"] = difference(reference, [each["scores"]])

@@ -13,16 +13,25 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 REPEATED = 5
 
+Run = Mapping[str, Mapping[str, float]]
+"""Query -> item -> run score."""
+
 
 class Peer(Protocol):
     """A library."""
+
+    FORM: ClassVar[str]
+    """The form of a run in memory."""
 
     def qrels(self, path: str) -> Any:
         """Read the qrels, once for all runs."""
@@ -39,6 +48,8 @@ class Peer(Protocol):
 
 class PytrecEval:
     """pytrec_eval: the C code of trec_eval on dicts."""
+
+    FORM: ClassVar = "dicts"
 
     NAMES: ClassVar = {"AP": "map", "nDCG": "ndcg", "RR": "recip_rank", "Rprec": "Rprec", "P@10": "P_10"}
 
@@ -67,6 +78,8 @@ class PytrecEval:
 class IrMeasures:
     """ir_measures: an interface to several tools; it uses pytrec_eval for these measures."""
 
+    FORM: ClassVar = "rows"
+
     def qrels(self, path: str) -> Any:
         """Return the evaluator."""
         import ir_measures
@@ -87,6 +100,8 @@ class IrMeasures:
 
 class Ranx:
     """ranx: kernels compiled by numba."""
+
+    FORM: ClassVar = "its own objects"
 
     NAMES: ClassVar = {"AP": "map", "nDCG": "ndcg", "RR": "mrr", "Rprec": "r-precision", "P@10": "precision@10"}
 
@@ -125,14 +140,58 @@ def versions() -> dict[str, str]:
     return found
 
 
+def frames(run: Run) -> dict[str, Any]:
+    """Return the run as a frame of each library for frames that is installed: columns query, item and score."""
+    columns: dict[str, list[Any]] = {
+        "query": [query for query, items in run.items() for _ in items],
+        "item": [item for items in run.values() for item in items],
+        "score": [score for items in run.values() for score in items.values()],
+    }
+    return {name: import_module(name).DataFrame(columns) for name in ("pandas", "polars") if find_spec(name)}
+
+
+def run_of_pandas(frame: Any) -> Run:
+    """Return the dicts that pytrec_eval takes, by the fastest of the usual ways."""
+    lists = frame.groupby("query", sort=False)
+    return {query: dict(zip(rows["item"], rows["score"], strict=True)) for query, rows in lists}
+
+
+def run_of_polars(frame: Any) -> Run:
+    """Return the dicts that pytrec_eval takes, by the fastest of the usual ways."""
+    run: dict[str, dict[str, float]] = {}
+    for query, item, score in frame.iter_rows():
+        run.setdefault(query, {})[item] = score
+    return run
+
+
+CONVERSIONS: Mapping[str, Callable[[Any], Run]] = {"pandas": run_of_pandas, "polars": run_of_polars}
+
+
 def kernel(peer: Peer, qrels_path: str, run_path: str) -> dict[str, Any]:
-    """Return the scores and the seconds of several evaluations, after a first one, which may compile."""
+    """Return the scores and the seconds of several evaluations, after a first one, which may compile.
+
+    By the form of the data: pytrec_eval takes dicts only, so frames are converted, and the conversion is measured too.
+    """
     qrels, run = peer.qrels(qrels_path), peer.run(run_path)
-    scores = peer.evaluate(qrels, run)
+    results = {peer.FORM: timed(lambda: peer.evaluate(qrels, run))}
+    if peer.FORM == "dicts":
+        for name, frame in frames(run).items():
+            results[name] = timed(partial(evaluated, peer, qrels, CONVERSIONS[name], frame))
+    return results
+
+
+def evaluated(peer: Peer, qrels: Any, convert: Callable[[Any], Run], frame: Any) -> Mapping[str, float]:
+    """Convert a frame, and return the means."""
+    return peer.evaluate(qrels, convert(frame))
+
+
+def timed(work: Callable[[], Mapping[str, float]]) -> dict[str, Any]:
+    """Return the result of a first call, and the seconds of several further ones."""
+    scores = work()
     seconds = []
     for _ in range(REPEATED):
         started = time.perf_counter()
-        peer.evaluate(qrels, run)
+        work()
         seconds.append(time.perf_counter() - started)
     return {"scores": scores, "seconds": seconds}
 

@@ -36,6 +36,7 @@ text { font: 13px system-ui, -apple-system, "Segoe UI", sans-serif; fill: #3d445
 COLOURS = {
     "scorer": "#d9480f",
     "scorer, TREC files": "#f08c4a",
+    "pyarrow, reading only": "#98a1ae",
     "trec_eval": "#6b7f99",
     "pytrec-eval-terrier": "#2f7f9e",
     "ir_measures": "#5b8f4e",

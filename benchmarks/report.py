@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
+
+from benchmarks.tools import LIBRARIES, READING
 
 Results = Mapping[str, Any]
 
@@ -16,14 +18,18 @@ def tables(results: Results) -> str:
         sections.append(
             f"### One run of {results['run']['lines']:,} lines\n\n{run_table(results)}\n\n{_scores(results['run'])}"
         )
+    started = [results[part] for part in ("start",) if part in results]
+    sections += [f"### Start-up, {part['lines']:,} lines\n\n{_side_by_side(part)}" for part in started]
     if "submissions" in results:
         part = results["submissions"]
         sections.append(
             f"### {part['submissions']:,} submissions of {part['lists']:,} lists of 30\n\n"
             f"{_side_by_side(part)}\n\n{_scores(part)}"
         )
-    if "kernels" in results:
-        sections.append(f"### In memory, {results['kernels']['lines']:,} lines\n\n{_kernels(results['kernels'])}")
+    in_memory = [results[part] for part in ("kernels", "small") if part in results]
+    sections += [f"### In memory, {part['lines']:,} lines\n\n{_kernels(part)}" for part in in_memory]
+    if held := limits(results):
+        sections.append("### Limits\n\n" + "\n".join(f"- {limit.sentence}" for limit in held))
     if "growth" in results:
         sections.append(f"### Growth\n\n{_growth(results['growth'])}")
     if "batch" in results:
@@ -32,9 +38,54 @@ def tables(results: Results) -> str:
         sections += [_statistics(board) for board in results["statistics"]["boards"]]
     if "verification" in results:
         sections.append(_verification(results["verification"]))
+    if "fusion" in results:
+        sections += _fusion(results["fusion"])
     if "huge" in results:
         sections.append(_huge(results["huge"]))
     return "\n\n".join(sections)
+
+
+FASTER = (("kernels", "dicts", 1.5), ("kernels", "pandas", 4.0), ("kernels", "polars", 4.0), ("small", "dicts", 1.5))
+"""How many times as fast as pytrec_eval scorer must be, by part and form of the data."""
+
+
+class Limit(NamedTuple):
+    """A bound on the time of a tool, as a multiple of that of another."""
+
+    what: str
+    times: float
+    """The multiple that was measured."""
+    most: float
+
+    @property
+    def held(self) -> bool:
+        """Whether the multiple is within the bound."""
+        return self.times <= self.most
+
+    @property
+    def sentence(self) -> str:
+        """The multiple and the bound."""
+        return f"{self.what}: {self.times:.2f}; {'' if self.held else 'not '}at most {self.most:g}"
+
+
+def limits(results: Results) -> list[Limit]:
+    """Return the bounds that scorer holds; none for a quick run, whose sizes are too small for them."""
+    if results["quick"]:
+        return []
+    found = []
+    for part, other, most in (("run", READING, 1.7), ("start", LIBRARIES, 1.5)):
+        tools = results.get(part, {}).get("tools", {})
+        if other in tools:
+            times = median(tools["scorer"]["wall"]) / median(tools[other]["wall"])
+            found.append(Limit(f"scorer on {results[part]['lines']:,} lines, as a multiple of {other}", times, most))
+    for part, form, least in FASTER:
+        tools = results.get(part, {}).get("tools", {})
+        theirs = tools.get(f"pytrec-eval-terrier, {form}")
+        if theirs:
+            share = median(tools[f"scorer, {form}"]["seconds"]) / median(theirs["seconds"])
+            what = f"scorer from {form} of {results[part]['lines']:,} lines, as a share of pytrec_eval"
+            found.append(Limit(what, share, round(1 / least, 2)))
+    return found
 
 
 def run_table(results: Results) -> str:
@@ -67,7 +118,7 @@ def _measured(results: Results) -> list[Results]:
     """Return the measurements of the tools."""
     sides = [
         tool
-        for part in ("run", "submissions", "verification")
+        for part in ("run", "start", "submissions", "verification")
         if part in results
         for tool in results[part]["tools"].values()
     ]
@@ -104,16 +155,21 @@ def _side_by_side(part: Results) -> str:
 def _scores(part: Results) -> str:
     first = next(iter(part["tools"].values()))
     scores = ", ".join(f"{name} {score:.6f}" for name, score in first["scores"].items())
-    apart = {name: tool["difference"] for name, tool in part["tools"].items()}
-    different = [name for name, tool in part["tools"].items() if not tool["same"]]
+    scored = {name: tool for name, tool in part["tools"].items() if "difference" in tool}
+    apart = {name: tool["difference"] for name, tool in scored.items()}
+    different = [name for name, tool in scored.items() if not tool["same"]]
     verdict = f"Different: {', '.join(different)}." if different else "All tools agree."
     differences = ", ".join(f"{name} {value:.0e}" for name, value in list(apart.items())[1:])
     return f"{scores}. {verdict}" + (f" Largest differences: {differences}." if differences else "")
 
 
 def _kernels(part: Results) -> str:
-    rows = [[name, f"{1e3 * median(tool['seconds']):.1f}"] for name, tool in part["tools"].items()]
-    return _table(["from memory to scores", "milliseconds"], rows)
+    times = {name: median(tool["seconds"]) for name, tool in part["tools"].items()}
+    rows = []
+    for name, seconds in times.items():
+        ours = times.get(f"scorer, {name.partition(', ')[2]}")
+        rows.append([name, f"{1e3 * seconds:.1f}", f"{seconds / ours:.1f}" if ours else "–"])
+    return _table(["from memory to scores", "milliseconds", "× scorer from the same"], rows)
 
 
 def _growth(part: Results) -> str:
@@ -183,6 +239,18 @@ def _verification(part: Results) -> str:
     table = _table(["process", "seconds", "× scorer", "processor seconds", "peak MB"], rows)
     verdict = "Both compute the same head." if part["same"] else "The heads differ."
     return f"### Verification of a log of {part['events']:,} events\n\n{table}\n\n{verdict}"
+
+
+def _fusion(part: Results) -> list[str]:
+    sections = []
+    for method, each in part["methods"].items():
+        same = all(tool["same"] for tool in each["tools"].values())
+        verdict = "All tools give the same scores." if same else "The scores differ."
+        sections.append(
+            f"### Fusion of {part['runs']} runs of {part['lines']:,} lines by `{method}`, from files to a file\n\n"
+            f"{_side_by_side(each)}\n\n{verdict}"
+        )
+    return sections
 
 
 def _huge(part: Results) -> str:

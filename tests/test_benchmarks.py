@@ -13,11 +13,11 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from benchmarks import certainty, generate, picture, report
+from benchmarks import certainty, generate, peers, picture, report
 from benchmarks.boards import near
 from benchmarks.meter import CommandError, Cost, measured
 from benchmarks.parts import QUICK, Bench, side_by_side
-from benchmarks.tools import MEASURES, Tool, difference, trec_eval, trec_files
+from benchmarks.tools import LIBRARIES, MEASURES, READING, Tool, difference, reading, trec_eval, trec_files
 from scorer import evaluate
 from scorer.verification.log import read_log, verified_log
 
@@ -333,6 +333,69 @@ def test_tool_with_other_scores_is_reported() -> None:
     results = side_by_side_of(tool("ours", FINE), tool("theirs", other))
 
     assert [each["same"] for each in results.values()] == [True, False]
+
+
+def test_a_part_of_the_work_is_measured_without_scores() -> None:
+    """Reading has a cost, and no scores to be compared."""
+    part = Tool("a part", lambda _: python("pass"), lambda _: [], scores=False)
+
+    results = side_by_side_of(tool("ours", FINE), part)
+
+    assert set(results["a part"]) == {"wall", "processor", "memory", "others"}
+    assert results["a part"]["wall"][0] > 0
+
+
+def test_reading_finds_the_columns_of_the_files(tmp_path: Path) -> None:
+    """The command fails if it does not find the columns."""
+    files = trec_files(tmp_path / "qrels", tmp_path / "run")
+    generate.main(["qrels", "2", str(files.qrels)])
+    generate.main(["run", "2", str(files.runs[0])])
+
+    cost, printed = measured(reading().command(files), time_limit=60)
+
+    assert (cost.wall > 0, printed) == (True, "")
+    (tmp_path / "run").write_text("no columns\n")
+    with pytest.raises(CommandError, match="Expected 6 columns"):
+        measured(reading().command(files), time_limit=60)
+
+
+def test_limits_compare_medians_of_a_full_run() -> None:
+    """1.7 times the time of reading, 1.5 times that of importing, and shares of pytrec_eval's."""
+    results = {
+        "quick": False,
+        "run": {"lines": 100, "tools": {"scorer": {"wall": [3.0, 1.7, 1.0]}, READING: {"wall": [1.0, 1.0, 9.0]}}},
+        "start": {"lines": 10, "tools": {"scorer": {"wall": [1.6]}, LIBRARIES: {"wall": [1.0]}}},
+        "kernels": {
+            "lines": 100,
+            "tools": {
+                "scorer, dicts": {"seconds": [2.0]},
+                "pytrec-eval-terrier, dicts": {"seconds": [4.0]},
+                "scorer, pandas": {"seconds": [2.0]},
+                "pytrec-eval-terrier, pandas": {"seconds": [4.0]},
+            },
+        },
+    }
+
+    found = report.limits(results)
+
+    assert [(round(each.times, 3), each.most, each.held) for each in found] == [
+        (1.7, 1.7, True),
+        (1.6, 1.5, False),
+        (0.5, 0.67, True),
+        (0.5, 0.25, False),
+    ]
+    assert found[1].sentence == f"scorer on 10 lines, as a multiple of {LIBRARIES}: 1.60; not at most 1.5"
+    assert report.limits({**results, "quick": True}) == []
+
+
+def test_frames_become_the_dicts_that_they_were_made_of() -> None:
+    """So both tools evaluate the same run."""
+    run = {"q2": {"b": 2.0, "a": 1.0}, "q1": {"a": 3.0}}
+
+    converted = {name: peers.CONVERSIONS[name](frame) for name, frame in peers.frames(run).items()}
+
+    assert "pandas" in converted
+    assert all(each == run for each in converted.values())
 
 
 def test_peer_that_fails_is_left_out() -> None:
