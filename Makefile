@@ -51,7 +51,7 @@ example: $(INSTALLED)
 
 clean:
 	rm -rf $(VENV) site scores.db scores.db-shm scores.db-wal scores.db.solutions scores.db.*.backup build dist
-	rm -rf docs/_build docs/measures studies/figures .pytest_cache .mypy_cache .ruff_cache .hypothesis .fuzz .import_linter_cache
+	rm -rf docs/_build docs/api docs/fusion docs/measures studies/figures .pytest_cache .mypy_cache .ruff_cache .hypothesis .fuzz .import_linter_cache
 
 # Install again whenever the dependencies change.
 $(INSTALLED): pyproject.toml constraints.txt

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from docs.measures import write_pages
+from docs import api, fusion, measures
 
 project = "scorer"
 extensions = ["myst_parser"]
@@ -23,5 +24,10 @@ nitpicky = True
 
 
 def setup(app: Any) -> None:
-    """Generate the pages of the measures from the registry at each build."""
-    app.connect("builder-inited", lambda _app: write_pages(Path(__file__).parent / "measures"))
+    """Generate the pages of the measures, of the fusion methods and of the library at each build."""
+    for generator, folder in ((measures, "measures"), (fusion, "fusion"), (api, "api")):
+        app.connect("builder-inited", partial(_write, generator, Path(__file__).parent / folder))
+
+
+def _write(generator: Any, folder: Path, _app: Any) -> None:
+    generator.write_pages(folder)

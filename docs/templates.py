@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Iterator
 from dataclasses import is_dataclass
 from pathlib import Path
+from textwrap import dedent
 from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
 from scorer.site import context
@@ -99,7 +100,7 @@ def _section(owner: type, level: int) -> str:
 
 def attributes(owner: type) -> Iterator[tuple[str, str, str]]:
     """Yield name, type and description of each public field, property and method of a class."""
-    for tree in ast.parse(inspect.cleandoc(inspect.getsource(owner))).body:
+    for tree in ast.parse(dedent(inspect.getsource(owner))).body:
         if isinstance(tree, ast.ClassDef):
             yield from _fields(tree)
             yield from _properties(tree)

@@ -53,6 +53,14 @@ def each_chart_converted_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def ranx() -> Iterator[Any]:
+    """ranx without compilation, which takes half a minute and does not change the numbers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUMBA_DISABLE_JIT", "1")
+        yield pytest.importorskip("ranx")
+
+
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
     """A terminal that runs ``scorer`` commands."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from scorer.errors import Findings
 from scorer.formats.detection import format_named
-from scorer.formats.reading.batches import Graded, Ranked
+from scorer.formats.reading.batches import Graded, Ranked, subtopics
 from scorer.formats.reading.blocks import Block, checked
 from scorer.formats.reading.bytes import UnreadableError
 
@@ -35,7 +35,8 @@ def read(content: bytes, name: str, *, solution: bool) -> Read:
     if findings:
         # Rows of an invalid file are not used.
         return ("invalid", findings.count, *map(str, findings))
-    texts = (batch.query.to_pylist(), batch.item.to_pylist())
+    named = subtopics([batch]) if isinstance(batch, Graded) else None
+    texts = (batch.query.to_pylist(), batch.item.to_pylist(), None if named is None else named.to_pylist())
     # repr tells -0.0 from 0.0.
     numbers = [None if each is None else repr(each.tolist()) for each in (*values, batch.line, batch.row_of_item)]
     return ("valid", texts, numbers)

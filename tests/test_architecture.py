@@ -22,6 +22,9 @@ LONGEST = 350
 
 CHANGES = [
     "a measure",
+    "a fusion method",
+    "a measure of overlap",
+    "a name of another tool",
     "a format",
     "a tie rule",
     "a column of the board",

@@ -395,7 +395,7 @@ def test_curves_are_means_of_their_measures(folder: Path) -> None:
     for curve in board.curves:
         entry = board.rows[curve.row].entry
         assert entry is not None
-        names = [f"IPrec@{level / 10}" for level in range(11)] + [f"Rp@{z}" for z in range(1, 11)]
+        names = [f"IPrec(reach=exact)@{level / 10}" for level in range(11)] + [f"Rp@{z}" for z in range(1, 11)]
         found = evaluate(folder / "solutions/main.txt", folder / "submissions" / entry.file, names)
         assert [*curve.precisions, *curve.r_precisions] == [round(found[name], 3) for name in names]
 

@@ -329,10 +329,12 @@ def test_every_invalid_measure_is_reported(challenge_file: Write) -> None:
 
 
 def test_a_measure_without_a_cutoff_is_an_error(challenge_file: Write) -> None:
-    """If neither its name nor the track has one."""
-    error = error_in(challenge_file(TOP + TRACK.replace("cutoffs = [5, 10]\n", "").replace("MARp", "P")))
+    """If neither its name nor the track has one. P is then several measures, as in trec_eval."""
+    track = TRACK.replace("cutoffs = [5, 10]\n", "")
+    assert 'found "MARp": MARp needs cut-offs' in error_in(challenge_file(TOP + track))
+    error = error_in(challenge_file(TOP + track.replace("MARp", "P")))
 
-    assert error.startswith('tracks.cold-start.primary: found "P": P needs a cut-off')
+    assert error.startswith('tracks.cold-start.primary: found "P", which means P@5 and P@10 and P@15')
 
 
 def test_all_errors_are_reported_together(challenge_file: Write) -> None:

@@ -329,10 +329,10 @@ WRONG_CALLS = {
     "no format": (("run", "out.txt"), 2, "does not determine the format"),
     "unknown format": (("run", "out", "--to", "xml"), 2, 'no format is called "xml"'),
     "unknown option": (("run", "out", "--to", "trec:tag=x"), 2, "it takes none"),
-    "either": (("lists", "out.json"), 2, "--kind solution or --kind submission"),
+    "either": (("lists", "out.json"), 2, "--kind: lists can be read as a solution and as a submission"),
     "a fault": (("bad", "out.json"), 1, 'bad:2: found "x" as the score'),
     "no file": (("none", "out.json"), 1, "none: no such file"),
-    "cannot hold": (("tied", "out", "--to", "vlnet"), 1, "add --ties trec"),
+    "cannot hold": (("tied", "out", "--to", "vlnet"), 1, "set ties to trec"),
     "no folder": (("run", "no/out.json"), 1, "no/out.json: cannot be written: No such file or directory"),
 }
 

@@ -21,7 +21,7 @@ from docs.peers import DIFFERENCES, PEERS
 from scorer.cli import COMMANDS
 from scorer.cli.measures import remarks
 from scorer.formats.reading.columns import COLUMNS
-from scorer.measures import KINDS, Kind, parse_one
+from scorer.measures import KINDS, Kind, parse, parse_one
 from scorer.options import (
     COUNTING_ENTRY,
     EQUAL_RANKS,
@@ -42,9 +42,9 @@ PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
 BLOCK = re.compile(r"^```(python|console|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PROSE = {
     *("architecture.md", "benchmarks.md", "challenge-toml.md", "index.md", "leaderboard-json.md"),
-    *("studies.md", "templates.md", "verify.md"),
+    *("notebook.md", "studies.md", "templates.md", "verify.md"),
 }
-"""Pages without code that runs here; test_verify_docs runs that of verify.md."""
+"""Pages without code that runs here; test_verify_docs runs that of verify.md, test_notebook that of notebook.md."""
 
 PLAIN = re.compile(r"scorer [^|<>;&`$*\\]+")
 """A command of `scorer` that needs no shell."""
@@ -115,7 +115,7 @@ def test_every_measure_has_a_page() -> None:
         assert all(parameter.about.description in text for parameter in kind.parameters)
 
 
-WHOLE = {"NumQ", "NumRet", "NumRel", "NumRelRet", "Success"}
+WHOLE = {"NumQ", "NumRet", "NumRel", "NumRelRet", "NumNonrelJudgedRet", "Hits", "Success", "SetSuccess"}
 """Measures whose scores are always whole numbers."""
 
 
@@ -127,7 +127,7 @@ def test_every_measure_has_an_example(kind: Kind) -> None:
     signs = {"__builtins__": {}, "log2": math.log2, "ln": math.log, "exp": math.exp}
 
     assert parse_one(example.measure).kind is kind
-    score = scorer.evaluate(example.solution, example.lists, example.measure)[example.measure]
+    score = scorer.evaluate(example.source, example.lists, example.measure)[example.measure]
     assert eval(example.arithmetic, signs) == pytest.approx(score, rel=0, abs=1e-12)
     assert f"{example.measure} = {example.arithmetic} = {score:.4f}" in " ".join(text.split())
     assert example.working in text
@@ -144,14 +144,14 @@ def test_every_example_belongs_to_a_measure() -> None:
 )
 def test_every_name_of_a_peer_is_on_the_page_of_its_measure(peer: str, theirs: str, ours: str) -> None:
     """The page has the name and our spelling, which can be parsed."""
-    kind = parse_one(ours.format(k=5, level=0.5)).kind
+    kind = parse(ours.format(k=5, level=0.5))[0].kind
 
     assert f"| {peer} | `{placed(theirs)}` | `{placed(ours)}` |" in measure_pages()[f"{slug(kind)}.md"]
 
 
 def test_differences_are_on_the_pages() -> None:
     """Each measure has names in other tools or a difference, and its page lists the differences."""
-    named = {parse_one(ours.format(k=5, level=0.5)).kind.name for table in PEERS.values() for ours in table.values()}
+    named = {parse(ours.format(k=5, level=0.5))[0].kind.name for table in PEERS.values() for ours in table.values()}
 
     assert set(DIFFERENCES) <= {kind.name for kind in KINDS}
     assert named | set(DIFFERENCES) == {kind.name for kind in KINDS}
@@ -192,7 +192,14 @@ def test_relative_links_lead_to_files(document: Path) -> None:
     text = re.sub(r"```.*?```|`[^`\n]*`", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
     links = re.findall(r"\]\(([^)#]+)[^)]*\)", text)
 
-    generated = ("measures/", "measures.html", "static/")  # by the documentation, or examples of links on a site
+    generated = (
+        "api/",
+        "measures/",
+        "measures/",
+        "fusion/",
+        "measures.html",
+        "static/",
+    )  # by the documentation, or examples of links on a site
     local = [link for link in links if "://" not in link and not link.startswith(generated)]
     assert all((document.parent / link).is_file() for link in local), local
 
@@ -204,7 +211,7 @@ def test_index_links_every_page() -> None:
 
 def test_every_command_is_documented() -> None:
     """The table of commands lists each command and no other."""
-    listed = re.findall(r"^\| `scorer ([a-z]+)", page("commands.md"), re.MULTILINE)
+    listed = re.findall(r"^\| `scorer ([a-z_]+)", page("commands.md"), re.MULTILINE)
 
     assert sorted(listed) == sorted(COMMANDS)
 
@@ -271,3 +278,4 @@ def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
 
     assert done.stderr == ""
     assert (tmp_path / "measures" / "marp.html").is_file()
+    assert (tmp_path / "api" / "evaluate.html").is_file()

@@ -20,7 +20,7 @@ from tests.boards import board_of, challenge
 from tests.browser import IN_BROWSER, Page
 from tests.pages import read
 
-CUTOFF = {"none": "", "optional": "", "required": "@10", "list": "@5,10", "level": "@0.1"}
+CUTOFF = {"none": "", "optional": "", "required": "@10", "list": "@5,10", "level": "@0.1", "multiple": "@0.5"}
 """A cut-off for each rule."""
 
 

@@ -273,8 +273,10 @@ class Challenge(SettingsTable):
 
     root: Path = Path()
     name: Stated = Field(description=TEXT)
+    """The name of the challenge."""
     description: str = Field("", description=MARKDOWN)
     tracks: tuple[Track, ...] = Field(description="a table for each track, as in [tracks.cold-start]")
+    """The tracks, in the order of the file."""
     limits: Limits = Field(Limits(), description="a table, as in [limits]")
     database: PathText = Field("scores.db", description="the path of a file, or the URL of a database")
     site: PathText = Field("site", validate_default=True, description=Branding.model_fields["folder"].description)
