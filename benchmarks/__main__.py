@@ -33,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             results = _measured(options, folder, Path(compiled))
         except CommandError as error:
             raise SystemExit(f"stopped: {error}") from error
+    if options.output and (options.output / "results.json").exists():
+        keep_parts(results, json.loads((options.output / "results.json").read_text()))
     text = tables(results)
     print(text)
     if options.output:
@@ -46,6 +48,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise SystemExit("\n".join(exceeded))
 
 
+def keep_parts(results: dict[str, Any], earlier: dict[str, Any]) -> None:
+    """Add the parts of earlier results that were not measured, and when each of them was."""
+    if results["quick"] != earlier["quick"]:
+        return
+    now, then = (f"{each['date']}, scorer {each['versions']['scorer']}" for each in (results, earlier))
+    kept = [name for name in (*PARTS, "huge") if name in earlier and name not in results]
+    measured = {name: earlier.get("earlier", {}).get(name, then) for name in kept}
+    results |= {name: earlier[name] for name in kept}
+    results["earlier"] = {name: when for name, when in measured.items() if when != now}
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes, one round, to check that it works")
@@ -54,7 +67,11 @@ def _parser() -> argparse.ArgumentParser:
         "--peers", type=Path, help="a Python with the extra `peers`; default: this one, and with --quick none"
     )
     parser.add_argument("--files", type=Path, help="a folder for generated files; default: a temporary one")
-    parser.add_argument("--output", type=Path, help="the folder for results.json, results.md and results.svg")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        help="the folder for results.json, results.md and results.svg; it keeps parts that are not measured",
+    )
     parser.add_argument("--date", default="", help="the date to write into the results")
     parser.add_argument("--parts", type=lambda text: text.split(","), default=PARTS, help=f"some of {','.join(PARTS)}")
     parser.add_argument("--huge", action="store_true", help="also score 100,000,000 lines through a pipe")

@@ -103,6 +103,10 @@ def _facts(results: Results) -> str:
         facts.insert(0, results["date"])
     if results["left_out"]:
         facts.append(f"Left out, because not installed: {', '.join(results['left_out'])}")
+    measured: dict[str, list[str]] = {}
+    for part, when in results.get("earlier", {}).items():
+        measured.setdefault(when, []).append(part)
+    facts += [f"Measured earlier: {', '.join(parts)} ({when})" for when, parts in measured.items()]
     floor = results["memory_floor"] / 1e6
     facts.append(f"Peak memory is that of the whole process; values below {floor:.0f} MB cannot be measured")
     shares = [share for tool in _measured(results) for share in tool["others"] if share is not None]

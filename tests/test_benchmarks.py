@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from benchmarks import certainty, generate, peers, picture, report
+from benchmarks.__main__ import keep_parts
 from benchmarks.boards import near
 from benchmarks.meter import CommandError, Cost, measured
 from benchmarks.parts import QUICK, Bench, side_by_side
@@ -146,6 +147,25 @@ def test_picture_names_every_tool(results: dict[str, Any]) -> None:
     words = "\n".join(ET.fromstring(picture.drawn(all_tools)).itertext())
 
     assert all(name in words for name in picture.COLOURS)
+
+
+def test_parts_that_are_not_measured_are_kept_with_their_date() -> None:
+    """Those of the same date and version have none; results of other sizes are not mixed."""
+    head = {"quick": False, "date": "2026-01-02", "versions": {"scorer": "2"}}
+    earlier = {**head, "run": 1, "growth": 2, "huge": 3, "earlier": {"huge": "2026-01-01, scorer 1"}}
+
+    same: dict[str, Any] = {**head, "run": 4}
+    keep_parts(same, earlier)
+    assert (same["run"], same["growth"], same["huge"]) == (4, 2, 3)
+    assert same["earlier"] == {"huge": "2026-01-01, scorer 1"}
+
+    later: dict[str, Any] = {**head, "date": "2026-01-03", "run": 4}
+    keep_parts(later, earlier)
+    assert later["earlier"] == {"growth": "2026-01-02, scorer 2", "huge": "2026-01-01, scorer 1"}
+
+    quick: dict[str, Any] = {**head, "quick": True}
+    keep_parts(quick, earlier)
+    assert quick == {**head, "quick": True}
 
 
 def test_readme_has_the_stored_results() -> None:
