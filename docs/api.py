@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import scorer
@@ -27,13 +26,6 @@ MEMBERS = {
 """The public members of classes that have others, which may change with any version."""
 
 SECTION = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
-
-
-def write_pages(folder: Path) -> None:
-    """Write the pages, and a page that lists them, as Markdown."""
-    folder.mkdir(exist_ok=True)
-    for name, text in pages().items():
-        (folder / name).write_text(text, encoding="utf-8")
 
 
 def documented() -> dict[str, Any]:

@@ -30,4 +30,6 @@ def setup(app: Any) -> None:
 
 
 def _write(generator: Any, folder: Path, _app: Any) -> None:
-    generator.write_pages(folder)
+    folder.mkdir(exist_ok=True)
+    for name, text in generator.pages().items():
+        (folder / name).write_text(text, encoding="utf-8")

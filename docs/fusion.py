@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from textwrap import fill
 from typing import Any
 
@@ -21,13 +20,6 @@ RUNS = {
 
 VALUES = {"gamma": 0.5, "phi": 0.8, "weights": (0.5, 0.3, 0.2)}
 """The values of parameters without a default in the example."""
-
-
-def write_pages(folder: Path) -> None:
-    """Write the pages, and a page that lists them, as Markdown."""
-    folder.mkdir(exist_ok=True)
-    for name, text in pages().items():
-        (folder / name).write_text(text, encoding="utf-8")
 
 
 def pages() -> dict[str, str]:

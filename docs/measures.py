@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from textwrap import fill
 
 from docs.examples import EXAMPLES, Example
@@ -15,13 +14,6 @@ from scorer.measures.other_tools import REFUSED
 OPTIONS = "For equal numbers, set the [options](../coming-from.md) for missing queries and ties as the tool has them."
 
 WIDTH = 68
-
-
-def write_pages(folder: Path) -> None:
-    """Write the pages, and a page that lists them, as Markdown."""
-    folder.mkdir(exist_ok=True)
-    for name, text in pages().items():
-        (folder / name).write_text(text, encoding="utf-8")
 
 
 def pages() -> dict[str, str]:

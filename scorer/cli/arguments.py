@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from scorer.errors import ChallengeError
 from scorer.options import FORMATS_ALLOWED, MISSING, NOTHING_RELEVANT, SPLIT, TIES, UNJUDGED
-from scorer.wording import printable, quoted
+from scorer.paths import shown
+from scorer.wording import counted, printable, quoted
 
 if TYPE_CHECKING:
     from scorer.challenge.settings import Challenge, Track
@@ -237,6 +238,15 @@ def add_analysis(parser: ArgumentParser) -> None:
 
 
 MEASURES_HELP = "one or several with commas between them, as in AP,nDCG@10,RR"
+
+
+def check_several(names: Sequence[str], what: str) -> None:
+    """Raise WrongCallError for fewer than two files or names of `what`, and for one that is listed twice."""
+    if len(names) < 2:
+        raise WrongCallError(f"found {counted(len(names), what)}; expected two or more to compare")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None and twice != "-":
+        raise WrongCallError(f"{quoted(shown(twice))} is listed twice; list each {what} once")
 
 
 def check_standard_input(*paths: str) -> None:

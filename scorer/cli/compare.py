@@ -13,6 +13,7 @@ from scorer.cli.arguments import (
     add_analysis,
     add_form,
     add_policies,
+    check_several,
     check_standard_input,
     format_name,
     open_challenge,
@@ -23,7 +24,7 @@ from scorer.cli.row_names import add_row_names, row_names
 from scorer.errors import MeasureError, ScorerError, SolutionError, SubmissionsError
 from scorer.options import MISSING, NOTHING_RELEVANT, SPLIT, TIES, UNJUDGED
 from scorer.paths import shown
-from scorer.wording import counted, printable, quoted
+from scorer.wording import printable
 
 if TYPE_CHECKING:
     from scorer.analysis.analysis import Settings
@@ -92,11 +93,7 @@ def compare(
     from scorer.formats.first_rows import run_tag
     from scorer.reports.comparisons import comparison_text
 
-    if len(names) < 2:
-        raise WrongCallError(f"found {counted(len(names), 'submission')}; expected two or more to compare")
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None and twice != "-":
-        raise WrongCallError(f"{quoted(shown(twice))} is listed twice; list each submission once")
+    check_several(names, "submission")
     if solution is not None and track is None and challenge is None:
         check_standard_input(solution, *names)
         if measure is None:

@@ -5,11 +5,18 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import FORMAT_HELP, WrongCallError, add_form, check_standard_input, format_name, whole_number
+from scorer.cli.arguments import (
+    FORMAT_HELP,
+    WrongCallError,
+    add_form,
+    check_several,
+    check_standard_input,
+    format_name,
+    whole_number,
+)
 from scorer.cli.console import print_message, print_result
 from scorer.errors import MeasureError
-from scorer.paths import shown
-from scorer.wording import counted, quoted
+from scorer.wording import counted
 
 if TYPE_CHECKING:
     from scorer.runs.overlap import Overlaps
@@ -67,11 +74,7 @@ def overlap(
     if measures:
         print_result(_explained())
         return 0
-    if len(runs) < 2:
-        raise WrongCallError(f"found {counted(len(runs), 'run')}; expected two or more to compare")
-    twice = next((name for name in runs if runs.count(name) > 1), None)
-    if twice is not None and twice != "-":
-        raise WrongCallError(f"{quoted(shown(twice))} is listed twice; list each run once")
+    check_several(runs, "run")
     check_standard_input(*runs)
     file_format = submission_format and format_name(submission_format, "--submission-format")
     try:

@@ -31,9 +31,9 @@ import psutil
 
 from scorer.executors.base import too_slow, unexpected
 from scorer.limits import MB, Limits
+from scorer.matching.partition import MAX_PARTITIONS
 from scorer.paths.temporary import temporary_folder
 from scorer.scoring.outcomes import Failed
-from scorer.scoring.submission import MAX_PARTITIONS
 
 PRELOADED = ["scorer.executors.fork_server", "scorer.executors.base", "pyarrow.compute", "pyarrow.csv", "pyarrow.json"]
 """What the server imports, so that a child starts at once."""

@@ -13,6 +13,12 @@ from scorer.formats.reading.arrow import fingerprints, run_starts
 from scorer.formats.reading.batches import Ranked
 from scorer.limits import MB, OWN_FILES
 
+PARTITION_BYTES = 16 << 20
+"""The bytes of a file with scattered lists that are matched at a time."""
+
+MAX_PARTITIONS = 256
+"""Each partition is an open file while the lists are collected."""
+
 
 class TemporarySpaceError(Exception):
     """The rows take more temporary disk space than is allowed."""
@@ -47,6 +53,11 @@ def _same_list(before: Ranked, after: Ranked) -> bool:
 def _last_list(batch: Ranked) -> int:
     """The row in which the batch's last list begins; 0 where it has no rows."""
     return int(run_starts(batch.query)[-1]) if len(batch.query) else 0
+
+
+def partitions_for(size: int) -> int:
+    """The number of partitions for files of `size` bytes together, so that one partition at a time fits into memory."""
+    return min(size // PARTITION_BYTES + 1, MAX_PARTITIONS)
 
 
 def by_query(

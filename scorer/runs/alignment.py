@@ -16,7 +16,7 @@ from scorer.matching.match import AHEAD, ScatteredError
 from scorer.matching.parallel import ordered
 from scorer.matching.ranked_lists import RankedLists
 from scorer.runs.aligned import AlignedRuns, SomeLists
-from scorer.runs.reading import Run, partitions_for
+from scorer.runs.reading import Run, partitions_of
 
 ITEMS_AT_ONCE = 1 << 18
 """The items of all runs that are aligned together, if they are of several queries."""
@@ -191,7 +191,7 @@ def _length(lists: RankedLists, number: int) -> int:
 
 def _by_partitions(runs: Sequence[Run], pool: Executor | None) -> Iterator[Chosen]:
     """The lists of some queries at a time, for runs in any orders."""
-    partitions = partitions_for(runs)
+    partitions = partitions_of(runs)
     readers = [_Reader.of(run, run.partitions(partitions, pool)) for run in runs]
     for number in range(partitions):
         for reader in readers:

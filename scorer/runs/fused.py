@@ -16,8 +16,9 @@ from scorer.measures.arrays import Floats, Ints
 from scorer.runs.aligned import AlignedRuns, by_id_within_ties
 from scorer.runs.methods import Given, Method, Weights
 from scorer.runs.normalisation import Normalisation
-from scorer.runs.reading import Run, Source
+from scorer.runs.reading import Run
 from scorer.runs.registry import method_named, normalisation_named
+from scorer.scoring.several import Source
 from scorer.wording import counted, quoted
 
 SORTED_AT_ONCE = 1024

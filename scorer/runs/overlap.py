@@ -18,8 +18,9 @@ from scorer.paths import shown
 from scorer.runs.aligned import AlignedRuns
 from scorer.runs.alignment import for_each_part
 from scorer.runs.paired import pairs_of
-from scorer.runs.reading import Run, Source
+from scorer.runs.reading import Run
 from scorer.runs.similarity import DEFAULT, registry, similarity
+from scorer.scoring.several import Source
 from scorer.wording import counted, html_table, quoted
 
 if TYPE_CHECKING:

@@ -12,23 +12,15 @@ from scorer.errors import Findings, SubmissionError
 from scorer.formats.detection import Setting, opened
 from scorer.formats.reading import memory
 from scorer.formats.reading.batches import Ranked
-from scorer.formats.reading.blocks import Block
 from scorer.formats.reading.bytes import UnreadableError
+from scorer.matching.blocks import read_batches
 from scorer.matching.match import AHEAD
 from scorer.matching.parallel import ordered
-from scorer.matching.partition import TemporarySpaceError, by_query, whole_lists
+from scorer.matching.partition import TemporarySpaceError, by_query, partitions_for, whole_lists
 from scorer.matching.ranked_lists import RankedLists
 from scorer.matching.solution import report_repeated
 from scorer.paths import is_regular, regular_size, shown
-
-PARTITION_BYTES = 16 << 20
-"""The bytes of files that are in one partition."""
-
-MAX_PARTITIONS = 256
-"""Each partition is an open file while the lists are collected."""
-
-Source = str | os.PathLike[str] | memory.Source
-"""A path or a URL, or an object that `formats.reading.memory` reads."""
+from scorer.scoring.several import Source
 
 SETTING: Setting = "submission_format"
 
@@ -119,28 +111,14 @@ class Run:
             yield from map(_checked, parted(self._in_memory))
             return
         with opened(self.source, self.format_name, SETTING) as (detected, head, blocks):
-            batches = _batches(detected.ranked(head), blocks, problems, pool)
+            batches = read_batches(detected.ranked(head), blocks, problems, pool)
             checked = partial(_checked, query_once=detected.format.QUERY_ONCE)
             yield from ordered(pool, checked, parted(batches), AHEAD)
 
 
-def partitions_for(runs: Sequence[Run]) -> int:
+def partitions_of(runs: Sequence[Run]) -> int:
     """The number of partitions in which runs of these sizes fit into memory."""
-    return min(sum(run.file_size for run in runs) // PARTITION_BYTES + 1, MAX_PARTITIONS)
-
-
-def _batches(
-    read: Callable[[Block, Findings], Ranked], blocks: Iterable[Block], problems: Findings, pool: Executor | None
-) -> Iterator[Ranked]:
-    """The rows of each block; problems are added in the order of the blocks."""
-
-    def read_apart(block: Block) -> tuple[Ranked, Findings]:
-        found = Findings()
-        return read(block, found), found
-
-    for batch, found in ordered(pool, read_apart, blocks, AHEAD):
-        problems.extend(found)
-        yield batch
+    return partitions_for(sum(run.file_size for run in runs))
 
 
 def _checked(batches: Sequence[Ranked], *, query_once: bool = False) -> tuple[RankedLists, Findings]:

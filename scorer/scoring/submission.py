@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
@@ -17,12 +17,11 @@ import pyarrow as pa
 from scorer.errors import Findings
 from scorer.formats.detection import Setting, opened
 from scorer.formats.reading.batches import Ranked
-from scorer.formats.reading.blocks import Block
 from scorer.formats.reading.bytes import InaccessibleError, LimitError, UnreadableError, is_large
 from scorer.limits import OWN_FILES, Limits
-from scorer.matching.match import AHEAD, ScatteredError, match
-from scorer.matching.parallel import ordered
-from scorer.matching.partition import TemporarySpaceError, by_query, whole_lists
+from scorer.matching.blocks import read_batches
+from scorer.matching.match import ScatteredError, match
+from scorer.matching.partition import TemporarySpaceError, by_query, partitions_for, whole_lists
 from scorer.matching.ranked_dicts import RankedDicts
 from scorer.matching.solution import Solution, coded
 from scorer.measures.arrays import Floats
@@ -30,12 +29,6 @@ from scorer.measures.matched import Matched
 from scorer.paths import is_regular, located
 from scorer.scoring.outcomes import Failed, Outcome, Rejected, Scored
 from scorer.scoring.rules import Rules
-
-PARTITION_BYTES = 16 << 20
-"""The bytes of a file with scattered lists that are matched at a time."""
-
-MAX_PARTITIONS = 256
-"""Each partition is an open file while the lists are collected."""
 
 NEEDS_MEMORY = "it needs more memory than is available"
 
@@ -118,7 +111,7 @@ def _scored(
                 )
                 return Rejected(problems)
         if is_large(path):
-            partitions = min(located(path).stat().st_size // PARTITION_BYTES + 1, MAX_PARTITIONS)
+            partitions = partitions_for(located(path).stat().st_size)
             parted = partial(by_query, partitions=partitions, temporary_mb=limits.temporary_mb)
             return _score_file(solution, path, rules, pool, digest, limits, parted)
         return _score_file(solution, path, rules, pool, digest, limits, lambda batches: [list(batches)])
@@ -138,7 +131,7 @@ def _score_file(
     outcome, read = None, None if digest is None else hashlib.sha256()
     try:
         with opened(path, rules.submission_format, "submission_format", read, limits) as (detected, head, blocks):
-            batches = _read(detected.ranked(head), blocks, problems, pool, limits)
+            batches = read_batches(detected.ranked(head), blocks, problems, pool, limits)
             once = detected.format.QUERY_ONCE
             outcome = score_parts(solution, parted(batches), rules, problems, notes, once, pool, limits)
     except InaccessibleError:
@@ -149,28 +142,6 @@ def _score_file(
     if read is not None and read.hexdigest() != digest:
         raise ChangedError
     return Rejected(problems, exceeded) if problems or outcome is None else outcome
-
-
-def _read(
-    read: Callable[[Block, Findings], Ranked],
-    blocks: Iterable[Block],
-    problems: Findings,
-    pool: Executor | None,
-    limits: Limits,
-) -> Iterator[Ranked]:
-    """The rows of each block; problems are added in the order of the blocks. Raises LimitError for too many items."""
-
-    def read_apart(block: Block) -> tuple[Ranked, Findings]:
-        found = Findings()
-        return read(block, found), found
-
-    items = 0
-    for batch, found in ordered(pool, read_apart, blocks, AHEAD):
-        problems.extend(found)
-        items += len(batch.item)
-        if items > limits.items:
-            raise LimitError(limits, "items", f"the lists have {items:,} items or more")
-        yield batch
 
 
 def check(
@@ -206,7 +177,7 @@ def check(
         try:
             setting: Setting = "submission_format"
             with opened(path, rules.submission_format, setting, limits=limits) as (detected, head, blocks):
-                batches = _read(detected.ranked(head), blocks, findings, None, limits)
+                batches = read_batches(detected.ranked(head), blocks, findings, None, limits)
                 ids = [query for batch in batches for query in coded([batch.query])[1].to_pylist()]
         except InaccessibleError as error:
             return Failed(str(error))

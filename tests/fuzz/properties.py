@@ -283,7 +283,7 @@ def small_blocks(size: int) -> Iterator[None]:
     """Read files in blocks of this many bytes, and collect scattered lists in several parts."""
     with (
         patch("scorer.formats.reading.bytes.BLOCK", size),
-        patch("scorer.scoring.submission.PARTITION_BYTES", 2 * size),
+        patch("scorer.matching.partition.PARTITION_BYTES", 2 * size),
     ):
         yield
 
