@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from benchmarks import boards, fusion, parts, tools, verification
+from benchmarks import batch, boards, fusion, parts, tools, verification
 from benchmarks.meter import CommandError, floor
 from benchmarks.picture import drawn
 from benchmarks.report import limits, tables
@@ -113,7 +113,7 @@ def _measured(options: argparse.Namespace, folder: Path, compiled: Path) -> dict
         "kernels": lambda: parts.kernels(bench, python, installed, sizes.kernels),
         "small": lambda: parts.kernels(bench, python, installed, sizes.small),
         "growth": lambda: parts.growth(bench),
-        "batch": lambda: parts.batch(bench, dask=find_spec("distributed") is not None and not options.quick),
+        "batch": lambda: batch.batch(bench, dask=find_spec("distributed") is not None and not options.quick),
         "statistics": lambda: boards.statistics(bench),
         "verification": lambda: verification.verification(bench),
         "fusion": lambda: fusion.fusion(bench, python, compiled, with_ranx="ranx" in installed),
@@ -163,7 +163,7 @@ def _versions(options: argparse.Namespace, peers: dict[str, str]) -> dict[str, s
 
 
 def _same(results: dict[str, Any]) -> bool:
-    """Return whether all tools give the same numbers, and all executors the same site."""
+    """Return whether all tools give the same numbers, and all executors store the same results."""
     each = [
         tool
         for part in ("run", "start", "submissions", "kernels", "small")
@@ -171,9 +171,9 @@ def _same(results: dict[str, Any]) -> bool:
     ]
     each += results.get("statistics", {}).get("boards", [])
     each += [point for points in results.get("growth", {}).get("tools", {}).values() for point in points]
-    each += [results[part] for part in ("verification",) if part in results]
+    each += [results[part] for part in ("batch", "verification") if part in results]
     each += [tool for part in results.get("fusion", {}).get("methods", {}).values() for tool in part["tools"].values()]
-    return all(tool.get("same", True) for tool in each) and results.get("batch", {}).get("same_site", True)
+    return all(tool.get("same", True) for tool in each)
 
 
 if __name__ == "__main__":

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import re
-import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +15,6 @@ from typing import Any
 from benchmarks.meter import CommandError, Cost, measured, quiet
 from benchmarks.tools import (
     PEERS_SCRIPT,
-    SCORER,
     Files,
     Scores,
     Tool,
@@ -331,87 +326,3 @@ def huge(bench: Bench, memory_limit: int) -> Results:
             maker.kill()
             maker.wait()
     return outcome
-
-
-VOLATILE = re.compile(
-    rb"\b[0-9a-f]{64}\b|(?<=>#)[0-9]+ [0-9a-f]{12}\b|(?<=-----BEGIN PUBLIC KEY-----\n).*"
-    rb'|<time class="updated".*?</time>|^  (year|month|urldate) = .*$|^date-released: .*$',
-    re.MULTILINE,
-)
-"""What differs between two databases with the same results: hashes and keys that depend on the secret of the database,
-and when the last event was recorded."""
-
-
-def batch(bench: Bench, dask: bool) -> Results:
-    """Measure `scorer run` on many submissions: score, store and render, from scratch each time."""
-    count, lists = bench.sizes.batch, bench.sizes.lists
-    bench.say(f"scorer run on {count:,} submissions of {lists:,} lists")
-    folder = bench.generated("challenge", count, lists)
-    executors = ["serial", "processes:1", "processes:2", *(["dask"] if dask else [])]
-    seconds: dict[str, list[float]] = {name: [] for name in executors}
-    sites: set[str] = set()
-    for _ in range(bench.sizes.rounds):
-        for name in list(seconds):
-            try:
-                seconds[name].append(_fresh_run(bench, folder, name))
-            except CommandError as error:
-                bench.say(f"  {name}: {error}")
-                del seconds[name]
-                continue
-            sites.add(_content(folder / "site"))
-    again, _ = measured([*SCORER, "run", str(folder)], time_limit=bench.time_limit)
-    sites.add(_content(folder / "site"))
-    database = sum(file.stat().st_size for file in folder.glob("scores.db*") if file.is_file())
-    _clear(folder)
-    return {
-        "submissions": count,
-        "lists": lists,
-        "measures": 10,
-        "executors": {name: {"wall": walls} for name, walls in seconds.items()},
-        "database": database,
-        "again": round(again.wall, 4),
-        "same_site": len(sites) == 1,
-    }
-
-
-def _fresh_run(bench: Bench, folder: Path, executor: str) -> float:
-    """Return the seconds of a run from scratch; the processor time of Dask workers cannot be measured."""
-    _clear(folder)
-    quiet(bench.patience)
-    with _cluster() if executor == "dask" else _no_cluster(executor) as name:
-        cost, _ = measured([*SCORER, "run", str(folder), "--executor", name], time_limit=bench.time_limit)
-    bench.say(f"  {executor}: {cost.wall:.1f} s, {bench.sizes.batch / cost.wall:.1f} a second")
-    return round(cost.wall, 4)
-
-
-def _clear(folder: Path) -> None:
-    for path in [folder / "site", *folder.glob("scores.db*")]:
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
-
-
-def _content(site: Path) -> str:
-    """Return one digest of all pages and their names, without what is `VOLATILE`."""
-    whole = hashlib.sha256()
-    for file in sorted(site.rglob("[!.]*")):
-        if file.is_file():
-            page = VOLATILE.sub(b"", file.read_bytes())
-            whole.update(f"{file.relative_to(site)} {hashlib.sha256(page).hexdigest()}\n".encode())
-    return whole.hexdigest()
-
-
-@contextmanager
-def _no_cluster(executor: str) -> Iterator[str]:
-    yield executor
-
-
-@contextmanager
-def _cluster() -> Iterator[str]:
-    """Run a Dask cluster of two workers on this machine, and yield the name of its executor."""
-    command = [sys.executable, "-m", "benchmarks.cluster"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        address = process.stdout.readline().strip() if process.stdout else ""
-        yield f"dask:{address}"
-        # Leaving closes the input of the cluster, which ends it.

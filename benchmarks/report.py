@@ -199,11 +199,12 @@ def _batch(part: Results) -> str:
         for name, wall in walls.items()
     ]
     table = _table(["executor", "seconds", "submissions a second", "× serial", "× processes:1"], rows)
-    same = "All executors give the same site." if part["same_site"] else "The sites differ."
+    same = "All executors store the same results." if part["same"] else "The stored results differ."
+    first, again = part["render"]
     return (
-        f"### `scorer run`: {count:,} submissions of {part['lists']:,} lists of 30, {part['measures']} measures, "
-        f"scored, stored and rendered\n\n{table}\n\n{same} Database: {part['database'] / 1e6:.1f} MB. "
-        f"Run again, with nothing new: {part['again']:.1f} s."
+        f"### {count:,} submissions of {part['lists']:,} lists of 30, {part['measures']} measures, scored and stored"
+        f"\n\n{table}\n\n{same} Database with the statistics of the board: {part['database'] / 1e6:.1f} MB.\n\n"
+        f"Rendering takes {first:.1f} s the first time, with the statistics of all measures, and {again:.1f} s again."
     )
 
 

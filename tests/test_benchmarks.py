@@ -71,10 +71,10 @@ def test_quick_run_compares_the_scores(results: dict[str, Any]) -> None:
 
 
 @pytest.mark.endurance
-def test_quick_run_finds_the_same_site_for_all_executors(results: dict[str, Any]) -> None:
-    """The pages do not depend on the executor."""
+def test_quick_run_stores_the_same_results_with_all_executors(results: dict[str, Any]) -> None:
+    """The stored results do not depend on the executor."""
     assert set(results["batch"]["executors"]) == {"serial", "processes:1", "processes:2"}
-    assert results["batch"]["same_site"] is True
+    assert results["batch"]["same"] is True
 
 
 @pytest.mark.endurance
