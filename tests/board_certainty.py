@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from scorer.board.board import Board
-from scorer.board.certainty import BINS, Certainty, Pair, QueryScore, RowCertainty, Tier
+from scorer.board.certainty import BINS, Certainty, Interval, Pair, QueryScore, RowCertainty, Tier
 from scorer.measures.arrays import Floats
 from scorer.statistics.bootstrap import percentile_intervals, resampled_means
 from scorer.statistics.ranks import rank_ranges, ranked
@@ -80,10 +80,17 @@ def with_certainty(board: Board, seed: int = 1) -> Board:
         smallest_difference=typical_smallest_difference(tests, queries),
     )
     where = {position: index for index, position in enumerate(scored)}
-    pairs = [
-        _pair(every, where, tests, of_teams, one, other)
+    compared = [
+        (one, other)
         for one, other in combinations(scored, 2)
         if one == of_teams[0] or where[other] - where[one] <= NEAREST
+    ]
+    differences = np.array([every[where[one]] - every[where[other]] for one, other in compared])
+    ends = percentile_intervals(resampled_means(differences, RESAMPLES)).tolist()
+    p_values = pair_p_values(differences, 999).tolist()
+    pairs = [
+        _pair(pair, difference, (low, high), p_value, tests, of_teams)
+        for pair, difference, (low, high), p_value in zip(compared, differences, ends, p_values, strict=True)
     ]
     for position in scored:
         best, worst = _extremes(every, where, of_teams, position)
@@ -100,10 +107,11 @@ def _shown(board: Board, position: int) -> float | None:
     return board.shown_scores(board.rows[position].entry)[0]
 
 
-def _pair(every: Floats, where: dict[int, int], tests: SignFlips, of_teams: list[int], one: int, other: int) -> Pair:
+def _pair(
+    pair: tuple[int, int], difference: Floats, interval: Interval, p_value: float, tests: SignFlips, of_teams: list[int]
+) -> Pair:
     """The pair of two rows; without a decision if one is a baseline."""
-    difference = every[where[one]] - every[where[other]]
-    low, high = map(float, percentile_intervals(resampled_means(difference[None], RESAMPLES))[0])
+    one, other = pair
     is_separable, needed = None, np.inf
     if one in of_teams and other in of_teams:
         teams = of_teams.index(one), of_teams.index(other)
@@ -114,8 +122,8 @@ def _pair(every: Floats, where: dict[int, int], tests: SignFlips, of_teams: list
         row=one,
         other=other,
         difference=float(difference.mean()),
-        interval=(low, high),
-        p_value=float(pair_p_values(difference[None], 999)[0]),
+        interval=interval,
+        p_value=p_value,
         is_separable=is_separable,
         wins=int((difference > 0).sum()),
         ties=int((difference == 0).sum()),

@@ -17,6 +17,7 @@ from scipy import stats
 from scipy.stats._resampling import BootstrapResult
 
 from scorer.measures.arrays import Floats, Ints
+from scorer.statistics import bootstrap
 from scorer.statistics.bootstrap import bca_intervals, percentile_intervals, resampled_means
 from scorer.statistics.exact_sums import ExactSums, magnitude
 from tests.strategies import score_tables
@@ -100,6 +101,15 @@ def test_all_submissions_share_the_resamples() -> None:
         means[:, 0] - means[:, 2], resampled_means(scores[:1] - scores[2:], 500)[:, 0], atol=1e-15
     )
     assert resampled_means(scores[1:2], 500)[:, 0].tolist() == means[:, 1].tolist()
+
+
+def test_resamples_that_are_too_many_to_be_kept_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are drawn again for each call."""
+    scores = skewed(3, 300)
+    kept = resampled_means(scores, 500)
+    monkeypatch.setattr(bootstrap, "_KEPT", 0)
+
+    assert resampled_means(scores, 500).tolist() == kept.tolist()
 
 
 def test_equal_submissions_have_equal_means_in_every_resample() -> None:

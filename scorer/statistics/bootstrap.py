@@ -6,8 +6,11 @@ Sources: Efron, Bootstrap Methods: Another Look at the Jackknife, 1979; Better B
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from scorer.measures.arrays import Floats
@@ -15,7 +18,12 @@ from scorer.statistics.defaults import LEVEL, RESAMPLES, SEED
 from scorer.statistics.exact_sums import ROUNDING, ExactSums
 
 _CHUNK = 1 << 21
-"""The number of draws that are in memory at a time."""
+"""The number of draws that are computed at a time."""
+
+_KEPT = 1 << 26
+"""The largest number of draws that remain in memory, where their counts take 128 MB."""
+
+Counts = npt.NDArray[np.unsignedinteger[Any]]
 
 
 def resampled_means(scores: Floats, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
@@ -50,12 +58,23 @@ def resampled_means(scores: Floats, resamples: int = RESAMPLES, seed: int = SEED
 
 def _resamples(queries: int, resamples: int, seed: int) -> Iterator[Floats]:
     """Blocks of [resample, query]: how often each query is drawn; none without queries."""
+    counts = _kept_counts if queries * resamples <= _KEPT else _counts
+    for block in counts(queries, resamples, seed):
+        yield block.astype(np.float64)
+
+
+@lru_cache(maxsize=1)
+def _kept_counts(queries: int, resamples: int, seed: int) -> tuple[Counts, ...]:
+    """All blocks of `_counts`: the measures of a board, which have the same queries, draw once."""
+    return tuple(_counts(queries, resamples, seed))
+
+
+def _counts(queries: int, resamples: int, seed: int) -> Iterator[Counts]:
     random = np.random.default_rng(seed)
     at_once = max(1, _CHUNK // max(1, queries))
     for start in range(0, resamples if queries else 0, at_once):
-        rows = min(at_once, resamples - start)
-        drawn = random.integers(0, queries, size=(rows, queries), dtype=np.int32)
-        yield np.array([np.bincount(row, minlength=queries) for row in drawn], dtype=np.float64)
+        drawn = random.integers(0, queries, size=(min(at_once, resamples - start), queries), dtype=np.int32)
+        yield np.array([np.bincount(row, minlength=queries) for row in drawn], dtype=np.min_scalar_type(queries))
 
 
 def percentile_intervals(means: Floats, level: float = LEVEL) -> Floats:
