@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import compileall
-import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import pytest
-import vl_convert
 from hypothesis import settings
 
+from scorer.charts import svg
+from scorer.charts.panel import Panel
 from scorer.site.folder import write
 from scorer.site.pages import pages
 from tests.boards import board
@@ -37,19 +38,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def each_chart_converted_once() -> Iterator[None]:
-    """Let the converter draw each specification once in a process, since many tests render the same boards."""
-    convert: Callable[..., str] = vl_convert.vegalite_to_svg
+def each_chart_drawn_once() -> Iterator[None]:
+    """Draw the same chart once in a process, since many tests render the same boards."""
+    draw = svg._drawn
     drawn: dict[str, str] = {}
 
-    def once(specification: Any, **options: Any) -> str:
-        key = json.dumps([specification, options])
+    @wraps(draw)
+    def once(panel: Panel, *words: str) -> str:
+        key = repr([panel, words])
         if key not in drawn:
-            drawn[key] = convert(specification, **options)
+            drawn[key] = draw(panel, *words)
         return drawn[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vl_convert, "vegalite_to_svg", once)
+        patch.setattr(svg, "_drawn", once)
         yield
 
 

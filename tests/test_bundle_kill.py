@@ -62,6 +62,7 @@ def undisturbed(bundle: Path, tmp_path: Path, new_place: NewPlace) -> tuple[Path
     return folder, time.monotonic() - began
 
 
+@pytest.mark.endurance
 def test_an_import_killed_after_its_rows_were_stored_can_be_repeated(
     bundle: Path, undisturbed: tuple[Path, float], tmp_path: Path, new_place: NewPlace
 ) -> None:

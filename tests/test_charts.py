@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import vl_convert
 
+from scorer.charts import svg as charts_svg
 from scorer.charts.blob_plot import blob_plot
 from scorer.charts.curves import Curve
 from scorer.charts.labels import LINE, text_width
@@ -216,6 +217,7 @@ def test_specifications_are_valid_vega_lite(monkeypatch: pytest.MonkeyPatch) -> 
         return str(convert(specification, **options))
 
     monkeypatch.setattr(vl_convert, "vegalite_to_svg", converted)
+    monkeypatch.setattr(charts_svg, "_drawn", charts_svg._drawn.__wrapped__)  # type: ignore[attr-defined]
     for draw in drawings().values():
         draw(None)
 
@@ -280,7 +282,7 @@ def test_a_chart_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = drawings()["blob_plot"]
     first = draw(cache)
     with monkeypatch.context() as patch:
-        patch.setattr(vl_convert, "vegalite_to_svg", None)
+        patch.setattr(charts_svg, "_drawn", None)
         assert draw(cache) == first
     assert list(cache.values()) == [first.text]
     blob_plot(TEAMS, np.eye(5).tolist(), [(1, 1, 1)] * 5, range(1, 6), cache=cache)

@@ -393,9 +393,10 @@ OTHER_WORKERS = {
 """Changes of the package that a worker runs: the module, what is replaced there, and the message."""
 
 
+@pytest.mark.endurance
 @pytest.mark.parametrize(
     "change",
-    ["generation", *(pytest.param(each, marks=pytest.mark.endurance) for each in ("measure", "numpy", "earlier"))],
+    ["generation", "measure", "numpy", "earlier"],
 )
 def test_a_worker_with_another_scorer_is_refused(tmp_path: Path, terminal: Terminal, change: str) -> None:
     """It might give other scores. Nothing is stored, although the cluster has a worker with this scorer, too."""

@@ -254,6 +254,7 @@ def results(folder: Path) -> int:
     return count
 
 
+@pytest.mark.endurance
 def test_a_run_killed_between_two_tracks_is_completed_by_the_next(undisturbed: Undisturbed, temporary: Path) -> None:
     """As at any other moment."""
     folder = undisturbed.folder

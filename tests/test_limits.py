@@ -131,7 +131,7 @@ EXCEEDED: dict[str, tuple[Limits, bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.endurance)])
 @pytest.mark.parametrize("case", EXCEEDED)
 def test_a_file_that_exceeds_a_limit_is_rejected(case: str, threads: int, tmp_path: Path) -> None:
     """The message names the limit, and so does the outcome, so that it is void once the limit changes."""

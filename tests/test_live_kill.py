@@ -23,11 +23,8 @@ from tests.test_kill import STORING_EACH, copied, in_a_group, kill, moments, wri
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 
-KILLS = 1
-"""How often each command is killed in `make test`."""
-
-MANY_KILLS = 10
-"""How often each command is killed in `make endurance`."""
+KILLS = 10
+"""How often each command is killed."""
 
 QUERIES = 400
 
@@ -162,15 +159,15 @@ def indexes(folder: Path) -> list[int]:
     return [index for (index,) in rows(str(folder / "scores.db"), 'SELECT "index" FROM event ORDER BY "index"')]
 
 
-@pytest.mark.parametrize("kills", [KILLS, pytest.param(MANY_KILLS, marks=pytest.mark.endurance)])
+@pytest.mark.endurance
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_killed_command_is_completed_by_repeating_it(
-    name: str, kills: int, prepared: Mapping[str, Path], twins: Mapping[str, Twin], tmp_path: Path
+    name: str, prepared: Mapping[str, Path], twins: Mapping[str, Twin], tmp_path: Path
 ) -> None:
     """Killed at any moment: the record has no gap, and a repeated command succeeds, or says that it was done. Then the
     record, the log and the site are those of the twin, so nothing is lost and nothing is recorded twice.
     """
-    for number, moment in enumerate(moments(kills, twins[name].seconds)):
+    for number, moment in enumerate(moments(KILLS, twins[name].seconds)):
         folder = copied(prepared[name], tmp_path / str(number) / "challenge")
         with in_a_group(*COMMANDS[name], str(folder), program=SCORER) as running:
             time.sleep(moment)

@@ -331,6 +331,7 @@ def test_a_batch_waits_for_a_server_that_restarts(server: Server, batch: Challen
     assert (answer.code, answer.err) == (0, "main: 0 scored, 6 known, 0 rejected\n")
 
 
+@pytest.mark.endurance
 def test_a_server_that_does_not_return_is_reported(server: Server, batch: Challenge, terminal: Terminal) -> None:
     """The message comes after the wait and has no password; stored results stay, and the next run continues."""
     with Store.open(batch.database_address, wait=0.5) as store:
@@ -399,9 +400,10 @@ def test_another_driver_is_refused() -> None:
 COMMANDS = ("run", "render", "leaderboard", "status", "doctor")
 
 
+@pytest.mark.endurance
 @pytest.mark.parametrize(
     "commands",
-    [("run", "leaderboard", "run"), pytest.param((*COMMANDS, "run"), marks=pytest.mark.endurance)],
+    [("run", "leaderboard", "run"), (*COMMANDS, "run")],
     ids=["some", "every"],
 )
 def test_one_connection_is_enough(commands: tuple[str, ...], server: Server, tmp_path: Path) -> None:
@@ -413,6 +415,7 @@ def test_one_connection_is_enough(commands: tuple[str, ...], server: Server, tmp
         assert (answer.code, "Traceback" in answer.err) == (0, False), answer.err
 
 
+@pytest.mark.endurance
 def test_a_connection_that_becomes_free_is_waited_for(server: Server, tmp_path: Path) -> None:
     """Another process may have ended only just now. Without a free connection, the message says so."""
     place = server.new_place("narrow", role="one")
@@ -425,6 +428,7 @@ def test_a_connection_that_becomes_free_is_waited_for(server: Server, tmp_path: 
     leaving.join()
 
 
+@pytest.mark.endurance
 def test_a_server_that_restarts_while_a_database_is_opened_is_waited_for(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -448,9 +452,8 @@ def untimed(answer: Answer) -> Answer:
     return replace(answer, out=re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", "TIME", answer.out))
 
 
-@pytest.mark.parametrize(
-    "commands", [("run",), pytest.param(COMMANDS[1:], marks=pytest.mark.endurance)], ids=["run", "every other"]
-)
+@pytest.mark.endurance
+@pytest.mark.parametrize("commands", [("run",), COMMANDS[1:]], ids=["run", "every other"])
 def test_every_command_waits_for_a_server_that_restarts(
     commands: tuple[str, ...], server: Server, tmp_path: Path
 ) -> None:
@@ -495,6 +498,7 @@ main()
     assert site_content(tmp_path / "site") == site
 
 
+@pytest.mark.endurance
 def test_a_server_that_hangs_is_reported(server: Server) -> None:
     """It is not waited for any longer, and when it works again, so does the store."""
 

@@ -170,6 +170,7 @@ def test_a_file_that_becomes_sparse(tmp_path: Path) -> None:
     assert siege.board() == siege.rows
 
 
+@pytest.mark.endurance
 def test_a_slow_file_costs_its_time_three_times(tmp_path: Path) -> None:
     """Then it is given up, until the organiser decides otherwise; the others are scored by the first run."""
     siege = Siege(tmp_path / "challenge", "seconds = 1")

@@ -122,6 +122,7 @@ def unreadable(file: Path) -> Iterator[None]:
 # Temporary space
 
 
+@pytest.mark.endurance
 def test_a_full_temporary_disk_never_counts(large: Path, small_disk: Path) -> None:
     """Four runs fail, one more than there are attempts, and the fifth scores the file."""
     for _ in range(4):
@@ -131,9 +132,8 @@ def test_a_full_temporary_disk_never_counts(large: Path, small_disk: Path) -> No
     assert_recovers(large)
 
 
-@pytest.mark.parametrize(
-    "fault", ["full", *(pytest.param(fault, marks=pytest.mark.endurance) for fault in ("missing", "read-only", "long"))]
-)
+@pytest.mark.endurance
+@pytest.mark.parametrize("fault", ["full", "missing", "read-only", "long"])
 def test_an_unusable_temporary_folder_is_replaced_by_another(fault: str, small: Path, small_disk: Path) -> None:
     """That of the system."""
     place = {"missing": small_disk / "nowhere", "long": small_disk / ("x" * 120)}.get(fault, small_disk)
@@ -154,7 +154,7 @@ def test_an_unusable_temporary_folder_is_replaced_by_another(fault: str, small: 
 
 @pytest.mark.skipif(shutil.which("prlimit") is None, reason="needs prlimit")
 @pytest.mark.parametrize(
-    "count", [24, 12, 6, *(pytest.param(count, marks=pytest.mark.endurance) for count in (16, 10, 8))]
+    "count", [12, *(pytest.param(count, marks=pytest.mark.endurance) for count in (24, 16, 10, 8, 6))]
 )
 def test_too_few_open_files_are_reported(count: int, small: Path) -> None:
     """24 are enough, 12 for a board without the new files, and less for a message."""
@@ -172,6 +172,7 @@ OTHER_USER = ("setpriv", "--reuid=65533", *(f"--{kind}-caps=+dac_override,+fowne
 """Another user, whose processes are limited, but who may read and write the files of the test."""
 
 
+@pytest.mark.endurance
 @pytest.mark.skipif(shutil.which("prlimit") is None or shutil.which("setpriv") is None, reason="needs setpriv, prlimit")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can start processes of another user")
 def test_processes_that_cannot_be_started_never_count(small: Path) -> None:
@@ -342,6 +343,7 @@ def answer_of(running: subprocess.Popen[str]) -> Answer:
     return Answer(running.returncode, out, err)
 
 
+@pytest.mark.endurance
 def test_a_process_that_is_killed_counts_three_times(large: Path) -> None:
     """As the system does when memory is short. Then the file is given up, until the organiser tries it again."""
     for attempt in (1, 2, 3):
@@ -389,6 +391,7 @@ def test_a_signal_ends_a_run_and_its_processes(
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
+@pytest.mark.endurance
 def test_a_reader_of_the_messages_that_leaves_ends_a_run(large: Path) -> None:
     """As `scorer run 2>&1 | head -n 1` does: no process is left, and the next run goes on."""
     (submissions(large) / "20110418T120001Z-bad.txt").write_text("no colon\n", encoding="utf-8")
