@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from scorer.measures import KINDS, Cutoff, Kind, Measure, Parameter, Value, parse_one
 from scorer.measures.arrays import Floats
-from scorer.measures.matched import Matched
+from scorer.measures.matched import JudgedItems, Matched
 from scorer.measures.phi import Whisker, relevance_curves
 from tests import oracles
 from tests.oracles import OF_THE_WHOLE_SOLUTION, ORACLES
@@ -346,6 +348,29 @@ def test_a_query_without_relevant_items_is_undefined_and_a_missing_list_scores_z
             assert not np.isnan(scores).any()
             continue
         np.testing.assert_array_equal(scores, [np.nan, np.nan, 0.0], err_msg=str(measure))
+
+
+@pytest.mark.parametrize("grades", [{"a": 3.0, "b": 2.0}, {"a": 3.0, "b": 0.0}, {"a": {"1": 2.0, "2": 1.0}}])
+def test_a_scored_list_is_freed_at_once(grades: Mapping[str, Any]) -> None:
+    """It is in no cycle, so that a batch takes the memory of one list also while Python searches for no garbage."""
+    solutions_in_use = []
+    gc.collect()
+    gc.disable()
+    try:
+        for measure in ALL_VARIANTS:
+            seen = matched({"q": grades}, {"q": ["a", "b"]})
+            solutions_in_use.append(seen.ideal)
+            measure(seen)
+        del seen
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        found = [each for each in gc.garbage if isinstance(each, JudgedItems)]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+
+    assert not found
 
 
 @every_kind

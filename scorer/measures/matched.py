@@ -105,7 +105,14 @@ class JudgedItems:
 
     def relevant(self, rel: Threshold = "positive") -> JudgedItems:
         """Return the entries whose items are relevant."""
-        return self.cached(("relevant", rel), lambda: self.where(self.is_relevant(rel)))
+
+        def compute() -> JudgedItems | None:
+            found = self.where(self.is_relevant(rel))
+            # In its own cache, it would remain in memory until Python searches for garbage.
+            return None if found is self else found
+
+        found = self.cached(("relevant", rel), compute)
+        return self if found is None else found
 
     def position_in_query(self) -> Ints:
         """[entry]: 1 for the first entry of a query, 2 for the second, and so on."""
