@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 from unicodedata import category
+
+
+def explained(function: Callable[..., object]) -> tuple[str, str]:
+    """The first paragraph of a docstring, and the others, each of the two in one line."""
+    summary, _, others = (inspect.getdoc(function) or "").partition("\n\n")
+    return " ".join(summary.split()), " ".join(others.split())
+
 
 QUOTED = 60
 """How many characters of text from a file a message repeats."""

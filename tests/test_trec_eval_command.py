@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from scorer.measures import SETS, parse, parse_one, registry
-from scorer.measures.trec_eval import GROUPS, LEFT_OUT, TREC_EVAL, printed_measures
+from scorer.measures.other_tools import TREC_LEFT_OUT
+from scorer.measures.trec_eval import GROUPS, TREC_EVAL, printed_measures
 from scorer.reports.trec import trec_name
 from tests.commands import Answer, Terminal, command
 
@@ -120,17 +121,17 @@ def names_of(answer: Answer) -> list[str]:
 
 def test_every_name_of_trec_eval_is_read_or_left_out_with_the_reason() -> None:
     """No name is missing, and none has two meanings."""
-    names = [*(each.name for each in TREC_EVAL), *LEFT_OUT, *GROUPS]
+    names = [*(each.name for each in TREC_EVAL), *TREC_LEFT_OUT, *GROUPS]
 
     assert sorted(names) == sorted(NAMES_OF_TREC_EVAL)
-    assert all(LEFT_OUT.values())
+    assert all(TREC_LEFT_OUT.values())
 
 
 def test_the_documentation_lists_what_is_left_out() -> None:
     """The page has every name in the row of its reason, and every name that is read."""
     text = (Path(__file__).parents[1] / "docs" / "trec-eval.md").read_text(encoding="utf-8")
 
-    for name, reason in LEFT_OUT.items():
+    for name, reason in TREC_LEFT_OUT.items():
         assert any(f"`{name}`" in row and reason in row for row in text.splitlines()), name
     assert all(f"`{each.name}`" in text for each in TREC_EVAL)
 
@@ -188,11 +189,11 @@ def test_parameters_have_the_meaning_of_trec_eval() -> None:
 
 
 REFUSED_NAMES = {
-    "prefs": "preferences",
-    "prefs_simp": "preferences",
-    "map_avgjg": "several groups",
+    "prefs": "pairs of items",
+    "prefs_simp": "pairs of items",
+    "map_avgjg": "several assessors",
     "yaap": "negative",
-    "ideal_dcg": "ndcg divides dcg",
+    "ideal_dcg": "property of the solution",
     "mapp": "the closest names are map",
     "nDCG@10": "no measure",
     "RR": "RR is a name of scorer",

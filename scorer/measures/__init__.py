@@ -24,6 +24,7 @@ from scorer.measures.cutoffs import Cutoff
 from scorer.measures.kinds import Aggregation, Kind, Measure
 from scorer.measures.names import Registry
 from scorer.measures.parameters import Parameter, Value
+from scorer.measures.trec_eval import SETS
 
 KINDS: tuple[Kind, ...] = (
     r_precision.mean_average_r_precision,
@@ -89,32 +90,6 @@ KINDS: tuple[Kind, ...] = (
     counts.number_relevant_retrieved,
     counts.number_judged_not_relevant,
 )
-
-_LEVELS = "0.0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1.0"
-_MULTIPLES = "0.2,0.4,0.6,0.8,1.0,1.2,1.4,1.6,1.8,2.0"
-_DEPTHS = "5,10,15,20,30,100,200,500,1000"
-
-_COUNTS = ("num_q", "num_ret", "num_rel", "num_rel_ret")
-_OFFICIAL = (
-    *(*_COUNTS, "map", "gm_map", "Rprec", "bpref", "recip_rank"),
-    f"iprec_at_recall_{_LEVELS}",
-    f"P_{_DEPTHS}",
-)
-_SET = ("set_P", "set_relative_P", "set_recall", "set_map", "set_F")
-SETS: dict[str, tuple[str, ...]] = {
-    "official": _OFFICIAL,
-    "set": (*_COUNTS, "utility", *_SET),
-    "all_trec": (
-        *_OFFICIAL,
-        *(f"recall_{_DEPTHS}", "infAP", "gm_bpref", f"Rprec_mult_{_MULTIPLES}", "utility", "11pt_avg", "binG", "G"),
-        *("ndcg", "ndcg_rel", "Rndcg", f"ndcg_cut_{_DEPTHS}", f"map_cut_{_DEPTHS}", f"relative_P_{_DEPTHS}"),
-        *("success_1,5,10", *_SET, "num_nonrel_judged_ret", "rbp", "rbp_resid", "unj_5,10,20"),
-    ),
-}
-"""trec_eval's names of several measures at once, in the order in which it prints them.
-
-Its runid and relstring are texts; `scorer trec_eval` prints them.
-"""
 
 DEFAULT = ("nDCG@10", "AP", "RR", "P@10", "R@100")
 """The measures of an evaluation that names none."""

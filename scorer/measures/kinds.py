@@ -19,7 +19,7 @@ from scorer.measures.cutoffs import Cutoff, CutoffRule, checked
 from scorer.measures.matched import Matched, Threshold
 from scorer.measures.other_tools import Unlike
 from scorer.measures.parameters import RELEVANT, Given, Parameter, Value
-from scorer.wording import quoted
+from scorer.wording import explained, quoted
 
 Aggregation = Literal["mean", "sum", "geometric"]
 """How the scores of the queries become one score: their mean, sum or geometric mean."""
@@ -90,17 +90,12 @@ class Kind:
     @property
     def summary(self) -> str:
         """What the measure is, in one sentence."""
-        return self._documentation[0]
+        return explained(self.function)[0]
 
     @property
     def edge_cases(self) -> str:
         """How the measure treats short lists, ties, queries without relevant items, and so on."""
-        return self._documentation[1]
-
-    @cached_property
-    def _documentation(self) -> tuple[str, str]:
-        summary, _, edge_cases = (inspect.getdoc(self.function) or "").partition("\n\n")
-        return summary, " ".join(edge_cases.split())
+        return explained(self.function)[1]
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:

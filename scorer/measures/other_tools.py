@@ -28,11 +28,9 @@ _PREFERENCES = "compares pairs of items that an assessor preferred one of; a sol
 _ASSESSORS = "needs the judgements of several assessors for each query; a solution has one grade for each item"
 _COSTS = "weighs gains against the effort of reading, which solutions do not have; INST is similar, with equal efforts"
 
-REFUSED: Mapping[str, str] = {
-    "runid": "is the tag of a run, not a measure",
-    "relstring": "is text, not a number; `scorer trec_eval -m relstring` prints it",
+TREC_LEFT_OUT: Mapping[str, str] = {
     "ideal_dcg": "is a property of the solution, not a score of a list; nDCG is DCG divided by it",
-    "yaap": "is an experimental average precision that only trec_eval has; AP is the usual one",
+    "yaap": "is negative for a poor list, so that a missing list, which scores 0, would be better; AP is the usual one",
     **dict.fromkeys(
         (
             *("prefs", "all_prefs", "prefs_simp", "prefs_pair", "prefs_avgjg", "prefs_avgjg_Rnonrel"),
@@ -43,6 +41,13 @@ REFUSED: Mapping[str, str] = {
         _PREFERENCES,
     ),
     **dict.fromkeys(("qrels_jg", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"), _ASSESSORS),
+}
+"""The names of trec_eval 10, with those of its groups, that `scorer trec_eval` does not compute either, and why."""
+
+REFUSED: Mapping[str, str] = {
+    "runid": "is the tag of a run, not a measure",
+    "relstring": "is text, not a number; `scorer trec_eval -m relstring` prints it",
+    **TREC_LEFT_OUT,
     **dict.fromkeys(("BPM", "IFT"), _COSTS),
     "TBG": "needs the time that each item takes to read; RBP is similar, with time counted in items",
     "UMeasure": "needs the length of the text of each item; nDCG is similar, with a discount by rank",

@@ -14,6 +14,7 @@ from scorer.errors import MeasureError
 from scorer.measures.cutoffs import LARGEST_CUTOFF
 from scorer.measures.kinds import Measure
 from scorer.measures.names import Registry
+from scorer.measures.other_tools import TREC_CUTOFFS, TREC_LEFT_OUT
 from scorer.measures.parameters import decimal
 from scorer.wording import quoted
 
@@ -21,7 +22,7 @@ Takes = Literal["nothing", "depths", "levels", "numbers", "pairs"]
 """What trec_eval reads after the dot: nothing; depths, or levels of recall or of R, which make one value each; numbers,
 or pairs such as 1=3.5, which are parameters of one value."""
 
-_DEPTHS = (5.0, 10.0, 15.0, 20.0, 30.0, 100.0, 200.0, 500.0, 1000.0)
+_DEPTHS = tuple(map(float, TREC_CUTOFFS.split(",")))
 _TENTHS = tuple(tenth / 10 for tenth in range(11))
 _MULTIPLES = tuple(fifth / 5 for fifth in range(1, 11))
 
@@ -40,6 +41,14 @@ class TrecMeasure:
     """The parameters that give trec_eval's numbers."""
     named: tuple[str, ...] = ()
     """Our parameters for its numbers, or the names of its pairs; "gain" for pairs of level and gain."""
+
+    @property
+    def with_cutoffs(self) -> str:
+        """The name with its default cut-offs, as trec_eval prints them: ``P_5,10``."""
+        if self.takes not in ("depths", "levels"):
+            return self.name
+        decimals = 1 if self.takes == "levels" else 0
+        return f"{self.name}_{','.join(f'{each:.{decimals}f}' for each in self.default)}"
 
 
 TREC_EVAL: tuple[TrecMeasure, ...] = (
@@ -84,25 +93,6 @@ TREC_EVAL: tuple[TrecMeasure, ...] = (
 )
 """In the order in which trec_eval prints them."""
 
-_PREFERENCES = "it is computed from preferences between documents, and scorer reads only graded items"
-_GROUPS = "it is computed from judgements of several groups of users, and scorer reads one grade for each item"
-
-LEFT_OUT: Mapping[str, str] = {
-    "ideal_dcg": "it is a property of the qrels, not of the run; ndcg divides dcg by it",
-    "yaap": "it is negative for a poor run, so that a missing list, which counts as 0, would be better than a poor one",
-    **dict.fromkeys(
-        (
-            *("prefs_num_prefs_poss", "prefs_num_prefs_ful", "prefs_num_prefs_ful_ret", "prefs_simp", "prefs_pair"),
-            *("prefs_avgjg", "prefs_avgjg_Rnonrel", "prefs_simp_ret", "prefs_pair_ret", "prefs_avgjg_ret"),
-            *("prefs_avgjg_Rnonrel_ret", "prefs_simp_imp", "prefs_pair_imp", "prefs_avgjg_imp"),
-            *("prefs", "all_prefs"),
-        ),
-        _PREFERENCES,
-    ),
-    **dict.fromkeys(("map_avgjg", "P_avgjg", "Rprec_mult_avgjg", "qrels_jg"), _GROUPS),
-}
-"""Names of trec_eval 10 that `scorer` does not compute, groups included, with the reason."""
-
 _COUNTED = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")
 _NOT_IN_ALL = ("dcg",)
 GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -110,7 +100,13 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "set": (*_COUNTED, "utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"),
     "all_trec": tuple(each.name for each in TREC_EVAL if each.name not in _NOT_IN_ALL),
 }
-"""Names of several measures at once."""
+"""Names of several measures at once, without their cut-offs."""
+
+SETS: dict[str, tuple[str, ...]] = {
+    group: tuple(each.with_cutoffs for each in TREC_EVAL if each.name in names and each.ours)
+    for group, names in GROUPS.items()
+}
+"""The same with the cut-offs, without the texts, in the order in which trec_eval prints them."""
 
 DEFAULT_GROUP = "official"
 
@@ -154,8 +150,8 @@ def printed_measures(
         name, dot, parameters = text.partition(".")
         if dot and not parameters:
             raise MeasureError(f"{quoted(text)} has nothing after the dot; write {name}, or its parameters")
-        if name in LEFT_OUT:
-            raise MeasureError(f"{name} of trec_eval is not computed: {LEFT_OUT[name]}")
+        if name in TREC_LEFT_OUT:
+            raise MeasureError(f"{name} of trec_eval is not computed: it {TREC_LEFT_OUT[name]}")
         if name not in GROUPS and name not in _BY_NAME:
             raise _unknown(name, registry)
         if dot and (name in GROUPS or _BY_NAME[name].takes == "nothing"):

@@ -14,7 +14,7 @@ import numpy as np
 from scorer.errors import FusionError
 from scorer.measures.arrays import Floats
 from scorer.runs.aligned import AlignedRuns
-from scorer.wording import counted, quoted
+from scorer.wording import counted, explained, quoted
 
 Weights = Floats
 """[run]: its weight."""
@@ -98,17 +98,12 @@ class Method:
     @property
     def summary(self) -> str:
         """What the fused score is, in one sentence."""
-        return self._documentation[0]
+        return explained(self.function)[0]
 
     @property
     def edge_cases(self) -> str:
         """How the method treats items that are not in all runs, and so on."""
-        return self._documentation[1]
-
-    @cached_property
-    def _documentation(self) -> tuple[str, str]:
-        summary, _, rest = (inspect.getdoc(self.function) or "").partition("\n\n")
-        return " ".join(summary.split()), " ".join(rest.split())
+        return explained(self.function)[1]
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,6 +10,7 @@ import numpy as np
 
 from scorer.measures.arrays import Bools, Floats
 from scorer.runs.aligned import AlignedRuns
+from scorer.wording import explained
 
 SMALLEST = 1e-9
 """The smallest divisor, as in ranx: a list whose scores are all equal divides by it instead of 0."""
@@ -29,7 +29,7 @@ class Normalisation:
     @property
     def summary(self) -> str:
         """What the normalised score is, in one sentence."""
-        return " ".join((inspect.getdoc(self.function) or "").partition("\n\n")[0].split())
+        return explained(self.function)[0]
 
     def __call__(self, runs: AlignedRuns) -> AlignedRuns:
         """Return the runs with normalised scores."""
