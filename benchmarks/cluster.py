@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import sys
 
+import dask
 from distributed import LocalCluster
+
+MEMORY = {"MALLOC_TRIM_THRESHOLD_": 1 << 30, "MALLOC_MMAP_THRESHOLD_": 1 << 30}
+"""What `docs/running.md` advises: by default, workers return freed memory to the system at once, which takes long."""
 
 
 def main() -> None:
     """Run the cluster until the input ends."""
+    dask.config.set({"distributed.nanny.pre-spawn-environ": MEMORY})
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         print(cluster.scheduler_address, flush=True)
         sys.stdin.read()
