@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 
 from benchmarks.meter import CommandError, measured, quiet
@@ -59,7 +59,7 @@ def batch(bench: Bench, dask: bool) -> Results:
 def _scored(bench: Bench, folder: Path, executor: str) -> float:
     """Return the seconds of `scorer score`; the processor time of Dask workers cannot be measured."""
     quiet(bench.patience)
-    with _cluster() if executor == "dask" else _no_cluster(executor) as name:
+    with _cluster() if executor == "dask" else nullcontext(executor) as name:
         cost, _ = measured([*SCORER, "score", str(folder), "--executor", name], time_limit=bench.time_limit)
     bench.say(f"  {executor}: {cost.wall:.1f} s, {bench.sizes.batch / cost.wall:.1f} a second")
     return round(cost.wall, 4)
@@ -89,11 +89,6 @@ def _stored(folder: Path) -> str:
             for row in database.execute(query):
                 whole.update(repr(row).encode())
     return whole.hexdigest()
-
-
-@contextmanager
-def _no_cluster(executor: str) -> Iterator[str]:
-    yield executor
 
 
 @contextmanager

@@ -13,7 +13,7 @@ MEMORY = {"MALLOC_TRIM_THRESHOLD_": 1 << 30, "MALLOC_MMAP_THRESHOLD_": 1 << 30}
 
 def main() -> None:
     """Run the cluster until the input ends."""
-    dask.config.set({"distributed.nanny.pre-spawn-environ": MEMORY})
+    dask.config.set({f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in MEMORY.items()})
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         print(cluster.scheduler_address, flush=True)
         sys.stdin.read()

@@ -10,13 +10,6 @@ from datetime import UTC, datetime
 from typing import Literal
 from unicodedata import category
 
-
-def explained(function: Callable[..., object]) -> tuple[str, str]:
-    """The first paragraph of a docstring, and the others, each of the two in one line."""
-    summary, _, others = (inspect.getdoc(function) or "").partition("\n\n")
-    return " ".join(summary.split()), " ".join(others.split())
-
-
 QUOTED = 60
 """How many characters of text from a file a message repeats."""
 
@@ -218,3 +211,9 @@ def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str
             "</table>",
         ]
     )
+
+
+def explained(function: Callable[..., object]) -> tuple[str, str]:
+    """The first paragraph of a docstring, and the others, each of the two in one line."""
+    summary, _, others = (inspect.getdoc(function) or "").partition("\n\n")
+    return " ".join(summary.split()), " ".join(others.split())

@@ -394,10 +394,7 @@ OTHER_WORKERS = {
 
 
 @pytest.mark.endurance
-@pytest.mark.parametrize(
-    "change",
-    ["generation", "measure", "numpy", "earlier"],
-)
+@pytest.mark.parametrize("change", ["generation", "measure", "numpy", "earlier"])
 def test_a_worker_with_another_scorer_is_refused(tmp_path: Path, terminal: Terminal, change: str) -> None:
     """It might give other scores. Nothing is stored, although the cluster has a worker with this scorer, too."""
     module, (old, new), message = OTHER_WORKERS[change]

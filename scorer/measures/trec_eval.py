@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from scorer.errors import MeasureError
 from scorer.measures.cutoffs import LARGEST_CUTOFF
@@ -27,8 +27,7 @@ _TENTHS = tuple(tenth / 10 for tenth in range(11))
 _MULTIPLES = tuple(fifth / 5 for fifth in range(1, 11))
 
 
-@dataclass(frozen=True, slots=True)
-class TrecMeasure:
+class TrecMeasure(NamedTuple):
     """A measure of trec_eval."""
 
     name: str
@@ -37,7 +36,7 @@ class TrecMeasure:
     takes: Takes = "nothing"
     default: tuple[float, ...] = ()
     """The cut-offs or numbers without any after the dot."""
-    parameters: Mapping[str, float | str] = field(default_factory=dict)
+    parameters: Mapping[str, float | str] = MappingProxyType({})
     """The parameters that give trec_eval's numbers."""
     named: tuple[str, ...] = ()
     """Our parameters for its numbers, or the names of its pairs; "gain" for pairs of level and gain."""
@@ -111,8 +110,7 @@ SETS: dict[str, tuple[str, ...]] = {
 DEFAULT_GROUP = "official"
 
 
-@dataclass(frozen=True, slots=True)
-class Printed:
+class Printed(NamedTuple):
     """A value that trec_eval prints: a measure with the name that it has there, or a text."""
 
     name: str

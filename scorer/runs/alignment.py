@@ -14,9 +14,10 @@ from scorer.formats.reading.arrow import fingerprints
 from scorer.formats.reading.bytes import BLOCK
 from scorer.matching.match import AHEAD, ScatteredError
 from scorer.matching.parallel import ordered
+from scorer.matching.partition import partitions_for
 from scorer.matching.ranked_lists import RankedLists
 from scorer.runs.aligned import AlignedRuns, SomeLists
-from scorer.runs.reading import Run, partitions_of
+from scorer.runs.reading import Run
 
 ITEMS_AT_ONCE = 1 << 18
 """The items of all runs that are aligned together, if they are of several queries."""
@@ -191,7 +192,7 @@ def _length(lists: RankedLists, number: int) -> int:
 
 def _by_partitions(runs: Sequence[Run], pool: Executor | None) -> Iterator[Chosen]:
     """The lists of some queries at a time, for runs in any orders."""
-    partitions = partitions_of(runs)
+    partitions = partitions_for(sum(run.file_size for run in runs))
     readers = [_Reader.of(run, run.partitions(partitions, pool)) for run in runs]
     for number in range(partitions):
         for reader in readers:

@@ -16,7 +16,7 @@ from scorer.formats.reading.bytes import UnreadableError
 from scorer.matching.blocks import read_batches
 from scorer.matching.match import AHEAD
 from scorer.matching.parallel import ordered
-from scorer.matching.partition import TemporarySpaceError, by_query, partitions_for, whole_lists
+from scorer.matching.partition import TemporarySpaceError, by_query, whole_lists
 from scorer.matching.ranked_lists import RankedLists
 from scorer.matching.solution import report_repeated
 from scorer.paths import is_regular, regular_size, shown
@@ -114,11 +114,6 @@ class Run:
             batches = read_batches(detected.ranked(head), blocks, problems, pool)
             checked = partial(_checked, query_once=detected.format.QUERY_ONCE)
             yield from ordered(pool, checked, parted(batches), AHEAD)
-
-
-def partitions_of(runs: Sequence[Run]) -> int:
-    """The number of partitions in which runs of these sizes fit into memory."""
-    return partitions_for(sum(run.file_size for run in runs))
 
 
 def _checked(batches: Sequence[Ranked], *, query_once: bool = False) -> tuple[RankedLists, Findings]:
