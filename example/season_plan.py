@@ -32,6 +32,9 @@ ADJECTIVES = ("amber", "birch", "copper", "delta", "even", "fallow", "grey", "ho
 NOUNS = ("lamp", "gate", "wire", "fen", "tide", "kettle", "boat", "ladder", "shelf", "engine", "drawer", "river")
 
 BASELINE = "popular-items"
+UNSCORED = "zenith-kite"
+"""A team whose files are all invalid."""
+
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 FIRST_RUN = datetime(2027, 1, 28, 5, tzinfo=UTC)
 SEASON = timedelta(days=94)
@@ -214,6 +217,7 @@ def season(seed: int = 20270128, *, teams: int = 60, files: int = 2500, runs: in
     _add_decisions(draft)
     _add_corrections(draft)
     _add_picks(draft)
+    _add_unscored(draft)
     draft.steps.sort(key=lambda step: step.at)
     return Season(seed, tracks, tuple(draft.contents), tuple(draft.steps))
 
@@ -377,6 +381,14 @@ def _add_rejected(draft: _Draft, track: TrackPlan, team: str, strength: float) -
         received = moment + minute * 5 * MINUTE
         draft.add(received, "file", track=track.name, team=team, file=draft.new_file(track, team, received),
                   content=draft.content(track, strength, valid=minute == 4), time=received)  # fmt: skip
+
+
+def _add_unscored(draft: _Draft) -> None:
+    """An invalid file in each track, of a team without any other."""
+    for track in draft.tracks:
+        moment = track.phases[0].start + 2 * DAY
+        draft.add(moment, "file", track=track.name, team=UNSCORED, file=draft.new_file(track, UNSCORED, moment),
+                  content=draft.content(track, 0.5, valid=False), time=moment)  # fmt: skip
 
 
 def _add_boundaries(draft: _Draft) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import random
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -18,6 +20,7 @@ from scorer.entries.entries import entries
 from scorer.entries.in_force import in_force
 from scorer.organising.render import boards
 from scorer.organising.rules import current_basis
+from scorer.store.cache import Cache
 from scorer.store.snapshot import Snapshot
 from tests.oracles import (
     LiveRecord,
@@ -31,6 +34,7 @@ from tests.oracles import (
     live_selected,
     live_solution,
 )
+from tests.pages import read
 
 SECOND = timedelta(seconds=1)
 
@@ -60,7 +64,7 @@ def compare(live: LiveRecord, view: Snapshot, challenge: Challenge, now: datetim
     assert [(line.index, line.kind) for line in log.lines] == [
         (event.index, event.kind) for event in live.events[: live_log_end(live, now)]
     ]
-    for track, public in zip(challenge.tracks, boards(view, challenge.tracks), strict=True):
+    for track, public in zip(challenge.tracks, boards(view, challenge.tracks, Cache({})), strict=True):
         solution = live_solution(live.events, (), track.name)
         assert entry_values(view, challenge, track.name) == [
             (each.index, each.team, each.file, each.digest, each.presence, each.admission, each.outcome, each.phase)
@@ -82,6 +86,7 @@ def entry_values(view: Snapshot, challenge: Challenge, name: str) -> list[tuple[
 def assert_same_board(live: LiveRecord, found: Board, until: Until, now: datetime) -> None:
     """Fail if a board has other rows, ranks, scores or entries than that of the oracle."""
     rows, every = live_board(live, found.track.name, until, now)
+    assert len(found.rows) == len(rows)
     assert {
         row.team.folder: LiveRow(
             row.rank,
@@ -106,6 +111,36 @@ def assert_same_board(live: LiveRecord, found: Board, until: Until, now: datetim
     assert {row.team.folder: row.entry.index for row in found.late if row.entry} == late
 
 
+def closes(plan: Season) -> set[datetime]:
+    """When the second phase of each track closes, as planned, and the end."""
+    phases = [track.phases[1] for track in plan.tracks]
+    return {plan.steps[-1].at, *(phase.end + phase.grace for phase in phases)}
+
+
+def assert_same_site(live: LiveRecord, site: Path, now: datetime) -> None:
+    """Fail if a published board lacks a team of the oracle, has one twice, or shows another rank or score of it."""
+    for track in live.season.tracks:
+        rows, _ = live_board(live, track.name, *live_public(live, track.name, now))
+        document = json.loads((site / track.name / "leaderboard.json").read_text(encoding="utf-8"))
+        score = document["columns"][3]
+        assert "MARp" in score
+        assert sorted((row["id"], row["rank"], row[score]) for row in document["rows"]) == sorted(
+            (team, row.rank, row.score) for team, row in rows.items()
+        )
+        shown = [(row["team"], row["rank"], row[score]) for row in document["rows"]]
+        text = (site / track.name / "leaderboard.csv").read_text(encoding="utf-8")
+        assert [
+            (row["team"], int(row["rank"]) if row["rank"] else None, float(row[score]) if row[score] else None)
+            for row in csv.DictReader(text.splitlines())
+        ] == shown
+        table = read((site / track.name / "index.html").read_text(encoding="utf-8")).of_class("board")
+        heads = [each for each in table.all("th") if each.attributes.get("scope") == "row"]
+        assert [next(head.all("a")).attributes["href"] for head in heads] == [
+            f"../teams/{row['id']}.html" for row in document["rows"]
+        ]
+        assert all((site / "teams" / f"{team}.html").is_file() for team in rows)
+
+
 def test_the_boards_of_a_season_equal_the_oracle(tmp_path: Path) -> None:
     """At the boundaries of all phases, and at random times; the record has the same events in the same order."""
     check(season(**SIZES["small"]), tmp_path / "season")
@@ -125,6 +160,9 @@ def check(plan: Season, folder: Path) -> None:
         live.until(moment)
         with simulation.opened() as (challenge, store):
             store.read(lambda view: compare(live, view, challenge, moment))  # noqa: B023
+        if moment in closes(plan):
+            simulation.render()
+            assert_same_site(live, simulation.folder / "site", moment)
     with simulation.opened() as (challenge, store):
         store.read(lambda view: compare_the_past(live, view, challenge))
 

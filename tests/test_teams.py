@@ -373,6 +373,64 @@ def test_a_disqualified_team_stays_visible_and_ranks_close_up(season: Path, term
     assert board_rows(terminal, season) == before
 
 
+@pytest.fixture
+def mixed(season: Path) -> Path:
+    """The scored challenge with two more teams whose files are rejected."""
+    for team in ("rejected-one", "rejected-two"):
+        (season / "submissions" / "main" / f"20110419T100000Z-{team}.txt").write_text("no list\n")
+    assert here("run", season).code == 1
+    return season
+
+
+@pytest.mark.parametrize(("decision", "teams"), [("disqualify", TEAMS[1:2]), ("withdraw", TEAMS[:5])])
+def test_a_decision_about_a_team_leaves_all_others_on_the_board(
+    decision: str, teams: tuple[str, ...], mixed: Path, terminal: Terminal
+) -> None:
+    """Teams whose files are rejected are above the team, with their rows, pages and errors, in every form."""
+    for team in teams:
+        decide(terminal, mixed, decision, team, "--reason", "two accounts")
+    assert here("render", mixed).code == 0
+    everyone = sorted([*TEAMS, "rejected-one", "rejected-two"])
+    order = [row["team"] for row in json.loads((mixed / "site/main/leaderboard.json").read_text())["rows"]]
+    table = terminal.run("leaderboard", mixed).out
+    page = Reader((mixed / "site/main/index.html").read_text()).open[0]
+    comma_separated = (mixed / "site/main/leaderboard.csv").read_text().splitlines()[1:]
+
+    assert sorted(order) == everyone
+    assert order[-2 - len(teams) : -len(teams)] == ["rejected-one", "rejected-two"]
+    assert [line.split(",")[1] for line in comma_separated] == order
+    assert all(table.count(f" {team} ") == 1 for team in everyone)
+    linked = [each.attributes["href"] for each in page.of_class("board").all("a")]
+    assert [each for each in linked if each and each.endswith(".html")] == [f"../teams/{team}.html" for team in order]
+    for team in ("rejected-one", "rejected-two"):
+        assert "the format cannot be detected" in (mixed / "site/teams" / f"{team}.html").read_text()
+
+
+def test_the_statistics_of_a_row_do_not_depend_on_rows_without_a_score(mixed: Path, terminal: Terminal) -> None:
+    """A disqualified team has its own interval, histogram, queries and comparisons."""
+    decide(terminal, mixed, "disqualify", "birch-gate", "--reason", "two accounts")
+    assert here("render", mixed).code == 0
+    with_rejected = statistics_of(mixed)
+    for file in (mixed / "submissions/main").glob("*rejected*"):
+        file.unlink()
+    assert here("run", mixed).code == 0
+
+    assert statistics_of(mixed) == with_rejected
+    assert "birch-gate" in with_rejected
+
+
+def statistics_of(folder: Path) -> dict[str, list[object]]:
+    """What the statistics say of each team with a score, on its row and on its page, by its name."""
+    rows = json.loads((folder / "site/main/leaderboard.json").read_text())["rows"]
+    found: dict[str, list[object]] = {}
+    for row in rows:
+        page = Reader((folder / f"site/teams/{row['team']}.html").read_text()).open[0]
+        tables = [each for each in page.all("table") if {"nearest", "queries"} & set(each.classes())]
+        if tables:
+            found[row["team"]] = [row["low"], row["high"], row["tier"], [table.words() for table in tables]]
+    return found
+
+
 def test_merged_teams_have_one_row_and_separate_again(season: Path, terminal: Terminal) -> None:
     """The row of the target has the entries of both, and the best of them counts."""
     before = board_rows(terminal, season)

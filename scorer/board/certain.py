@@ -36,7 +36,10 @@ class ExtremeQuery:
 
 @dataclass(frozen=True, slots=True)
 class MeasureStatistics:
-    """All statistics of one measure. Rows are those of the board with a score on the primary measure, in its order."""
+    """All statistics of one measure. Rows are those of the board with a score on the primary measure, in its order.
+
+    Positions are those among these rows. Rows without a score may be between them on the board.
+    """
 
     certainty: Certainty | None
     rows: tuple[RowCertainty, ...]
@@ -123,10 +126,10 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
         The database fails.
     """
     track = board.track
-    rows = tuple(row for row in board.rows if board.shown_scores(row.entry)[0] is not None)
-    if not rows:
+    places = [place for place, row in enumerate(board.rows) if board.shown_scores(row.entry)[0] is not None]
+    if not places:
         return board
-    scored = ScoredRows(board, rows, view, basis, view.flags(basis))
+    scored = ScoredRows(board, tuple(board.rows[place] for place in places), view, basis, view.flags(basis))
     measures = track.all_measures
     columns = [column for column, measure in enumerate(measures) if measure.kind.aggregation == "mean"]
     keys = {column: digest_of(scored.key(column)) for column in columns}
@@ -139,13 +142,14 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
     # The ids of queries with preliminary scores would show which queries a secret key selects.
     is_secret = board.split is not None and not board.split.key
     ids = view.queries(basis.solution).ids if track.per_query == "public" and not is_secret else ()
+    rows = list(board.rows)
+    for number, place in enumerate(places):
+        rows[place] = _with_certainty(scored, number, found, ids)
+    found = {column: _on_board(each, places) for column, each in found.items()}
     primary = found.get(0, MeasureStatistics(None, ()))
     return replace(
         board,
-        rows=(
-            *(_with_certainty(scored, place, found, ids) for place in range(len(rows))),
-            *board.rows[len(rows) :],
-        ),
+        rows=tuple(rows),
         certainty=tuple(found[column].certainty if column in found else None for column in range(len(measures))),
         pairs=primary.pairs,
         shake_up=primary.shake_up,
@@ -219,18 +223,28 @@ def _computed(scored: ScoredRows, scores: Floats, column: int) -> str:
     return _JSON.dump_json(measure_statistics(scored, scores, column)).decode()
 
 
-def _with_certainty(scored: ScoredRows, place: int, found: Mapping[int, MeasureStatistics], ids: Sequence[str]) -> Row:
-    """A row with its statistics."""
+def _on_board(found: MeasureStatistics, places: Sequence[int]) -> MeasureStatistics:
+    """The statistics with the positions of rows on the board, given that of each scored row."""
+    pairs = tuple(replace(pair, row=places[pair.row], other=places[pair.other]) for pair in found.pairs)
+    certainty = found.certainty
+    if certainty is not None:
+        tiers = tuple(replace(tier, rows=tuple(places[row] for row in tier.rows)) for tier in certainty.tiers)
+        certainty = replace(certainty, tiers=tiers)
+    return replace(found, certainty=certainty, pairs=pairs)
+
+
+def _with_certainty(scored: ScoredRows, number: int, found: Mapping[int, MeasureStatistics], ids: Sequence[str]) -> Row:
+    """One of the scored rows with its statistics."""
     primary = found.get(0)
-    best, worst = primary.extremes[place] if primary and primary.extremes else ((), ())
+    best, worst = primary.extremes[number] if primary and primary.extremes else ((), ())
 
     def named(queries: Sequence[ExtremeQuery]) -> tuple[QueryScore, ...]:
         return tuple(QueryScore(ids[each.query] if ids else "", each.score, each.median) for each in queries)
 
     columns = range(len(scored.board.columns))
     return replace(
-        scored.rows[place],
-        certainty=tuple(found[column].rows[place] if column in found else None for column in columns),
+        scored.rows[number],
+        certainty=tuple(found[column].rows[number] if column in found else None for column in columns),
         best_queries=named(best),
         worst_queries=named(worst),
     )
