@@ -324,9 +324,9 @@ def test_without_tiers_the_front_page_has_five_teams_and_those_that_share_the_la
     assert len(view_of(board_of(challenge().tracks[0], *rows)).leading) == 6
 
 
-def texts(*rows: Row) -> list[str]:
-    """What the latest entries of these rows changed, the latest first."""
-    one = board_of(challenge().tracks[0], *rows)
+def texts(*rows: Row, counting: str = "best") -> list[str]:
+    """What the latest entries of these rows changed, the latest first, where the best or the last entry counts."""
+    one = board_of(challenge(entry=counting).tracks[0], *rows)
     return [f"{each.row.team.name}: {each.text}{each.lead}" for each in latest_entries([view_of(one)], 9)]
 
 
@@ -357,3 +357,14 @@ def test_the_latest_entries_say_why_one_has_no_score() -> None:
     """Rejected ones count their errors; entries of baselines have no rank."""
     assert texts(sent("aa", None), baseline_row("random", 0.1, 0.1, 5)) == ["random: 0.1000, a baseline", "aa: "]
     assert texts(rejected_row("aa", 5)) == ["aa: , 12 errors"]
+
+
+def test_with_the_last_entry_counting_a_lower_score_counts() -> None:
+    """The text has the score before it, and the rank that it has now; of a team above it, the last entry counts too."""
+    assert texts(sent("aa", 0.2, 0.3, 0.25), sent("bbbb", 0.4, 0.1), counting="last") == [
+        "aa: 0.2500, from 0.3000; still first",
+        "bbbb: 0.1000, from 0.4000; now second",
+        "aa: 0.3000, from 0.2000; still second",
+        "bbbb: 0.4000, took the lead",
+        "aa: 0.2000, now first",
+    ]

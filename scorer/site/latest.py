@@ -64,8 +64,8 @@ def _result(board: BoardView, row: Row, entry: Entry) -> tuple[str, str]:
         return f"{_printed(board, score)}, a baseline", ""
     if row.team.is_excluded:
         return f"{_printed(board, score)}, {row.team.status}", ""
-    earlier = [each for each in row.entries[row.entries.index(entry) + 1 :] if each.state == "scored"]
-    before, after = _counting(board, earlier), _counting(board, [entry, *earlier])
+    earlier = [each for each in row.entries[row.entries.index(entry) + 1 :] if each.state == "scored"][::-1]
+    before, after = _counting(board, earlier), _counting(board, [*earlier, entry])
     if after != score:
         return f"{_printed(board, score)}; {_printed(board, after)} still counts", ""
     others = list(_other_scores(board, row, entry))
@@ -82,9 +82,9 @@ def _printed(board: BoardView, score: float | None) -> str:
     return "no score" if score is None else f"{score + 0.0:.{board.track.shown_decimals}f}"
 
 
-def _counting(board: BoardView, latest_first: list[Entry]) -> float | None:
-    """The score of the entry that counts among these."""
-    entry = counting_entry(latest_first, board.track, board.board.preliminary_queries > 0)
+def _counting(board: BoardView, entries: list[Entry]) -> float | None:
+    """The score of the entry that counts among these, in the order of the record."""
+    entry = counting_entry(entries, board.track, board.board.preliminary_queries > 0)
     return board.board.shown_scores(entry)[0]
 
 
@@ -93,7 +93,7 @@ def _other_scores(board: BoardView, row: Row, entry: Entry) -> Iterator[float]:
     for view in board.rows:
         if not view.row.baseline and not view.row.team.is_excluded and view.row is not row:
             then = [each for each in view.row.entries if each.state == "scored" and each.received <= entry.received]
-            score = _counting(board, then)
+            score = _counting(board, then[::-1])
             if score is not None:
                 yield score
 
