@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sqlite3
 from contextlib import closing
 from itertools import combinations
@@ -14,6 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from scipy.stats import kendalltau
 
+import scorer
 from scorer.board.board import Board
 from scorer.board.certainty import BINS
 from scorer.board.curves import cutoffs
@@ -27,7 +29,7 @@ from scorer.scoring.evaluation import evaluate
 from scorer.statistics.bootstrap import bca_intervals, percentile_intervals, resampled_means
 from scorer.statistics.sign_flips import sign_flips
 from scorer.store.store import Store
-from tests.commands import here
+from tests.commands import here, process
 from tests.databases import changed, rows
 from tests.seeded_challenge import QUALITY, QUERIES, SETTINGS, write_challenge
 
@@ -294,6 +296,22 @@ def test_what_changed_is_computed_and_what_is_unused_is_deleted(folder: Path) ->
 
     assert len(before - after) == len(after - before) == 1
     assert set(cached(folder)) == before
+
+
+def test_values_that_other_code_computed_are_not_used(folder: Path, tmp_path: Path) -> None:
+    """A change of any module of the package counts: statistics, curves, charts and analyses depend on most of them."""
+    shutil.copytree(folder, tmp_path / "challenge")
+    package = Path(scorer.__file__).parent
+    shutil.copytree(package, tmp_path / "scorer", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(package.with_name("templates"), tmp_path / "templates")
+    module = tmp_path / "scorer" / "wording.py"
+    module.write_text(module.read_text() + "\nCHANGED = True\n")
+
+    answer = process("render", tmp_path / "challenge", prefix=("env", "-C", str(tmp_path), f"PYTHONPATH={tmp_path}"))
+
+    assert answer.code == 0, answer.err
+    assert len(cached(tmp_path / "challenge")) == len(cached(folder))
+    assert set(cached(tmp_path / "challenge")).isdisjoint(cached(folder))
 
 
 def test_a_damaged_value_is_noticed_and_repaired(folder: Path, tmp_path: Path) -> None:

@@ -16,8 +16,6 @@ from scorer.measures import Measure
 from scorer.measures.arrays import Bools, Floats
 from scorer.paths.code import code_digest
 from scorer.scoring.means import QueryMask, split_masks
-from scorer.scoring.rules import MEASURE_GENERATION
-from scorer.statistics.defaults import LEVEL, RESAMPLES, SEED
 from scorer.store.cache import Cache, digest_of
 from scorer.store.records import Basis
 from scorer.store.snapshot import Snapshot
@@ -92,15 +90,7 @@ class ScoredRows:
             [row.entry.digest if row.entry else "", row.rank, row.preliminary_rank, mean]
             for row, mean in zip(self.rows, self.means(column), strict=True)
         ]
-        rules = [
-            self.basis.solution,
-            self.basis.matching,
-            MEASURE_GENERATION,
-            code_digest("board", "statistics"),
-            LEVEL,
-            RESAMPLES,
-            SEED,
-        ]
+        rules = [self.basis.solution, self.basis.matching, code_digest()]
         preliminary = split_masks(self.flagged)["preliminary"].digest
         shown = [self.mask.digest, preliminary, track.shows_queries, self.board.shows_both]
         return ["statistics", rules, track.all_measures[column].full, column == 0, shown, rows]

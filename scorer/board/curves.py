@@ -15,7 +15,6 @@ from scorer.errors import MeasureError
 from scorer.measures import Measure, parse_one
 from scorer.paths.code import code_digest
 from scorer.scoring.means import aggregated
-from scorer.scoring.rules import MEASURE_GENERATION
 from scorer.store.cache import Cache
 from scorer.store.records import Basis
 from scorer.store.snapshot import Snapshot
@@ -65,7 +64,7 @@ def curves(board: Board, view: Snapshot, basis: Basis, cache: Cache) -> tuple[Cu
         return ()
     scored = ScoredRows(board, tuple(board.rows[place] for place in places), view, basis, view.flags(basis))
     digests = [row.entry.digest for row in scored.rows if row.entry]
-    rules = [basis.solution, basis.matching, MEASURE_GENERATION, code_digest("board"), scored.mask.digest]
+    rules = [basis.solution, basis.matching, code_digest(), scored.mask.digest]
     track = board.track
     parts = [
         "curves",

@@ -91,7 +91,7 @@ def _plain(value: object) -> object:
 @cached
 def _versions() -> tuple[str, ...]:
     """The versions of the libraries and of the code of the charts."""
-    return version("altair"), version("vl-convert-python"), code_digest("charts")
+    return version("altair"), version("vl-convert-python"), code_digest()
 
 
 def _drawn(panel: Panel, title: str, description: str) -> str:

@@ -18,7 +18,6 @@ from scorer.limits import ATTEMPTS
 from scorer.measures.arrays import Bools, Floats
 from scorer.paths.code import code_digest
 from scorer.scoring.means import QueryMask
-from scorer.scoring.rules import MEASURE_GENERATION
 from scorer.store.cache import Cache, digest_of
 from scorer.store.records import Basis, StoredSubmission
 from scorer.store.snapshot import Snapshot
@@ -117,7 +116,7 @@ def _released(
     known = Cache({}) if cache is None else cache
     flagged = view.flags(basis)
     step = None if track.ladder_step is None else str(track.ladder_step)
-    rules = [basis.solution, basis.matching, MEASURE_GENERATION, code_digest("entries"), QueryMask(flagged).digest]
+    rules = [basis.solution, basis.matching, code_digest(), QueryMask(flagged).digest]
     keys = [digest_of(["ladder", rules, track.primary_measure.full, step, list(each)]) for each in sequences]
     absent = [each for each, key in zip(sequences, keys, strict=True) if each and key not in known]
     scores = _scores(view, track, basis, flagged, set(chain.from_iterable(absent)))

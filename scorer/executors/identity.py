@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 import scorer
+from scorer.paths.code import code_digest
 
 
 @cache
@@ -21,7 +20,7 @@ def identity() -> Mapping[str, str]:
     are in use.
     """
     return {
-        "scorer": f"{scorer.__version__} (source {_source_digest(Path(scorer.__file__).parent)})",
+        "scorer": f"{scorer.__version__} (source {code_digest()[:12]})",
         "numpy": np.__version__,
         "pyarrow": pa.__version__,
     }
@@ -37,12 +36,3 @@ def differences(worker: str, theirs: Mapping[str, str]) -> str:
     if not found:
         return ""
     return f"the worker at {worker} has {'; '.join(found)}; install the same there, and restart the worker"
-
-
-def _source_digest(package: Path) -> str:
-    """The first digits of a SHA-256 of all modules, by relative path and content; the same wherever it is installed."""
-    digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py"), key=lambda path: path.relative_to(package).parts):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        digest.update(f"{path.relative_to(package).as_posix()}\n{content}\n".encode())
-    return digest.hexdigest()[:12]

@@ -6,21 +6,15 @@ from functools import partial
 
 from pydantic import TypeAdapter
 
-from scorer import __version__
 from scorer.board.board import Board
 from scorer.organising.rules import current_basis
 from scorer.paths.code import code_digest
 from scorer.scoring.means import split_masks
-from scorer.scoring.rules import MEASURE_GENERATION
 from scorer.site.task_view import TaskView
-from scorer.statistics.defaults import LEVEL, RESAMPLES, SEED
 from scorer.store.cache import Cache
 from scorer.store.snapshot import Snapshot
 
 _JSON = TypeAdapter(TaskView)
-
-_CODE = ("analysis", "charts", "reports", "site", "statistics")
-"""The rooms that decide what an analysis shows."""
 
 
 def analysis_view(view: Snapshot, board: Board, cache: Cache) -> TaskView | None:
@@ -53,10 +47,9 @@ def analysis_view(view: Snapshot, board: Board, cache: Cache) -> TaskView | None
         return None
     rows = [[row.team.name, row.rank, row.entry.digest if row.entry else ""] for row in ranked]
     preliminary = split_masks(view.flags(basis))["preliminary"].digest
-    settings = [__version__, code_digest(*_CODE), MEASURE_GENERATION, LEVEL, RESAMPLES, SEED]
     results = [basis.solution, basis.matching, preliminary, track.primary_measure.full]
     shown = [track.stage, track.final, track.shown_decimals]
-    parts = ["analysis", settings, results, shown, track.name, rows]
+    parts = ["analysis", code_digest(), results, shown, track.name, rows]
     return _JSON.validate_json(cache.value(parts, partial(_computed, view, board)))
 
 

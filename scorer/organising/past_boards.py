@@ -7,7 +7,6 @@ from functools import partial
 
 from pydantic import TypeAdapter
 
-from scorer import __version__
 from scorer.board.board import Board
 from scorer.board.build import board
 from scorer.board.past import PastBoard, PastRow
@@ -17,15 +16,11 @@ from scorer.entries.in_force import at_stage, in_force, public, track_schedule
 from scorer.organising.rules import current_basis, settings
 from scorer.paths.code import code_digest
 from scorer.scoring.means import split_masks
-from scorer.scoring.rules import MEASURE_GENERATION
 from scorer.store.cache import Cache
 from scorer.store.canonical import RESOLUTION
 from scorer.store.snapshot import Snapshot
 
 _JSON = TypeAdapter(PastBoard)
-
-_CODE = ("board", "entries")
-"""The rooms that decide what a board shows."""
 
 
 def archived_boards(view: Snapshot, tracks: Sequence[Track], cache: Cache) -> list[tuple[PastBoard, ...]]:
@@ -86,8 +81,8 @@ def _parts(view: Snapshot, track: Track, phase: Phase) -> list[object]:
     then, rules = _at_close(view, track, phase)
     basis = current_basis(then, track)
     events = then.events()
-    parts = [
-        *("past board", __version__, code_digest(*_CODE), MEASURE_GENERATION, view.identity, track.name),
+    parts: list[object] = [
+        *("past board", code_digest(), view.identity, track.name),
         *(phase.recorded(), [each.recorded() for each in rules.phases], dict(settings(rules))),
         [event.index for event in events],
     ]

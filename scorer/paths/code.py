@@ -1,4 +1,4 @@
-"""Digests of the package's own code, so that nothing that is cached outlives a change of what computed it."""
+"""The digest of the package's own code, so that nothing that is cached outlives a change of what computed it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from pathlib import Path
 
 
 @cache
-def code_digest(*rooms: str) -> str:
-    """The SHA-256 of the modules in some folders of the package, in hexadecimal."""
-    found = hashlib.sha256()
-    for room in rooms:
-        for file in sorted((Path(__file__).parents[1] / room).glob("*.py")):
-            found.update(file.name.encode() + b"\0" + file.read_bytes())
-    return found.hexdigest()
+def code_digest() -> str:
+    """The SHA-256 of all modules of the package, in hexadecimal: the same wherever it is installed.
+
+    It is that of the first call in a process: an installation that changes later does not change the modules that are
+    in use.
+    """
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py"), key=lambda path: path.relative_to(package).parts):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(package).as_posix()}\n{content}\n".encode())
+    return digest.hexdigest()
