@@ -23,10 +23,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from example.season_plan import FIRST_RUN, Grades, Season, Step, TrackPlan, season
 from scorer.challenge.loading import read_challenge
-from scorer.challenge.settings import Challenge
+from scorer.challenge.settings import Challenge, Track
 from scorer.executors.names import executor_named
 from scorer.organising import errata, phases, teams
-from scorer.organising.decisions import amend
+from scorer.organising.decisions import amend, forget
 from scorer.organising.picks import pick
 from scorer.organising.render import Rendered, render
 from scorer.organising.reveal import reveal
@@ -105,16 +105,23 @@ class Simulation:
                 pick(challenge, store, step.files)
             case "amend":
                 amend(challenge, store, step.file, step.time, step.text)
+            case "forget":
+                forget(challenge, store, step.file, step.text)
             case "extend":
                 phases.extend(challenge, store, track.name, step.text, step.time, "The server was not reachable.")
+            case "reveal":
+                list(reveal(challenge, store, [track]))
+            case _:
+                self._change_rules(step, challenge, store, track)
+
+    def _change_rules(self, step: Step, challenge: Challenge, store: Store, track: Track) -> None:
+        match step.kind:
             case "preview":
                 errata.preview(challenge, store, track, executor_named("serial"))
             case "apply":
                 errata.apply(challenge, store, track, step.text, executor_named("serial"), without_missing=True)
             case "cancel":
                 errata.cancel(store, track)
-            case "reveal":
-                list(reveal(challenge, store, [track]))
             case _:
                 raise ValueError(step.kind)
 

@@ -21,7 +21,7 @@ Grades = Mapping[str, Mapping[str, int]]
 
 Kind = Literal[
     "file", "delete", "picks", "pick", "rename", "merge", "unmerge", "disqualify", "withdraw", "reinstate", "amend",
-    "extend", "solution", "preview", "apply", "cancel", "reveal", "run",
+    "forget", "extend", "solution", "preview", "apply", "cancel", "reveal", "run",
 ]  # fmt: skip
 
 
@@ -218,6 +218,7 @@ def season(seed: int = 20270128, *, teams: int = 60, files: int = 2500, runs: in
     _add_corrections(draft)
     _add_picks(draft)
     _add_unscored(draft)
+    _add_before_freezes(draft)
     draft.steps.sort(key=lambda step: step.at)
     return Season(seed, tracks, tuple(draft.contents), tuple(draft.steps))
 
@@ -515,3 +516,16 @@ def _known_files(draft: _Draft, track: TrackPlan, team: str, moment: datetime, r
     mine = [step for step in draft.steps if (step.track, step.team) == (track.name, team) and step.file]
     names = [step.file for step in mine]
     return sorted(step.file for step in mine if names.count(step.file) == 1 and step.at <= last)
+
+
+def _add_before_freezes(draft: _Draft) -> None:
+    """Files that a run records before a freeze, although they claim to be from it."""
+    for track in draft.tracks:
+        for phase in track.phases:
+            if phase.freeze:
+                frozen = phase.end - phase.freeze
+                for number, received in enumerate((frozen + 2 * MINUTE, frozen + HOUR)):
+                    file = f"{track.name}/{draft.teams[number]}/of-the-freeze.txt"
+                    draft.add(frozen - 3 * MINUTE, "file", track=track.name, team=draft.teams[number], file=file,
+                              content=draft.content(track, 0.9), time=received)  # fmt: skip
+                draft.add(frozen - 2 * MINUTE, "run", time=frozen - 2 * MINUTE)

@@ -1569,13 +1569,13 @@ def _admit(quota: QuotaPlan, claims: Sequence[LiveEntry], events: Sequence[LiveE
 
 def live_public(live: LiveRecord, track: str, now: datetime) -> tuple[Until, datetime]:
     """What visitors may see. During a freeze, this is the record as it was when the freeze began: it ends before the
-    first event that was recorded later, and lacks files that claim a later time of receipt.
+    first event that was recorded later.
     """
     for phase in live_phases(live.season.track(track), live.events, ()):
         frozen = phase.end - phase.freeze
         if phase.freeze and phase.start <= now < phase.end + phase.grace and now >= frozen:
             first_later = min((each.index for each in live.events if each.at >= frozen), default=len(live.events) + 1)
-            return (first_later - 1, frozen - MICROSECOND), frozen - MICROSECOND
+            return (first_later - 1,), frozen - MICROSECOND
     return (), now
 
 

@@ -14,9 +14,14 @@ import pytest
 
 from example.season import Simulation
 from example.season_plan import Content, Grades, Season, Step, TrackPlan, season
+from scorer.limits import ATTEMPTS
+from scorer.organising import decisions, errata
 from scorer.organising.render import boards, render
+from scorer.organising.rules import current_basis
+from scorer.organising.run import plan
+from scorer.scoring.outcomes import Failed
 from tests.databases import site_content
-from tests.live import ANNOUNCED, END, ONE, START, Live, phase
+from tests.live import ANNOUNCED, END, ONE, SECOND_END, SECOND_START, START, Live, lists, phase, ranking
 from tests.oracles import preliminary_queries
 
 SIZE = {"teams": 10, "files": 60, "runs": 10}
@@ -121,17 +126,22 @@ def test_a_phase_that_shows_nothing_publishes_no_score(tmp_path: Path) -> None:
 
 
 def frozen_steps(plan: Season) -> Sequence[Step]:
-    """What happens during the freeze of the second track: files, of which one was received before, picks, and decisions
-    about teams.
+    """What happens during the freeze of the second track: files, of which one was received before, picks, decisions
+    about teams, an erratum, and outcomes that are forgotten.
     """
     track, moment = plan.tracks[0].name, at(4, 25, 1)
     own = [step for step in plan.steps if step.kind == "file" and step.at < at(4, 1)]
+    files = Counter(step.file for step in plan.steps if step.kind == "file")
     team, other = own[0].team, own[1].team
     contents = [number for number, content in enumerate(plan.contents) if is_for(content, plan.tracks[0])]
     steps = [
         Step(moment, "rename", team=team, text="Renamed during the freeze"),
         Step(moment, "disqualify", team=other, text="Disqualified during the freeze"),
         Step(moment, "delete", track=track, team=team, file=own[0].file),
+        Step(moment, "solution", track=track, content=1),
+        Step(moment, "preview", track=track),
+        Step(moment, "apply", track=track, text="The grades of an item were wrong."),
+        *(Step(moment, "forget", track=track, file=step.file, text="Wrong.") for step in own if files[step.file] == 1),
     ]
     for number, name in enumerate([team, other, "a-new-team"]):
         file = f"{track}/{name}/frozen.txt"
@@ -146,8 +156,8 @@ def is_for(content: Content, track: TrackPlan) -> bool:
 
 
 def test_the_site_does_not_depend_on_what_happens_during_a_freeze(tmp_path: Path) -> None:
-    """Entries, picks, a deleted file, a new team, and decisions about teams: every file is the same, also hidden ones;
-    after the freeze the boards differ.
+    """Entries, picks, a deleted file, a new team, decisions about teams, an erratum, and forgotten outcomes: every file
+    is the same, also hidden ones; after the freeze the boards differ.
     """
     plan = with_one_track(season(**SIZE), "lists")
     steps = [step for step in plan.steps if step.kind not in ("extend", "solution", "preview", "cancel")]
@@ -162,9 +172,56 @@ def test_the_site_does_not_depend_on_what_happens_during_a_freeze(tmp_path: Path
         with simulation.opened() as (_, store):
             kinds.append(Counter(event.kind for event in store.read(lambda view: view.events())))
         later.append(scores(simulation, at(4, 27)))
-    assert kinds[1] - kinds[0] >= Counter(arrival=3, pick=1, team=2, withdrawal=1)
+    assert kinds[1] - kinds[0] >= Counter(arrival=3, pick=1, team=2, withdrawal=1, basis=1, forgetting=9)
     assert_same_bytes(*sites)
     assert later[0] != later[1]
+
+
+@pytest.mark.parametrize("shows", ["score", "ladder"])
+def test_a_freeze_keeps_the_outcomes_that_are_forgotten_during_it(shows: str, tmp_path: Path) -> None:
+    """Also of entries that were given up, of an earlier phase, by rules that an erratum replaces, and of those that are
+    forgotten twice. After the freeze, the scores are those of the new rules.
+    """
+    frozen = SECOND_END - timedelta(days=1)
+    step = ["ladder_step = 0.1"] if shows == "ladder" else []
+    table = phase("two", SECOND_START, SECOND_END, 'freeze = "24h"', f'shows = "{shows}"', *step)
+    live = Live.of(tmp_path, ONE, table)
+    live.run(ANNOUNCED)
+    live.put("a/0", lists(1, 1), START)
+    live.run(START)
+    live.put("b/0", lists(4, 1), SECOND_START)
+    live.do(SECOND_START, lambda challenge, store: plan(store, challenge, live.track))
+    with live.store(SECOND_START) as store:
+        basis = store.read(lambda view: current_basis(view, live.track))
+        assert basis is not None
+        for _ in range(ATTEMPTS):
+            store.store_results([(live.entry("b/0").digest, Failed("it took too long", "time"))], basis)
+    live.put("a/1", lists(2, 1), SECOND_START)
+    live.put("b/1", lists(3, 1), SECOND_START)
+    live.run(frozen - timedelta(seconds=1))
+    assert [row[2] for row in ranking(live.board())] == [0.6, 0.4]
+
+    def public() -> dict[str, bytes]:
+        live.render(SECOND_END - timedelta(hours=1))
+        return content(live.folder / "site")
+
+    def forget(*files: str) -> None:
+        for file in files:
+            live.do(frozen, lambda challenge, store: decisions.forget(challenge, store, f"main/{file}", "wrong"))  # noqa: B023
+        assert_same_bytes(public(), before)
+
+    before = public()
+    forget("b/0", "a/1", "a/0", "b/1")
+    live.run(frozen)
+    assert_same_bytes(public(), before)
+    live.write_solution(chosen_solution("aaabaaaaaa", 5))
+    live.do(frozen, lambda challenge, store: errata.preview(challenge, store, live.track))
+    live.do(frozen, lambda challenge, store: errata.apply(challenge, store, live.track, "An item was wrong."))
+    forget("a/1", "b/1", "b/1")
+    live.run(frozen)
+    assert_same_bytes(public(), before)
+    live.run(SECOND_END)
+    assert [row[2] for row in ranking(live.board())] == [0.5, 0.4]
 
 
 def chosen_solution(relevant: Sequence[str], flagged: int) -> str:

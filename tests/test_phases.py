@@ -377,16 +377,19 @@ def test_a_freeze_lasts_as_long_as_the_clock_of_its_first_event_says(tmp_path: P
     assert ranking(live.board(END)) == [(1, "a", 0.6)]
 
 
-def test_a_file_that_claims_to_be_from_the_freeze_is_hidden(tmp_path: Path) -> None:
-    """It was recorded before, by a clock that differs a little."""
+def test_a_file_from_before_the_freeze_that_claims_to_be_from_it_stays(tmp_path: Path) -> None:
+    """It was recorded before, by a clock that differs a little, or with an impossible time."""
     live = Live.of(tmp_path, phase("one", START, END, 'freeze = "24h"'))
     live.run(ANNOUNCED)
     live.put("a/1.txt", lists(1, 1), END - DAY - SECOND)
     live.put("a/2.txt", lists(2, 2), END - DAY)
+    live.put("a/3.txt", lists(3, 3), END - HOUR)
     live.run(END - DAY - SECOND)
 
-    assert ranking(live.board(END - SECOND)) == [(1, "a", 0.2)]
-    assert ranking(live.board(END)) == [(1, "a", 0.4)]
+    for now in (END - DAY - SECOND, END - DAY, END - SECOND, END):
+        (row,) = live.board(now).rows
+        assert ranking(live.board(now)) == [(1, "a", 0.4)]
+        assert [entry.state for entry in row.entries] == ["misdated", "scored", "scored"]
 
 
 # Impossible times

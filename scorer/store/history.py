@@ -63,8 +63,8 @@ class History(Rows):
         """The record as it was just before a moment.
 
         It has only events that were recorded before the moment and before any event that was recorded later. So nothing
-        that is recorded from the moment on changes it, even if it claims an earlier time of receipt. Of the arrivals it
-        has those of submissions that were received before the moment.
+        that is recorded from the moment on changes it, even if it claims an earlier time of receipt. What was forgotten
+        since then still has its outcome.
 
         Parameters
         ----------
@@ -72,7 +72,9 @@ class History(Rows):
             A time with a zone, not in the future.
         """
         last = moment.astimezone(UTC) - RESOLUTION
-        return replace(self, now=last, until=(*self.until, self._recorded_until(last), last))
+        index = self._recorded_until(last)
+        since = tuple(event.index for event in self.all_events[index:] if event.kind == "forgetting")
+        return replace(self, now=last, until=(*self.until, index), forgettings=since)
 
     @property
     def last_index(self) -> int:

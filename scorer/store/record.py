@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, func, select
 
 from scorer.errors import StoreError
 from scorer.scoring.rules import MATCHING_GENERATION, MEASURE_GENERATION
@@ -17,9 +17,9 @@ from scorer.store.database import Database, insert_all
 from scorer.store.decisions import PickSource, pick_body, team_changes
 from scorer.store.kinds import Kind
 from scorer.store.records import Basis, Submission
-from scorer.store.schema import event_table, failure_table, result_table
+from scorer.store.schema import event_table
 from scorer.store.snapshot import Snapshot
-from scorer.store.writing import delete_results
+from scorer.store.writing import drop_outcomes
 from scorer.wording import printable_name
 
 GENERATIONS = {"matching": MATCHING_GENERATION, "measures": MEASURE_GENERATION}
@@ -209,9 +209,10 @@ class Record:
         self._decide(track, "amendment", (file, digest), reason, received=iso(received))
 
     def forget(self, track: str, file: str, digest: str, reason: str) -> None:
-        """Delete what became of a submission, by every basis, so that the next run scores it again; record the reason.
+        """Drop what became of a submission, by every basis, so that the next run scores it again; record the reason.
 
-        Results belong to the content of a file: other submissions with the same content are scored again, too.
+        Results belong to the content of a file: other submissions with the same content are scored again, too. A board
+        that was frozen before still shows the dropped ones.
 
         Raises StoreError if there is no such submission, or the reason is blank.
         """
@@ -273,15 +274,17 @@ class Record:
             raise StoreError("the reason is blank; give one: it is recorded")
 
         def work(connection: Connection) -> bool:
-            state = events.submission_states(self._snapshot(connection).events(track)).get(key)
+            view = self._snapshot(connection)
+            state = events.submission_states(view.events(track)).get(key)
             if state is None:
                 raise StoreError(
                     f"{self.where}: no submission of track {track} is {printable_name(key[0])} with the digest "
                     f"{key[1][:12]}; the page of the team lists its entries"
                 )
             if kind == "forgetting":
-                delete_results(connection, result_table.c.submission_digest == key[1])
-                connection.execute(delete(failure_table).where(failure_table.c.submission_digest == key[1]))
+                phases = (each for event in view.all_events if event.kind == "phases" for each in event.body["phases"])
+                may_be_frozen = any(each["freeze"] for each in phases)
+                drop_outcomes(connection, key[1], len(view.all_events) + 1 if may_be_frozen else None)
             return self._append(connection, track, [(kind, events.decision(state.submission, reason, **details))])
 
         self._write(work)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, select
 
 from scorer.errors import StoreError
 from scorer.measures import Measure
@@ -29,7 +29,7 @@ from scorer.store.checksums import (
 from scorer.store.database import Database
 from scorer.store.events import Event, event_of
 from scorer.store.records import Basis
-from scorer.store.schema import event_table, mean_table, result_table, schema_table, solution_table
+from scorer.store.schema import event_table, failure_table, mean_table, result_table, schema_table, solution_table
 
 _Unpacked = TypeVar("_Unpacked")
 
@@ -43,10 +43,12 @@ class Rows:
 
     _connection: Connection
     _database: Database
-    _results: dict[tuple[str, str, str], list[Row[Any]]] = field(default_factory=dict)
-    """The results that were read, by what they are by."""
+    _results: dict[tuple[str, ...], list[Row[Any]]] = field(default_factory=dict)
+    """The results that were read, by their solution and the digests of `_matching`."""
     _events: list[Event] = field(default_factory=list)
     """The events that were read, also by earlier snapshots of the process: they never change, so later ones follow."""
+    forgettings: tuple[int, ...] = ()
+    """The events, in order, that dropped outcomes which these rows still have."""
 
     def verified(self, table: Table, statement: Select[Any]) -> Iterator[Row[Any]]:
         """The rows that a statement selects as `rows_of` does, each with the checksum that it should have."""
@@ -112,22 +114,45 @@ class Rows:
 
     def result_rows(self, basis: Basis) -> list[Row[Any]]:
         """The rows of the results by a basis, without judged items; those that schema 1 stored come first."""
-        key = (basis.solution, basis.matching, basis.version_1)
+        digests = self._matching(basis)
+        key = (basis.solution, *digests)
         if key not in self._results:
-            rows = self.complete(result_table, "result_key", *by(result_table, basis))
-            self._results[key] = sorted(rows, key=lambda row: (row.matching_digest == basis.matching, row.digest))
+            rows, failed = self.outcomes(result_table, basis), dict[str, int]()
+            if self.forgettings:
+                failures = self.outcomes(failure_table, basis)
+                failed = {row.submission_digest: digests.index(row.matching_digest) for row in failures}
+            # A result does not replace a failure that was forgotten before it.
+            self._results[key] = [
+                row for row in rows if digests.index(row.matching_digest) >= failed.get(row.submission_digest, 0)
+            ]
         return self._results[key]
+
+    def outcomes(self, table: Table, basis: Basis) -> list[Row[Any]]:
+        """The rows of results or failures by a basis; of several about one submission, the last one counts."""
+        digests = self._matching(basis)
+        rows = self.complete(table, f"{table.name}_key", *self._by(table, basis))
+        return sorted(rows, key=lambda row: (digests.index(row.matching_digest), row.digest))
+
+    def _by(self, table: Table, basis: Basis) -> tuple[ColumnElement[bool], ...]:
+        return table.c.solution_digest == basis.solution, table.c.matching_digest.in_(self._matching(basis))
+
+    def _matching(self, basis: Basis) -> list[str]:
+        """The digests of matching rules that results by a basis have: of schema 1, current, and forgotten ones, the
+        first of which was there before all others.
+        """
+        own = [*([basis.version_1] if basis.version_1 else []), basis.matching]
+        return [*own, *(forgotten(each, index) for index in reversed(self.forgettings) for each in own)]
 
     def mean_rows(self, basis: Basis, measures: Sequence[Measure]) -> Iterator[Row[Any]]:
         """The rows of the means of these measures, of all results by a basis."""
-        statement = select(*layout(mean_table).columns).join(result_table).where(*by(result_table, basis))
+        statement = select(*layout(mean_table).columns).join(result_table).where(*self._by(result_table, basis))
         names = [measure.full for measure in measures]
         current = mean_table.c.generation == MEASURE_GENERATION
         return self.verified(mean_table, statement.where(current, mean_table.c.measure.in_(names)))
 
     def mean_counts(self, basis: Basis, masks: Collection[str]) -> dict[str, int]:
         """The number of means of each measure over the queries of these masks, of all results by a basis."""
-        statement = select(mean_table.c.measure, func.count()).join(result_table).where(*by(result_table, basis))
+        statement = select(mean_table.c.measure, func.count()).join(result_table).where(*self._by(result_table, basis))
         current = mean_table.c.generation == MEASURE_GENERATION
         statement = statement.where(current, mean_table.c.mask.in_(sorted(masks))).group_by(mean_table.c.measure)
         return {row[0]: row[1] for row in self._connection.execute(statement)}
@@ -180,9 +205,6 @@ def hits_checksum(hits: bytes | None) -> int | None:
     return zlib.crc32(hits) if isinstance(hits, bytes) else None
 
 
-def by(table: Table, basis: Basis) -> tuple[ColumnElement[bool], ...]:
-    """The condition on results: those of the current rules, and those that schema 1 stored for the same settings."""
-    same_rules = table.c.matching_digest == basis.matching
-    if basis.version_1:
-        same_rules = or_(same_rules, table.c.matching_digest == basis.version_1)
-    return table.c.solution_digest == basis.solution, same_rules
+def forgotten(matching: str, event: int) -> str:
+    """The digest of the matching rules of an outcome that an event dropped; no other digest has a colon."""
+    return f"{event}:{matching}"[:64]

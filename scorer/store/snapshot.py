@@ -36,7 +36,6 @@ from scorer.store.records import (
     StoredSolution,
     StoredSubmission,
 )
-from scorer.store.rows import by
 from scorer.store.schema import (
     cached_table,
     failure_table,
@@ -279,7 +278,7 @@ class Snapshot(History):
         exact = Basis(basis.solution, basis.matching)
         return {
             row.submission_digest: Failure(row.kind, row.reason, row.attempts)
-            for row in self.complete(failure_table, "failure_key", *by(failure_table, exact))
+            for row in self.outcomes(failure_table, exact)
         }
 
     def _incomplete(self, basis: Basis, measures: Sequence[Measure], masks: Collection[str]) -> list[Measure]:

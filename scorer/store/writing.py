@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -16,11 +16,11 @@ from scorer.scoring.means import Mean
 from scorer.scoring.outcomes import Failed, Rejected, Summary
 from scorer.scoring.rules import MEASURE_GENERATION
 from scorer.store.canonical import iso
-from scorer.store.checksums import rows_of, sealed, verified
+from scorer.store.checksums import is_sound, layout, rows_of, sealed, verified
 from scorer.store.database import insert_all
 from scorer.store.names import encoded_name
 from scorer.store.records import Basis, ScannedFile
-from scorer.store.rows import hits_checksum
+from scorer.store.rows import forgotten, has_sound_hits, hits_checksum
 from scorer.store.schema import failure_table, mean_table, result_table, scanned_file_table
 from scorer.wording import shortened
 
@@ -100,6 +100,31 @@ def delete_results(connection: Connection, *conditions: ColumnElement[bool]) -> 
     chosen = select(result_table.c.digest).where(*conditions)
     connection.execute(delete(mean_table).where(mean_table.c.result_digest.in_(chosen)))
     return connection.execute(delete(result_table).where(*conditions)).rowcount
+
+
+def drop_outcomes(connection: Connection, submission_digest: str, event: int | None) -> None:
+    """Drop what became of a submission, by every basis; given an event, boards from before it still find it."""
+    for table in (result_table, failure_table):
+        chosen = table.c.submission_digest == submission_digest, table.c.matching_digest.not_like("%:%")
+        kept = [] if event is None else list(_forgotten(connection, table, event, chosen))
+        if table is result_table:
+            delete_results(connection, *chosen)
+        else:
+            connection.execute(delete(table).where(*chosen))
+        insert_all(connection, table, kept)
+
+
+def _forgotten(
+    connection: Connection, table: Table, event: int, chosen: tuple[ColumnElement[bool], ...]
+) -> Iterator[_Row]:
+    """The chosen results or failures, with the keys that they have after an event dropped them; no damaged ones."""
+    columns, has_bytes = layout(table)
+    hits = [result_table.c.hits] if table is result_table else []
+    for row in connection.execute(select(*columns, *hits).where(*chosen)):
+        if has_sound_hits(row) if hits else is_sound(row, has_bytes):
+            basis = Basis(row.solution_digest, forgotten(row.matching_digest, event))
+            key = result_digest(row.submission_digest, basis)
+            yield sealed(table, {**row._mapping, **_keys(key, row.submission_digest, basis)})
 
 
 def delete_failures(connection: Connection, basis: Basis, submission_digests: Collection[str] | None) -> int:
