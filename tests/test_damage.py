@@ -10,9 +10,15 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from scorer.store.checksums import layout, sealed
+from scorer.store.kinds import Kind
+from scorer.store.schema import tables
+from scorer.store.snapshot import Snapshot
+from scorer.store.store import Store
 from tests.commands import Answer, Terminal, here
 from tests.databases import changed, content, rows
 
@@ -189,6 +195,81 @@ def test_a_changed_value_is_reported(
         assert f"scores.db: is damaged: {message}" in answer.err
         assert "`scorer doctor` lists all damage" in answer.err
     assert tree(sound.folder / "site") == sound.site
+
+
+UNREADABLE: dict[str, tuple[str, str, str, str | bytes | tuple[str, str]]] = {
+    "an event that is no JSON": ("event", "", "body", "{"),
+    "an event that is a list": ("event", "", "body", "[]"),
+    "an event without its values": ("event", "WHERE kind = 'arrival'", "body", "{}"),
+    "a time of receipt that is none": ("event", "WHERE kind = 'arrival'", "body", ('"received":"2', '"received":"x')),
+    "a basis with a number for a digest": (
+        "event",
+        "WHERE kind = 'basis'",
+        "body",
+        ('"solution":"', '"solution":1,"":"'),
+    ),
+    "the time of an event that is none": ("event", "", "at", "yesterday"),
+    "the time of an event without a zone": ("event", "", "at", "2011-04-18T10:00:00.000000"),
+    "a salt that is not hexadecimal": ("scorer_schema", "", "salt", "salt"),
+    "queries that are not compressed": ("solution", "", "queries", b"q1"),
+    "flags of fewer queries": ("solution", "", "flagged", b""),
+    "flags that are text": ("solution", "", "flagged", "1"),
+    "findings that are no JSON": ("result", "", "findings", "{"),
+    "findings without their count": ("result", "", "findings", '{"shown":[]}'),
+    "counts without their values": ("result", "WHERE status = 'scored'", "counts", "{}"),
+    "a status that is none": ("result", "", "status", "scored "),
+    "a mean that is no number": ("mean", "", "value", "high"),
+    "a number of queries that is none": ("mean", "", "undefined", "few"),
+}
+"""Values that cannot be read although the checksums of their rows are right: a table, a condition, a column, its value,
+or what replaces a part of it."""
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+def test_a_value_with_the_right_checksum_that_cannot_be_read_is_reported(
+    case: str, sound: Sound, terminal: Terminal
+) -> None:
+    """Commands that need it say that the database is damaged, and what to do."""
+    sealed_again(sound, *UNREADABLE[case])
+
+    for command in ("leaderboard", "render"):
+        answer = terminal.run(command, sound.folder)
+        assert answer.code == 1
+        assert "scores.db: is damaged" in answer.err
+        assert "scorer doctor" in answer.err
+    assert tree(sound.folder / "site") == sound.site
+
+
+def sealed_again(sound: Sound, table: str, condition: str, name: str, value: str | bytes | tuple[str, str]) -> None:
+    """Change a column of some rows, and give them the checksums of their new values."""
+    chosen = next(each for each in tables.sorted_tables if each.name == table)
+    names = [column.name for column in layout(chosen).columns]
+    listed = ", ".join(f'"{each}"' for each in names)
+    with closing(sqlite3.connect(sound.database)) as connection, connection:
+        for values in connection.execute(f"SELECT {listed} FROM {table} {condition}").fetchall():
+            row = dict(zip(names, values, strict=True))
+            row[name] = row[name].replace(*value) if isinstance(value, tuple) else value
+            assert row[name] != values[names.index(name)]
+            new = sealed(chosen, row)
+            connection.execute(
+                f'UPDATE {table} SET "{name}" = ?, checksum = ? WHERE checksum = ?',
+                (new[name], new["checksum"], values[-1]),
+            )
+
+
+@pytest.mark.parametrize("error", [KeyError("team"), ValueError("no such rank"), IndexError("rank"), TypeError("rank")])
+def test_a_mistake_in_what_reads_a_database_is_not_damage(error: Exception, sound: Sound) -> None:
+    """It surfaces as it is, whether the database is read or written to."""
+
+    def work(view: Snapshot) -> list[tuple[Kind, dict[str, Any]]]:
+        assert view.events("main")
+        raise error
+
+    with Store.open(sound.database) as store:
+        for mistaken in (lambda: store.read(work), lambda: store.record("main", work)):
+            with pytest.raises(type(error)) as caught:
+                mistaken()
+            assert caught.value is error
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that sees one state of the database, and locks nothing."""
-        with self._damage_in_words(), self._transaction(_TO_READ) as connection:
+        with self._transaction(_TO_READ) as connection:
             yield connection
 
     @contextmanager
@@ -109,7 +109,7 @@ class Database:
     @contextmanager
     def migrating(self) -> Iterator[Connection]:
         """A transaction for creating or migrating tables, one process at a time."""
-        with self._damage_in_words(), self._transaction(_TO_WRITE) as connection:
+        with self._transaction(_TO_WRITE) as connection:
             if self._server is not None:
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtext('scorer'))")
                 self._server.limit(connection, statements=False)  # the steps of a migration may rewrite tables
@@ -135,6 +135,17 @@ class Database:
     def damaged(self) -> StoreError:
         """The error for content that cannot be read."""
         return StoreError(f"{self.where}: {_DAMAGED}")
+
+    @contextmanager
+    def decoding(self) -> Iterator[None]:
+        """Turn the errors of decoding stored values into StoreError: no JSON, no time, not the values of their table.
+
+        Nothing else belongs into it: an error of other work is a mistake of this package, not of the database.
+        """
+        try:
+            yield
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            raise self.damaged() from error
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Connection]:
@@ -176,14 +187,6 @@ class Database:
             return True
         with self._transaction(_TO_READ) as connection:
             return connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar() == "ok"
-
-    @contextmanager
-    def _damage_in_words(self) -> Iterator[None]:
-        """Turn the errors of reading bytes that are no text, no JSON or no date into StoreError."""
-        try:
-            yield
-        except (ValueError, LookupError) as error:
-            raise self.damaged() from error
 
 
 def insert_all(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from scorer.challenge.phases import Phase
 from scorer.store.canonical import encoded, iso
 from scorer.store.checksums import sealed
-from scorer.store.kinds import Kind
+from scorer.store.kinds import KEYS, Kind
 from scorer.store.names import unescaped
 from scorer.store.records import Basis, RecordedBasis, Submission
 from scorer.store.schema import event_table
@@ -83,8 +84,35 @@ def row(index: int, track: str, kind: Kind, at: datetime, body: Mapping[str, Any
 
 
 def event_of(index: int, track: str, kind: Kind, at: str | None, body: str) -> Event:
-    """The event of a row."""
-    return Event(index, track, kind, None if at is None else datetime.fromisoformat(at), json.loads(body))
+    """The event of a row. Raises ValueError, LookupError, TypeError or AttributeError if it is none."""
+    values = json.loads(body)
+    _check_body(kind, values)
+    return Event(index, track, kind, None if at is None else _time(at), values)
+
+
+def _time(text: str) -> datetime:
+    time = datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        raise ValueError(f"a time without a zone: {text}")
+    return time
+
+
+def _check_body(kind: str, body: Mapping[str, Any]) -> None:
+    for key in KEYS.get(kind, ()):
+        _READERS.get(key, str.strip)(body[key])
+
+
+_READERS: Mapping[str, Callable[[Any], object]] = {
+    "received": _time,
+    "end": _time,
+    "number": int,
+    "settings": lambda settings: dict(settings or {}),
+    "generations": dict,
+    "picks": lambda picks: [(each["file"], each["digest"]) for each in picks],
+    "phases": lambda phases: list(map(Phase.of_record, phases)),
+    "basis": lambda basis: _check_body("basis", basis),
+}
+"""What fails if a value of a body cannot be read; all others are text."""
 
 
 def arrival(submission: Submission, source: str = FOLDER) -> dict[str, Any]:

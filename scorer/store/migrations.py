@@ -51,6 +51,11 @@ def _version(database: Database) -> int | None:
 
 def version_of(connection: Connection, database: Database) -> int | None:
     """The schema version of the tables; None without tables. Raises StoreError as `prepare`."""
+    with database.decoding():
+        return _version_of(connection, database)
+
+
+def _version_of(connection: Connection, database: Database) -> int | None:
     names = inspect(connection).get_table_names()
     if not names:
         if _has_pages(connection):
@@ -105,7 +110,8 @@ def _bring_forward(database: Database) -> None:
             connection.execute(insert(schema_table), sealed(schema_table, row))
             return
         while version < SCHEMA_VERSION:
-            STEPS[version](connection)
+            with database.decoding():  # a step reads rows that may have no checksums
+                STEPS[version](connection)
             version += 1
 
 

@@ -27,5 +27,7 @@ def pack_flags(flagged: Bools) -> bytes:
 
 
 def unpack_flags(packed: bytes, count: int) -> Bools:
-    """The flags of `count` queries that `pack_flags` packed."""
+    """The flags of `count` queries that `pack_flags` packed. Raises ValueError for those of another number."""
+    if len(packed) != (count + 7) // 8:
+        raise ValueError(f"{len(packed)} bytes for {count} queries")
     return np.unpackbits(np.frombuffer(packed, dtype=np.uint8), count=count).astype(bool)

@@ -77,7 +77,8 @@ class Rows:
     @cached_property
     def schema_row(self) -> Any:
         """The row of the schema."""
-        (row,) = self.verified(schema_table, rows_of(schema_table))
+        with self._database.decoding():
+            (row,) = self.verified(schema_table, rows_of(schema_table))
         return row
 
     @cached_property
@@ -88,9 +89,10 @@ class Rows:
         statement = rows_of(event_table).order_by(event_table.c.index)
         if known:
             statement = statement.where(event_table.c.index > len(known))
-        events = [*known, *(event_of(*tuple(row)[:-1]) for row in self.verified(event_table, statement))]
+        with self._database.decoding():
+            events = [*known, *(event_of(*tuple(row)[:-1]) for row in self.verified(event_table, statement))]
         last = max(len(events), len(indexes))
-        for indexes_of_one in ([event.index for event in events], sorted(indexes)):
+        for indexes_of_one in ([event.index for event in events], indexes):
             lacking = set(range(1, last + 1)).difference(indexes_of_one)
             if lacking:
                 raise StoreError(f"{self._database.where}: is damaged: event {min(lacking)} is missing; {RESTORE}")
@@ -190,7 +192,7 @@ class Rows:
         """Packed bytes as `unpack` returns them. Raises StoreError if they are damaged."""
         try:
             return unpack(packed)
-        except (DamagedError, ValueError, LookupError, zlib.error) as error:
+        except (DamagedError, ValueError, LookupError, TypeError, zlib.error) as error:
             raise StoreError(f"{self._database.where}: is damaged: packed values cannot be read; {REPAIR}") from error
 
 

@@ -62,11 +62,13 @@ class Snapshot(History):
     @cached_property
     def revision(self) -> int:
         """A number that every write increases."""
-        return int(self._connection.execute(select(schema_table.c.revision)).scalar_one())
+        with self._database.decoding():
+            return int(self._connection.execute(select(schema_table.c.revision)).scalar_one())
 
     def secret(self, purpose: Purpose) -> bytes:
         """A secret of 32 bytes for one purpose, always the same; to publish it tells nothing about the others."""
-        return secret_of(self.schema_row.salt, purpose)
+        with self._database.decoding():
+            return secret_of(self.schema_row.salt, purpose)
 
     def salted_digest(self, digest: str) -> str:
         """The HMAC-SHA256 of the digest of a file, with the secret for solutions as the key; in hexadecimal.
@@ -82,22 +84,24 @@ class Snapshot(History):
     def last_run(self, track: str) -> datetime | None:
         """When the track was last scored; None if it never was."""
         found = {row.track: row.at for row in self.verified(last_run_table, rows_of(last_run_table))}
-        return datetime.fromisoformat(found[track]) if track in found else None
+        with self._database.decoding():
+            return datetime.fromisoformat(found[track]) if track in found else None
 
     def scanned_files(self, track: str) -> dict[str, ScannedFile]:
         """What the last scan of a track's folder found, by the names of the files."""
         statement = rows_of(scanned_file_table).where(scanned_file_table.c.track == track)
-        return {
-            decoded_name(row.file): ScannedFile(
-                size=int(row.size),
-                mtime_ns=int(row.mtime_ns),
-                ctime_ns=int(row.ctime_ns),
-                inode=int(row.inode),
-                device=int(row.device),
-                digest=row.digest,
-            )
-            for row in self.verified(scanned_file_table, statement)
-        }
+        with self._database.decoding():
+            return {
+                decoded_name(row.file): ScannedFile(
+                    size=int(row.size),
+                    mtime_ns=int(row.mtime_ns),
+                    ctime_ns=int(row.ctime_ns),
+                    inode=int(row.inode),
+                    device=int(row.device),
+                    digest=row.digest,
+                )
+                for row in self.verified(scanned_file_table, statement)
+            }
 
     def cache(self) -> Cache:
         """The cached values."""
@@ -117,7 +121,7 @@ class Snapshot(History):
 
     def _queries_of(self, row: Any) -> StoredQueries:
         ids = self.unpacked(row.queries, unpack_ids)
-        return StoredQueries(ids, unpack_flags(row.flagged, len(ids)))
+        return StoredQueries(ids, self.unpacked(row.flagged, lambda packed: unpack_flags(packed, len(ids))))
 
     def flags(self, basis: Basis) -> Bools:
         """[query]: whether it enters the preliminary scores. Raises StoreError if the solution is not stored."""
@@ -172,7 +176,8 @@ class Snapshot(History):
 
     def rejected_limits(self, basis: Basis) -> dict[str, dict[str, int]]:
         """The limits that rejected submissions exceeded, by the digests of their results."""
-        return {row.digest: json.loads(row.limits) for row in self.result_rows(basis) if row.status == "rejected"}
+        with self._database.decoding():
+            return {row.digest: json.loads(row.limits) for row in self.result_rows(basis) if row.status == "rejected"}
 
     def scores(
         self, submission_digests: Iterable[str], basis: Basis, measures: Sequence[Measure]
@@ -245,8 +250,11 @@ class Snapshot(History):
     def stored_means(self, basis: Basis, measures: Sequence[Measure]) -> dict[str, Means]:
         """The stored means of these measures, of all results by `basis`, by digest of the result."""
         means: dict[str, Means] = {}
-        for result, measure, mask, _, value, undefined, _ in map(tuple, self.mean_rows(basis, measures)):
-            means.setdefault(result, {})[measure, mask] = Mean(value, undefined)
+        with self._database.decoding():
+            for result, measure, mask, _, value, undefined, _ in map(tuple, self.mean_rows(basis, measures)):
+                means.setdefault(result, {})[measure, mask] = Mean(
+                    None if value is None else float(value), int(undefined)
+                )
         return means
 
     def _scores(self, hits: bytes, ideal: JudgedItems, measures: Sequence[Measure]) -> Floats:
@@ -271,7 +279,8 @@ class Snapshot(History):
                 for split, mask in split_masks(self.flags(basis)).items()
                 for measure in measures
             ]
-        return {digest: _result(row, means.get(row.digest, {}), keys) for digest, row in rows.items()}
+        with self._database.decoding():
+            return {digest: _result(row, means.get(row.digest, {}), keys) for digest, row in rows.items()}
 
     def failures(self, basis: Basis) -> dict[str, Failure]:
         """The failures of submissions by `basis`, by the digest of the submission."""
@@ -294,6 +303,8 @@ def _result(row: Any, means: Means, keys: Sequence[tuple[Split, str, tuple[str, 
     findings = Findings([Problem(line, text) for line, text in stored["shown"]], stored["count"])
     if row.status == "rejected":
         return StoredResult(row.status, None, findings, {})
+    if row.status != "scored":
+        raise ValueError(row.status)
     by_split: dict[Split, dict[str, Mean]] = {split: {} for split in SPLITS}
     for split, name, key in keys:
         if key in means:

@@ -132,7 +132,7 @@ def _load(database: Database, rows: RowsOf) -> bool:
 
 def _check_same(connection: Connection, database: Database, rows: RowsOf) -> None:
     """Refuse a database that does not have exactly the record of the bundle."""
-    (found,) = verified(schema_table, connection.execute(rows_of(schema_table)), database.where)
+    found = Snapshot(connection, database).schema_row
     bundled = next(iter(rows(SCHEMA)), {})
     if found.version != SCHEMA_VERSION or any(getattr(found, key) != bundled.get(key) for key in ("identity", "salt")):
         raise StoreError(
