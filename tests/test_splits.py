@@ -877,7 +877,7 @@ def verified(folder: Path, content: object, terminal: Terminal, *options: str) -
 
 OK = [
     "ok      the key has the published SHA-256",
-    f"ok      the key selects the {len(preliminary())} preliminary queries",
+    f"ok      with the share 0.3, the key selects the {len(preliminary())} preliminary queries",
     f"ok      the key selects none of the {40 - len(preliminary())} other queries",
     "ok      no query is listed twice",
 ]

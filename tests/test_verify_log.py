@@ -259,7 +259,7 @@ def test_a_malformed_log_is_still_compared_with_a_copy(verify: Verify, tmp_path:
         (["verify", "log", "x", "--head", f"0:{'a' * 64}"], 2, "expected the index of an event"),
         (["verify", "log", "x", "--head", f"1:{'a' * 63}"], 2, "expected the index of an event"),
         (["verify", "log", "x", "--key-sha256", "a" * 64], 2, "--key-sha256: no option of log; it takes --earlier, --"),
-        (["verify", "split", "x", "--earlier", "y"], 2, "--earlier: no option of split; it takes --key-sha256"),
+        (["verify", "split", "x", "--head", "a" * 64], 2, "--head: no option of split; it takes --key-sha256"),
         (["verify", "log"], 2, "the following arguments are required: file"),
     ],
 )

@@ -24,16 +24,21 @@ def _log(file: Path, earlier: Path | None, head: KnownHead | None) -> Iterator[V
     return verified_log(file, earlier, head)
 
 
-def _split(file: Path, key_sha256: str | None) -> Iterator[Verified]:
+def _split(file: Path, key_sha256: str | None, earlier: Path | None, queries: Path | None) -> Iterator[Verified]:
+    from scorer.matching.solution import read_ids
     from scorer.verification.split import verified_split
 
-    return verified_split(file, key_sha256)
+    return verified_split(file, key_sha256, earlier, None if queries is None else read_ids(queries).to_pylist())
 
 
 def _bundle(file: Path, log: Path | None) -> Iterator[Verified]:
+    from scorer.organising.bundles import verified_rows
     from scorer.verification.bundle import verified_bundle
 
-    return verified_bundle(file, log)
+    found = list(verified_bundle(file, log))
+    yield from found
+    if not any(each.contradiction for each in found):
+        yield from verified_rows(file)
 
 
 def _receipt(file: Path, key: Path, log: Path | None, submission: Path | None) -> Iterator[Verified]:
@@ -95,7 +100,7 @@ class Document:
 
 
 DOCUMENTS = {
-    "log": Document("log.jsonl: no event was changed, dropped or added", _log, ("--earlier", "--head")),
+    "log": Document("log.jsonl: each head follows from the leaves until it", _log, ("--earlier", "--head")),
     "receipt": Document(
         "a receipt: an entry is in the record and in the log",
         _receipt,
@@ -107,8 +112,8 @@ DOCUMENTS = {
         _commitment,
         ("--opening", "--sha256", "--log", "--key", "--solution", "--split"),
     ),
-    "split": Document("split.json: which queries were preliminary", _split, ("--key-sha256",)),
-    "bundle": Document("the file that `scorer export` wrote: no byte was changed", _bundle, ("--log",)),
+    "split": Document("split.json: which queries were preliminary", _split, ("--key-sha256", "--earlier", "--queries")),
+    "bundle": Document("the file that `scorer export` wrote: its bytes, record and rows", _bundle, ("--log",)),
 }
 """What can be verified, by name."""
 
@@ -116,7 +121,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--earlier": {
         "type": Path,
         "metavar": "FILE",
-        "help": "log: a copy of the log that was downloaded earlier; the log must begin with it",
+        "help": "log, split: an earlier copy of the file; the log must begin with it, the split have its share",
     },
     "--head": {
         "type": _known_head,
@@ -160,7 +165,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "type": Path,
         "action": "append",
         "metavar": "FILE",
-        "help": "commitment: split.json of a track; its key must be the committed one; repeatable",
+        "help": "commitment: split.json of a track; its key and its share must be the committed ones; repeatable",
+    },
+    "--queries": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "split: all queries of the solution, one a line; the lists must have the same",
     },
     "--key-sha256": {
         "type": _sha256,
@@ -183,7 +193,8 @@ def add_document(parser: ArgumentParser) -> None:
 def verify(document: str, file: Path, **options: Any) -> int:
     """Verify a document that the organiser of a challenge has published.
 
-    Prints a line for each statement that was checked: ok, or FAILED and what differs. Exits with 1 if a check failed.
+    Prints a line for each check, ok or FAILED and what differs, and notes on what is not checked. Exits with 1 if a
+    check failed.
     It needs neither the challenge nor its database.
     """
     chosen = DOCUMENTS[document]
@@ -191,7 +202,8 @@ def verify(document: str, file: Path, **options: Any) -> int:
     for each in chosen.verified(file, **_options_of(document, options)):
         failed += bool(each.contradiction)
         found = f": {each.contradiction}" if each.contradiction else ""
-        print_result(f"{'FAILED' if each.contradiction else 'ok':6}  {printable(each.statement + found)}")
+        word = "FAILED" if each.contradiction else "note" if each.is_note else "ok"
+        print_result(f"{word:6}  {printable(each.statement + found)}")
     return 1 if failed else 0
 
 

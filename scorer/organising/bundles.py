@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -40,6 +41,7 @@ from scorer.verification.bundle_format import (
     TABLES,
     is_safe,
 )
+from scorer.verification.statement import Verified
 from scorer.wording import quoted
 
 WAIT = 30.0
@@ -222,13 +224,10 @@ def _build(bundle: Bundle, built: Path, database: str | None, clock: Callable[[]
     if database is not None:
         settings.write_bytes(with_database(settings.read_bytes(), database))
         challenge = read_challenge(settings, solutions=False)
-    opened = Database(challenge.database_address, create=True, wait=WAIT)
     try:
-        load(opened, lambda table: bundle.rows(f"{TABLES}{table}.jsonl"))
+        _load(bundle, challenge.database_address)
     except InvalidRowsError as error:
         raise ScorerError(f"{bundle.path}: {error}") from error
-    finally:
-        opened.close()
     with Store.open(challenge.database_address, create=False, clock=clock) as store:
         archive = store.archive(challenge.root)
         for name in bundle.names(SOLUTIONS):
@@ -238,6 +237,27 @@ def _build(bundle: Bundle, built: Path, database: str | None, clock: Callable[[]
             copy.unlink()
         _complete_means(challenge, store)
         return render(challenge, store, pending=True).notes
+
+
+def _load(bundle: Bundle, database: str | Path) -> None:
+    opened = Database(database, create=True, wait=WAIT)
+    try:
+        load(opened, lambda table: bundle.rows(f"{TABLES}{table}.jsonl"))
+    finally:
+        opened.close()
+
+
+def verified_rows(path: Path) -> Iterator[Verified]:
+    """Verify that a database accepts the rows of a bundle, whose bytes are verified. Raises ScorerError."""
+    with opened_bundle(path) as bundle, temporary_folder(Path(tempfile.gettempdir())) as folder:
+        found = ""
+        if bundle.read_directory().schema == SCHEMA_VERSION:
+            try:
+                _load(bundle, folder / "scores.db")
+            except InvalidRowsError as error:
+                found = str(error)
+            yield Verified("each row can be imported, and each result has the counts of its lists", found)
+    yield Verified("no file was scored again; `scorer evaluate` scores the files of a bundle", is_note=True)
 
 
 def _complete_means(challenge: Challenge, store: Store) -> None:

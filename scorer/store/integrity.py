@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,9 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from sqlalchemy import ColumnElement, Connection, Table, delete, literal_column, null, select
 
 from scorer.errors import StoreError
+from scorer.matching.match import Counts
+from scorer.measures.matched import Matched
 from scorer.scoring.compact import unpack_hits
 from scorer.store.backup import back_up
 from scorer.store.checksums import DERIVED, RECORDED, REPAIR, RESTORE, is_sound, layout, row_name
@@ -102,9 +106,28 @@ def unreadable_rows(connection: Connection, view: Snapshot) -> Iterator[str]:
             yield f"the result {row.digest[:12]} has the wrong key; it {_CAN}"
         elif row.status == "scored" and row.solution_digest in ideals:
             try:
-                view.unpacked(row.hits, partial(unpack_hits, ideal=ideals[row.solution_digest]))
+                matched = view.unpacked(row.hits, partial(unpack_hits, ideal=ideals[row.solution_digest]))
             except StoreError:
                 yield f"the result {row.digest[:12]} cannot be read; it {_CAN}"
+                continue
+            if not _has_counts_of(row.counts, matched):
+                yield f"the result {row.digest[:12]} has other counts than its lists; it {_CAN}"
+
+
+def _has_counts_of(text: str, matched: Matched) -> bool:
+    """Whether stored counts are possible for a match. Some counts follow from it, and others have bounds."""
+    try:
+        counts = Counts(**json.loads(text))
+        in_solution = counts.items if counts.in_solution is None else counts.in_solution
+        return bool(
+            (counts.queries, counts.items) == (matched.queries, int(matched.retrieved.sum()))
+            and np.count_nonzero(matched.retrieved) <= counts.answered <= counts.queries
+            and 0 <= counts.overlong <= counts.answered
+            and len(matched.found) <= in_solution <= counts.items
+            and min(counts.unknown, counts.repeated) >= 0
+        )
+    except (TypeError, ValueError, RecursionError):
+        return False
 
 
 def _checksum_problems(database: Database, names: Collection[str]) -> Iterator[str]:

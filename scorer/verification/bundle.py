@@ -13,7 +13,7 @@ from scorer.store.canonical import iso
 from scorer.store.log import START, LogLine, head_of, leaf_of, nonce_of, text_of_fields
 from scorer.store.secret import secret_of
 from scorer.verification.bundle_archive import NO_BUNDLE, Bundle, opened_bundle
-from scorer.verification.bundle_format import MANIFEST, TABLES
+from scorer.verification.bundle_format import INDEX, MANIFEST, SOLUTIONS, SUBMISSIONS, TABLES
 from scorer.verification.log import break_of, gap, read_log
 from scorer.verification.statement import Verified, listed
 from scorer.wording import counted
@@ -58,6 +58,9 @@ def verified_content(bundle: Bundle, public: Sequence[LogLine] | None = None) ->
     yield Verified(f"each of the {count} has its SHA-256 in {MANIFEST}", wrong)
     if wrong:
         return
+    files = {name: digest for name, digest in manifest.members.items() if name.startswith((SOLUTIONS, SUBMISSIONS))}
+    wrong = listed("other bytes in", (name for name in files if name != INDEX and not name.endswith(files[name])))
+    yield Verified("each solution and each submission has its SHA-256 as its name", wrong)
     lines = list(_lines(bundle))
     lacking = gap(lines) or ("" if len(lines) == manifest.events else f"found {counted(len(lines), 'event')}")
     yield Verified(f"the record has the events 1 to {manifest.events:,}, without a gap", lacking)

@@ -1,4 +1,8 @@
-"""Verifies the log of a challenge: no event that it has was changed, dropped or added later."""
+"""Verifies the log of a challenge: each head follows from the leaves until it.
+
+The kind of an event is in the text of its leaf, which is not public. So another kind in a line is found only by an
+earlier copy, or by the record in a bundle.
+"""
 
 from __future__ import annotations
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import compress
 from pathlib import Path
 from typing import Any
 
-from scorer.challenge.splits import SHA256, QuerySplit, share
+from scorer.challenge.splits import SHA256, QuerySplit, share, share_text
 from scorer.verification.statement import Verified, invalid, listed, read_document, text_of
 from scorer.wording import counted
 
@@ -18,7 +18,9 @@ TRACK = re.compile(r"[a-z0-9][a-z0-9-]*")
 """The name of a track."""
 
 
-def verified_split(path: Path, key_sha256: str | None = None) -> Iterator[Verified]:
+def verified_split(
+    path: Path, key_sha256: str | None = None, earlier: Path | None = None, queries: Sequence[str] | None = None
+) -> Iterator[Verified]:
     """Verify which queries of a track are preliminary, from the revealed key.
 
     Parameters
@@ -27,6 +29,10 @@ def verified_split(path: Path, key_sha256: str | None = None) -> Iterator[Verifi
         The file split.json of the track.
     key_sha256
         The SHA-256 of the key in an earlier copy of the file; None: only that of the file is compared.
+    earlier
+        An earlier copy of the file; None: the file is not compared with one.
+    queries
+        The ids of all queries of the solution; None: whether the file lacks or adds queries is not verified.
 
     Yields
     ------
@@ -42,6 +48,10 @@ def verified_split(path: Path, key_sha256: str | None = None) -> Iterator[Verifi
     if key_sha256 is not None:
         differs = "" if key_sha256 == published else f"the file has {published}, the earlier copy {key_sha256}"
         yield Verified("the SHA-256 of the key is that of the earlier copy", differs)
+    if earlier is not None:
+        copy = read_document(earlier)
+        changed = (key for key in ("track", "preliminary", "key_sha256") if document.get(key) != copy.get(key))
+        yield Verified("track, share and SHA-256 of the key are those of the earlier copy", listed("changed:", changed))
     if "key" not in document:
         yield Verified("the key is revealed", "not revealed yet; the organiser publishes it after the challenge")
         return
@@ -52,17 +62,24 @@ def verified_split(path: Path, key_sha256: str | None = None) -> Iterator[Verifi
     )
     differs = "" if split.key_sha256 == published else f"its SHA-256 is {split.key_sha256}, not {published}"
     yield Verified("the key has the published SHA-256", differs)
-    queries = document.get("queries")
-    if not isinstance(queries, dict):
+    lists = document.get("queries")
+    if not isinstance(lists, dict):
         raise invalid(path, "queries", "an object with the lists preliminary and rest")
-    preliminary, rest = (_ids(path, queries, side) for side in ("preliminary", "rest"))
+    preliminary, rest = (_ids(path, lists, side) for side in ("preliminary", "rest"))
     left_out = [not selected for selected in split.flags(preliminary)]
-    statement = f"the key selects the {counted(len(preliminary), 'preliminary query', 'preliminary queries')}"
+    count = counted(len(preliminary), "preliminary query", "preliminary queries")
+    statement = f"with the share {share_text(split.preliminary)}, the key selects the {count}"
     yield Verified(statement, listed("does not select", compress(preliminary, left_out)))
     statement = f"the key selects none of the {counted(len(rest), 'other query', 'other queries')}"
     yield Verified(statement, listed("selects", compress(rest, split.flags(rest))))
     counts = Counter(preliminary + rest)
     yield Verified("no query is listed twice", listed("twice:", (query for query in counts if counts[query] > 1)))
+    if queries is not None:
+        lacking, added = (sorted(some) for some in (set(queries) - counts.keys(), counts.keys() - set(queries)))
+        found = filter(None, (listed("lacks", lacking), listed("adds", added)))
+        yield Verified(
+            f"the lists have the {counted(len(queries), 'query', 'queries')}, and no other", "; ".join(found)
+        )
 
 
 def _share(path: Path, document: Mapping[str, Any]) -> Decimal:

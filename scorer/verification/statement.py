@@ -26,6 +26,8 @@ class Verified:
     statement: str
     contradiction: str = ""
     """Empty if the statement is true."""
+    is_note: bool = False
+    """Whether the statement is not verified, but says what cannot be."""
 
 
 def read_bytes(path: Path) -> bytes:
