@@ -119,21 +119,23 @@ def test_a_commitment_is_verified(held: Held) -> None:
         0,
         "ok      the commitment is that of the earlier copy\n"
         "ok      the key of receipts is that of the document\n"
-        "ok      the log has the commitments, errata and changes of phases at their events\n"
+        "ok      the log has the commitments, errata and changes of phases of the document at their events, and no "
+        "others\n"
         "ok      the key of the split of lists has the SHA-256 of the document\n"
         "ok      the opening has the SHA-256 of the commitment\n"
         "ok      the opening is that of this challenge and of this key of receipts\n"
         "ok      the log has this opening in its event\n"
         "ok      lists: the solution is the one that was committed\n"
+        "ok      lists: the key of the split is the one that was committed\n"
         "ok      lists: the rules are those that were committed\n"
         "ok      lists: the phases are those that were committed\n"
-        "ok      lists: the key of the split is the one that was committed\n"
         "ok      main: the solution is the one that was committed\n"
         "ok      main: the rules are those that were committed\n"
         "ok      main: the phases are those that were committed\n"
         "ok      main: main.txt is the solution that was committed\n"
         "ok      lists: lists.txt is the solution that was committed\n"
-        "ok      lists: the key of split.json is the one that was committed\n",
+        "ok      lists: the key of split.json is the one that was committed\n"
+        "ok      lists: the share of split.json is the one that was committed\n",
         "",
     )
 
@@ -189,8 +191,8 @@ def test_changes_by_an_erratum_are_verified(corrected: Path, tmp_path: Path, ter
 
     assert failed(answer) == []
     for line in (
-        "ok      main: the solution is the one that was committed, or was changed by erratum 1",
-        "ok      main: the rule list_length is the one that was committed, or was changed by erratum 1",
+        "ok      main: the solution is the one that was committed, or changed by erratum 1",
+        "ok      main: the rule list_length is the one that was committed, or changed by erratum 1",
         "ok      lists: the rules are those that were committed",
         "ok      main: main.txt is the solution that was committed",
     ):
@@ -206,8 +208,8 @@ def test_an_erratum_excuses_only_what_it_changed(corrected: Path, tmp_path: Path
     held.change("tracks", "lists", "rules", "list_length", value=2)
 
     assert failed(held.verify_all()) == [
-        f"{track}: the rule {rule} is the one that was committed: committed {before}, the board is based on 2, and no "
-        "erratum says so"
+        f"{track}: the rule {rule} is the one that was committed: committed {before}, now 2, and the document has no "
+        "change"
         for track, rule, before in (("lists", "list_length", 3), ("main", "decimals", 4))
     ]
 
@@ -217,7 +219,8 @@ def test_a_hidden_or_an_invented_erratum_is_found(corrected: Path, tmp_path: Pat
     held = Held.of(corrected, tmp_path, terminal)
     (erratum,) = held.document["errata"]
     held.change("errata", value=[])
-    first, second = failed(held.verify_all())
+    log, first, second = failed(held.verify_all())
+    assert f"event {erratum['index']} has the kind erratum, and the document does not have it" in log
     assert first.startswith("main: the solution is the one that was committed: committed ")
     assert second.startswith("main: the rule list_length is the one that was committed: committed ")
 
@@ -240,12 +243,13 @@ def test_an_extended_phase_is_named_with_its_event(tmp_path: Path, terminal: Ter
     (index,) = held.document["tracks"]["main"]["rescheduled"]
     answer = held.verify_all()
     assert (answer.code, answer.err) == (0, "")
-    line = f"ok      main: the phases are those that were committed, or were changed at event {index}\n"
+    line = f"ok      main: the phases are those that were committed, or changed by event {index}\n"
     assert line in answer.out
 
     held.change("tracks", "main", "rescheduled", value=[])
-    (line,) = failed(held.verify_all())
-    assert line.endswith(", and no event says so")
+    log, line = failed(held.verify_all())
+    assert f"event {index} has the kind extension, and the document does not have it" in log
+    assert line.endswith(", and the document has no change")
 
 
 # Tampering
@@ -303,8 +307,8 @@ TAMPERED: list[tuple[Callable[[Held], object], list[str]]] = [
     (
         other_key,
         [
-            f'lists: the key of the split is the one that was committed: committed "{KEY_SHA256}", the board is based',
-            f"the key of split.json is the one that was committed: its SHA-256 is {OTHER}, committed was {KEY_SHA256}",
+            f'lists: the key of the split is the one that was committed: committed "{KEY_SHA256}", now "000',
+            f'the key of split.json is the one that was committed: committed "{KEY_SHA256}", now "{OTHER}"',
         ],
     ),
     (
@@ -313,12 +317,12 @@ TAMPERED: list[tuple[Callable[[Held], object], list[str]]] = [
     ),
     (
         change("tracks", "main", "rules", "ties", value="order"),
-        ['main: the rule ties is the one that was committed: committed "trec", the board is based on "order"'],
+        ['main: the rule ties is the one that was committed: committed "trec", now "order", and the document has'],
     ),
     (change("tracks", "main", "items", value=OTHER), ["main: the list of items is the one that was committed: "]),
     (
         change("tracks", "main", value={"key_sha256": None}),
-        ["main: the solution of", "main: the rules of", "main: the phases of"],
+        ['main: what the board is based on is published: the document lacks "solution", "items", "rules"'],
     ),
     (
         change("tracks", "main", "phases", 0, "end", value="2027-01-21T00:00:00+00:00"),
@@ -326,7 +330,10 @@ TAMPERED: list[tuple[Callable[[Held], object], list[str]]] = [
     ),
     (
         change("tracks", "main", "rescheduled", value=[13]),
-        ["at their events: event 13 has the kind reveal, expected phases or extension"],
+        [
+            "and no others: event 13 has the kind reveal, expected phases or extension",
+            "main: the phases are those that were committed: the document says that event 13 changed it",
+        ],
     ),
     (change("tracks", value={}), ["the key of the split of lists", "lists: the board is", "main: the board is"]),
     (
@@ -336,7 +343,10 @@ TAMPERED: list[tuple[Callable[[Held], object], list[str]]] = [
     (change("challenge", value="Other"), ['challenge: the opening has "Live", the document "Other"']),
     (
         change("commitments", 0, "sha256", value=OTHER),
-        ["the opening has the SHA-256 of the commitment: ", "the event has another index, kind, SHA-256 or opening"],
+        [
+            "the opening has the SHA-256 of the commitment: ",
+            "the event has another index, kind, SHA-256, opening or time",
+        ],
     ),
     (
         change("commitments", 0, "index", value=1),
@@ -347,7 +357,7 @@ TAMPERED: list[tuple[Callable[[Held], object], list[str]]] = [
     (change("event", value="{}"), ["in its event: the leaf of the published event is "]),
     (
         lambda held: with_opening(held, '"decimals":4', '"decimals":3'),
-        ["has another index, kind, SHA-256 or opening", "lists: the rule decimals", "main: the rule decimals"],
+        ["has another index, kind, SHA-256, opening or time", "lists: the rule decimals", "main: the rule decimals"],
     ),
     (
         lambda held: rechained(held, index_of(held), leaf=OTHER),
@@ -356,7 +366,7 @@ TAMPERED: list[tuple[Callable[[Held], object], list[str]]] = [
     (lambda held: rechained(held, index_of(held), kind="team"), ["has the kind team, expected commitment"]),
     (
         lambda held: rechained(held, index_of(held) + 1, kind="commitment"),
-        ["is a commitment that the document does not list"],
+        ["has the kind commitment, and the document does not have it; if the log is newer than the document"],
     ),
 ]
 

@@ -18,6 +18,7 @@ from scorer.store.log import head_of
 from tests.commands import here
 from tests.committed import LISTS, Committed, whole
 from tests.live_errata import GOOD, day
+from tests.strangers import fitted
 
 PAGE = Path(__file__).parents[1] / "docs" / "verify.md"
 SECTION = re.compile(r"^## (.*?): .*?\n(.*?)(?=^## )", re.MULTILINE | re.DOTALL)
@@ -74,7 +75,10 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     (folder / "run.txt").write_text(GOOD)
     (folder / "lists.txt").write_text(LISTS)
     assert here("export", folder / "challenge.zip", "--challenge", live.folder).code == 0
+    (folder / "queries.txt").write_text("".join(f"q{number}\n" for number in range(1, 9)))
     document, split = (json.loads((folder / name).read_text()) for name in ("commitment.json", "split.json"))
+    early = {key: value for key, value in split.items() if key not in ("key", "queries")}
+    (folder / "early-split.json").write_text(json.dumps(early, indent=1) + "\n")
     kept = {
         "head": json.loads(lines[6])["head"],
         "hash": document["commitments"][-1]["sha256"],
@@ -143,6 +147,19 @@ def moved(folder: Path) -> None:
     (folder / "split.json").write_text(json.dumps(document, indent=1) + "\n")
 
 
+def other_share(folder: Path) -> None:
+    """Another share, and the lists that fit it."""
+    document = json.loads((folder / "split.json").read_text())
+    (folder / "split.json").write_text(json.dumps(fitted(document, "0.9"), indent=1) + "\n")
+
+
+def dropped(folder: Path) -> None:
+    """A query in none of the lists of split.json."""
+    document = json.loads((folder / "split.json").read_text())
+    document["queries"]["rest"].pop()
+    (folder / "split.json").write_text(json.dumps(document, indent=1) + "\n")
+
+
 def changed_byte(folder: Path) -> None:
     """Another byte in the middle of the bundle."""
     content = bytearray((folder / "challenge.zip").read_bytes())
@@ -171,7 +188,9 @@ CHANGES = {
     "another commitment": ("The commitment", changed("commitment.json", '"sha256": "', '"sha256": "0')),
     "another key": ("The split", changed("split.json", '"key": "0', '"key": "1')),
     "another share": ("The split", changed("split.json", '"0.5"', '"0.9"')),
+    "another share with lists that fit": ("The split", other_share),
     "a moved query": ("The split", moved),
+    "a dropped query": ("The split", dropped),
     "a changed byte of the bundle": ("The bundle", changed_byte),
     "another log than that of the bundle": ("The bundle", other_end),
 }

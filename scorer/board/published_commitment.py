@@ -50,6 +50,8 @@ class PublishedCommitment:
     """The earliest first. Only the last one has an opening, and only once it is revealed."""
     tracks: tuple[CommittedTrack, ...] = ()
     errata: tuple[PublishedErratum, ...] = ()
+    not_applied: tuple[int, ...] = ()
+    """The indexes of the events of errata that were previewed or cancelled."""
     event: str = ""
     """The text of the event of the last commitment; empty until it is revealed."""
     nonce: str = ""
@@ -105,6 +107,7 @@ def published_commitment(
         commitments=(*secret, last if last.is_revealed else replace(last, opening="")),
         tracks=tuple(_tracks(view, challenge.tracks, last)),
         errata=tuple(errata),
+        not_applied=tuple(each.index for each in events if each.kind == "erratum" and each.body["state"] != "applied"),
         event=event.decode("ascii"),
         nonce=nonce.hex(),
     )

@@ -35,6 +35,8 @@ def commitment_json(published: PublishedCommitment) -> str:
         ],
         "revealed": published.is_revealed,
     }
+    if published.not_applied:
+        document["not_applied"] = published.not_applied
     if published.event:
         document |= {"event": published.event, "nonce": published.nonce}
     return json.dumps(document, ensure_ascii=True, indent=1) + "\n"

@@ -6,21 +6,32 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from scorer.challenge.splits import SHA256
 from scorer.errors import ScorerError
-from scorer.store.log import leaf_of
+from scorer.store.log import LogLine, leaf_of
 from scorer.store.opening import content_of
 from scorer.verification.commitment_document import CommitmentDocument
 from scorer.verification.log import read_log, too_short
 from scorer.verification.receipt import read_key
-from scorer.verification.statement import Verified, invalid, read_bytes, read_document, text_of
-from scorer.wording import quoted, shortened
+from scorer.verification.statement import Verified, invalid, listed, read_bytes, read_document, text_of
+from scorer.wording import iso_time, quoted, shortened
 
 SHOWN = 120
 """Characters of a value that a message has at most."""
+
+PRESENT = ("key_sha256", "solution", "items", "rules", "phases", "rescheduled")
+"""What a revealed document says about each track."""
+
+FILES = {"solution": "the solution", "items": "the list of items", "split": "the key of the split"}
+"""What errata change besides rules."""
+
+HARMLESS = frozenset({"arrival", "withdrawal", "return", "amendment", "forgetting", "basis", "pick", "team", "reveal"})
+"""Kinds of events that change no rule and no phase. The basis changes rules only with an erratum before it. Each other
+kind of event since the commitment must be in the document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +73,7 @@ def verified_commitment(path: Path, opening: Path | None = None, public: Public 
     """
     document = CommitmentDocument.read(path)
     yield from _without_opening(document, public)
-    if opening is None:
+    if opening is None or not document.is_revealed:
         lacking = "not revealed yet; the organiser publishes it after the challenge"
         if document.is_revealed:
             lacking = "not verified; download commitment.txt and name it with --opening"
@@ -74,14 +85,16 @@ def verified_commitment(path: Path, opening: Path | None = None, public: Public 
     yield Verified("the opening has the SHA-256 of the commitment", differs)
     content = _content(opening, text)
     yield Verified("the opening is that of this challenge and of this key of receipts", _other(document, content))
-    if public.log is not None and document.event:
+    if public.log is not None:
         yield Verified("the log has this opening in its event", _not_in_event(document, text, public.log))
     for track, committed in content["tracks"].items():
         yield from _track(document, track, committed)
     for track, file in public.solutions:
         yield _solution(document, content, track, file)
+    for name in sorted(document.tracks.keys() - content["tracks"].keys()):
+        yield Verified(f"{name}: nothing was committed for this track, which was added later", is_note=True)
     for file in public.splits:
-        yield _split(content, file)
+        yield from _split(document, content, file)
 
 
 def _without_opening(document: CommitmentDocument, public: Public) -> Iterator[Verified]:
@@ -93,10 +106,12 @@ def _without_opening(document: CommitmentDocument, public: Public) -> Iterator[V
         differs = "" if found == document.receipts else f"the file has {found}, the document {document.receipts}"
         yield Verified("the key of receipts is that of the document", differs)
     if public.log is not None:
-        yield Verified(
-            "the log has the commitments, errata and changes of phases at their events",
-            _not_in_log(document, public.log),
-        )
+        lines, what = read_log(public.log), ", errata and changes of phases" if document.is_revealed else " and errata"
+        statement = f"the log has the commitments{what} of the document at their events, and no others"
+        yield Verified(statement, _difference(document, lines))
+        unproven = [str(index) for index in document.not_applied if _seems_applied(lines, index)]
+        if unproven:
+            yield Verified(f"that the errata of the events {', '.join(unproven)} were not applied", is_note=True)
     for file in public.splits:
         split = read_document(file)
         track, key = str(split.get("track")), text_of(file, split, "key_sha256", SHA256)
@@ -118,19 +133,50 @@ def _other_copy(document: CommitmentDocument, sha256: str) -> str:
     return f"the document has {last.sha256}, the earlier copy {sha256}"
 
 
-def _not_in_log(document: CommitmentDocument, log: Path) -> str:
-    """What the log has instead; empty if it has all commitments, no other ones, all errata and changes of phases."""
-    lines = read_log(log)
-    stated: dict[int, tuple[str, ...]] = {each.index: ("commitment",) for each in document.commitments}
-    stated |= {int(each["index"]): ("erratum",) for each in document.errata}
-    stated |= {index: ("phases", "extension") for track in document.tracks for index in document.rescheduled(track)}
-    for index, kinds in sorted(stated.items()):
+def _difference(document: CommitmentDocument, lines: Sequence[LogLine]) -> str:
+    """The first event that the document or the log has and the other one lacks; empty if they agree."""
+    applied, last = {int(each["index"]) for each in document.errata}, document.commitments[-1].index
+    stated: list[tuple[int, tuple[str, ...]]] = [(each.index, ("commitment",)) for each in document.commitments]
+    stated += [(int(each["index"]), ("erratum",)) for each in document.errata]
+    stated += [(index, ("erratum",)) for index in document.not_applied]
+    stated += [(index, ("phases", "extension")) for track in document.tracks for index in document.rescheduled(track)]
+    for index, kinds in sorted(stated):
         if index > len(lines):
             return too_short(len(lines))
         if lines[index - 1].kind not in kinds:
             return f"event {index} has the kind {lines[index - 1].kind}, expected {' or '.join(kinds)}"
-    other = [line.index for line in lines if line.kind == "commitment" and line.index not in stated]
-    return f"event {other[0]} is a commitment that the document does not list" if other else ""
+        if index in applied and not _seems_applied(lines, index):
+            return f"event {index} is an erratum without a basis after it, which was not applied"
+    known = {index for index, _ in stated}
+    if len(known) < len(stated):
+        return "the document has the same event twice"
+    for line in lines:
+        if line.index not in known and _is_listed(document, lines, line):
+            return (
+                f"event {line.index} has the kind {line.kind}, and the document does not have it; if the log is newer "
+                "than the document, download both again"
+            )
+    if document.is_revealed and all(line.kind != "reveal" for line in lines[last:]):
+        return f"no event after event {last} reveals the commitment; download the log again"
+    return ""
+
+
+def _is_listed(document: CommitmentDocument, lines: Sequence[LogLine], line: LogLine) -> bool:
+    """Whether the document must have an event of the log."""
+    if line.index < document.commitments[-1].index:
+        return line.kind == "commitment"
+    if line.kind in ("phases", "extension"):
+        return document.is_revealed
+    if line.kind == "erratum" and not document.not_applied:
+        # Before a basis with another title, say, the next erratum may be the application of this preview.
+        following = next((each.index for each in lines[line.index :] if each.kind == "erratum"), None)
+        return _seems_applied(lines, line.index) and all(following != each["index"] for each in document.errata)
+    return line.kind not in HARMLESS
+
+
+def _seems_applied(lines: Sequence[LogLine], index: int) -> bool:
+    """Whether an erratum has a basis after it, as each applied one has; another one has it only by chance."""
+    return index < len(lines) and lines[index].kind == "basis"
 
 
 def _content(path: Path, text: bytes) -> Mapping[str, Any]:
@@ -161,79 +207,68 @@ def _not_in_event(document: CommitmentDocument, text: bytes, log: Path) -> str:
     lines, last = read_log(log), document.commitments[-1]
     if last.index > len(lines):
         return too_short(len(lines))
+    if not document.event:
+        return "the document does not have it"
     leaf, wanted = leaf_of(bytes.fromhex(document.nonce), document.event.encode("ascii")), lines[last.index - 1].leaf
     if leaf != wanted:
         return f"the leaf of the published event is {leaf.hex()}, that of the log {wanted.hex()}"
     try:
         event = json.loads(document.event)
         committed = (event["index"], event["kind"], event["body"]["sha256"], event["body"]["opening"])
+        at = event["at"] and iso_time(datetime.fromisoformat(event["at"]))
     except (ValueError, RecursionError, KeyError, TypeError):
         return "the published event is no commitment"
-    differs = committed != (last.index, "commitment", last.sha256, text.decode("ascii", "replace"))
-    return "the event has another index, kind, SHA-256 or opening" if differs else ""
+    differs = (*committed, at) != (last.index, "commitment", last.sha256, text.decode("ascii", "replace"), last.at)
+    return "the event has another index, kind, SHA-256, opening or time" if differs else ""
 
 
 def _track(document: CommitmentDocument, track: str, committed: Mapping[str, Any]) -> Iterator[Verified]:
-    """Whether the board of a track is based on what was committed, or on what errata changed since."""
+    """Whether the board of a track is based on what was committed, or on what the events of the document changed."""
     present = document.tracks.get(track)
     if present is None:
         yield Verified(f"{track}: the board is based on what was committed", "the document lacks this track")
         return
-    for name, what in (("solution", "the solution"), ("items", "the list of items")):
-        if name in present and (committed.get(name), present[name]) != (None, None):
-            yield _unchanged(document, track, name, f"{what} is", committed.get(name), present[name])
-    for name in ("solution", "rules", "phases"):
-        if name not in present:
-            yield Verified(f"{track}: the {name} of the board are published", "the document does not have them")
-    if isinstance(present.get("rules"), dict):
-        yield from _rules(document, track, committed["rules"], present["rules"])
-    if "phases" in present:
-        yield _phases(document, track, committed.get("phases"), present["phases"])
-    key = _committed_key(committed)
-    if (key, present.get("key_sha256")) != (None, None):
-        yield _unchanged(document, track, "split", "the key of the split is", key, present.get("key_sha256"))
-
-
-def _rules(
-    document: CommitmentDocument, track: str, committed: Mapping[str, Any], present: Mapping[str, Any]
-) -> Iterator[Verified]:
-    """Whether the rules of a track are the committed ones, or errata changed them."""
-    names = sorted(name for name in committed.keys() | present.keys() if committed.get(name) != present.get(name))
-    for name in names:
-        yield _unchanged(document, track, name, f"the rule {name} is", committed.get(name), present.get(name))
-    if not names:
+    lacking = [name for name in PRESENT if name not in present]
+    if lacking:
+        yield Verified(f"{track}: what the board is based on is published", listed("the document lacks", lacking))
+        return
+    if not isinstance(present["rules"], dict):
+        raise invalid(document.path, "rules", "an object")
+    before = {**committed["rules"], **committed, "split": _committed_split(committed).get("key_sha256")}
+    now = {**present["rules"], **present, "split": present["key_sha256"]}
+    rules = {name for name in committed["rules"].keys() | present["rules"].keys() if before.get(name) != now.get(name)}
+    rules |= {str(name) for each in document.errata_of(track) for name in each["changed"]} - FILES.keys()
+    for name in (*FILES, *sorted(rules)):
+        if (before.get(name), now.get(name)) != (None, None) or name in rules:
+            # The share of a split may have changed, and not the key.
+            changes = [] if name == "split" and before[name] == now[name] else _errata(document, track, name)
+            statement = f"{track}: {FILES.get(name, f'the rule {name}')} is the one that was committed"
+            yield _unchanged(statement, before.get(name), now.get(name), changes)
+    if not rules:
         yield Verified(f"{track}: the rules are those that were committed")
-
-
-def _phases(document: CommitmentDocument, track: str, committed: object, present: object) -> Verified:
-    """Whether the phases of a track are the committed ones, or an event of the log changed them."""
+    events = [f"event {index}" for index in document.rescheduled(track)]
     statement = f"{track}: the phases are those that were committed"
+    yield _unchanged(statement, committed.get("phases"), present["phases"], events)
+
+
+def _errata(document: CommitmentDocument, track: str, name: str) -> list[str]:
+    """The errata that changed a rule or a file of a track."""
+    return [f"erratum {each.get('number')}" for each in document.errata_of(track) if name in each["changed"]]
+
+
+def _unchanged(statement: str, committed: object, present: object, changes: Sequence[str]) -> Verified:
+    """Whether a value is the committed one, given the changes that the document has."""
     if committed == present:
-        return Verified(statement)
-    events = document.rescheduled(track)
-    if events:
-        return Verified(f"{statement}, or were changed at event {events[-1]}")
-    return Verified(statement, f"committed {_value(committed)}, now {_value(present)}, and no event says so")
+        # Only a second change can take the first one back.
+        return Verified(statement, f"the document says that {changes[0]} changed it" if len(changes) == 1 else "")
+    if changes:
+        return Verified(f"{statement}, or changed by {changes[-1]}")
+    return Verified(statement, f"committed {_value(committed)}, now {_value(present)}, and the document has no change")
 
 
-def _committed_key(committed: Mapping[str, Any]) -> object:
-    """The SHA-256 of the committed key of a split; None without one."""
-    return (committed.get("split") or {}).get("key_sha256")
-
-
-def _unchanged(
-    document: CommitmentDocument, track: str, name: str, subject: str, committed: object, present: object
-) -> Verified:
-    statement = f"{track}: {subject} the one that was committed"
-    if committed == present:
-        return Verified(statement)
-    errata = document.errata_of(track, name)
-    if errata:
-        return Verified(f"{statement}, or was changed by erratum {errata[-1]}")
-    return Verified(
-        statement,
-        f"committed {_value(committed)}, the board is based on {_value(present)}, and no erratum says so",
-    )
+def _committed_split(committed: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The committed split of a track; empty without one."""
+    return committed.get("split") or {}
 
 
 def _value(value: object) -> str:
@@ -249,16 +284,18 @@ def _solution(document: CommitmentDocument, content: Mapping[str, Any], track: s
     found, committed = hashlib.sha256(read_bytes(file)).hexdigest(), content["tracks"][track].get("solution")
     if found == committed:
         return Verified(statement)
-    errata = document.errata_of(track, "solution")
-    if errata and found == document.tracks.get(track, {}).get("solution"):
-        return Verified(f"{track}: {file.name} is the solution of erratum {errata[-1]}")
+    changes = _errata(document, track, "solution")
+    if changes and found == document.tracks.get(track, {}).get("solution"):
+        return Verified(f"{track}: {file.name} is the solution of {changes[-1]}")
     return Verified(statement, f"its SHA-256 is {found}, committed was {committed}")
 
 
-def _split(content: Mapping[str, Any], file: Path) -> Verified:
-    """Whether the key of a split is the committed one."""
+def _split(document: CommitmentDocument, content: Mapping[str, Any], file: Path) -> Iterator[Verified]:
+    """Whether the key and the share of a split are the committed ones, or an erratum changed them."""
     split = read_document(file)
-    track, key = str(split.get("track")), text_of(file, split, "key_sha256", SHA256)
-    committed = _committed_key(content["tracks"].get(track, {}))
-    differs = "" if key == committed else f"its SHA-256 is {key}, committed was {committed}"
-    return Verified(f"{track}: the key of {file.name} is the one that was committed", differs)
+    track = str(split.get("track"))
+    committed = _committed_split(content["tracks"].get(track, {}))
+    for key, what in (("key_sha256", "key"), ("preliminary", "share")):
+        changes = _errata(document, track, "split") if committed.get(key) != split.get(key) else []
+        statement = f"{track}: the {what} of {file.name} is the one that was committed"
+        yield _unchanged(statement, committed.get(key), split.get(key), changes)

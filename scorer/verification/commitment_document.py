@@ -20,6 +20,8 @@ class ListedCommitment:
 
     sha256: str
     index: int
+    at: object
+    """A time as text, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class CommitmentDocument:
     commitments: Sequence[ListedCommitment]
     tracks: Mapping[str, Mapping[str, Any]]
     errata: Sequence[Mapping[str, Any]]
+    not_applied: Sequence[int]
+    """The indexes of the errata that were previewed or cancelled; documents of earlier versions do not have them."""
     is_revealed: bool
     event: str
     """Of the last commitment; empty until it is revealed."""
@@ -42,7 +46,7 @@ class CommitmentDocument:
         """Read the file. Raises ScorerError if it is another document."""
         document = read_document(path)
         listed = [
-            ListedCommitment(text_of(path, each, "sha256", SHA256), _index(path, each))
+            ListedCommitment(text_of(path, each, "sha256", SHA256), _index(path, each), each.get("at"))
             for each in _objects(path, document, "commitments")
         ]
         if not listed:
@@ -63,6 +67,7 @@ class CommitmentDocument:
             commitments=listed,
             tracks=tracks,
             errata=errata,
+            not_applied=_indexes(path, document, "not_applied"),
             is_revealed=document.get("revealed") is True,
             event=text_of(path, document, "event", re.compile(r"\{[ -~]*\}")) if is_public else "",
             nonce=text_of(path, document, "nonce", NONCE) if is_public else "",
@@ -70,14 +75,11 @@ class CommitmentDocument:
 
     def rescheduled(self, track: str) -> list[int]:
         """The indexes of the events that changed the phases of a track since the commitment."""
-        events = self.tracks[track].get("rescheduled", [])
-        if not isinstance(events, list) or not all(type(each) is int and each >= 1 for each in events):
-            raise invalid(self.path, "rescheduled", "a list of indexes of events")
-        return events
+        return _indexes(self.path, self.tracks[track], "rescheduled")
 
-    def errata_of(self, track: str, name: str) -> list[int]:
-        """The numbers of the errata that changed a rule or a file of a track."""
-        return [each.get("number", 0) for each in self.errata if each.get("track") == track and name in each["changed"]]
+    def errata_of(self, track: str) -> list[Mapping[str, Any]]:
+        """The errata of a track, the earliest first."""
+        return [each for each in self.errata if each.get("track") == track]
 
 
 def _object(path: Path, document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -91,6 +93,13 @@ def _objects(path: Path, document: Mapping[str, Any], key: str) -> Sequence[Mapp
     value = document.get(key)
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise invalid(path, key, "a list of objects")
+    return value
+
+
+def _indexes(path: Path, document: Mapping[str, Any], key: str) -> list[int]:
+    value = document.get(key, [])
+    if not isinstance(value, list) or not all(type(each) is int and each >= 1 for each in value):
+        raise invalid(path, key, "a list of indexes of events")
     return value
 
 

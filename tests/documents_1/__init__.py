@@ -1,0 +1,1 @@
+"""Documents that a released version published, which later versions verify."""

@@ -1,0 +1,112 @@
+"""Changes published documents as a stranger does: with the standard library, and nothing of scorer."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+Place = tuple[str | int, ...]
+"""The keys and positions that lead to a value of a document."""
+
+Rows = list[dict[str, Any]]
+
+
+def places(document: Any, place: Place = ()) -> Iterator[Place]:
+    """All places of a document, also those of objects and lists, but the whole."""
+    inside = document.items() if isinstance(document, dict) else enumerate(document)
+    for key, value in inside:
+        yield (*place, key)
+        if isinstance(value, dict | list):
+            yield from places(value, (*place, key))
+
+
+def copied(document: Any) -> Any:
+    """A copy."""
+    return json.loads(json.dumps(document))
+
+
+def at(document: Any, place: Place) -> Any:
+    """The value at a place."""
+    for key in place:
+        document = document[key]
+    return document
+
+
+def without(document: Any, place: Place) -> Any:
+    """A copy without the value at a place."""
+    new = copied(document)
+    del at(new, place[:-1])[place[-1]]
+    return new
+
+
+def replaced(document: Any, place: Place, value: Any) -> Any:
+    """A copy with another value at a place."""
+    new = copied(document)
+    at(new, place[:-1])[place[-1]] = value
+    return new
+
+
+def other(value: Any) -> Any:
+    """Another value of the same form."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1
+    if isinstance(value, str):
+        first = value[:1]
+        return ("1" if first == "0" else "0" if first.isdigit() else "b" if first == "a" else "a") + value[1:]
+    if isinstance(value, list):
+        return value[:-1] if value else ["x"]
+    return {} if value else "x"
+
+
+def fitted(document: dict[str, Any], share: str) -> dict[str, Any]:
+    """A revealed split.json with another share, and the lists that fit it."""
+    key, track = bytes.fromhex(document["key"]), document["track"].encode()
+    lists: dict[str, list[str]] = {"preliminary": [], "rest": []}
+    for query in sorted(document["queries"]["preliminary"] + document["queries"]["rest"]):
+        number = int.from_bytes(hmac.new(key, track + b"\0" + query.encode(), "sha256").digest()[:8], "big")
+        lists["preliminary" if number < float(share) * 2**64 else "rest"].append(query)
+    return {**document, "preliminary": share, "queries": lists}
+
+
+def members(bundle: bytes) -> dict[str, bytes]:
+    """The members of a bundle by name."""
+    with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def rebuilt(content: Mapping[str, bytes]) -> bytes:
+    """A bundle of these members, with a manifest and a SHA-256 at its end that fit them."""
+    others = {name: data for name, data in content.items() if name != "manifest.json"}
+    manifest = json.loads(content["manifest.json"])
+    manifest["members"] = {name: hashlib.sha256(data).hexdigest() for name, data in others.items()}
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in {**others, "manifest.json": json.dumps(manifest).encode()}.items():
+            archive.writestr(zipfile.ZipInfo(name), data)
+        archive.comment = bytes(71)
+    body = stream.getvalue()[:-71]
+    return body + f"sha256:{hashlib.sha256(body).hexdigest()}".encode()
+
+
+def rows(content: Mapping[str, bytes], name: str) -> Rows:
+    """The lines of a member."""
+    return [json.loads(line) for line in content[name].splitlines()]
+
+
+def with_rows(content: Mapping[str, bytes], name: str, change: Callable[[Rows], object]) -> bytes:
+    """A bundle in which the lines of a member are changed."""
+    found = rows(content, name)
+    change(found)
+    return rebuilt({**content, name: lines_of(found)})
+
+
+def lines_of(found: Sequence[Mapping[str, Any]]) -> bytes:
+    """JSON objects, one a line."""
+    return b"".join(json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in found)
