@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from datetime import datetime
@@ -16,6 +18,7 @@ from xml.etree.ElementTree import Element, SubElement, fromstring, tostring
 
 from scorer.charts.labels import SIZE, Label
 from scorer.charts.panel import PAPER, SOFT, Panel
+from scorer.errors import ScorerError
 from scorer.paths.code import code_digest
 from scorer.wording import printable
 
@@ -63,6 +66,11 @@ def svg(draw: partial[Panel], title: str, description: str, cache: Cache | None 
         The finding in one or two sentences, the text alternative, in printable characters.
     cache
         Charts by their keys; the chart is added to it. The caller may keep it in any store.
+
+    Raises
+    ------
+    ScorerError
+        The engine that draws charts cannot start, because the addresses of this process are limited.
     """
     title = printable(title)
     key = chart_key(draw, title, description)
@@ -98,6 +106,7 @@ def _drawn(panel: Panel, title: str, description: str) -> str:
     # The converter starts a JavaScript engine, and Altair loads its schema: half a second that cached charts save.
     import vl_convert  # noqa: PLC0415
 
+    _check_engine()
     raw: str = vl_convert.vegalite_to_svg(panel.specification(), config={"aria": False}, allowed_base_urls=[])
     width, height = panel.left + panel.width + panel.right, panel.top + panel.height + panel.bottom
     image = Element(
@@ -121,6 +130,25 @@ def _drawn(panel: Panel, title: str, description: str) -> str:
     for paint, alike in groupby(marks, key=lambda mark: mark[0]):
         SubElement(image, "g", dict(paint)).extend(mark for _, mark in alike)
     return tostring(image, encoding="unicode")
+
+
+@cached
+def _check_engine() -> None:
+    """Raise ScorerError if the JavaScript engine cannot start, which would end this process instead of raising.
+
+    It reserves far more addresses than it uses memory. So under a limit on them, another process tries it first.
+    """
+    if sys.platform == "win32":
+        return
+    import resource  # noqa: PLC0415 (Windows lacks it)
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    start = [sys.executable, "-c", "import vl_convert; vl_convert.vega_to_svg({})"]
+    if limit != resource.RLIM_INFINITY and subprocess.run(start, capture_output=True, check=False).returncode:  # noqa: S603
+        raise ScorerError(
+            f"charts cannot be drawn: this process may use {limit >> 20:,} MiB of addresses, and the engine that draws "
+            "charts reserves more, though it uses little memory; remove the limit with `ulimit -v unlimited`"
+        )
 
 
 Paint = tuple[tuple[str, str], ...]

@@ -476,3 +476,24 @@ def test_another_limit_voids_a_rejection_by_it(small: Path) -> None:
     assert "limits.id_bytes" in answer.err
     settings.write_text(text, encoding="utf-8")
     assert_recovers(small)
+
+
+def test_charts_that_cannot_be_drawn_are_reported(small: Path) -> None:
+    """The engine that draws them would end the process. The scores are kept, and the site stays whole."""
+    limited = ("sh", "-c", 'ulimit -v 1300000 && exec "$@"', "sh")
+    first = run(small, prefix=limited)
+    created = (small / "site").exists()
+    assert_recovers(small)
+    site = site_content(small / "site")
+    (submissions(small) / SCATTERED.replace(TEAM, "later")).write_text(GOOD, encoding="utf-8")
+    second = run(small, prefix=limited)
+
+    assert not created
+    assert site_content(small / "site") == site
+    assert "3 scored" in first.err
+    for answer in (first, second):
+        assert answer.code == 1
+        assert "charts cannot be drawn: this process may use 1,269 MiB of addresses" in answer.err
+        assert "remove the limit with `ulimit -v unlimited`" in answer.err
+    assert here("render", small).code == 0
+    assert "later" in board(small)
