@@ -74,7 +74,11 @@ def verified_split(
     yield Verified(statement, listed("selects", compress(rest, split.flags(rest))))
     counts = Counter(preliminary + rest)
     yield Verified("no query is listed twice", listed("twice:", (query for query in counts if counts[query] > 1)))
-    if queries is not None:
+    if earlier is None:
+        yield Verified("the share was not compared with an earlier copy, nor with the commitment", is_note=True)
+    if queries is None:
+        yield Verified("the lists were not compared with all queries of the solution", is_note=True)
+    else:
         lacking, added = (sorted(some) for some in (set(queries) - counts.keys(), counts.keys() - set(queries)))
         found = filter(None, (listed("lacks", lacking), listed("adds", added)))
         yield Verified(
