@@ -22,6 +22,7 @@ from scorer.limits import ATTEMPTS, Limits
 from scorer.matching.solution import Solution
 from scorer.organising.decisions import amend, retry
 from scorer.organising.errata import apply, preview
+from scorer.organising.quota_lines import quota_line
 from scorer.organising.run import carry_out, plan
 from scorer.scoring.outcomes import Failed
 from scorer.scoring.rules import Rules
@@ -298,9 +299,9 @@ def test_what_is_left_of_each_limit() -> None:
         Left("per_day", 3, 2, midnight),
         Left("per_phase", 5, 3, None),
         Left("total", 9, 3, None),
-        Left("rejected_per_day", 2, 1, midnight),
+        Left("rejected_per_day", 2, 2, midnight),
     )
-    assert [each.left for each in left] == [1, 2, 6, 1]
+    assert [each.left for each in left] == [1, 2, 6, 0]
     after = remaining(claims, limits, ("t", "u"), midnight, "two")
     assert [each.left for each in after] == [3, 5, 6, 2]
     assert after[0].resets == datetime(2027, 3, 28, 22, tzinfo=UTC)
@@ -567,3 +568,15 @@ def test_what_is_left_follows_from_the_entries(tmp_path: Path) -> None:
 
     assert (day.used, day.left, day.resets) == (2, 1, datetime(2011, 4, 19, tzinfo=UTC))
     assert (rejected.used, rejected.left) == (1, 1)
+
+
+def test_an_entry_without_an_outcome_counts_in_every_limit(tmp_path: Path) -> None:
+    """It may be scored or rejected, so no limit shows a place that it may take."""
+    live = live_with(tmp_path, "per_day = 3, rejected_per_day = 1")
+    put_all(live, "a/slow")
+    run_with(live, START + HOUR, Failing("slow"))
+    with live.store() as store:
+        line = store.read(lambda view: quota_line(view, live.track, "a"))
+
+    assert line.startswith("a: left of its quota: 2 of 3 scored entries a day, 0 of 1 rejected file a day; ")
+    assert "; 1 entry without an outcome, counted in every limit; " in line

@@ -137,15 +137,12 @@ def remaining(
     """
     today, resets = quota.day(now), quota.next_day(now)
     ours = [claim for claim in claims if claim.team in members]
-    scored = [claim for claim in ours if claim.cost in ("scored", "open")]
+    scored, rejected = ([claim for claim in ours if claim.cost in (cost, "open")] for cost in ("scored", "rejected"))
     counts: Mapping[str, tuple[int, datetime | None]] = {
         "per_day": (sum(quota.day(claim.received) == today for claim in scored), resets),
         "per_phase": (sum(claim.phase == phase for claim in scored), None),
         "total": (len(scored), None),
-        "rejected_per_day": (
-            sum(claim.cost == "rejected" and quota.day(claim.received) == today for claim in ours),
-            resets,
-        ),
+        "rejected_per_day": (sum(quota.day(claim.received) == today for claim in rejected), resets),
     }
     return tuple(
         Left(what, limit, *counts[what])

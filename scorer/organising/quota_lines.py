@@ -45,7 +45,7 @@ def quota_line(view: Snapshot, track: Track, team: str) -> str:
     waiting = sum(each.cost == "open" for each in found.claims if each.team in members)
     note = "" if team in view.teams else "; no team has an entry under this name"
     if waiting:
-        note += f"; {counted(waiting, 'entry', 'entries')} without an outcome counted as scored"
+        note += f"; {counted(waiting, 'entry', 'entries')} without an outcome, counted in every limit"
     reset = next_reset(left)
     again = f"; the limits of a day begin again at {utc_moment(reset)}" if reset else ""
     return f"{name}: left of its quota: {words}{note}{again}"
