@@ -491,6 +491,41 @@ def test_during_a_phase_a_replaced_file_is_superseded(tmp_path: Path) -> None:
     assert ranking(live.board()) == [(1, "a", 0.4)]
 
 
+def test_what_is_removed_or_replaced_before_the_close_stays_if_no_run_sees_it_before(tmp_path: Path) -> None:
+    """The run that finds it is after the close. The new content is an entry of the phase, next to the earlier one."""
+    live = Live.of(tmp_path, ONE)
+    live.run(ANNOUNCED)
+    live.put("a/1.txt", lists(3, 3, "a"), START)
+    live.put("b/1.txt", lists(4, 4, "b"), START)
+    live.run(START + HOUR)
+    live.path("a/1.txt").unlink()
+    live.put("b/1.txt", lists(1, 1, "b"), END - SECOND)
+    live.run(END)
+
+    assert [(entry.team, entry.state) for entry in live.entries().all] == [(team, "scored") for team in "abb"]
+    assert ranking(live.board()) == [(1, "b", 0.8), (2, "a", 0.6)]
+
+
+def test_the_same_bytes_bring_an_entry_back_with_its_time(tmp_path: Path) -> None:
+    """Of receipt, and with its place in the record. In between, a team without another entry has no row."""
+    live = Live.of(tmp_path, ONE)
+    live.run(ANNOUNCED)
+    live.put("a/1.txt", lists(3, 3), START)
+    live.put("b/1.txt", lists(1, 1, "b"), START)
+    live.run(START + HOUR)
+    before = live.entry("a/1.txt")
+    live.path("a/1.txt").unlink()
+    live.run(START + 2 * HOUR)
+    assert live.states()["a/1.txt"] == "withdrawn"
+    assert ranking(live.board()) == [(1, "b", 0.2)]
+
+    live.put("a/1.txt", lists(3, 3), START + DAY)
+    live.run(START + DAY)
+    assert live.entry("a/1.txt") == before
+    assert (before.received, len(live.entries().all)) == (START, 2)
+    assert ranking(live.board()) == [(1, "a", 0.6), (2, "b", 0.2)]
+
+
 # Announcements
 
 
@@ -729,19 +764,59 @@ def test_an_extension_is_public_during_a_freeze(tmp_path: Path) -> None:
     assert ranking(frozen) == [(1, "a", 0.2)]
 
 
-def test_a_track_is_chosen_by_the_phase(tmp_path: Path) -> None:
-    """Unless several tracks have a phase with that name."""
+@pytest.fixture
+def two_tracks(tmp_path: Path) -> Live:
+    """Two tracks with a phase one; the other track also has a phase two."""
     live = Live.of(tmp_path, ONE)
     settings = tmp_path / "challenge.toml"
     other = settings.read_text().partition("[tracks.main]")[2].replace("tracks.main", "tracks.other")
     two = phase("two", SECOND_START, SECOND_END).replace("main", "other")
     settings.write_text(f"{settings.read_text()}\n[tracks.other]{other}{two}")
+    (tmp_path / "submissions" / "other").mkdir()
     live.run(ANNOUNCED)
-    with live.store() as store:
-        with pytest.raises(ChallengeError, match='2 tracks have a phase "one"; choose one with --track'):
-            extend(live.challenge, store, None, "one", END + DAY, "x")
-        assert extend(live.challenge, store, None, "two", SECOND_END + DAY, "x")[0] == "other"
-        assert extend(live.challenge, store, "main", "one", END + DAY, "x")[0] == "main"
+    return live
+
+
+def test_a_phase_is_extended_in_all_tracks_that_have_it(
+    two_tracks: Live, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the help of --track says; with it, in this one."""
+    stop_clock(monkeypatch, START)
+
+    def lines(name: str, end: datetime, *more: str) -> list[str]:
+        asked = ("phases", "extend", name, "--end", end.isoformat(), "--reason", "x", *more)
+        answer = terminal.run(*asked, "--challenge", two_tracks.folder)
+        assert (answer.code, answer.err) == (0, "")
+        return [line.partition(", not at ")[0] for line in answer.out.splitlines()]
+
+    assert lines("one", END + DAY) == [
+        f"{track}: the phase one ends at 2011-04-29 10:00:00 UTC" for track in ("main", "other")
+    ]
+    assert lines("two", SECOND_END + DAY) == ["other: the phase two ends at 2011-05-13 10:00:00 UTC"]
+    assert lines("one", END + 2 * DAY, "--track", "main") == ["main: the phase one ends at 2011-04-30 10:00:00 UTC"]
+
+
+def test_a_phase_is_extended_in_all_tracks_or_in_none(two_tracks: Live) -> None:
+    """In the other track, the new end would be in the next phase."""
+    with pytest.raises(ChallengeError) as caught:
+        extended(two_tracks, START, SECOND_START + SECOND)
+
+    assert str(caught.value) == (
+        "other: 2011-05-02 10:00:01 UTC reaches into the phase two, which starts at 2011-05-02 10:00:00 UTC; give an "
+        "earlier time"
+    )
+    assert "extension" not in two_tracks.kinds()
+
+
+def test_a_run_records_files_in_order_of_time_within_each_track(two_tracks: Live) -> None:
+    """One track after the other, as in challenge.toml; equal times by team and file."""
+    for file, hours in (("main/b/2", 1), ("main/b/1", 1), ("main/a/1", 2), ("other/a/1", 0)):
+        two_tracks.submit(file, lists(1, 1, file), START + hours * HOUR)
+    two_tracks.run(START + DAY)
+
+    with two_tracks.store() as store:
+        arrivals = store.read(lambda view: [event.body["file"] for event in view.events() if event.kind == "arrival"])
+    assert arrivals == ["main/b/1", "main/b/2", "main/a/1", "other/a/1"]
 
 
 # The command
@@ -787,7 +862,7 @@ def test_the_command_lists_and_refuses(tmp_path: Path, terminal: Terminal) -> No
     late = terminal.run(*extend_one, "--end", "2011-05-01T10:00:00Z", "--reason", "x")
     assert (late.code, late.err) == (
         1,
-        "the phase one closed at 2011-04-28 10:00:00 UTC; a closed phase is not extended: add a new phase to "
+        "main: the phase one closed at 2011-04-28 10:00:00 UTC; a closed phase is not extended: add a new phase to "
         "challenge.toml\n",
     )
     assert (

@@ -26,7 +26,8 @@ def phases(
     """Print the phases of the tracks with the exact rules on times; or extend one: scorer phases extend NAME.
 
     An extension needs --end and --reason. It is recorded; the board shows the old end, the new one and the reason. A
-    phase is extended until it has closed, that is, until its end and its grace have passed.
+    phase is extended until it has closed, that is, until its end and its grace have passed. Without --track, it is
+    extended in all tracks that have a phase with this name, or in none of them.
     """
     from scorer.organising.phase_lines import lines_without_record, phase_lines
     from scorer.organising.phases import extend
@@ -49,7 +50,8 @@ def phases(
     if phase is None or end is None or reason is None:
         raise WrongCallError("extend needs the name of a phase, --end TIME and --reason TEXT")
     with Store.open(settings.database_address) as store:
-        name, extension = extend(settings, store, track, phase, end, reason)
-    before, after = map(utc_moment, (extension.before, extension.end))
-    print_result(f"{name}: the phase {phase} ends at {after}, not at {before}; `scorer run` shows it")
+        extensions = extend(settings, store, track, phase, end, reason)
+    for name, extension in extensions.items():
+        before, after = map(utc_moment, (extension.before, extension.end))
+        print_result(f"{name}: the phase {phase} ends at {after}, not at {before}; `scorer run` shows it")
     return 0

@@ -104,15 +104,15 @@ def _body(phases: Sequence[Phase]) -> dict[str, Any]:
 
 def extend(
     challenge: Challenge, store: Store, track: str | None, name: str, end: datetime, reason: str
-) -> tuple[str, Extension]:
-    """Give a phase a later end; the decision is recorded.
+) -> dict[str, Extension]:
+    """Give a phase a later end, in one track or in all that have it; the decision is recorded.
 
     Parameters
     ----------
     challenge, store
         The challenge and its database.
     track
-        The name of the track; None: the only one that has such a phase.
+        The name of the track; None: all tracks that have such a phase.
     name
         The name of the phase.
     end
@@ -122,28 +122,31 @@ def extend(
 
     Returns
     -------
-    The name of the track, and the extension.
+    The extension of each track, by its name.
 
     Raises
     ------
     ChallengeError
-        There is no such phase, it has closed, the new end is not later, or it reaches into the next phase.
+        There is no such phase, it has closed, the new end is not later, or it reaches into the next phase; in one of
+        the tracks. Nothing is extended then.
     StoreError
         The database fails, or the reason is blank.
     """
-    chosen = _track_with(challenge, store, track, name)
+    chosen = _tracks_with(challenge, store, track, name)
     end = end.astimezone(UTC)
-    announce(store, _with_former_end(store, chosen, name, end))
+    for each in chosen:
+        announce(store, _with_former_end(store, each, name, end))
 
-    def decide(view: Snapshot) -> Added:
-        recorded = track_schedule(view, chosen)
-        _check_extension(chosen, recorded, name, end, view.now)
-        return [("extension", {"phase": name, "end": end.isoformat(), "reason": reason.strip()})]
+    def decide(view: Snapshot) -> Sequence[tuple[str, Kind, Mapping[str, Any]]]:
+        for each in chosen:
+            _check_extension(each, track_schedule(view, each), name, end, view.now)
+        body = {"phase": name, "end": end.isoformat(), "reason": reason.strip()}
+        return [(each.name, "extension", body) for each in chosen]
 
     if not reason.strip():
         raise ChallengeError("the reason is blank; give one: visitors read it")
-    store.record(chosen.name, decide)
-    return chosen.name, store.read(lambda view: track_schedule(view, chosen)).extensions[-1]
+    store.record_all(decide)
+    return store.read(lambda view: {each.name: track_schedule(view, each).extensions[-1] for each in chosen})
 
 
 def _with_former_end(store: Store, track: Track, name: str, end: datetime) -> Track:
@@ -158,18 +161,13 @@ def _with_former_end(store: Store, track: Track, name: str, end: datetime) -> Tr
     return track.model_copy(update={"phases": phases})
 
 
-def _track_with(challenge: Challenge, store: Store, track: str | None, name: str) -> Track:
+def _tracks_with(challenge: Challenge, store: Store, track: str | None, name: str) -> Sequence[Track]:
     if track is not None:
-        return challenge.track(track)
-    schedules = {
-        each.name: store.read(lambda view, of=each: track_schedule(view, of))  # type: ignore[misc]
-        for each in challenge.tracks
-    }
+        return [challenge.track(track)]
+    schedules = store.read(lambda view: {each: track_schedule(view, each) for each in challenge.tracks})
     having = [each for each, plan in schedules.items() if any(phase.name == name for phase in plan.phases)]
-    if len(having) == 1:
-        return challenge.track(having[0])
     if having:
-        raise ChallengeError(f"{len(having)} tracks have a phase {quoted(name)}; choose one with --track")
+        return having
     known = sorted({phase.name for plan in schedules.values() for phase in plan.phases})
     raise ChallengeError(
         f"no phase is called {quoted(name)}{suggestion(name, known)}; the phases are: {', '.join(known) or 'none'}"
@@ -187,16 +185,18 @@ def _check_extension(track: Track, recorded: Schedule, name: str, end: datetime,
     phase, following = recorded.phases[position], recorded.phases[position + 1 : position + 2]
     if now >= phase.closes:
         raise ChallengeError(
-            f"the phase {name} closed at {utc_moment(phase.closes)}; a closed phase is not extended: add a new phase "
-            "to challenge.toml"
+            f"{track.name}: the phase {name} closed at {utc_moment(phase.closes)}; a closed phase is not extended: "
+            "add a new phase to challenge.toml"
         )
     if end <= phase.end:
         raise ChallengeError(
-            f"{utc_moment(end)} is not after the end of {name}, {utc_moment(phase.end)}; give a later time"
+            f"{track.name}: {utc_moment(end)} is not after the end of {name}, {utc_moment(phase.end)}; give a "
+            "later time"
         )
     for each in following:
         if end + phase.grace > each.start:
+            grace = f" with the grace of {name}" if phase.grace else ""
             raise ChallengeError(
-                f"{utc_moment(end)} with the grace of {name} reaches into the phase {each.name}, which starts at "
+                f"{track.name}: {utc_moment(end)}{grace} reaches into the phase {each.name}, which starts at "
                 f"{utc_moment(each.start)}; give an earlier time"
             )
