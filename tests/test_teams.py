@@ -251,7 +251,7 @@ def test_the_state_of_a_team_follows_from_its_events() -> None:
     assert states[0].at is None
     assert states[1].at == UPDATED
     assert [(each.index, each.kind, each.before, each.after) for each in states[-1].history] == [
-        (1, "renamed", "a", "First"),
+        (1, "named", "a", "First"),
         (2, "disqualified", "", ""),
         (3, "renamed", "First", "Second"),
         (4, "renamed", "Second", "a"),
@@ -262,6 +262,18 @@ def test_the_state_of_a_team_follows_from_its_events() -> None:
         (7, "merged", "", "c"),
         (8, "separated", "c", ""),
     ]
+
+
+def test_a_first_name_is_no_new_name(tmp_path: Path, terminal: Terminal) -> None:
+    """The file has it before the first run, so nobody saw another one."""
+    write_challenge(tmp_path)
+    (tmp_path / "teams.toml").write_text('[amber-lamp]\nname = "Lampe"\n')
+    assert terminal.run("run", tmp_path).code == 0
+    (team,) = (team for team in listed(terminal, tmp_path) if team["team"] == "amber-lamp")
+    assert [(change["kind"], change["after"]) for change in team["history"]] == [("named", "Lampe")]
+    pages = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "site").rglob("*.html"))
+    assert "Team amber-lamp named Lampe" in pages
+    assert "enamed" not in pages
 
 
 def test_a_new_reason_for_the_same_decision_is_in_the_history() -> None:
@@ -545,7 +557,7 @@ def test_the_list_shows_every_team(season: Path, terminal: Terminal) -> None:
     assert lines[2].endswith("two accounts")
     assert "merged into birch-gate" in lines[3]
     assert (second["status"], second["reason"], second["name"]) == ("disqualified", "two accounts", "Gate")
-    assert [each["kind"] for each in second["history"]] == ["renamed", "disqualified"]
+    assert [each["kind"] for each in second["history"]] == ["named", "disqualified"]
     assert (third["merged_into"], third["reason"]) == ("birch-gate", "the second account")
 
 
@@ -662,7 +674,7 @@ def test_pages_show_links_decisions_and_history_as_text(season: Path, terminal: 
     assert "&lt;b&gt;Uni&lt;/b&gt;" in page
     assert "<i>two</i> accounts." in sentences(tree, "decision")
     assert "copper-wire" in sentences(tree, "merged")
-    assert "Renamed from" in sentences(tree, "history")
+    assert "Named <script>alert(1)</script>" in sentences(tree, "history")
     assert [each.attributes["href"] for each in merged.of_class("decision").all("a")] == ["birch-gate.html"]
     assert "same <u>people</u>" in sentences(merged, "history")
     (row,) = (

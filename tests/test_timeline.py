@@ -140,6 +140,19 @@ def test_an_extension_has_both_ends_and_the_reason(live: Live) -> None:
     assert [at for kind, at in kinds(main) if kind in ("ended", "closed")] == [day(22, 13), day(22)]
 
 
+def test_times_have_their_seconds(live: Live) -> None:
+    """On the page too, where an extension may be shorter than a minute."""
+    later(live, day(18), day(20, 0) + timedelta(seconds=30))
+    found = live.timeline(day(24))
+    live.render(day(24))
+    page = Reader((live.folder / "site" / "timeline.html").read_text(encoding="utf-8")).open[0]
+
+    extended = next(each for each in found.happenings if each.kind == "extended")
+    assert extended.text.endswith("ends 20 January 2027, 00:00:30 UTC instead of 20 January 2027, 00:00 UTC")
+    assert "20 January 2027, 01:00:30 UTC Main Phase one closed" in page.words()
+    assert "Entries that are received before 20 January 2027, 01:00:30 UTC still count." in page.words()
+
+
 def test_a_phase_that_ended_and_was_extended_ends_twice(live: Live) -> None:
     """During its grace. The board was frozen before, and is again."""
     later(live, day(20, 0, 30), day(23))
@@ -177,7 +190,7 @@ def test_decisions_about_teams_are_listed_with_their_reasons(live: Live) -> None
     found = [each for each in live.timeline(day(13)).happenings[::-1] if not each.track]
 
     assert [(each.text, each.detail) for each in found] == [
-        ("Team amber renamed to Ámber <b>", ""),
+        ("Team amber named Ámber <b>", ""),
         ("Team cedar merged into Ámber <b>", "one group"),
         ("Team cedar separated from Ámber <b>", "two groups"),
         ("Team birch disqualified", "two accounts"),

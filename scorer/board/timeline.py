@@ -17,11 +17,11 @@ from scorer.challenge.settings import Track
 from scorer.entries.errata import changed_names
 from scorer.entries.in_force import public, public_to_all, track_schedule
 from scorer.entries.schedule import Announcement, Extension, Schedule
-from scorer.entries.teams import ChangeKind, TeamChange
+from scorer.entries.teams import OF_NAMES, ChangeKind, TeamChange
 from scorer.store.events import EVERY_TRACK, recorded_basis
 from scorer.store.records import RecordedBasis
 from scorer.store.snapshot import Snapshot
-from scorer.wording import long_time, one_line
+from scorer.wording import exact_time, one_line
 
 Kind = Literal[
     "announced",
@@ -31,6 +31,7 @@ Kind = Literal[
     "frozen",
     "ended",
     "closed",
+    "named",
     "renamed",
     "merged",
     "separated",
@@ -146,7 +147,7 @@ def _decisions(track: str, versions: Iterable[_Version]) -> Iterator[Happening]:
         if each is None or each.at is None:
             continue
         if isinstance(each, Extension):
-            text = f"Phase {each.phase} extended: ends {long_time(each.end)} instead of {long_time(each.before)}"
+            text = f"Phase {each.phase} extended: ends {exact_time(each.end)} instead of {exact_time(each.before)}"
             yield Happening(each.at, track, "extended", text, one_line(each.reason), index=each.index)
         elif not version.before:
             detail = "; ".join(map(_described, each.phases))
@@ -159,11 +160,11 @@ def _decisions(track: str, versions: Iterable[_Version]) -> Iterator[Happening]:
 
 
 def _described(phase: Phase) -> str:
-    text = f"{phase.name}: {long_time(phase.start)} to {long_time(phase.end)}"
+    text = f"{phase.name}: {exact_time(phase.start)} to {exact_time(phase.end)}"
     if phase.grace:
-        text += f", closes {long_time(phase.closes)}"
+        text += f", closes {exact_time(phase.closes)}"
     if phase.frozen_from is not None:
-        text += f", frozen from {long_time(phase.frozen_from)}"
+        text += f", frozen from {exact_time(phase.frozen_from)}"
     return text + {"score": "", "ladder": ", with the scores of the Ladder", "nothing": ", without scores"}[phase.shows]
 
 
@@ -180,7 +181,7 @@ def _passed(track: str, versions: Sequence[_Version], now: datetime) -> Iterator
 
 def _dates(track: str, phase: Phase, *, past: bool = False) -> Iterator[Happening]:
     """The dates of a phase, as what happened then, or as dates to come."""
-    name, closes = f"Phase {phase.name}", long_time(phase.closes)
+    name, closes = f"Phase {phase.name}", exact_time(phase.closes)
     yield Happening(phase.start, track, "started", f"{name} {'started' if past else 'starts'}")
     if phase.frozen_from is not None:
         yield Happening(
@@ -197,6 +198,7 @@ def _dates(track: str, phase: Phase, *, past: bool = False) -> Iterator[Happenin
 
 
 _TEAM_TEXTS: Mapping[ChangeKind, str] = {
+    "named": "Team {before} named {after}",
     "renamed": "Team {before} renamed to {after}",
     "merged": "Team {name} merged into {after}",
     "separated": "Team {name} separated from {before}",
@@ -219,7 +221,7 @@ def _teams(view: Snapshot) -> Iterator[Happening]:
 
 def _team_text(team: Team, change: TeamChange, folders: Mapping[str, Team]) -> str:
     before, after = change.before, change.after
-    if change.kind != "renamed":  # then these are folders
+    if change.kind not in OF_NAMES:  # then these are folders
         before, after = (folders[each].name if each in folders else each for each in (before, after))
     return _TEAM_TEXTS[change.kind].format(name=team.name, before=before, after=after)
 

@@ -15,7 +15,10 @@ from scorer.wording import printable_name
 
 TeamStatus = Literal["ranked", "disqualified", "withdrawn"]
 
-ChangeKind = Literal["renamed", "merged", "separated", "disqualified", "withdrawn", "reinstated"]
+ChangeKind = Literal["named", "renamed", "merged", "separated", "disqualified", "withdrawn", "reinstated"]
+
+OF_NAMES: tuple[ChangeKind, ...] = ("named", "renamed")
+"""Named: the team has its first display name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +31,13 @@ class TeamChange:
     """When it was recorded, in UTC."""
     kind: ChangeKind
     before: str = ""
-    """The earlier name, if the team was renamed; the other team, if it was separated from it."""
+    """The earlier name, if the team was named or renamed; the other team, if it was separated from it."""
     after: str = ""
-    """The new name, if the team was renamed; the other team, if it was merged into it.
+    """The new name, if the team was named or renamed; the other team, if it was merged into it.
 
     Other teams have the names of their folders, as `printable_name` returns them."""
     reason: str = ""
-    """Empty if the team was renamed, or no reason was given."""
+    """Empty if the team was named or renamed, or no reason was given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ def _after(before: TeamState, event: Event) -> TeamState:
     changes = tuple(_changes(before, after, event))
     if (before.status, before.merged_into) != (after.status, after.merged_into):
         after = replace(after, at=event.at)
-    if any(change.kind != "renamed" for change in changes):
+    if any(change.kind not in OF_NAMES for change in changes):
         after = replace(after, reason=event.body["reason"])
     return replace(after, history=(*before.history, *changes))
 
@@ -102,7 +105,7 @@ def _changes(before: TeamState, after: TeamState, event: Event) -> Iterable[Team
     folder = printable_name(event.body["team"])
     old, new = before.name or folder, after.name or folder
     if old != new:
-        yield TeamChange(event.index, event.at, "renamed", old, new)
+        yield TeamChange(event.index, event.at, "renamed" if before.name else "named", old, new)
     if before.merged_into not in (None, after.merged_into):
         yield TeamChange(
             event.index, event.at, "separated", before=printable_name(before.merged_into or ""), reason=reason

@@ -16,6 +16,7 @@ LONGEST_LINK = 60
 """Characters of a URL that a page shows."""
 
 _CHANGES: Mapping[ChangeKind, str] = {
+    "named": "Named {after}",
     "renamed": "Renamed from {before} to {after}",
     "merged": "Merged into {after}",
     "separated": "Separated from {before} again",
