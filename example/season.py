@@ -15,7 +15,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from example.season_plan import FIRST_RUN, Grades, Season, Step, TrackPlan, season
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge, Track
+from scorer.errors import ChallengeError
 from scorer.executors.names import executor_named
 from scorer.organising import errata, phases, teams
 from scorer.organising.decisions import amend, forget
@@ -102,7 +103,8 @@ class Simulation:
                 self.now = step.time
                 run(challenge, store)
             case "pick":
-                pick(challenge, store, step.files)
+                with suppress(ChallengeError):  # an entry that never counts is refused
+                    pick(challenge, store, step.files)
             case "amend":
                 amend(challenge, store, step.file, step.time, step.text)
             case "forget":

@@ -1203,10 +1203,18 @@ class LiveRecord:
             case "run":
                 for track in self.season.tracks:
                     self._run(track.name, step.time)
+            case "pick" if self._never_counts(step):
+                pass  # it is refused
             case "preview" | "apply" | "cancel":
                 self._erratum(step)
             case _:
                 self._append("" if step.kind in TEAM_STEPS else step.track, *self._decision(step, digest))
+
+    def _never_counts(self, step: Step) -> bool:
+        """Whether a picked entry is rejected, early, late or over the quota."""
+        entries = live_entries(self, step.track, (), step.at, live_solution(self.events, (), step.track))
+        picked = [each for each in entries if each.file in step.files and self.folder[each.file][1] == each.digest]
+        return any(each.admission in ("early", "late", "over-quota") or each.outcome == "rejected" for each in picked)
 
     def _decision(self, step: Step, digest: str) -> tuple[str, datetime, dict[str, Any]]:
         """The kind, the time and the body of the event of a decision."""

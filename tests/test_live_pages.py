@@ -541,13 +541,17 @@ def test_the_best_pick_counts(build: Callable[..., LiveChallenge]) -> None:
     assert picked(live, january(11)) == "main/alder/2.txt"
     assert picked(live, january(11), "main/alder/0.txt", "main/alder/1.txt") == "main/alder/1.txt"
     assert picked(live, january(11), "main/alder/0.txt") == "main/alder/0.txt"
-    assert picked(live, january(11), "main/alder/3.txt") == "main/alder/2.txt"
-    assert picked(live, january(11), "main/alder/0.txt", "main/alder/3.txt") == "main/alder/0.txt"
-    marks = [row[1] for row in rows(live.site(january(12))["teams/alder.html"], "entries")]
-    assert ["Picked" in mark for mark in marks] == [True, False, False, True]
-    (live.folder / "submissions" / "main" / "alder" / "0.txt").unlink()
+    live.send("alder/picks.toml", 'picks = ["3.txt"]', january(12))
     live.run(january(12))
     assert picked(live, january(12)) == "main/alder/2.txt"
+    live.send("alder/picks.toml", 'picks = ["0.txt", "3.txt"]', january(12, 1))
+    live.run(january(12, 1))
+    assert picked(live, january(12, 1)) == "main/alder/0.txt"
+    marks = [row[1] for row in rows(live.site(january(12, 1))["teams/alder.html"], "entries")]
+    assert ["Picked" in mark for mark in marks] == [True, False, False, True]
+    (live.folder / "submissions" / "main" / "alder" / "0.txt").unlink()
+    live.run(january(13))
+    assert picked(live, january(13)) == "main/alder/2.txt"
 
 
 # leaderboard.json

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Track
 from scorer.entries.picks import picked
 from scorer.errors import ChallengeError, StoreError
+from scorer.organising.decisions import amend
 from scorer.organising.picks import clear_picks, import_picks, pick
 from scorer.organising.run import plan
 from scorer.organising.submission_files import submission_files
@@ -23,6 +25,22 @@ from scorer.store.integrity import record_problems
 from scorer.store.store import Store
 from scorer.wording import printable_name
 from tests.commands import Answer, Terminal
+from tests.live import (
+    ANNOUNCED,
+    DAY,
+    END,
+    INVALID,
+    ONE,
+    SECOND,
+    SECOND_END,
+    SECOND_START,
+    START,
+    TWO,
+    Live,
+    lists,
+    ranking,
+    stop_clock,
+)
 from tests.seeded_challenge import SETTINGS, write_challenge
 from tests.test_store import add, opened, submission
 
@@ -445,13 +463,145 @@ def test_a_wrong_command_records_nothing(
     assert pick_events(store) == 0
 
 
-def test_a_withdrawn_entry_cannot_be_picked(store: Store, tmp_path: Path) -> None:
-    """It would not count."""
-    (tmp_path / FOLDER / "run1.txt").unlink()
-    imported(store, tmp_path)
+# Entries that do not count
 
-    with pytest.raises(ChallengeError, match=r"main/kite/run1.txt: is withdrawn"):
-        pick(read_challenge(tmp_path), store, ["main/kite/run1.txt"])
+
+@pytest.fixture
+def live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Live:
+    """In the second of two phases: the team a has an entry of each kind."""
+    live = Live.of(tmp_path, ONE, TWO, settings='entry = "picks"\nbaselines = ["popular"]\nquota = {per_day = 2}')
+    live.run(ANNOUNCED)
+    live.put("a/early", lists(5, 5, "e"), START - timedelta(days=1))
+    live.put("a/kept", lists(2, 2, "k"), START)
+    live.put("a/lost", lists(5, 5, "l"), START)
+    live.put("a/over", lists(5, 5, "o"), START + SECOND)
+    live.put("a/rejected", INVALID, START + DAY)
+    live.put("popular/1", lists(1, 1), START)
+    live.put("popular/2", lists(4, 4), START)
+    live.run(END - SECOND)
+    live.path("a/lost").unlink()
+    live.run(END - SECOND)
+    live.put("a/late", lists(5, 5, "a"), END)
+    live.put("a/gone", lists(5, 5, "g"), SECOND_START)
+    live.put("a/replaced", lists(4, 4, "r"), SECOND_START + DAY)
+    live.put("a/misdated", lists(5, 5, "m"), SECOND_END + DAY)
+    live.run(SECOND_START + DAY)
+    live.path("a/gone").unlink()
+    live.put("a/replaced", lists(3, 3, "s"), SECOND_START + DAY + SECOND)
+    live.run(SECOND_START + 2 * DAY)
+    stop_clock(monkeypatch, live.now)
+    return live
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("a/early", "early"),
+        ("a/late", "late"),
+        ("a/over", "over the quota"),
+        ("a/rejected", "rejected"),
+        ("a/lost", "withdrawn"),
+    ],
+)
+def test_the_command_refuses_an_entry_that_never_counts(live: Live, terminal: Terminal, file: str, words: str) -> None:
+    """Nothing is recorded, also not another entry of the same command. A file that is lost since the close is one."""
+    answer = command(terminal, live.folder, "main/a/kept", f"main/{file}")
+
+    assert (answer.code, answer.out) == (1, "")
+    assert f"main/{file}: never counts ({words}); pick another entry" in answer.err
+    assert "pick" not in live.kinds()
+
+
+@pytest.mark.parametrize(("file", "words"), [("a/misdated", "time not confirmed"), ("a/gone", "withdrawn")])
+def test_the_command_warns_of_an_entry_that_does_not_count_now(
+    live: Live, terminal: Terminal, file: str, words: str
+) -> None:
+    """It may later: its time may be corrected, and its file may return."""
+    answer = command(terminal, live.folder, f"main/{file}")
+    assert (answer.code, answer.err) == (0, f"main/{file}: does not count now ({words})\n")
+    assert (1, "a", 0.6) in ranking(live.board())
+
+    if file == "a/gone":
+        live.put(file, lists(5, 5, "g"), live.now)
+        live.run(live.now)
+    else:
+        live.do(live.now, lambda challenge, store: amend(challenge, store, f"main/{file}", live.now, "The clock."))
+    assert (1, "a", 1.0) in ranking(live.board())
+
+
+def test_a_replaced_entry_may_return(live: Live, terminal: Terminal) -> None:
+    """It is named by its digest."""
+    first = next(entry for entry in live.entries().all if entry.file == "main/a/replaced")
+    answer = command(terminal, live.folder, first.digest[:12])
+
+    assert (answer.code, answer.err) == (0, "main/a/replaced: does not count now (replaced)\n")
+
+
+def test_an_entry_without_a_result_may_be_picked(live: Live, terminal: Terminal) -> None:
+    """It is scored later."""
+    digest = live.entry("a/kept").digest
+    live.do(live.now, lambda _, store: store.forget("main", "main/a/kept", digest, "why"))
+    answer = command(terminal, live.folder, "main/a/kept")
+
+    assert (answer.code, answer.err) == (0, "main/a/kept: does not count now (not scored yet)\n")
+
+
+def test_picks_of_a_baseline_decide_its_score(live: Live, terminal: Terminal) -> None:
+    """It has no rank, but a row."""
+    assert ("popular", 0.8) in [each[1:] for each in ranking(live.board())]
+    answer = command(terminal, live.folder, "main/popular/1")
+
+    assert (answer.code, answer.err) == (0, "")
+    assert (None, "popular", 0.2) in ranking(live.board())
+
+
+def test_the_rule_in_force_decides_whether_there_are_picks(live: Live, terminal: Terminal) -> None:
+    """An edited rule has no effect after the start, so picks still have one."""
+    toml = live.folder / "challenge.toml"
+    toml.write_text(toml.read_text().replace('entry = "picks"', 'entry = "best"'))
+
+    assert command(terminal, live.folder, "main/a/kept").code == 0
+
+
+def test_picks_that_do_not_count_are_reported_to_the_organiser_and_to_the_team(live: Live, terminal: Terminal) -> None:
+    """They are recorded, and the others count. Nothing is said of an entry that is not scored yet."""
+    late = 'picks "late", which does not count (late); pick another file'
+    misdated = 'picks "misdated", which does not count (time not confirmed); ask the organisers to correct the time'
+    live.put("a/new", lists(1, 1, "n"), live.now)
+    live.put("a/picks.toml", 'picks = ["late", "new"]', live.now)
+    first = terminal.run("run", live.folder)
+    assert f"main/a/picks.toml: {late}\n" in first.err
+    assert '"new"' not in first.err
+    assert ranking(live.board()) == [(None, "popular", 0.8), (1, "a", 0.2)]
+    page = (live.folder / "site" / "teams" / "a.html").read_text(encoding="utf-8")
+    assert "1 problem in picks.toml" in page
+    assert late in unescape(page)
+
+    live.put("a/picks.toml", 'picks = ["misdated", "kept"]', live.now)
+    assert misdated in terminal.run("run", live.folder).err
+    assert misdated in terminal.run("run", live.folder).err
+
+
+def test_picks_that_do_not_count_are_not_reported_after_the_end(live: Live) -> None:
+    """Nobody can change them."""
+    live.put("a/picks.toml", 'picks = ["late"]', live.now)
+    assert len(live.run(SECOND_END - SECOND).picks) == 1
+    assert live.run(SECOND_END).picks == ()
+
+
+def test_of_merged_teams_the_picks_of_the_final_one_count(live: Live, terminal: Terminal) -> None:
+    """Those that the other team had are in force again once it is separated."""
+    live.put("b/1", lists(1, 0, "b"), SECOND_START)
+    live.put("b/2", lists(4, 0, "b"), SECOND_START)
+    live.run(live.now)
+    for entry in ("main/a/kept", "main/b/1"):
+        assert command(terminal, live.folder, entry).code == 0
+    before = ranking(live.board())
+    assert {each[1:] for each in before} == {("a", 0.4), ("b", 0.2), ("popular", 0.8)}
+    live.do(live.now, lambda _, store: store.record_teams({"a": {"merged_into": "b"}}, {"a": "one team"}))
+    assert {each[1:] for each in ranking(live.board())} == {("b", 0.2), ("popular", 0.8)}
+    live.do(live.now, lambda _, store: store.record_teams({}, {"a": "two teams"}))
+    assert ranking(live.board()) == before
 
 
 def test_commands_are_refused_without_the_rule_and_after_the_end(store: Store, tmp_path: Path) -> None:
@@ -475,11 +625,11 @@ def test_commands_are_refused_without_the_rule_and_after_the_end(store: Store, t
 def test_a_merged_team_picks_entries_of_all_members(store: Store, tmp_path: Path) -> None:
     """They are picks of the final team."""
     store.record_teams({"kite": {"merged_into": "amber-lamp"}}, {})
-    team, states = pick(read_challenge(tmp_path), store, ["main/kite/run1.txt", "main/20110418T100000Z-amber-lamp.txt"])
+    team, found = pick(read_challenge(tmp_path), store, ["main/kite/run1.txt", "main/20110418T100000Z-amber-lamp.txt"])
 
     assert team == "amber-lamp"
     assert store.read(lambda view: picked(view.events("main"))) == {
-        "amber-lamp": tuple(key_of(state.submission) for state in states)
+        "amber-lamp": tuple((entry.file, entry.digest) for entry in found)
     }
 
 
@@ -513,6 +663,6 @@ def test_the_page_of_the_team_shows_problems_as_text(store: Store, tmp_path: Pat
     assert terminal.run("render", tmp_path).code == 0
     shown.append(page.read_text(encoding="utf-8"))
 
-    assert ["1 error in picks.toml" in text for text in shown] == [True, False, True, False]
+    assert ["1 problem in picks.toml" in text for text in shown] == [True, False, True, False]
     assert "picks &#34;&lt;b&gt;x&#34;, but no submission in this folder is called so" in shown[0]
     assert not any("<b>x" in text for text in shown)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scorer.cli.arguments import ENTRY_HELP, WrongCallError, add_challenge, open_challenge, requested_track
-from scorer.cli.console import print_result
+from scorer.cli.console import print_message, print_result
 from scorer.wording import printable_name
 
 
@@ -23,12 +23,14 @@ def add_entries(parser: ArgumentParser) -> None:
 def pick(entries: Sequence[str], clear: bool, track: str | None, team: str | None, challenge: Path) -> int:
     """Pick the entries of a team of which the best one counts, in a track with entry = "picks".
 
-    The entries are those of one team, at most as many as the track's `picks`, and replace its earlier picks. A team
-    can also write a file picks.toml into its folder; of the two, the later one counts.
+    The entries are those of one team, at most as many as the track's `picks`, and replace its earlier picks. An entry
+    that never counts is refused: one that is rejected, early, late or over the quota, or whose file is gone or replaced
+    since its phase closed. A team can also write a file picks.toml into its folder; of the two, the later one counts.
     """
     from scorer.organising.picks import clear_picks
     from scorer.organising.picks import pick as pick_entries
     from scorer.organising.teams import known_team
+    from scorer.site.entry_words import status_words
     from scorer.store.store import Store
 
     given = (track is not None) + (team is not None)
@@ -41,7 +43,10 @@ def pick(entries: Sequence[str], clear: bool, track: str | None, team: str | Non
             clear_picks(store, requested_track(settings, track), folder)
             print_result(f"{printable_name(folder)}: no picks in {track}; `scorer run` shows it")
         else:
-            folder, states = pick_entries(settings, store, entries)
-            files = ", ".join(printable_name(state.submission.file) for state in states)
+            folder, picked = pick_entries(settings, store, entries)
+            for each in picked:
+                if not each.may_count:
+                    print_message(f"{each.file}: does not count now ({status_words(each)})")
+            files = ", ".join(each.file for each in picked)
             print_result(f"{printable_name(folder)}: picks {files}; `scorer run` shows it")
     return 0

@@ -99,6 +99,11 @@ class Entry:
         return self.admission == "ok" and self.outcome == "scored" and self.answer != "waits"
 
     @property
+    def never_counts(self) -> bool:
+        """Whether the rank of the team never comes from it, unless the organiser changes its time or its outcome."""
+        return self.is_late or self.admission == "over-quota" or self.outcome == "rejected"
+
+    @property
     def may_count(self) -> bool:
         """Whether the rank of the team may come from it."""
         return self.state == "scored"

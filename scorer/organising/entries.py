@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scorer.challenge.settings import Track
-from scorer.entries.entries import entries
-from scorer.entries.in_force import in_force
 from scorer.organising.render import boards
-from scorer.organising.rules import current_basis
+from scorer.organising.rules import track_entries
 from scorer.reports.entries import TrackEntries
 from scorer.store.snapshot import Snapshot
 
@@ -19,6 +17,6 @@ def listed_entries(view: Snapshot, tracks: Sequence[Track]) -> list[TrackEntries
     Raises StoreError if the database fails.
     """
     return [
-        TrackEntries(entries(view, in_force(view, track), current_basis(view, track), measures=()).all, board)
+        TrackEntries(tuple(track_entries(view, track).values()), board)
         for track, board in zip(tracks, boards(view, tracks, pending=True), strict=True)
     ]

@@ -14,10 +14,13 @@ from typing import Any, NamedTuple
 
 from scorer.board.board import Board
 from scorer.challenge.settings import Challenge, Track, suggestion
-from scorer.entries.in_force import track_schedule
+from scorer.entries.entries import stays
+from scorer.entries.entry import Entry
+from scorer.entries.in_force import in_force, track_schedule
 from scorer.entries.teams import merges
 from scorer.errors import ChallengeError
 from scorer.organising.decisions import entry_named
+from scorer.organising.rules import track_entries
 from scorer.organising.submission_files import (
     FIRST_SECOND,
     LAST_SECOND,
@@ -27,8 +30,9 @@ from scorer.organising.submission_files import (
 )
 from scorer.paths import Remote
 from scorer.paths.below import FileBelow, RefusedError
+from scorer.site.entry_words import status_words
 from scorer.store.decisions import last_pick, pick_keys
-from scorer.store.events import Key, SubmissionState, key_of
+from scorer.store.events import Key, key_of
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.wording import counted, printable_name, quoted, utc_moment
@@ -48,7 +52,7 @@ EXAMPLE = 'expected picks = ["run1.txt", "run3.txt"]'
 
 @dataclass(frozen=True, slots=True)
 class PicksProblem:
-    """An error in the picks.toml of a team, whose earlier picks stay."""
+    """An error in the picks.toml of a team, or a pick in it that does not count."""
 
     team: str
     """The folder of the team."""
@@ -57,7 +61,7 @@ class PicksProblem:
     text: str
 
     def __str__(self) -> str:
-        return f"{printable_name(self.file)}: {self.text}; the earlier picks stay"
+        return f"{printable_name(self.file)}: {self.text}"
 
 
 class NewPicks(NamedTuple):
@@ -96,15 +100,13 @@ def import_picks(
 
     Returns
     -------
-    The errors, in order of the files.
+    The problems, in order of the files.
 
     Raises
     ------
     StoreError
         The database fails.
     """
-    if not files:
-        return ()
     new, problems = store.read(lambda view: examine(view, track, files, closed_at=closed_at, last_run=last_run))
     for team, keys in new:
         store.record_pick(track.name, team, keys, "folder")
@@ -137,7 +139,7 @@ def examine(
     closed_at: datetime | None,
     last_run: datetime | None,
 ) -> tuple[tuple[NewPicks, ...], tuple[PicksProblem, ...]]:
-    """The new picks in the folders of a track's teams, and the errors; nothing is recorded.
+    """The new picks in the folders of a track's teams, and the problems; nothing is recorded.
 
     Parameters
     ----------
@@ -146,10 +148,11 @@ def examine(
     track, files, closed_at, last_run
         As for `import_picks`.
     """
+    if not files:
+        return (), ()
     events = view.events(track.name)
-    present = {
-        state.submission.file: key_of(state.submission) for state in view.submissions(track.name) if state.present
-    }
+    present = {state.submission.file: state for state in view.submissions(track.name) if state.present}
+    found = track_entries(view, track)
     targets = merges(events).targets()
     new: list[NewPicks] = []
     problems: list[PicksProblem] = []
@@ -158,19 +161,29 @@ def examine(
         try:
             _check_use(track, targets.get(each.team))
             content, changed = _read(each)
-            keys = _picks(content, each, track, present)
-            if keys == pick_keys(last):
-                continue
-            if last is not None and last.body["source"] == "command" and last.at is not None and changed <= last.at:
+            picked = [present[path] for path in _picks(content, each, track, present)]
+            keys = tuple(key_of(state.submission) for state in picked)
+            is_new = keys != pick_keys(last)
+            if is_new and last is not None and last.body["source"] == "command" and last.at and changed <= last.at:
                 continue  # the command is later than the file
-            _check_open(changed, closed_at, last_run)
-        except _InvalidPicksError as error:
-            problems += [PicksProblem(each.team, each.file, text) for text in error.args]
-        except OSError as error:
-            problems.append(PicksProblem(each.team, each.file, why_skipped(error)))
-        else:
-            new.append(NewPicks(each.team, keys))
+            if is_new:
+                _check_open(changed, closed_at, last_run)
+                new.append(NewPicks(each.team, keys))
+            if closed_at is None or view.now < closed_at:  # afterwards no other entry can be picked
+                useless = filter(None, (_useless(found[state.index]) for state in picked))
+                problems += [PicksProblem(each.team, each.file, text) for text in useless]
+        except (_InvalidPicksError, OSError) as error:
+            errors = error.args if isinstance(error, _InvalidPicksError) else [why_skipped(error)]
+            problems += [PicksProblem(each.team, each.file, f"{text}; the earlier picks stay") for text in errors]
     return tuple(new), tuple(problems)
+
+
+def _useless(entry: Entry) -> str:
+    """What to do if a pick in a file does not count; empty if it does, and before it has a result."""
+    if not entry.never_counts and entry.admission != "misdated":
+        return ""
+    advice = "pick another file" if entry.never_counts else "ask the organisers to correct the time of receipt"
+    return f"picks {quoted(entry.file.rpartition('/')[2])}, which does not count ({status_words(entry)}); {advice}"
 
 
 def _check_use(track: Track, target: str | None) -> None:
@@ -207,13 +220,13 @@ def _read(file: PicksFile) -> tuple[bytes, datetime]:
     return content, datetime.fromtimestamp(moment, UTC)
 
 
-def _picks(content: bytes, file: PicksFile, track: Track, present: Mapping[str, Key]) -> tuple[Key, ...]:
-    """The submissions that the file picks. Raises _InvalidPicksError with all errors in it."""
+def _picks(content: bytes, file: PicksFile, track: Track, present: Collection[str]) -> tuple[str, ...]:
+    """The files that the file picks. Raises _InvalidPicksError with all errors in it."""
     names = _names(_document(content))
     if len(names) > track.picks:
         raise _InvalidPicksError(f"picks {counted(len(names), 'file')}; the limit is {track.picks} (picks)")
     folder = file.file.rpartition("/")[0]
-    known = {path.rpartition("/")[2]: key for path, key in present.items() if path.rpartition("/")[0] == folder}
+    known = {path.rpartition("/")[2]: path for path in present if path.rpartition("/")[0] == folder}
     shown = {printable_name(name): name for name in known}
     errors = list(_name_errors([shown.get(name, name) for name in names], known, list(shown)))
     if errors:
@@ -264,8 +277,10 @@ def _names(document: Mapping[str, Any]) -> Sequence[str]:
 # The command
 
 
-def pick(challenge: Challenge, store: Store, names: Sequence[str]) -> tuple[str, tuple[SubmissionState, ...]]:
+def pick(challenge: Challenge, store: Store, names: Sequence[str]) -> tuple[str, list[Entry]]:
     """Record which entries a team picks; they replace its earlier picks.
+
+    An entry that does not count now, but may later, is accepted.
 
     Parameters
     ----------
@@ -281,42 +296,51 @@ def pick(challenge: Challenge, store: Store, names: Sequence[str]) -> tuple[str,
     Raises
     ------
     ChallengeError
-        A name is not that of one entry, the entries are of several teams or tracks or too many, one is withdrawn, the
+        A name is not that of one entry, the entries are of several teams or tracks or too many, one never counts, the
         track has no picks, or picks are closed.
     StoreError
         The database fails.
     """
-    states, events = store.read(
-        lambda view: (tuple(entry_named(view, challenge, name) for name in names), view.events())
-    )
+    track, team, keys, picked = store.read(lambda view: _picked(view, challenge, names))
+    store.record_pick(track, team, keys, "command")
+    return team, picked
+
+
+def _picked(view: Snapshot, challenge: Challenge, names: Sequence[str]) -> tuple[str, str, list[Key], list[Entry]]:
+    """The track, the folder of the team, and the entries with these names. Raises ChallengeError, as `pick`."""
+    states = [entry_named(view, challenge, name) for name in names]
     tracks = {state.submission.track for state in states}
-    teams = {merges(events).final(state.submission.team) for state in states}
+    teams = {merges(view.events()).final(state.submission.team) for state in states}
     if len(tracks) > 1 or len(teams) > 1:
         raise ChallengeError("the entries are of several teams or tracks; pick entries of one team in one track")
-    (track,), (team,) = (challenge.track(name) for name in tracks), teams
-    _check_command(track, store)
+    (name,), (team,) = tracks, teams
+    track = _with_picks(view, challenge.track(name))
     if len(states) > track.picks:
         raise ChallengeError(
             f"found {counted(len(states), 'pick')}; the limit is {track.picks} (tracks.{track.name}.picks)"
         )
-    for state in states:
-        if not state.present:
-            raise ChallengeError(f"{printable_name(state.submission.file)}: is withdrawn; pick another entry")
-    store.record_pick(track.name, team, [key_of(state.submission) for state in states], "command")
-    return team, states
+    found, plan = track_entries(view, track), track_schedule(view, track)
+    picked = [found[state.index] for state in states]
+    for state, entry in zip(states, picked, strict=True):
+        if entry.never_counts or (not state.present and stays(state.submission, plan, track, view.now)):
+            raise ChallengeError(f"{entry.file}: never counts ({status_words(entry)}); pick another entry")
+    return name, team, [key_of(state.submission) for state in states], picked
 
 
 def clear_picks(store: Store, track: Track, team: str) -> None:
     """Record that a team, given by the name of its folder, has no picks. Raises ChallengeError and StoreError."""
-    _check_command(track, store)
+    store.read(lambda view: _with_picks(view, track))
     store.record_pick(track.name, team, (), "command")
 
 
-def _check_command(track: Track, store: Store) -> None:
+def _with_picks(view: Snapshot, track: Track) -> Track:
+    """The track with the rules in force. Raises ChallengeError if it has no picks, or they are closed."""
+    track = in_force(view, track)
     if track.entry != "picks":
         raise ChallengeError(
             f'tracks.{track.name}.entry: found "{track.entry}", so picks have no effect; set entry = "picks"'
         )
-    closed_at = store.read(lambda view: track_schedule(view, track)).end
-    if closed_at is not None and store.now() >= closed_at:
+    closed_at = track_schedule(view, track).end
+    if closed_at is not None and view.now >= closed_at:
         raise ChallengeError(f"{track.name}: picks were accepted until {utc_moment(closed_at)}")
+    return track

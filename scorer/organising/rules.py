@@ -8,6 +8,8 @@ from functools import cached_property
 
 from scorer.challenge.settings import Track
 from scorer.challenge.splits import split_of
+from scorer.entries.entries import entries
+from scorer.entries.entry import Entry
 from scorer.entries.errata import changed_names
 from scorer.entries.in_force import are_rules_fixed, in_force, with_rules
 from scorer.errors import ChallengeError, Findings, SolutionError
@@ -169,6 +171,15 @@ def current_basis(view: Snapshot, track: Track) -> Basis | None:
     items = recorded.items if are_rules_fixed(view, track) else items_digest(track)
     track = in_force(view, track)
     return Basis.of(recorded.basis.solution, Rules.of(track, items), split_of(track))
+
+
+def track_entries(view: Snapshot, track: Track) -> dict[int, Entry]:
+    """The entries of a track by their indexes, in this order, by the rules in force and without scores.
+
+    Raises as `current_basis`.
+    """
+    found = entries(view, in_force(view, track), current_basis(view, track), measures=())
+    return {entry.index: entry for entry in found.all}
 
 
 def _digest_of_solution(track: Track) -> str:
