@@ -255,3 +255,23 @@ def test_hostile_names_are_text(tmp_path: Path, terminal: Terminal, monkeypatch:
     rows = list(csv.reader(io.StringIO(terminal.run("entries", live.folder, "--format", "csv").out)))
     assert not any(cell.startswith(("=", "+", "-", "@")) for row in rows for cell in row)
     assert len(rows) == 1 + len(names)
+
+
+def test_an_entry_counts_for_the_row_of_its_team_also_without_a_rank(tmp_path: Path) -> None:
+    """Of baselines, and of teams that are disqualified or have withdrawn; not while the board has no scores."""
+    hidden = phase("one", START, END, 'shows = "nothing"')
+    live = Live.of(tmp_path, hidden, TWO, settings='baselines = ["popular"]')
+    live.run(ANNOUNCED)
+    for team in ("a", "b", "c", "popular"):
+        live.put(f"{team}/1", lists(1, 1, team), START)
+    live.run(START + DAY)
+    with live.store() as store:
+        store.record_teams({"a": {"disqualified": "two accounts"}, "b": {"withdrawn": "no time"}}, {})
+        assert not any(
+            each["counts"] for each in entry_values(store.read(lambda view: listed_entries(view, [live.track])))
+        )
+    live.run(END)
+    with live.store() as store:
+        found = entry_values(store.read(lambda view: listed_entries(view, [live.track])))
+
+    assert {each["team"]: each["counts"] for each in found} == dict.fromkeys(("a", "b", "c", "popular"), True)

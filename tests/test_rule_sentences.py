@@ -7,8 +7,9 @@ test, and every text in the modules of the sentences is produced by some setting
 from __future__ import annotations
 
 import ast
+import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -19,7 +20,10 @@ import pytest
 from scorer.board.board import Board
 from scorer.board.live_rules import TEAM_RULES, entry_rules, erratum_rules, phase_rules, quota_rules
 from scorer.board.rule_sheet import rules
+from scorer.challenge.phases import Phase
+from scorer.challenge.settings import Track
 from scorer.entries.in_force import at_stage
+from scorer.entries.schedule import Schedule
 from scorer.errors import ChallengeError
 from scorer.executors.names import executor_named
 from scorer.organising.decisions import amend
@@ -94,6 +98,12 @@ VARIANTS = (
 
 FREE = phase("one", START, END, 'shows = "ladder"')
 STEP = phase("one", START, END, 'shows = "ladder"', "ladder_step = 0.3")
+THIRD_START = SECOND_END + 2 * DAY
+BACK = (
+    phase("one", START, END, 'shows = "ladder"'),
+    phase("two", SECOND_START, SECOND_END, 'shows = "nothing"'),
+    phase("three", THIRD_START, THIRD_START + DAY),
+)
 LONG = phase("one", START, END, 'grace = "90s"', 'freeze = "24h"', 'shows = "nothing"')
 
 
@@ -117,6 +127,11 @@ def sentences(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
                 board = live.board(now)
                 found |= {*rules(board), *live_rules(board, has_preliminary=flagged > 0)}
                 found |= set(rules(replace(board, track=board.track.model_copy(update={"final": "rest"}))))
+    hidden = phase("one", START, END, 'shows = "nothing"')
+    zero = phase("zero", ANNOUNCED + DAY, ANNOUNCED + 2 * DAY)
+    for phases in (BACK, (zero, *BACK), (hidden, phase("two", SECOND_START, SECOND_END, 'shows = "ladder"'))):
+        live = Live.of(tmp_path_factory.mktemp("ladders"), *phases)
+        found |= set(live_rules(live.board(ANNOUNCED)))
     for tables in ((FREE,), (ONE,)):
         live = Live.of(tmp_path_factory.mktemp("automatic"), *tables)
         live.choose_decimals('"auto"')
@@ -218,25 +233,28 @@ def test_a_frozen_board_shows_the_state_before(tmp_path: Path) -> None:
 
 
 @holds(
-    r"Until the phase \w+ has closed, at .* UTC, the board lists the teams without scores and ranks\.",
+    r"From the start of the phase \w+ until it has closed, at .* UTC, the board lists .* without scores and ranks\.",
     r"The board shows no scores and no ranks during the phase \w+\.",
 )
 def test_a_phase_may_show_nothing(tmp_path: Path) -> None:
-    """Until it has closed."""
-    live = Live.of(tmp_path, phase("one", START, END, 'shows = "nothing"'))
+    """From its start until it has closed. Before it, baselines have scores."""
+    live = Live.of(tmp_path, phase("one", START, END, 'shows = "nothing"'), settings='baselines = ["popular"]')
+    live.put("popular/1", lists(2, 2), ANNOUNCED)
     live.run(ANNOUNCED)
+    assert ranking(live.board(START - MICROSECOND)) == [(None, "popular", 0.4)]
     live.put("a/1", lists(1, 1), START)
     live.run(START + HOUR)
 
-    assert ranking(live.board(END - MICROSECOND)) == [(None, "a", None)]
-    assert ranking(live.board(END)) == [(1, "a", 0.2)]
+    for now in (START, END - MICROSECOND):
+        assert {each[1:] for each in ranking(live.board(now))} == {("popular", None), ("a", None)}
+    assert ranking(live.board(END)) == [(None, "popular", 0.4), (1, "a", 0.2)]
 
 
 @holds(
     r"The Ladder shows the preliminary score of an entry only if .* by more than 0\.3; what it lacks of 1 is .*",
     r"The Ladder looks at the scored entries of a team in the order .* waits while an earlier one has no result\.",
     r"While the Ladder is used, the best score that was shown for an entry which is there counts\. .* not shown\.",
-    r"From the start of the phase one until .* the Ladder decides .* the board shows, with a step of 0\.3\.",
+    r"From the beginning until [a-z ]*, the Ladder decides .* the board shows, with a step of 0\.3\.",
 )
 def test_the_ladder_with_a_step_shows_large_improvements(tmp_path: Path) -> None:
     """Of 0.4, 0.6 and 0.8, a step of 0.3 shows the first and the last one. The first one counts if that one goes."""
@@ -260,7 +278,7 @@ def test_the_ladder_with_a_step_shows_large_improvements(tmp_path: Path) -> None
 
 @holds(
     r"The Ladder shows the preliminary score .* on the (5 preliminary )?queries between .* of one query(, 1/5)?\.",
-    r"From the start of the phase one until .* the Ladder decides which preliminary scores the board shows\.",
+    r"From the beginning until .* the Ladder decides which preliminary scores the board shows\.",
 )
 def test_the_ladder_shows_what_exceeds_a_standard_error(tmp_path: Path) -> None:
     """A fifth more on one query of five is just one standard error, 0.2, and is not shown; two queries more are."""
@@ -272,6 +290,55 @@ def test_the_ladder_shows_what_exceeds_a_standard_error(tmp_path: Path) -> None:
 
     shown = {entry.file: entry.preliminary[0] for entry in live.board().rows[0].entries}
     assert shown == {"main/a/1": 0.2, "main/a/2": None, "main/a/3": 0.6}
+
+
+@holds(
+    r"From the start of the phase one until the phase two starts and from the close of the phase two until the phase "
+    r"three starts, the Ladder decides which preliminary scores the board shows\.",
+    r"From the close of the phase one until final scores are shown, the Ladder decides .* the board shows\.",
+)
+def test_after_a_phase_that_shows_nothing_the_board_goes_back_to_the_ladder(tmp_path: Path) -> None:
+    """Until the next phase starts. The Ladder of the next phase decides before it only if there was no other one."""
+    live = Live.of(tmp_path, *BACK)
+    live.run(ANNOUNCED)
+    for number, found in enumerate((1, 2), 1):
+        live.put(f"a/{number}", lists(found, 0, str(number)), SECOND_START + number * MINUTE)
+    live.run(SECOND_START + HOUR)
+    moments = [at + after for at in (SECOND_START, SECOND_END, THIRD_START) for after in (-MICROSECOND, 0 * SECOND)]
+    shown = [ranking(live.board(each))[0][2] for each in moments]
+
+    assert shown == [0.2, None, None, 0.2, 0.2, 0.4]
+
+
+SHOWS = ("score", "ladder", "nothing")
+
+
+@pytest.mark.parametrize("shows", list(itertools.product(SHOWS, repeat=4)))
+def test_the_sentences_say_when_the_ladder_decides(shows: Sequence[str]) -> None:
+    """In every order of phases, before, in, between and after them."""
+    phases = [
+        Phase.model_validate({"name": f"p{at}", "start": START + 2 * at * DAY, "end": START + (2 * at + 1) * DAY})
+        .model_copy(update={"shows": each})
+        for at, each in enumerate(shows)
+    ]  # fmt: skip
+    plan = Schedule(tuple(phases))
+    track = Track.model_construct(baselines=(), late_board=False)
+    text = " ".join(phase_rules(plan, track, has_preliminary=True))
+    begins = {"beginning": ANNOUNCED} | {f"start of the phase {each.name}": each.start for each in phases}
+    begins |= {f"close of the phase {each.name}": each.closes for each in phases}
+    ends = {"final scores are shown": phases[-1].closes}
+    ends |= {f"the phase {each.name} starts": each.start for each in phases}
+    spans = [
+        (begins[begin], ends[end])
+        for sentence in re.findall(r"From [^.]*, the Ladder decides", text)
+        for begin, end in re.findall(r"rom the (.*?) until (.*?)(?= and from|,)", sentence)
+    ]
+
+    for at in range(-1, 9):
+        now = START + at * DAY
+        deciding = plan.deciding(now)
+        of_ladder = deciding is not None and deciding.shows == "ladder"
+        assert sum(begin <= now < end for begin, end in spans) == of_ladder
 
 
 @holds(
@@ -347,8 +414,8 @@ def test_an_impossible_time_does_not_count_until_it_is_corrected(tmp_path: Path)
 
 
 @holds(
-    r"After a phase has closed, a file that is deleted or replaced withdraws no entry of that phase, and a withdrawn "
-    r"entry does not return\."
+    r"A file that is deleted or replaced withdraws its entry when the next run finds it so\. Once the phase of an "
+    r"entry has closed, no run withdraws it, and a withdrawn entry does not return\."
 )
 def test_a_deleted_file_withdraws_nothing_after_the_close(tmp_path: Path) -> None:
     """Before, it does."""
@@ -423,13 +490,17 @@ def test_an_edited_end_is_refused_and_an_extension_is_shown(tmp_path: Path) -> N
     assert (shown.before, shown.end, shown.reason) == (END, END + DAY, "the server was down")
 
 
-@holds(r"Baselines have no phase and no quota\.", r"Baselines are listed by their scores and have no rank\.")
+@holds(
+    r"Baselines have no phase and no quota\. The board lists them also before the first phase\.",
+    r"Baselines are listed by their scores and have no rank\.",
+)
 def test_baselines_count_at_any_time_and_have_no_rank(tmp_path: Path) -> None:
     """Between the teams, by their scores."""
     live = Live.of(tmp_path, ONE, settings='baselines = ["popular"]\nquota = {total = 1}')
     live.put("popular/1", lists(1, 1), ANNOUNCED - DAY)
     live.put("popular/2", lists(4, 4), ANNOUNCED - DAY)
     live.run(ANNOUNCED)
+    assert ranking(live.board()) == [(None, "popular", 0.8)]
     live.put("a/1", lists(5, 5), START)
     live.put("b/1", lists(1, 1, "b"), START)
     live.run(END + DAY)
@@ -545,7 +616,8 @@ def test_the_last_scored_entry_decides(tmp_path: Path) -> None:
     r"Of the entries that a team picks, the one with the best (preliminary )?P@1 counts; .* may count, .* counts\.",
     r"A team may pick up to 2 entries\. New picks replace earlier ones, and are accepted until .* has closed\.",
     r"A team may pick up to 2 entries\. New picks replace earlier ones, and are accepted at any time\.",
-    r"A team picks with a file picks\.toml in its folder, which names the files\. The organiser can record picks too\.",
+    r"A team picks with a file picks\.toml in its folder, which names the files\. The organiser can record picks too\. "
+    r"Of merged teams, the picks of the team whose row has the entries count\.",
 )
 def test_the_best_pick_decides_until_the_last_phase_has_closed(tmp_path: Path) -> None:
     """By the file or the command, at most two; if the picked one is withdrawn, the best entry counts."""
@@ -564,6 +636,12 @@ def test_the_best_pick_decides_until_the_last_phase_has_closed(tmp_path: Path) -
     live.path("a/3").unlink()
     live.run(START + 4 * HOUR)
     assert ranking(live.board()) == [(1, "a", 0.8)]
+    live.put("b/1", lists(1, 0, "b"), START + 5 * HOUR)
+    live.run(START + 5 * HOUR)
+    with live.store() as store:
+        pick(live.challenge, store, ["main/b/1"])
+        store.record_teams({"a": {"merged_into": "b"}}, {})
+    assert ranking(live.board()) == [(1, "b", 0.2)]
 
 
 @holds(r"Rejected, replaced(, withdrawn, early and late| and withdrawn) entries never count, nor do .* not confirmed\.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 from scorer.challenge.phases import UNITS, Phase, in_exact_unit
@@ -28,7 +28,7 @@ def phase_rules(plan: Schedule, track: Track, *, has_preliminary: bool) -> tuple
 
 
 def _phase_rules(plan: Schedule, track: Track, has_preliminary: bool) -> Iterator[str]:
-    for phase in plan.phases:
+    for position, phase in enumerate(plan.phases):
         yield _phase_rule(phase)
         if phase.frozen_from is not None:
             yield (
@@ -38,14 +38,12 @@ def _phase_rules(plan: Schedule, track: Track, has_preliminary: bool) -> Iterato
             )
         if phase.shows == "ladder":
             step = "" if phase.ladder_step is None else f", with a step of {share_text(phase.ladder_step)}"
-            yield (
-                f"From the start of the phase {phase.name} until the next phase starts or final scores are "
-                f"shown, the Ladder decides which preliminary scores the board shows{step}."
-            )
+            spans = " and ".join(_ladder_spans(plan.phases, position))
+            yield f"From {spans}, the Ladder decides which preliminary scores the board shows{step}."
         if phase.shows == "nothing":
             yield (
-                f"Until the phase {phase.name} has closed, at {utc_moment(phase.closes)}, the board lists the teams "
-                "without scores and ranks."
+                f"From the start of the phase {phase.name} until it has closed, at {utc_moment(phase.closes)}, the "
+                "board lists the teams without scores and ranks."
             )
     yield (
         "The time of receipt of a file decides its phase: the time at the beginning of its name, or else that of its "
@@ -65,8 +63,8 @@ def _phase_rules(plan: Schedule, track: Track, has_preliminary: bool) -> Iterato
         "announced, is not accepted. The entry does not count until the organiser corrects the time."
     )
     yield (
-        "After a phase has closed, a file that is deleted or replaced withdraws no entry of that phase, and a "
-        "withdrawn entry does not return."
+        "A file that is deleted or replaced withdraws its entry when the next run finds it so. Once the phase of an "
+        "entry has closed, no run withdraws it, and a withdrawn entry does not return."
     )
     yield (
         f"Final scores are not shown before {utc_moment(plan.phases[-1].closes)}."
@@ -75,7 +73,21 @@ def _phase_rules(plan: Schedule, track: Track, has_preliminary: bool) -> Iterato
     )
     yield "Once a phase has started, its end changes only by an extension, which is recorded and shown with its reason."
     if track.baselines:
-        yield "Baselines have no phase and no quota."
+        yield "Baselines have no phase and no quota. The board lists them also before the first phase."
+
+
+def _ladder_spans(phases: Sequence[Phase], position: int) -> Iterator[str]:
+    """When the Ladder of a phase decides, see `Schedule.deciding_between`: also after phases that show nothing."""
+    start = f"the start of the phase {phases[position].name}"
+    if all(phase.shows == "nothing" for phase in phases[:position]):
+        start = f"the close of the phase {phases[position - 1].name}" if position else "the beginning"
+    for following in phases[position + 1 :]:
+        yield f"{start} until the phase {following.name} starts"
+        if following.shows != "nothing":
+            return
+        start = f"from the close of the phase {following.name}"
+    if phases[-1].shows != "nothing":
+        yield f"{start} until final scores are shown"
 
 
 def _phase_rule(phase: Phase) -> str:
@@ -118,7 +130,8 @@ def entry_rules(track: Track) -> tuple[str, ...]:
     return (
         f"A team may pick up to {counted(track.picks, 'entry', 'entries')}. New picks replace earlier ones, and are "
         f"accepted {until}.",
-        "A team picks with a file picks.toml in its folder, which names the files. The organiser can record picks too.",
+        "A team picks with a file picks.toml in its folder, which names the files. The organiser can record picks too. "
+        "Of merged teams, the picks of the team whose row has the entries count.",
     )
 
 

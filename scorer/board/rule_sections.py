@@ -78,7 +78,11 @@ def _file_rules(track: Track) -> Iterator[str]:
         "The time of receipt is the UTC time at the beginning of the name, as in 20260131T120000Z-first.txt, or else "
         "the time of the last change of the file."
     )
-    yield f"A file that is removed withdraws its entry{', unless its phase has closed' if track.phases else ''}."
+    closed = " before its phase has closed" if track.phases else ""
+    yield (
+        f"A file that is removed withdraws its entry when the next run finds it gone{closed}. A file that returns with "
+        f"the same content{closed} brings it back, with its first time of receipt. A team without a file has no row."
+    )
     yield f"The command scorer check FILE --track {track.name} checks a file as it is checked when it is scored."
 
 
