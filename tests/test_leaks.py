@@ -47,22 +47,32 @@ def with_solution(plan: Season, name: str, solution: Grades) -> Season:
 
 
 def other_grades(track: TrackPlan, kept: Iterable[str]) -> Grades:
-    """Other grades of all queries but some. How many queries have a relevant item is public, so it stays."""
+    """Other items and grades of all queries but some, and other queries instead of some that are not preliminary. How
+    many queries there are, and how many have a relevant item, is public, so it stays.
+    """
     chance = random.Random(track.name)
-    kept = set(kept)
+    kept, flagged = set(kept), set(preliminary(track))
+
+    def other(query: str) -> str:
+        names = (f"{query}-{number}" for number in range(99))
+        return next(name for name in names if track.key is None or name not in preliminary(track, [name]))
+
     return {
-        query: grades
+        query if query in flagged or chance.random() < 0.5 else other(query): grades
         if query in kept or not grades
-        else {f"i{item}": 1 + chance.randrange(9) for item in chance.sample(range(40), chance.randrange(1, 20))}
+        else {
+            f"{chance.choice('ij')}{item}": 1 + chance.randrange(9)
+            for item in chance.sample(range(40), chance.randrange(1, 20))
+        }
         for query, grades in track.solutions[0].items()
     }
 
 
-def preliminary(track: TrackPlan) -> Iterable[str]:
-    """The preliminary queries of a track."""
+def preliminary(track: TrackPlan, queries: Sequence[str] = ()) -> Iterable[str]:
+    """The preliminary queries of a track, or those of some queries."""
     if track.key is None:
         return track.preliminary
-    return preliminary_queries(track.key, track.share, track.name, track.queries)
+    return preliminary_queries(track.key, track.share, track.name, queries or track.queries)
 
 
 def public_bytes(simulation: Simulation, moment: datetime) -> dict[str, bytes]:
@@ -97,8 +107,9 @@ def assert_same_bytes(first: dict[str, bytes], second: dict[str, bytes]) -> None
 
 @pytest.mark.parametrize("name", ["items", "lists"])
 def test_the_site_does_not_depend_on_the_hidden_grades(name: str, tmp_path: Path) -> None:
-    """Two solutions with the same preliminary queries and grades of these, flagged or selected by a key: before the end
-    every file is the same, also those about a past phase. After the end the scores differ.
+    """Two solutions with the same preliminary queries and grades of these, flagged or selected by a key, and with other
+    queries, items and grades otherwise: before the end every file is the same, also those about a past phase. After the
+    end the scores differ.
     """
     plan = with_one_track(season(**SIZE), name)
     track = plan.tracks[0]
@@ -112,7 +123,7 @@ def test_the_site_does_not_depend_on_the_hidden_grades(name: str, tmp_path: Path
 
 
 def test_a_phase_that_shows_nothing_publishes_no_score(tmp_path: Path) -> None:
-    """Two challenges in which all grades differ: until the phase is over, every file is the same."""
+    """Two challenges in which queries, items and grades differ: until the phase is over, every file is the same."""
     plan = with_one_track(season(**SIZE), "items")
     track = replace(plan.tracks[0], phases=tuple(replace(phase, shows="nothing") for phase in plan.tracks[0].phases))
     sites, later = [], []
@@ -123,6 +134,106 @@ def test_a_phase_that_shows_nothing_publishes_no_score(tmp_path: Path) -> None:
         later.append(scores(simulation, at(2, 22)))
     assert_same_bytes(*sites)
     assert later[0] != later[1]
+
+
+QUERIES = [f"q{number}" for number in range(12)]
+"""The first three are preliminary."""
+
+CANDIDATES = [f"c{number}" for number in range(24)]
+
+SHOWN = ['shows = "nothing"', 'shows = "ladder"', 'shows = "score"', 'freeze = "24h"']
+
+
+def probed(folder: Path, settings: str, shows: str, solution: str, files: Mapping[str, str]) -> list[dict[str, bytes]]:
+    """The site of a challenge with this solution and these files in its phase, in its freeze, after it with late
+    entries, and once final scores are shown.
+    """
+    live = Live.of(folder, phase("one", START, END, shows), phase("two", SECOND_START, SECOND_END), settings=settings)
+    live.write_solution(solution)
+    (folder / "items.txt").write_text("".join(f"{item}\n" for item in CANDIDATES))
+    (folder / "queries.txt").write_text("".join(f"{query}\n" for query in QUERIES))
+    live.run(ANNOUNCED)
+    for place, text in files.items():
+        live.put(place, text, START)
+        live.put(f"{place}.late", text.replace(",z\n", ",y\n"), END)
+    sites = []
+    for now in (START, END - timedelta(hours=1), END, SECOND_END):
+        live.run(now)
+        live.render(now)
+        sites.append(content(live.folder / "site"))
+    return sites
+
+
+@pytest.mark.parametrize("shows", SHOWN)
+def test_the_site_does_not_tell_which_items_the_hidden_solution_has(shows: str, tmp_path: Path) -> None:
+    """A team sends a file of one item for each of 24 candidates, and some with more notes than a page lists. Until
+    final scores are shown, every file of the site is the same for two hidden parts with other items. Then the page of
+    the team has a note on those that are not in the solution.
+    """
+    files = {f"a/{item}": "".join(f"{query}:{item},z\n" for query in QUERIES) for item in CANDIDATES}
+    unknown = "".join(f"u{number}:x\n" for number in range(30))
+    files |= {f"a/{item}-more": files[f"a/{item}"] + unknown for item in CANDIDATES[8:16]}
+    hidden = [CANDIDATES[1:10], CANDIDATES[15:24]]
+    solutions = ["".join(f"{query}:1:c0|1\n" for query in QUERIES[:3]) for _ in hidden]
+    for number, items in enumerate(hidden):
+        solutions[number] += "".join(f"{query}:0:{item}|1\n" for query, item in zip(QUERIES[3:], items, strict=True))
+    settings = 'items = "items.txt"\nqueries = "queries.txt"'
+    first, second = (
+        probed(tmp_path / str(number), settings, shows, text, files) for number, text in enumerate(solutions)
+    )
+    for one, other in zip(first[:3], second[:3], strict=True):
+        assert_same_bytes(one, other)
+        assert b"is not a candidate item" in one["teams/a.html"]
+        assert b"is in the solution" not in one["teams/a.html"]
+    assert b"is in the solution" in first[3]["teams/a.html"]
+    assert first[3]["teams/a.html"] != second[3]["teams/a.html"]
+
+
+@pytest.mark.parametrize("queries", ['queries = "queries.txt"', ""], ids=["listed", "unlisted"])
+@pytest.mark.parametrize("shows", SHOWN)
+def test_the_site_does_not_tell_which_queries_the_hidden_solution_has(shows: str, queries: str, tmp_path: Path) -> None:
+    """Files that lack lists, repeat items or list items that are no candidates for queries that may be in the solution,
+    whether the public list has more queries or there is none.
+    """
+    files = {
+        f"a/{number}": "".join(f"{query}:c0,c{number},c0,x,z\n" for query in [*QUERIES[:2], *QUERIES[number:]])
+        for number in range(2, 12)
+    }
+    hidden = [QUERIES[3:8], QUERIES[7:12]]
+    solutions = [
+        "".join(f"{query}:{int(query in QUERIES[:3])}:c0|1\n" for query in [*QUERIES[:3], *chosen]) for chosen in hidden
+    ]
+    settings = f'items = "items.txt"\n{queries}'
+    first, second = (
+        probed(tmp_path / str(number), settings, shows, text, files) for number, text in enumerate(solutions)
+    )
+    for one, other in zip(first[:3], second[:3], strict=True):
+        assert_same_bytes(one, other)
+    assert b"queries have no list" in first[3]["teams/a.html"]
+    assert first[3]["teams/a.html"] != second[3]["teams/a.html"]
+
+
+def test_a_team_reads_what_follows_from_public_files(tmp_path: Path) -> None:
+    """Where the public list has exactly the queries of the solution, a team reads the notes on them at any time; else
+    with the final scores.
+    """
+    files = {"a/1": "".join(f"{query}:c0,x,z\n" for query in [*QUERIES[:11], "u1", "u2"])}
+    text = "".join(f"{query}:{number % 2}:c0|1\n" for number, query in enumerate(QUERIES))
+    pages = {
+        settings: [
+            site["teams/a.html"].decode()
+            for site in probed(tmp_path / str(number), settings, 'shows = "score"', text, files)
+        ]
+        for number, settings in enumerate(['queries = "queries.txt"', ""])
+    }
+    for page in pages['queries = "queries.txt"']:
+        assert "1 of 12 queries have no list" in page
+        assert "<span>11 <small>of 12</small></span>" in page
+    for page in pages[""][:3]:
+        assert "Shown with the final scores." in page
+        assert "queries have no list" not in page
+        assert "<span>13</span>" in page
+    assert pages[""][3] == pages['queries = "queries.txt"'][3]
 
 
 def frozen_steps(plan: Season) -> Sequence[Step]:

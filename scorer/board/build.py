@@ -14,6 +14,7 @@ from scorer.board.slugs import slugs
 from scorer.challenge.settings import Track
 from scorer.entries.entries import defined_queries, entries, is_baseline
 from scorer.entries.entry import Entry, counting_entry
+from scorer.entries.hidden import are_queries_public, without_solution
 from scorer.entries.quota_left import quota_left
 from scorer.entries.quotas import Left
 from scorer.entries.teams import UNCHANGED, Merges, TeamState, shown_names, team_states
@@ -46,7 +47,10 @@ def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None
         The database fails.
     """
     stored = entries(view, track, basis, cache=cache)
-    track = stored.track
+    track, shown = stored.track, stored.all
+    if basis is not None and not track.shows_final:
+        is_public = are_queries_public(track, view.queries(basis.solution).ids)
+        shown = tuple(without_solution(each, queries_are_public=is_public) for each in shown)
     flagged = view.flags(basis) if basis else ()
 
     columns = tuple(map(str, track.all_measures))
@@ -54,7 +58,7 @@ def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None
     preliminary_queries = defined_queries(stored.results, "preliminary", columns[0], int(sum(flagged)))
     joined = stored.merges
     by_team: dict[str, list[Entry]] = {}
-    for each in stored.all:
+    for each in shown:
         by_team.setdefault(joined.final(each.team), []).append(each)
     known = teams(view, (entry.team for entry in stored.all))
     baselines = {name for name in by_team if is_baseline(name, track)}

@@ -40,9 +40,9 @@ class Counts:
     """How many queries, lists and items of a submission the solution has."""
 
     queries: int
-    """The solution's queries."""
+    """The solution's queries; 0 where a board hides which these are."""
     answered: int
-    """Those for which the submission has a list."""
+    """Those for which the submission has a list; all of its lists where a board hides the queries."""
     unknown: int
     """The submission's other queries; they are ignored."""
     items: int

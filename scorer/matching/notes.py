@@ -14,6 +14,10 @@ from scorer.wording import counted, quoted
 EXAMPLES = 5
 """The number of queries or items that a message names."""
 
+FEW_KNOWN = "none or hardly any of its "
+NO_LIST = " queries have no list ("
+"""These parts of messages identify them in stored results: boards hide what they say until final scores are shown."""
+
 
 def check_queries(
     solution: Solution, answered: Bools, lists: int, missing: Missing, problems: Findings, notes: Findings
@@ -30,7 +34,7 @@ def check_queries(
     elif lacking.size:
         names = ", ".join(quoted(solution.queries[number].as_py()) for number in lacking[:EXAMPLES].tolist())
         names += ", ..." if lacking.size > EXAMPLES else ""
-        found = f"{lacking.size:,} of {answered.size:,} queries have no list ({names})"
+        found = f"{lacking.size:,} of {answered.size:,}{NO_LIST}{names})"
         if missing == "reject":
             problems.add(0, f"{found}; expected a list for every query")
         elif missing == "skip":
@@ -57,12 +61,13 @@ def check_lengths(length: Ints, list_length: int | None, notes: Findings) -> Non
 def check_items(members: Membership, in_solution: int | None, items: int, possible: int, notes: Findings) -> bool:
     """Report if hardly any items are in the solution, and items that are not candidates.
 
-    Participants read this: it shows ids of the submission only. Returns whether hardly any items are in the solution.
+    Participants read this once final scores are shown: it shows ids of the submission only. Returns whether hardly any
+    items are in the solution.
     """
     few_known = in_solution is not None and items > 0 and (not in_solution or bool(few(in_solution, items, possible)))
     if few_known:
         # The number would tell a team which items are judged for queries that are hidden.
-        found = f"none or hardly any of its {counted(items, 'item')} is in the solution"
+        found = f"{FEW_KNOWN}{counted(items, 'item')} is in the solution"
         outside = next((f" (for example, {problem.text} is not)" for problem in members.outside), "")
         notes.add(0, f"{found}{outside}; check that the ids are those of this track")
     if members.strangers:
