@@ -9,6 +9,7 @@
     |-- StoreError         the database
     `-- FileError          a file, with all problems found in it
         |-- SolutionError
+        |   `-- ContentError       each line is valid, but not all together
         |-- SubmissionError
         |   `-- SubmissionsError   some of several submissions
         `-- TableError     a table of values
@@ -158,6 +159,10 @@ class FileError(ScorerError):
 
 class SolutionError(FileError):
     """A solution is invalid or cannot be read."""
+
+
+class ContentError(SolutionError):
+    """Each line of a solution is valid, but not all together: an item is listed again, or none is relevant."""
 
 
 class SubmissionError(FileError):

@@ -328,7 +328,7 @@ def test_convert_goes_from_standard_input_to_standard_output() -> None:
 WRONG_CALLS = {
     "no format": (("run", "out.txt"), 2, "does not determine the format"),
     "unknown format": (("run", "out", "--to", "xml"), 2, 'no format is called "xml"'),
-    "unknown option": (("run", "out", "--to", "trec:tag=x"), 2, "it takes none"),
+    "unknown option": (("run", "out", "--to", "vlnet:tag=x"), 2, "it takes none"),
     "either": (("lists", "out.json"), 2, "--kind: lists can be read as a solution and as a submission"),
     "a fault": (("bad", "out.json"), 1, 'bad:2: found "x" as the score'),
     "no file": (("none", "out.json"), 1, "none: no such file"),

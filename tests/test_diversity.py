@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -372,7 +373,7 @@ def test_the_grade_of_an_item_is_the_highest_of_its_subtopics() -> None:
 
     assert solution.ideal.grade.tolist() == [2, 1, 1, 0, 1, 1]
     assert [solution.items[at].as_py() for at in solution.item_of_entry] == ["a", "b", "c", "d", "a", "b"]
-    assert scorer.evaluate(solution, LISTS, "NumRel")["NumRel"] == 5
+    assert scorer.evaluate(frame(ROWS), LISTS, "NumRel")["NumRel"] == 5
 
 
 @pytest.mark.parametrize("iteration", ["0", "Q0", "7"])
@@ -438,6 +439,113 @@ def test_fast_and_slow_readers_read_the_same_subtopics(
     agree((end.join(lines) + (end if complete else "")).encode(), "trec")
 
 
+# --- Iterations that are no subtopics ---------------------------------------------------------------------------------
+
+ROUNDS = "q1 0.5 a 1\nq1 1 b 2\nq2 2 a 1\nq2 0.5 c 0\n"
+"""The rounds in which items were judged."""
+TWO_ROUNDS = f"{ROUNDS}q1 2 a 0\n"
+"""An item was judged again."""
+ITERATIONS = "trec:subtopic=iteration"
+
+
+@pytest.mark.parametrize("name", ["x.json", "x.letor", "x.csv"])
+def test_qrels_with_rounds_are_converted(name: str, tmp_path: Path, terminal: Terminal) -> None:
+    """Their content is that of qrels with one iteration."""
+    converted = []
+    for form, text in (("rounds", ROUNDS), ("plain", re.sub(" [0-9.]+ ", " 0 ", ROUNDS))):
+        (tmp_path / f"{form}.qrels").write_text(text)
+        target = tmp_path / f"{form}.{name}"
+        to = ["--to", "letor"] if name == "x.letor" else []
+        answer = terminal.run("convert", tmp_path / f"{form}.qrels", target, "--kind", "solution", *to)
+        assert answer.code == 0, answer.err
+        converted.append(target.read_bytes())
+
+    assert converted[0] == converted[1]
+
+
+DOUBTS = {
+    "rounds": (ROUNDS, '3 subtopics read from the column iteration, which does not look like subtopics: "0.5" is no'),
+    "words": ("q1 0 a 1\nq1 Q0 b 1\n", '2 subtopics read from the column iteration, .* "Q0" is no whole number'),
+    "numbers": ("q1 1 a 1\nq1 2 b 1\n", "2 subtopics read from the column iteration, .* no item has several"),
+    "the same": ("q1 0 a 1\nq1 0 b 1\n", "1 subtopic read from the column iteration, .* no item has several"),
+    "subtopics": ("q1 1 a 1\nq1 2 a 1\nq1 2 b 0\n", ""),
+}
+
+
+@pytest.mark.parametrize("name", DOUBTS)
+def test_a_note_says_that_iterations_do_not_look_like_subtopics(name: str, tmp_path: Path, terminal: Terminal) -> None:
+    """It names the measures that use them, the column, and how many subtopics were read."""
+    text, expected = DOUBTS[name]
+    (tmp_path / "qrels").write_text(text)
+    (tmp_path / "run").write_text("q1 Q0 a 1 2 t\nq1 Q0 b 1 1 t\nq2 Q0 a 1 1 t\n")
+    answer = terminal.run("evaluate", tmp_path / "qrels", tmp_path / "run", "-m", "alpha-nDCG@10,AP,StRecall@5")
+    notes = scorer.evaluate(tmp_path / "qrels", {"q1": ["a"]}, "alpha-nDCG@10").notes.lines()
+
+    assert answer.code == 0
+    assert bool(re.search(f"alpha-nDCG@10, StRecall@5: {expected}", answer.err)) == bool(expected)
+    assert any("iteration" in note for note in notes) == bool(expected)
+    if expected:
+        plain = terminal.run("evaluate", tmp_path / "qrels", tmp_path / "run", "-m", "AP")
+        assert (plain.code, "iteration" in plain.err) == (0, False)
+
+
+def test_no_note_about_a_column_called_subtopic(tmp_path: Path) -> None:
+    """The file says what it is."""
+    (tmp_path / "x.csv").write_bytes(FILES["x.csv"]([("q1", "0.5", "a", 1), ("q1", "1", "b", 1)]))
+
+    assert scorer.evaluate(tmp_path / "x.csv", {"q1": ["a"]}, "alpha-nDCG@10").notes.lines() == []
+
+
+def test_an_item_with_two_iterations_is_an_error_unless_a_measure_or_an_option_uses_subtopics(
+    tmp_path: Path, terminal: Terminal
+) -> None:
+    """The message has the line, and says what to write if iterations are subtopics."""
+    (tmp_path / "qrels").write_text(TWO_ROUNDS)
+    (tmp_path / "run").write_text("q1 Q0 a 1 2 t\nq2 Q0 a 1 1 t\n")
+    evaluate: list[str | Path] = ["evaluate", tmp_path / "qrels", tmp_path / "run", "-m"]
+    expected = f'qrels:5: item "a" is listed again for query "q1"; list each item once; .*{ITERATIONS}'
+
+    refused = terminal.run(*evaluate, "AP,nDCG@10")
+    assert (refused.code, refused.out) == (1, "")
+    assert re.search(expected, refused.err)
+    assert terminal.run(*evaluate, "AP,StRecall@5").code == 0
+    assert terminal.run(*evaluate, "AP", "--solution-format", ITERATIONS).code == 0
+    assert terminal.run(*evaluate, "AP", "--solution-format", "trec:subtopic=round").code == 1
+    with pytest.raises(SolutionError, match="listed again"):
+        scorer.evaluate(tmp_path / "qrels", {"q1": ["a"]}, "AP")
+    with pytest.raises(SolutionError, match="listed again"):
+        scorer.tune(tmp_path / "qrels", {"one": {"q1": ["a"]}, "two": {"q1": ["b"]}}, method="rrf", measure="AP")
+    assert scorer.evaluate(tmp_path / "qrels", {"q1": ["a"]}, "AP", solution_format=ITERATIONS)["AP"] > 0
+    answer = terminal.run("trec_eval", tmp_path / "qrels", tmp_path / "run")
+    assert (answer.code, answer.out) == (4, "")
+    converted = terminal.run("convert", tmp_path / "qrels", tmp_path / "x.csv", "--kind", "solution")
+    assert converted.code == 1
+    assert ITERATIONS in converted.err
+
+
+@pytest.mark.parametrize("name", ["a frame", "rows", "x.csv", "x.jsonl", "mixed.jsonl", "x.parquet"])
+def test_a_column_called_iteration_is_no_subtopic_unless_a_measure_uses_it(name: str, tmp_path: Path) -> None:
+    """In tables as in qrels, where it may also hold numbers with a fraction."""
+    rows = [("q1", 0.5, "a", 1), ("q1", 1, "b", 2), ("q2", 2, "a", 1)]
+    table = pd.DataFrame(rows, columns=["query", "iteration", "item", "grade"])
+    source: Any = {"a frame": table, "rows": table.to_dict("records")}.get(name)
+    if source is None:
+        source = tmp_path / name
+        source.write_bytes(FILES_OF_FRAMES[name](table))
+
+    result = scorer.evaluate(source, LISTS, ["AP", "StRecall@2"])
+
+    assert result["AP"] == scorer.evaluate(table.drop(columns="iteration"), LISTS, "AP")["AP"]
+    assert "3 subtopics read from the column iteration" in result.notes.lines()[0]
+
+
+FILES_OF_FRAMES: Mapping[str, Callable[[pd.DataFrame], bytes]] = {
+    "x.csv": lambda table: table.to_csv(index=False).encode(),
+    "x.jsonl": lambda table: table.to_json(orient="records", lines=True).encode(),
+    "mixed.jsonl": lambda table: ("\n" + table.to_json(orient="records", lines=True)).encode(),
+    "x.parquet": lambda table: table.to_parquet(),
+}
+
 # --- Writing and storing ----------------------------------------------------------------------------------------------
 
 
@@ -446,8 +554,11 @@ def test_subtopics_are_converted(name: str, tmp_path: Path, terminal: Terminal) 
     """To each format that has them, and back to the same qrels."""
     (tmp_path / "x.qrels").write_text(qrels(ROWS))
 
-    assert terminal.run("convert", tmp_path / "x.qrels", tmp_path / name).code == 0
+    answer = terminal.run("convert", tmp_path / "x.qrels", tmp_path / name, "--from", "trec:subtopic=iteration")
+    assert answer.code == 0, answer.err
     check_reading(tmp_path / name)
+    if name == "y.qrels":
+        return
     assert terminal.run("convert", tmp_path / name, tmp_path / "again.qrels", "--kind", "solution").code == 0
     assert (tmp_path / "again.qrels").read_text() == qrels(ROWS)
 
@@ -455,8 +566,8 @@ def test_subtopics_are_converted(name: str, tmp_path: Path, terminal: Terminal) 
 @pytest.mark.parametrize("form", ["json", "vlnet", "letor"])
 def test_a_format_without_subtopics_is_refused(form: str, tmp_path: Path, terminal: Terminal) -> None:
     """Nothing is written."""
-    (tmp_path / "x.qrels").write_text(qrels(ROWS[-2:]))
-    answer = terminal.run("convert", tmp_path / "x.qrels", tmp_path / "y", "--to", form)
+    (tmp_path / "x.csv").write_bytes(FILES["x.csv"](ROWS[-2:]))
+    answer = terminal.run("convert", tmp_path / "x.csv", tmp_path / "y", "--to", form)
 
     assert answer.code != 0
     assert f"the solution has subtopics; {form} has none" in answer.err
@@ -496,6 +607,45 @@ decimals = 12
 primary = "alpha-nDCG@3"
 measures = [%s]
 """
+
+
+def test_a_challenge_reads_iterations_as_its_measures_need_them(tmp_path: Path, terminal: Terminal) -> None:
+    """An item in two rounds is an error without a measure of diversity; with one, the organiser reads a note."""
+    (tmp_path / "challenge.toml").write_text((TRACK % "").replace("alpha-nDCG@3", "AP"))
+    for folder in ("solutions", "submissions/main/amber"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "solutions/main.qrels").write_text(TWO_ROUNDS)
+    (tmp_path / "submissions/main/amber/run.txt").write_text("q1 Q0 a 1 2 t\nq2 Q0 a 1 1 t\n")
+
+    refused = terminal.run("run", tmp_path)
+    assert refused.code == 1
+    assert 'main.qrels:5: item "a" is listed again for query "q1"' in refused.err
+    (tmp_path / "challenge.toml").write_text(TRACK % "")
+    scored = terminal.run("run", tmp_path)
+    assert scored.code == 0, scored.err
+    assert "main: alpha-nDCG@3: 4 subtopics read from the column iteration" not in scored.err
+    assert "main: alpha-nDCG@3: 3 subtopics read from the column iteration" in scored.err
+    # The note is for the organiser.
+    assert not any("iteration" in path.read_text() for path in (tmp_path / "site/main").rglob("*.json"))
+
+
+def test_a_solution_with_rounds_is_stored_so_that_measures_of_diversity_can_be_added(
+    tmp_path: Path, terminal: Terminal
+) -> None:
+    """The scores are those of a first run with these measures."""
+    boards = []
+    for name, measures in (("later", ["", '"StRecall@2"']), ("first", ['"StRecall@2"'])):
+        folder = tmp_path / name
+        for below in ("solutions", "submissions/main/amber"):
+            (folder / below).mkdir(parents=True)
+        (folder / "solutions/main.qrels").write_text(ROUNDS)
+        (folder / "submissions/main/amber/run.txt").write_text("q1 Q0 b 1 2 t\nq2 Q0 a 1 1 t\n")
+        for added in measures:
+            (folder / "challenge.toml").write_text((TRACK % added).replace("alpha-nDCG@3", "AP"))
+            assert terminal.run("run", folder).code == 0
+        boards.append(json.loads((folder / "site/main/leaderboard.json").read_text())["rows"][0]["StRecall@2"])
+
+    assert boards[0] == boards[1] == 0.75
 
 
 def test_a_challenge_can_be_ranked_by_diversity(tmp_path: Path, terminal: Terminal) -> None:

@@ -733,7 +733,7 @@ WRONG_OPTIONS = {
     "no number": ("letor:feature=0", 'found "0" as the feature; expected a whole number from 1'),
     "no such column": ("delimited:item=song", 'no column is called "song"; there are "query", "item", "score"'),
     "no delimiter": ("delimited:delimiter=dot", 'found "dot" as the delimiter; expected comma, tab, semicolon'),
-    "takes none": ("trec:tag=x", "it takes none"),
+    "takes none": ("vlnet:tag=x", "it takes none"),
 }
 
 

@@ -164,6 +164,8 @@ def _scored(
         except SubmissionError as error:
             print_message(submission_message(error, path, solution))
             continue
+        except SolutionError as error:
+            raise SolutionError(shown(solution), error.findings) from error
         for line in result.notes.lines(shown(path)):
             print_message(line)
         results.append((path, result))

@@ -109,7 +109,8 @@ def _graded(members: Members, block: Block, findings: Findings) -> Graded:
     grade = floats(fast["grade"])
     flag = booleans(fast["flag"]) if "flag" in fast else None
     line = block.first_line + np.arange(grade.size)
-    return Graded(fast["query"], line, flag, None, fast["item"], grade, fast.get("subtopic"))
+    subtopic = fast.get("subtopic", fast.get("iteration"))
+    return Graded(fast["query"], line, flag, None, fast["item"], grade, subtopic, "subtopic" not in fast)
 
 
 def _ranked(members: Members, by: str, block: Block, findings: Findings) -> Ranked:
@@ -138,7 +139,8 @@ def _regular(members: Members, block: Block) -> dict[str, pa.Array] | None:
         check_nesting(block, by_line=True)
     if read is None or members.meaning(tuple(read)) != meaning:
         return None
-    ids = {name: read[meaning[name]].cast(pa.string()) for name in ("query", "item", "subtopic") if name in meaning}
+    names = ("query", "item", "subtopic", "iteration")
+    ids = {name: read[meaning[name]].cast(pa.string()) for name in names if name in meaning}
     finite = np.isfinite(floats(read[meaning[number]])).all()
     if not (finite and all(text_lengths(ids[name]).all() for name in ("query", "item"))):
         return None

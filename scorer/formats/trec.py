@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ from scorer.formats.reading import regular
 from scorer.formats.reading.arrow import keep, list_lengths, numbers, take, text_buffers, texts
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block, Lines
-from scorer.formats.reading.bytes import open_bytes, read_chunk
+from scorer.formats.reading.bytes import UnreadableError, open_bytes, read_chunk
 from scorer.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.wording import quoted
@@ -24,7 +25,7 @@ from scorer.wording import quoted
 NAME = "trec"
 SOLUTION = "query iteration item grade"
 SUBMISSION = "query Q0 item rank score tag"
-OPTIONS: Mapping[str, str] = {}
+OPTIONS: Mapping[str, str] = {"subtopic": "iteration (for qrels whose iteration is the subtopic)"}
 ONE_BLOCK = False
 QUERY_ONCE = False
 LISTED_IS_RELEVANT = False
@@ -65,9 +66,11 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def graded(_head: Block, _options: Mapping[str, str]) -> Reader[Graded]:
-    """Read relevance judgements (qrels); where the iteration varies, it is the subtopic, as in ndeval."""
-    return _graded
+def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
+    """Read relevance judgements (qrels); an option says that the iteration is the subtopic, as in ndeval."""
+    if options.get("subtopic", "iteration") != "iteration":
+        raise UnreadableError(f"found {quoted(options['subtopic'])} as the subtopic; expected iteration")
+    return partial(_graded, "subtopic" not in options)
 
 
 def ranked(_head: Block, _options: Mapping[str, str]) -> Reader[Ranked]:
@@ -117,9 +120,9 @@ def _check(pairs: Iterable[tuple[str, str]]) -> None:
         fitting([item], UNFIT_ITEM, "an item", NAME)
 
 
-def _graded(block: Block, findings: Findings) -> Graded:
+def _graded(is_iteration: bool, block: Block, findings: Findings) -> Graded:
     rows = _rows(block, findings, QRELS_COLUMNS, (0, 2, 3), "grade", f'four columns, "{SOLUTION}"', tail=False)
-    return Graded(rows.query, rows.line, None, None, rows.item, rows.value, rows.subtopic)
+    return Graded(rows.query, rows.line, None, None, rows.item, rows.value, rows.subtopic, is_iteration)
 
 
 def _ranked(block: Block, findings: Findings) -> Ranked:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from scorer.errors import Findings
-from scorer.formats.reading.batches import Graded, Ranked, subtopics
+from scorer.formats.reading.batches import ITERATION_HINT, Graded, Ranked, subtopics
 from scorer.options import TieRule
 from scorer.wording import quoted
 
@@ -30,10 +30,12 @@ class SolutionContent:
 
     @classmethod
     def of(cls, batches: Sequence[Graded], findings: Findings) -> SolutionContent:
-        """Return the content of the batches; items that are listed twice become findings."""
+        """Return the content of the batches, without iterations; items that are listed twice become findings."""
         grades: dict[str, dict[str, float]] = {}
         flagged: dict[str, bool] = {}
-        names = subtopics(batches)
+        names, hint = subtopics(batches), ""
+        if names is not None and any(batch.is_iteration for batch in batches):
+            names, hint = None, ITERATION_HINT
         held: dict[tuple[str, str], dict[str, float]] = {}
         named = iter([] if names is None else names.to_pylist())
         for batch in batches:
@@ -50,7 +52,7 @@ class SolutionContent:
                 again = item in grades[query] if name is None else name in held.get((query, item), ())
                 if again:
                     found = f"item {quoted(item)} is listed twice for query {quoted(query)}"
-                    findings.add(lines[row], f"{found}; list each item once")
+                    findings.add(lines[row], f"{found}; list each item once{hint}")
                 if name is not None:
                     held.setdefault((query, item), {})[name] = grade
                     grade = max(held[query, item].values())  # noqa: PLW2901 (the highest so far)

@@ -11,15 +11,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from scorer.errors import Findings, SolutionError
+from scorer.errors import ContentError, Findings, SolutionError
 from scorer.formats.detection import opened
 from scorer.formats.reading import compute as pc
 from scorer.formats.reading.arrow import fingerprints, id_order, integers, joined, run_starts, take, texts
-from scorer.formats.reading.batches import Graded
+from scorer.formats.reading.batches import ITERATION_HINT, Graded
 from scorer.formats.reading.blocks import Lines, blocks
 from scorer.formats.reading.bytes import UnreadableError, open_bytes
 from scorer.matching.id_set import IdSet
-from scorer.matching.subtopics import MergedRows
+from scorer.matching.subtopics import NO_ITERATIONS, Iterations, MergedRows
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.measures.matched import JudgedItems
 from scorer.paths import shown
@@ -55,6 +55,8 @@ class Solution:
     """The public list of candidate items; None where the track has none."""
     candidate_set: IdSet | None = None
     """The same as a set."""
+    iterations: Iterations = NO_ITERATIONS
+    """Where the subtopics are from, if that is a column called iteration."""
 
     @property
     def entry_texts(self) -> list[str]:
@@ -82,12 +84,13 @@ class Solution:
             The file cannot be read or is invalid, or its bytes do not have the digest. All errors are reported
             together.
         """
-        findings = Findings()
+        findings, kind = Findings(), SolutionError
         solution, read_bytes = None, None if digest is None else hashlib.sha256()
         try:
             with opened(path, format_name, "solution_format", read_bytes) as (detected, head, content):
                 read = detected.graded(head)
                 batches = [read(block, findings) for block in content]
+                kind = SolutionError if findings else ContentError
                 form = detected.format
                 rules = {"query_once": form.QUERY_ONCE, "listed_is_relevant": form.LISTED_IS_RELEVANT}
                 solution = cls.of(batches, findings, **rules)
@@ -96,7 +99,7 @@ class Solution:
         if read_bytes is not None and read_bytes.hexdigest() != digest:
             findings.add(0, "the file changed while it was read; run again when it is complete")
         if findings or solution is None:
-            raise SolutionError(shown(path), findings)
+            raise kind(shown(path), findings)
         return solution
 
     @classmethod
@@ -143,15 +146,23 @@ class Solution:
             again = np.sort(by_key[1:][key[by_key][1:] == key[by_key][:-1]])
         else:
             again = merged.repeated
-        findings.add_each(
-            line[row[again]],
-            lambda at: (
-                f"item {quoted(items[item_code[again[at]]].as_py())} is listed again for query "
-                f"{quoted(queries[query[again[at]]].as_py())}; list each item once"
-                + ("" if merged is None else f" for a subtopic, here {quoted(merged.names[again[at]].as_py())}")
-            ),
-        )
+
+        def subtopic(at: int) -> str:
+            return "" if merged is None else f" for a subtopic, here {quoted(merged.names[at].as_py())}"
+
+        def report(again: Ints, into: Findings, hint: str = "") -> None:
+            into.add_each(
+                line[row[again]],
+                lambda at: (
+                    f"item {quoted(items[item_code[again[at]]].as_py())} is listed again for query "
+                    f"{quoted(queries[query[again[at]]].as_py())}; list each item once{hint or subtopic(again[at])}"
+                ),
+            )
+
+        report(again, findings)
+        repeated = Findings()
         if merged is not None:
+            report(np.delete(np.arange(key.size), merged.row), repeated, ITERATION_HINT)
             query, item_code, key = query[merged.row], item_code[merged.row], key[merged.row]
             row_grade, grade = grade, merged.grade
             by_key = np.argsort(key)
@@ -174,6 +185,7 @@ class Solution:
             item_of_entry=item_code[best_first],
             fingerprints=fingerprints(items)[item_code[best_first]],
             first_entry=np.searchsorted(ideal.query, np.arange(len(queries) + 1)),
+            iterations=Iterations.of(batches, merged, repeated),
         )
 
     @classmethod

@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from scorer.errors import Findings
 from scorer.formats.reading import compute as pc
 from scorer.formats.reading.arrow import integers, texts
 from scorer.formats.reading.batches import Graded, subtopics
+from scorer.measures import Measure
 from scorer.measures.arrays import Floats, Ints, ranges
 from scorer.measures.matched import Subtopics
+from scorer.wording import counted, quoted
+
+
+class Iterations(NamedTuple):
+    """The column iteration of a solution, which has subtopics, or something else, such as rounds."""
+
+    names: Sequence[str] = ()
+    """Its values, each once; none without such a column."""
+    repeated: Findings = Findings()
+    """The items that are listed again with another iteration: errors, unless a measure uses subtopics."""
+
+    @classmethod
+    def of(cls, batches: Sequence[Graded], merged: MergedRows | None, repeated: Findings) -> Iterations:
+        """Return what the rows say about the column."""
+        if not any(batch.is_iteration and batch.subtopic is not None for batch in batches):
+            return cls()
+        return cls(["0"] if merged is None else pc.unique(merged.names).to_pylist(), repeated)
+
+    def note(self, measures: Iterable[Measure]) -> str:
+        """Return which measures use the column as subtopics although it does not look like them; "" without any."""
+        using = ", ".join(str(measure) for measure in measures if measure.kind.subtopics)
+        odd = next((name for name in self.names if not name.isdecimal()), None)
+        if not (using and self.names) or (odd is None and self.repeated):
+            return ""
+        read = f"{counted(len(self.names), 'subtopic')} read from the column iteration"
+        doubt = "no item has several" if odd is None else f"{quoted(odd)} is no whole number"
+        return f"{using}: {read}, which does not look like subtopics: {doubt}"
+
+
+NO_ITERATIONS = Iterations()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from scorer.challenge.settings import Track
@@ -14,6 +14,7 @@ from scorer.entries.errata import changed_names
 from scorer.entries.in_force import are_rules_fixed, in_force, with_rules
 from scorer.errors import ChallengeError, Findings, SolutionError
 from scorer.matching.solution import Solution, read_ids
+from scorer.matching.subtopics import NO_ITERATIONS
 from scorer.paths import Location, digest, is_regular
 from scorer.scoring.large_scores import check_gains
 from scorer.scoring.rules import Rules
@@ -90,6 +91,8 @@ class RuleSet:
             The gains of a measure are too large for the grades.
         """
         solution = Solution.read(self.solution_path, self.track.solution_format, digest=self.solution_digest)
+        if self.solution_path != self.track.solution_path:  # a recorded solution stays valid
+            solution = replace(solution, iterations=NO_ITERATIONS)
         check_gains(solution, self.rules.measures, str(self.solution_path))
         return solution if self.items_path is None else solution.with_candidates(read_ids(self.items_path))
 

@@ -151,6 +151,7 @@ def plan(
     store.store_scanned_files(track.name, scanned.statuses)
     picks = import_picks(store, rules.track, scanned.picks, closed_at=phases.end, last_run=last_run)
     failures = {each.submission.digest: each.failure for each in found.stored if each.failure is not None}
+    doubt = "" if solution is None else solution.iterations.note(rules.rules.measures)
     return Work(
         track=track,
         rules=rules,
@@ -168,7 +169,7 @@ def plan(
         attempts={digest: failure.attempts for digest, failure in failures.items()},
         skipped=scanned.skipped,
         warnings=(*scanned.left_out, *([scanned.warning] if scanned.warning else ())),
-        notes=_notes(track, rules, by_files, has_started=phases.has_started(now)),
+        notes=_notes(track, rules, by_files, doubt, has_started=phases.has_started(now)),
         picks=picks,
     )
 
@@ -180,10 +181,10 @@ def _has_work(found: Entries, unknown: Collection[tuple[SubmissionFile, Submissi
     return any(each.digest in waiting or key_of(each) not in recorded for _, each in unknown)
 
 
-def _notes(track: Track, rules: RuleSet, by_files: RuleSet, *, has_started: bool) -> tuple[str, ...]:
+def _notes(track: Track, rules: RuleSet, by_files: RuleSet, doubt: str, *, has_started: bool) -> tuple[str, ...]:
     changed = by_files.differences(rules)
     if not changed:
-        return ()
+        return (f"{track.name}: {doubt}",) if doubt else ()
     verb = "differs" if len(changed) == 1 else "differ"
     if not has_started:
         return (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from scorer.errors import Findings, MeasureError
+from scorer.errors import Findings, MeasureError, Problem
 from scorer.formats.reading.arrow import take
 from scorer.matching.match import Counts
 from scorer.matching.solution import Solution
@@ -94,6 +94,8 @@ class Evaluation(Mapping[str, float]):
         self._per_query = per_query
         self.counts = scored.counts
         self.notes = scored.notes
+        if note := solution.iterations.note(names.values()):
+            self.notes = Findings([Problem(0, note), *scored.notes], scored.notes.count + 1)
         self.policies = dict(policies or {})
         self.variants = {name: measure.full for name, measure in names.items()}
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scorer.errors import Findings, SolutionError
+from scorer.errors import ContentError, Findings
 from scorer.formats.writing import shortest
 from scorer.matching.solution import Solution
 from scorer.measures import Measure
@@ -16,10 +16,10 @@ from scorer.wording import quoted
 
 
 def check_gains(solution: Solution, measures: Sequence[Measure], where: str = "the solution") -> None:
-    """Refuse a solution whose grades are too high for one of the measures.
+    """Refuse a solution whose grades are too high for one of the measures, or that only fits other measures.
 
-    Otherwise a team that finds such an item would have another set of queries in its mean than a team that does not.
-    An accepted solution has finite scores and means for every submission.
+    With too high grades, a team that finds such an item would have another set of queries in its mean than a team that
+    does not. An accepted solution has finite scores and means for every submission.
 
     Parameters
     ----------
@@ -32,11 +32,13 @@ def check_gains(solution: Solution, measures: Sequence[Measure], where: str = "t
 
     Raises
     ------
-    SolutionError
+    ContentError
         The score of a list, or the sum of the scores of all queries, can exceed the largest floating-point number. Each
-        measure and each query is reported.
+        measure and each query is reported. Or an item has several iterations, and no measure uses subtopics.
     """
     findings = Findings()
+    if not any(measure.kind.subtopics for measure in measures):
+        findings.extend(solution.iterations.repeated)
     queries = len(solution.queries)
     nothing = solution.ideal.where(np.zeros(0, dtype=np.int64))
     matched = Matched(nothing, solution.ideal, np.zeros(queries, dtype=np.int64))
@@ -51,7 +53,7 @@ def check_gains(solution: Solution, measures: Sequence[Measure], where: str = "t
         if overflows and np.isfinite(highest).all():
             findings.add(0, _too_large(solution, f"{measure}: the sum of its scores", int(highest.argmax())))
     if findings:
-        raise SolutionError(where, findings)
+        raise ContentError(where, findings)
 
 
 def _too_large(solution: Solution, what: str, query: int) -> str:

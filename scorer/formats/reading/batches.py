@@ -15,6 +15,9 @@ from scorer.formats.reading.arrow import booleans, joined, keep, take, texts
 from scorer.formats.reading.blocks import Block
 from scorer.measures.arrays import Bools, Floats, Ints
 
+ITERATION_HINT = "; if iterations are subtopics, name the format: trec:subtopic=iteration"
+"""What to do about an item that is listed again with another iteration."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Graded:
@@ -31,6 +34,8 @@ class Graded:
     grade: Floats
     subtopic: pa.StringArray | None = None
     """[item]: the subtopic that the grade is for; one text for all items; None where the rows have no subtopics."""
+    is_iteration: bool = False
+    """Whether `subtopic`, if any, is from a column called iteration, which may also mean something else."""
 
     @property
     def row_of_item(self) -> Ints:

@@ -17,14 +17,15 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "score": ("score", "run_score", "sim", "similarity"),
     "grade": ("grade", "relevance", "rel", "label", "judgment", "judgement", "score"),
     "flag": ("flag", "preliminary"),
-    "subtopic": ("subtopic", "subtopic_id", "iteration"),
+    "subtopic": ("subtopic", "subtopic_id"),
+    "iteration": ("iteration",),
 }
 """The usual names of each column, in lower case, by precedence."""
 
-OPTIONS: Mapping[str, str] = {name: f"the name of the column with the {name}" for name in COLUMNS}
-"""The options that choose a column by its name, as in ``delimited:query=session``."""
+OPTIONS: Mapping[str, str] = {name: f"the name of the column with the {name}" for name in [*COLUMNS][:-1]}
+"""The options that choose a column by its name, as in ``delimited:query=session``: any but the iteration."""
 
-SOLUTION = ("query", "item", "grade", "flag", "subtopic")
+SOLUTION = ("query", "item", "grade", "flag", "subtopic", "iteration")
 SUBMISSION = ("query", "item", "score", "rank")
 
 FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
@@ -93,7 +94,7 @@ def needed_places(names: Sequence[str], wanted: tuple[str, ...], options: Mappin
             usual = ", ".join(name for each in several for name in COLUMNS[each])
             raise UnreadableError(f"no column for the {' or '.join(several)}; expected one of {usual}")
         found[column] = at
-    also = {column: place(names, column, options) for column in ("flag", "subtopic") if column in wanted}
+    also = {column: place(names, column, options) for column in ("flag", "subtopic", "iteration") if column in wanted}
     return {**found, **{column: at for column, at in also.items() if at is not None}}
 
 

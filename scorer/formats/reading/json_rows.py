@@ -41,6 +41,8 @@ class Row:
     """None where the object has no flag."""
     subtopic: str | None = None
     """None where the object has no subtopic."""
+    is_iteration: bool = False
+    """As `Graded` has it."""
 
 
 @dataclass(slots=True)
@@ -111,10 +113,12 @@ class Members:
             findings.add(line, f"{found}; expected an object, as in {self.example}")
             return None
         flag = _flag(values.get("flag"), line, findings)
-        subtopic = _subtopic(values.get("subtopic"), line, findings)
+        subtopic, is_iteration = _subtopic(values.get("subtopic"), line, findings), "subtopic" not in values
+        if is_iteration and values.get("iteration") is not None:
+            subtopic = str(values["iteration"])
         if ITEMS in values:
             row = self.row_of_items(query, values[ITEMS], line, findings, flag)
-            return None if row is None else replace(row, subtopic=subtopic)
+            return None if row is None else replace(row, subtopic=subtopic, is_iteration=is_iteration)
         by = "grade" if "grade" in values else "score" if "score" in values else "rank" if "rank" in values else None
         item = identity(values.get("item"))
         if item is None or by is None:
@@ -129,7 +133,7 @@ class Members:
             expected = columns.A_RANK if by == "rank" else "a finite number"
             findings.add(line, f"found {shown(values[by])} as the {by}; expected {expected}")
             return None
-        return Row(line, query, [item], [number], by, flag, subtopic)
+        return Row(line, query, [item], [number], by, flag, subtopic, is_iteration)
 
     def row_of_items(
         self, query: str, items: object, line: int, findings: Findings, flag: bool | None = None
@@ -183,6 +187,7 @@ def graded(rows: Iterable[Row], findings: Findings) -> Graded:
         item=texts(item for row in sound for item in row.items),
         grade=np.array([number for row in sound for number in row.numbers], dtype=np.float64),
         subtopic=texts(row.subtopic or "" for row in sound for _ in row.items) if divided else None,
+        is_iteration=all(row.is_iteration for row in sound),
     )
 
 

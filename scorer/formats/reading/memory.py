@@ -119,7 +119,8 @@ def _table(source: Any, wanted: tuple[str, ...]) -> pa.Table:
         except (pa.ArrowException, TypeError, ValueError) as error:
             raise UnreadableError(f"a {type(source).__name__} that is no table ({error})") from error
     if isinstance(source, str | bytes) or not isinstance(source, Iterable):
-        raise UnreadableError(f"found a {type(source).__name__}; {EXPECTED}")
+        expected = "collect it first, with .collect()" if hasattr(source, "collect") else EXPECTED
+        raise UnreadableError(f"found a {type(source).__name__}; {expected}")
     return _converted(_row_columns(source, wanted))
 
 
@@ -185,7 +186,7 @@ def _converted(held: Mapping[str, Any]) -> pa.Table:
         if name in ("query", "item", "subtopic"):
             ids = frames.arrow_ids(values) if hasattr(values, "iloc") else None
             arrays.append(_ids(values, name) if ids is None else ids)
-        elif name == "flag":
+        elif name in ("flag", "iteration"):
             arrays.append(texts(map(str, values)))
         else:
             number = np.ascontiguousarray(_numbers(values, name))

@@ -36,7 +36,8 @@ def graded_rows(held: Columns, line: Ints, findings: Findings) -> Graded:
     query, item = (id_texts(held[name], name, line, findings) for name in ("query", "item"))
     grade = _numbers(held["grade"], "grade", line, findings)
     flag = _flags(held["flag"], line, findings) if "flag" in held else None
-    subtopic = _filled_in(held["subtopic"]) if "subtopic" in held else None
+    divided = held.get("subtopic", held.get("iteration"))
+    subtopic = None if divided is None else _filled_in(divided)
     sound = _filled(query) & _filled(item) & ~np.isnan(grade)
     return Graded(
         query=keep(query, sound),
@@ -46,6 +47,7 @@ def graded_rows(held: Columns, line: Ints, findings: Findings) -> Graded:
         item=keep(item, sound),
         grade=grade[sound],
         subtopic=None if subtopic is None else keep(subtopic, sound),
+        is_iteration="subtopic" not in held,
     )
 
 
@@ -83,8 +85,9 @@ def _columns(table: pa.Table, wanted: tuple[str, ...], options: Mapping[str, str
     held = {name: whole_column(table, at) for name, at in places.items()}
     for name, column in held.items():
         found = f"the column {quoted(table.column_names[places[name]])} is of type {column.type}"
-        if name in ("query", "item", "subtopic"):
-            if not (is_text(column.type) or pa.types.is_integer(column.type)):
+        if name in ("query", "item", "subtopic", "iteration"):
+            is_digits = is_number if name == "iteration" else pa.types.is_integer
+            if not (is_text(column.type) or is_digits(column.type)):
                 raise UnreadableError(f"{found}; expected text or whole numbers as ids")
         elif name == "flag":
             if not (pa.types.is_boolean(column.type) or is_text(column.type) or is_number(column.type)):
