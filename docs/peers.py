@@ -157,7 +157,8 @@ IR_MEASURES_ASCENDING: Names = {
     "Compat(p=0.8)": "RBO(p=0.8)",
     "Compat(normalize=False)": "RBO(normalise=no)",
 }
-"""Names of the measures that it computes with tools that order ties by ascending item id."""
+"""Names of the measures that it computes with tools that order ties by ascending item id. `Judged` is equal only
+without negative grades."""
 
 IR_MEASURES_CWL: Names = {"RBP(rel=1)": "RBP(p=0.8,rel=1)", "RBP(p=0.9,rel=2)": "RBP(p=0.9,rel=2)"}
 """Names of the measures that it computes with cwl_eval."""
@@ -424,7 +425,8 @@ DIFFERENCES: Mapping[str, tuple[str, ...]] = {
     ),
     "MeanNDCNG": (NOWHERE,),
     "RBP": (
-        "p is 0.9 in trec_eval 10, as here, and 0.8 in ir_measures and trectools. trec_eval 9 does not have it.",
+        "p is 0.9 in trec_eval 10, as here, and 0.8 in ir_measures and trectools. trec_eval 9 does not have it. With a "
+        "cut-off or a threshold, the name is refused without p.",
         "The gain in ranx is the grade, so scores may exceed 1: `gain=linear`. The default gain here is the grade "
         "divided by the query's highest. ranx' name `rbp.95` is read as `RBP(p=0.95,gain=linear)`.",
         "ir_measures computes `RBP(rel=1)` with cwl_eval, which divides by 1 - p^1000, because its user reads 1000 "
@@ -487,8 +489,9 @@ DIFFERENCES: Mapping[str, tuple[str, ...]] = {
         "`unj_5` of trec_eval 10. ir_measures has the opposite, Judged, which divides by the length of a short list.",
     ),
     "Judged": (
-        "ir_measures orders ties by ascending item id; without ties it agrees. trec_eval 10 has the share of unjudged "
-        "items, under the name unj.",
+        "ir_measures orders ties by ascending item id, and counts an item with a negative grade as judged; here, as in "
+        "trec_eval, it is an item of the pool that was not judged. Without ties and negative grades they agree. "
+        "trec_eval 10 has the share of unjudged items, under the name unj.",
     ),
     "NumQ": (
         "trec_eval 9 without `-c`, pytrec_eval and ir_measures count the queries that the run answers: `missing=skip`. "

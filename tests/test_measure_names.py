@@ -253,6 +253,20 @@ def test_a_name_with_two_meanings_is_refused_also_in_a_track_with_cutoffs() -> N
             parse(name, (5, 10))
 
 
+@pytest.mark.parametrize("name", ["RBP@10", "rbp@10", "RBP(rel=1)@10"])
+def test_rbp_with_a_cutoff_has_a_reading_of_each_tool(name: str) -> None:
+    """ir_measures has p = 0.8; ranx writes the decimals of p so."""
+    with pytest.raises(MeasureError, match="means different measures in different tools") as caught:
+        registry.named(name)
+
+    readings = [line.split(" for that of ") for line in str(caught.value).split("\n")[1:]]
+    assert [tool for _, tool in readings] == ["ir_measures", "ranx", "scorer"]
+    rel = ",rel=1" if "rel" in name else ""
+    assert readings[0][0].strip() == f"RBP(p=0.8{rel})@10"
+    for written, _ in readings:
+        assert len(registry.named(written.strip())) == 1
+
+
 def test_a_set_of_measures_has_one_name() -> None:
     """trec_eval's names of several measures name all of them that exist here."""
     official = names("official")

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import scorer
 from docs.peers import (
+    DIFFERENCES,
     IR_MEASURES,
     IR_MEASURES_ACCURACY,
     IR_MEASURES_ASCENDING,
@@ -35,7 +36,7 @@ from docs.peers import (
     TREC_EVAL_PARAMETERS,
     filled,
 )
-from scorer.errors import SubmissionError
+from scorer.errors import SolutionError, SubmissionError
 from scorer.measures import parse, parse_one
 
 Qrels = Mapping[str, Mapping[str, int]]
@@ -811,6 +812,21 @@ def test_frames_of_polars() -> None:
     assert dict(scorer.evaluate(matched, shared, "AP")) == {"AP": 0.625}
     with pytest.raises(SubmissionError, match='the column "item" is of type null; expected text'):
         scorer.evaluate(matched, listed.with_columns(polars.lit(None).alias("item")), "AP")
+    with pytest.raises(SolutionError, match=r"found a LazyFrame; collect it first, with \.collect\(\)"):
+        scorer.evaluate(matched.lazy(), listed, "AP")
+    with pytest.raises(SubmissionError, match=r"found a LazyFrame; collect it first, with \.collect\(\)"):
+        scorer.evaluate(matched, listed.lazy(), "AP")
+
+
+def test_judged_differs_from_ir_measures_by_negative_grades_only() -> None:
+    """There they are judged; in trec_eval they are not, as the page on the measure says."""
+    ir_measures = pytest.importorskip("ir_measures")
+    matched, listed = {"q": {"a": -2, "b": 1, "c": 0}}, {"q": {"a": 4.0, "b": 3.0, "c": 2.0, "x": 1.0}}
+    peer = ir_measures.calc_aggregate([ir_measures.Judged @ 4], matched, listed)
+
+    assert peer == {ir_measures.Judged @ 4: 0.75}
+    assert dict(scorer.evaluate(matched, listed, "Judged@4")) == {"Judged@4": 0.5}
+    assert "negative grade" in " ".join(DIFFERENCES["Judged"])
 
 
 def test_t31_how_a_level_of_recall_is_reached(pytrec_eval: Any) -> None:

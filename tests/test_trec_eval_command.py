@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+import scorer
 from scorer.measures import SETS, parse, parse_one, registry
 from scorer.measures.other_tools import TREC_LEFT_OUT
 from scorer.measures.trec_eval import GROUPS, TREC_EVAL, printed_measures
@@ -201,6 +202,10 @@ REFUSED_NAMES = {
     "map.5": "map_cut.10",
     "official.5": "name a measure of the group",
     "11pt_avg.0.2,0.5": "iprec_at_recall",
+}
+"""Names that exit with 1."""
+
+REFUSED_PARAMETERS = {
     "P.5,5": "listed twice",
     "P.0": "whole numbers above 0",
     "P.2.5": "whole numbers above 0",
@@ -221,17 +226,17 @@ REFUSED_NAMES = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED_NAMES)
+@pytest.mark.parametrize("name", [*REFUSED_NAMES, *REFUSED_PARAMETERS])
 def test_a_measure_that_cannot_be_had_is_refused_with_the_reason(
     name: str, files: tuple[Path, Path], terminal: Terminal
 ) -> None:
     """The message names the measure and says why, or what to write."""
     answer = terminal.run("trec_eval", "-m", name, *files)
 
-    assert answer.code == 2
+    assert answer.code == (1 if name in REFUSED_NAMES else 2)
     assert not answer.out
     assert name.partition(".")[0] in answer.err
-    assert REFUSED_NAMES[name] in answer.err
+    assert (REFUSED_NAMES | REFUSED_PARAMETERS)[name] in answer.err
 
 
 # --- The command line -------------------------------------------------------------------------------------------------
@@ -335,10 +340,10 @@ def test_a_run_may_be_compressed_or_come_from_standard_input(files: tuple[Path, 
 def test_an_option_that_cannot_be_had_is_refused_by_name(
     options: list[str], words: str, files: tuple[Path, Path], terminal: Terminal
 ) -> None:
-    """With the reason, and exit code 2."""
+    """With the reason, and trec_eval's exit code: 2 for formats."""
     answer = terminal.run("trec_eval", *files, *options)
 
-    assert (answer.code, answer.out) == (2, "")
+    assert (answer.code, answer.out) == (2 if options[0] in ("-R", "-T") else 1, "")
     assert words in answer.err
 
 
@@ -353,31 +358,76 @@ def test_version_and_missing_files(files: tuple[Path, Path], terminal: Terminal)
     """-v needs no files; anything else needs both."""
     assert "trec_eval 10" in terminal.run("trec_eval", "-v").err
     answer = terminal.run("trec_eval", files[0])
-    assert answer.code == 2
+    assert answer.code == 1
     assert "the qrels, then the run" in answer.err
 
 
 @pytest.mark.parametrize(
-    ("qrels", "run", "words"),
+    ("qrels", "run", "code", "words"),
     [
-        ("1 0 a 1.5\n", "1 Q0 a 1 1 t\n", "grade 1.5"),
-        ("1 0 a 1\n1 0 a 1\n", "1 Q0 a 1 1 t\n", "listed again"),
-        ("1 0 a 1\n", "1 Q0 a 1 1 t\n1 Q0 a 2 0 t\n", "1 item listed again"),
-        ("1 0 a 1\n", "2 Q0 a 1 1 t\n", "none of its queries is known"),
-        ("1 0 a 1\n", "1 Q0 a 1 one t\n", '"one" as the score'),
-        ("1 0 a 1\n", "1 Q0 a 1 1\n", "six columns"),
-        ("1 0 a 0\n", "1 Q0 a 1 1 t\n", "no query has a relevant item"),
+        ("1 0 a 1.5\n", "1 Q0 a 1 1 t\n", 2, "grade 1.5"),
+        ("1 0 a\n", "1 Q0 a 1 1 t\n", 2, "four columns"),
+        ("1 0 a 1\n1 0 a\n1 0 a 1\n", "1 Q0 a 1 1 t\n", 2, "four columns"),
+        ("", "1 Q0 a 1 1 t\n", 2, "empty"),
+        ("1 0 a 1\n1 0 a 1\n", "1 Q0 a 1 1 t\n", 4, "listed again"),
+        ("1 0 a 1\n1 1 a 1\n", "1 Q0 a 1 1 t\n", 4, "listed again"),
+        ("1 0 a 1\n", "1 Q0 a 1 1 t\n1 Q0 a 2 0 t\n", 4, "1 item listed again"),
+        ("1 0 a 1\n", "2 Q0 a 1 1 t\n", 2, "none of its queries is known"),
+        ("1 0 a 1\n", "1 Q0 a 1 one t\n", 2, '"one" as the score'),
+        ("1 0 a 1\n", "1 Q0 a 1 1\n", 2, "six columns"),
+        ("1 0 a 1\n", "", 2, "empty"),
+        ("1 0 a 0\n", "1 Q0 a 1 1 t\n", 4, "no query has a relevant item"),
     ],
 )
-def test_an_invalid_file_is_refused(qrels: str, run: str, words: str, tmp_path: Path, terminal: Terminal) -> None:
-    """One message and exit code 1, and nothing is printed as a result."""
+@pytest.mark.parametrize("options", [[], ["-c"]])
+def test_an_invalid_file_is_refused(
+    qrels: str, run: str, code: int, words: str, options: list[str], tmp_path: Path, terminal: Terminal
+) -> None:
+    """One message, trec_eval's exit code, and nothing is printed as a result."""
     (tmp_path / "qrels").write_text(qrels, encoding="utf-8")
     (tmp_path / "run").write_text(run, encoding="utf-8")
 
-    answer = terminal.run("trec_eval", tmp_path / "qrels", tmp_path / "run")
+    answer = terminal.run("trec_eval", *options, tmp_path / "qrels", tmp_path / "run")
 
-    assert (answer.code, answer.out) == (1, "")
+    assert (answer.code, answer.out) == (code, "")
     assert words in answer.err
+
+
+@pytest.mark.parametrize("missing", ["qrels", "run"])
+def test_a_file_that_is_not_there_exits_with_2(missing: str, files: tuple[Path, Path], terminal: Terminal) -> None:
+    """As in trec_eval."""
+    names = [Path("none") if missing == "qrels" else files[0], Path("none") if missing == "run" else files[1]]
+
+    assert terminal.run("trec_eval", *names).code == 2
+
+
+@pytest.mark.parametrize("text", ["\n{}", "{}\n  \n", "\ufeff{}", "# one\n# two\n{}# three\n"])
+def test_blank_lines_comments_and_a_byte_order_mark_change_nothing(
+    text: str, files: tuple[Path, Path], terminal: Terminal
+) -> None:
+    """In both files; docs/trec-eval.md says what trec_eval makes of them."""
+    plain = terminal.run("trec_eval", "-q", *files)
+    for file, content in zip(files, (QRELS, RUN), strict=True):
+        file.write_text(text.format(content), encoding="utf-8")
+
+    assert plain.code == 0
+    assert terminal.run("trec_eval", "-q", *files) == plain
+
+
+def test_other_commands_keep_their_exit_codes(files: tuple[Path, Path], terminal: Terminal) -> None:
+    """1 for a file, 2 for arguments."""
+    assert terminal.run("evaluate", "none", files[1]).code == 1
+    assert terminal.run("evaluate", *files, "-m", "none").code == 2
+
+
+def test_the_official_measures_have_the_keys_that_trec_eval_prints(files: tuple[Path, Path]) -> None:
+    """Two decimals in a level; any other spelling is a key too."""
+    result = scorer.evaluate(*files, ["official", "Rprec_mult"])
+
+    assert "iprec_at_recall_0.00" in list(result)
+    assert "Rprec_mult_0.20" in list(result)
+    assert not [name for name in result if re.search(r"_\d\.\d$", name)]
+    assert result["iprec_at_recall_0.0"] == result["iprec_at_recall_0.00"]
 
 
 # --- trec_eval's own test files ---------------------------------------------------------------------------------------
@@ -462,6 +512,53 @@ def test_whole_outputs_for_real_runs_equal_those_of_trec_eval(
     found = [their for their, _ in unequal if not is_uninitialised(their)]
     assert [line for line in found if expected is None or not expected.match(line)] == []
     assert len(found) == (expected is not None)
+
+
+ODD: dict[str, tuple[int, list[str], str | None, str | None]] = {
+    "an unknown option": (1, ["-x"], QRELS, RUN),
+    "an option without its value": (1, ["--measure"], QRELS, RUN),
+    "a third file": (1, ["third"], QRELS, RUN),
+    "an unknown measure": (1, ["-m", "none"], QRELS, RUN),
+    "an unknown measure and no file": (1, ["-m", "none"], None, RUN),
+    "nothing after the dot": (1, ["-m", "P."], QRELS, RUN),
+    "a cut-off of 0": (2, ["-m", "P.0"], QRELS, RUN),
+    "a cut-off twice": (2, ["-m", "P.5,5"], QRELS, RUN),
+    "no pairs": (2, ["-m", "ndcg.5"], QRELS, RUN),
+    "an unknown format of qrels": (2, ["-R", "other"], QRELS, RUN),
+    "an unknown format of the run": (2, ["-T", "other"], QRELS, RUN),
+    "no qrels": (2, [], None, RUN),
+    "no run": (2, [], QRELS, None),
+    "empty qrels": (2, [], "", RUN),
+    "an empty run": (2, [], QRELS, ""),
+    "three columns": (2, [], f"{QRELS}10 g 1\n", RUN),
+    "five columns": (2, [], f"{QRELS}10 0 g 1 more\n", RUN),
+    "a run with five columns": (2, [], QRELS, f"{RUN}10 Q0 g 1 1.0\n"),
+    "an item twice": (4, [], f"{QRELS}10 0 a 0\n", RUN),
+    "an item in two iterations": (4, [], f"{QRELS}10 1 a 0\n", RUN),
+    "an item twice in the run": (4, [], QRELS, f"{RUN}10 Q0 a 1 1.0 t\n"),
+    "an item twice for an unknown query": (0, [], QRELS, f"{RUN}11 Q0 a 1 1.0 t\n"),
+    "iterations": (0, ["-q"], re.sub("(?m) 0 (?=[a-c])", " 0.5 ", QRELS), RUN),
+}
+"""The exit code, options, and both files; None for a file that is not there."""
+
+
+@pytest.mark.parametrize("program", ["scorer", pytest.param("trec_eval", marks=with_trec_eval)])
+@pytest.mark.parametrize("case", ODD)
+def test_odd_calls_have_the_exit_codes_of_trec_eval(
+    case: str, program: str, tmp_path: Path, terminal: Terminal
+) -> None:
+    """Of options and names of measures, of files and parameters, and of items that are listed again."""
+    code, options, *contents = ODD[case]
+    names = [tmp_path / "qrels", tmp_path / "run"]
+    for name, content in zip(names, contents, strict=True):
+        if content is not None:
+            name.write_text(content, encoding="utf-8")
+    arguments = ["-c", *map(str, names), *options]
+
+    if program == "scorer":
+        assert terminal.run("trec_eval", *arguments).code == code
+    else:
+        assert subprocess.run([str(PROGRAM), *arguments], capture_output=True, check=False).returncode == code
 
 
 REQUESTS = (

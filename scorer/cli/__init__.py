@@ -19,7 +19,7 @@ COMMANDS = {
     "render": Command("render:render", "render:add_moment"),
     "check": Command("check:check", "check:add_file"),
     "evaluate": Command("evaluate:evaluate", "evaluate:add_evaluation"),
-    "trec_eval": Command("trec_eval:trec_eval", "trec_eval:add_trec_eval"),
+    "trec_eval": Command("trec_eval:trec_eval", "trec_eval:add_trec_eval", exit_codes=(2, 1)),
     "compare": Command("compare:compare", "compare:add_comparison"),
     "fuse": Command("fuse:fuse", "fuse:add_fusion"),
     "overlap": Command("overlap:overlap", "overlap:add_overlap"),
@@ -58,9 +58,6 @@ def main() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = _run(sys.argv[1:])
-    except ScorerError as error:
-        print_message(str(error))
-        code = 1
     except KeyboardInterrupt:
         print_message("stopped")
         code = 130
@@ -95,6 +92,9 @@ def _run(arguments: Sequence[str]) -> int:
         return command.run(**vars(values))
     except WrongCallError as error:
         parser.error(str(error))
+    except ScorerError as error:
+        print_message(str(error))
+        return command.exit_codes[0]
 
 
 def _run_without_command(arguments: Sequence[str]) -> int:
@@ -131,6 +131,6 @@ def _overview() -> str:
             *(f"  {name:{width}}  {command.summary}" for name, command in COMMANDS.items()),
             "",
             "`scorer COMMAND --help` explains a command and its options.",
-            "Exit codes: 0 success, 1 a file or a setting is invalid, 2 the arguments are wrong.",
+            "Exit codes: 0 success, 1 a file or a setting is invalid, 2 the arguments are wrong; trec_eval: its own.",
         ]
     )

@@ -36,6 +36,8 @@ class Parser(ArgumentParser):
 
     described: Callable[[], tuple[str, str]] | None = None
     """Returns the texts above and below the arguments, which only the help needs."""
+    wrong_call = 2
+    """The exit code for wrong arguments."""
 
     def format_help(self) -> str:
         """Return the help."""
@@ -51,9 +53,9 @@ class Parser(ArgumentParser):
         self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
 
     def error(self, message: str) -> NoReturn:
-        """Print the message, of which indented lines are listed choices, and exit with 2."""
+        """Print the message, of which indented lines are listed choices, and exit."""
         lines = "\n  ".join(map(printable, message.split("\n  ")))
-        self.exit(2, f"{self.prog}: {lines}\ntry: {self.prog} --help\n")
+        self.exit(self.wrong_call, f"{self.prog}: {lines}\ntry: {self.prog} --help\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class Command:
 
     function: str
     arguments: str
+    exit_codes: tuple[int, int] = (1, 2)
+    """For an invalid file or setting, and for wrong arguments."""
 
     @property
     def run(self) -> Callable[..., int]:
@@ -81,6 +85,7 @@ class Command:
     def parser(self, name: str) -> Parser:
         """The parser of the command, which is called `name`."""
         parser = Parser(prog=f"scorer {name}", formatter_class=RawDescriptionHelpFormatter, allow_abbrev=False)
+        parser.wrong_call = self.exit_codes[1]
         parser.described = lambda: (self.description, _examples(name))
         self.add_arguments(parser)
         return parser

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from scorer.cli.arguments import WrongCallError, check_standard_input, whole_number
 from scorer.cli.console import print_message, print_result
-from scorer.errors import Findings, MeasureError, Problem, SolutionError, SubmissionError
+from scorer.errors import ContentError, MeasureError, ScorerError
 from scorer.paths import is_regular, shown
 from scorer.wording import counted, quoted
 
 if TYPE_CHECKING:
     from scorer.matching.solution import Solution
     from scorer.measures import Measure
-    from scorer.scoring.outcomes import Scored
-    from scorer.scoring.rules import Rules
 
 _FORMAT = "trec"
 
 _REFUSED = {
-    "--Debug_level": "it prints variables of trec_eval, which do not exist here; leave it out",
-    "--Zscore": "Z scores are not computed; divide the differences from your means by your deviations",
-    "--Rel_info_format": "only qrels can be read; measures of preferences and of judgement groups are not computed",
-    "--Results_format": "only trec_results can be read, which is the only format of trec_eval 10, too",
+    "--Debug_level": ("0", "it prints variables of trec_eval, which do not exist here; leave it out"),
+    "--Zscore": (None, "Z scores are not computed; divide the differences from your means by your deviations"),
+    "--Rel_info_format": ("qrels", "only qrels can be read; preferences and judgement groups are not computed"),
+    "--Results_format": ("trec_results", "only trec_results can be read, the only format of trec_eval 10, too"),
 }
-"""Options of trec_eval that cannot be had, with the reason; a value that changes nothing is accepted."""
+"""Options of trec_eval that cannot be had, with the value that changes nothing, and the reason."""
 
 
 def add_trec_eval(parser: ArgumentParser) -> None:
@@ -120,12 +118,14 @@ def trec_eval(
     if qrels is None or run is None:
         raise WrongCallError("expected two files: the qrels, then the run")
     check_standard_input(qrels, run)
-    _refuse(qrels_format, run_format, debug, z_scores)
+    _refuse({"--Debug_level": debug, "--Zscore": z_scores}, WrongCallError)
+    _refuse({"--Rel_info_format": qrels_format, "--Results_format": run_format}, ScorerError)
 
     from scorer.formats.trec import last_tag
     from scorer.measures import registry
     from scorer.measures.trec_eval import printed_measures
     from scorer.reports.trec_eval import TrecEvalOutput
+    from scorer.scoring.evaluation import score_source
     from scorer.scoring.rules import Rules
 
     try:
@@ -140,8 +140,11 @@ def trec_eval(
         unjudged="drop" if judged_only else "nonrelevant",
     )
     with _saved(run) as path:
-        scored = _scored(solution, run, path, rules)
+        scored = score_source(solution, path, rules, shown(run))
         tag = last_tag(path)
+    if scored.counts.repeated:
+        found = f"{counted(scored.counts.repeated, 'item')} listed again in the same list"
+        _stop(f"{shown(run)}: {found}; list each item once, as trec_eval requires")
     output = TrecEvalOutput(solution, scored, printed, tag, complete, per_query, not no_summary)
     if output.left_out:
         queries = counted(output.left_out, "query", "queries")
@@ -153,17 +156,12 @@ def trec_eval(
     return 0
 
 
-def _refuse(qrels_format: str, run_format: str, debug: str, z_scores: str | None) -> None:
-    """Raise WrongCallError for an option that cannot be had."""
-    given = {
-        "--Rel_info_format": qrels_format != "qrels",
-        "--Results_format": run_format != "trec_results",
-        "--Debug_level": debug != "0",
-        "--Zscore": z_scores is not None,
-    }
-    for option, is_given in given.items():
-        if is_given:
-            raise WrongCallError(f"{option}: {_REFUSED[option]}")
+def _refuse(given: Mapping[str, str | None], error: type[Exception]) -> None:
+    """Raise the error for an option that cannot be had."""
+    for option, value in given.items():
+        harmless, reason = _REFUSED[option]
+        if value != harmless:
+            raise error(f"{option}: {reason}")
 
 
 def _qrels(path: str, measures: list[Measure]) -> Solution:
@@ -173,36 +171,25 @@ def _qrels(path: str, measures: list[Measure]) -> Solution:
     from scorer.matching.solution import Solution
     from scorer.scoring.large_scores import check_gains
 
-    solution = Solution.read(path, _FORMAT)
-    check_gains(solution, measures, shown(path))
+    try:
+        solution = Solution.read(path, _FORMAT)
+        check_gains(solution, measures, shown(path))
+    except ContentError as error:
+        _stop(str(error))
     fractions = (solution.ideal.grade % 1 != 0).nonzero()[0]
     if fractions.size:
         first = fractions[:1]
         query = take(solution.queries, solution.ideal.query[first])[0].as_py()
         found = f"query {quoted(query)} has the grade {shortest(float(solution.ideal.grade[first[0]]))}"
-        text = f"{found}; trec_eval drops the fraction; expected whole numbers, or use `scorer evaluate`"
-        raise SolutionError(shown(path), Findings([Problem(0, text)], 1))
+        expected = "expected whole numbers, or use `scorer evaluate`"
+        raise ScorerError(f"{shown(path)}: {found}; trec_eval drops the fraction; {expected}")
     return solution
 
 
-def _scored(solution: Solution, run: str, path: str | Path, rules: Rules) -> Scored:
-    """Score the run in the file `path`, named `run` in messages; trec_eval accepts no repeated item."""
-    import os
-
-    from scorer.scoring.outcomes import Failed, Rejected
-    from scorer.scoring.submission import score
-
-    outcome = score(solution, path, rules, threads=os.cpu_count() or 1)
-    if isinstance(outcome, Failed):
-        raise SubmissionError(shown(run), Findings([Problem(0, outcome.reason)], 1))
-    if isinstance(outcome, Rejected):
-        raise SubmissionError(shown(run), outcome.problems)
-    if outcome.counts.repeated:
-        found = f"{counted(outcome.counts.repeated, 'item')} listed again in the same list"
-        raise SubmissionError(
-            shown(run), Findings([Problem(0, f"{found}; list each item once, as trec_eval requires")], 1)
-        )
-    return outcome
+def _stop(text: str) -> NoReturn:
+    """Print what is wrong with readable files, and exit with trec_eval's code for measures that it cannot compute."""
+    print_message(text)
+    raise SystemExit(4)
 
 
 @contextmanager
@@ -222,5 +209,5 @@ def _saved(run: str) -> Iterator[str | Path]:
             with open_bytes(run) as stream, copy.open("wb") as file:
                 shutil.copyfileobj(stream, file)
         except UnreadableError as error:
-            raise SubmissionError(shown(run), Findings([Problem(0, str(error))], 1)) from error
+            raise ScorerError(f"{shown(run)}: {error}") from error
         yield copy

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from scorer.errors import MeasureError
+from scorer.errors import MeasureError, ScorerError
 from scorer.measures.cutoffs import LARGEST_CUTOFF
 from scorer.measures.kinds import Measure
 from scorer.measures.names import Registry
@@ -46,7 +46,7 @@ class TrecMeasure(NamedTuple):
         """The name with its default cut-offs, as trec_eval prints them: ``P_5,10``."""
         if self.takes not in ("depths", "levels"):
             return self.name
-        decimals = 1 if self.takes == "levels" else 0
+        decimals = 2 if self.takes == "levels" else 0
         return f"{self.name}_{','.join(f'{each:.{decimals}f}' for each in self.default)}"
 
 
@@ -110,6 +110,10 @@ SETS: dict[str, tuple[str, ...]] = {
 DEFAULT_GROUP = "official"
 
 
+class TrecParametersError(ScorerError):
+    """The parameters of a measure of trec_eval are wrong, or not possible here."""
+
+
 class Printed(NamedTuple):
     """A value that trec_eval prints: a measure with the name that it has there, or a text."""
 
@@ -141,6 +145,8 @@ def printed_measures(
     ------
     MeasureError
         A name is not one of trec_eval's, or `scorer` does not compute the measure. The message says why.
+    TrecParametersError
+        The parameters are wrong.
     """
     names: set[str] = set()
     written: dict[str, str] = {}
@@ -213,7 +219,7 @@ def _values(
         yield Printed(name, _measure(measure, registry, None, parameters, level))
     except MeasureError as error:
         text = measure.name if written is None else f"{measure.name}.{written}"
-        raise MeasureError(f"{quoted(text)}: {error}") from None
+        raise TrecParametersError(f"{quoted(text)}: {error}") from None
 
 
 def _measure(

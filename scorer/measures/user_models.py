@@ -50,7 +50,8 @@ def highest_rbp(matched: Matched, k: int | None, *, p: Persistence, gain: RbpGai
 
 
 def _binary_rbp(measure: Measure) -> Measure | None:
-    return None if measure.threshold == "positive" else measure.changed(p=0.8)
+    # trec_eval has rbp too, with our p, but without a cut-off.
+    return None if measure.threshold == "positive" and measure.cutoff is None else measure.changed(p=0.8)
 
 
 def _decimals_of_rbp(measure: Measure) -> Measure | None:

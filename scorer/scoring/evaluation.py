@@ -250,7 +250,7 @@ def evaluate(
     check_gains(graded, rules.measures, path)
 
     def evaluated(source: Source) -> Evaluation:
-        scored = _scored(graded, source, rules)
+        scored = score_source(graded, source, rules)
         return Evaluation(names, scored, graded, split, per_query=per_query, policies=policies, rel=rel)
 
     if submissions is None:
@@ -281,10 +281,10 @@ def read_solution(source: Source, format_name: str | None) -> Solution:
     return solution
 
 
-def _scored(solution: Solution, source: Source, rules: Rules) -> Scored:
-    """Score one submission. Raises SubmissionError."""
+def score_source(solution: Solution, source: Source, rules: Rules, called: str = "") -> Scored:
+    """Score one submission; messages call a file by its path, or `called`. Raises SubmissionError."""
     if isinstance(source, str | os.PathLike):
-        where, outcome = shown(source), score(solution, source, rules, threads=os.cpu_count() or 1)
+        where, outcome = called or shown(source), score(solution, source, rules, threads=os.cpu_count() or 1)
     else:
         where, outcome = IN_MEMORY, _score_table(solution, source, rules)
     if isinstance(outcome, Failed):
