@@ -34,7 +34,7 @@ def test_a_sound_database_has_no_problems(folder: Path, terminal: Terminal) -> N
 
     assert (answer.code, answer.err) == (0, "")
     lines = answer.out.splitlines()
-    assert len(lines) == 6
+    assert len(lines) == 7
     assert all(line.startswith("ok ") for line in lines)
 
 

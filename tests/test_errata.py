@@ -217,7 +217,10 @@ LOST = f"{GOOD}q9:a\n"
 
 
 def preview_without_a_file(live: Live) -> None:
-    """Preview an erratum when the file of an entry of team delta, whose phase has closed, is deleted."""
+    """Preview an erratum when the file of an entry of team delta, whose phase has closed, is deleted, and its bytes are
+    not kept.
+    """
+    live.edit('name = "Live"\n', 'name = "Live"\nkeep_submissions = false\n')
     file = live.put("delta", LOST, day(19, 1))
     live.run(day(19, 2))
     file.unlink()

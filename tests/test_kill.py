@@ -24,6 +24,8 @@ import psutil
 import pytest
 
 from scorer.executors import isolation
+from scorer.paths import digest
+from scorer.store.archive import SUBMISSIONS, Archive
 from tests.commands import Terminal, here, process
 from tests.databases import content, removed, unsalted
 from tests.hostile.test_machine import write_scattered
@@ -126,8 +128,11 @@ def assert_same(found: State, wanted: State, when: str) -> None:
 
 
 def assert_clean(folder: Path, temporary: Path) -> None:
-    """Fail if a temporary file is left, or a copy of the solution that is not complete."""
+    """Fail if a temporary file is left, or a copy of the solution or of a submission that is not complete."""
     assert list(temporary.iterdir()) == []
+    kept = Archive.beside(folder / "scores.db", SUBMISSIONS)
+    assert len(list(kept.folder.iterdir())) == len(kept.digests())
+    assert [digest(kept.file(each)) for each in kept.digests()] == kept.digests()
     assert all(path.is_file() and len(path.name) == 64 for path in (folder / "scores.db.solutions").iterdir())
 
 

@@ -278,6 +278,8 @@ class Challenge(SettingsTable):
     tracks: tuple[Track, ...] = Field(description="a table for each track, as in [tracks.cold-start]")
     """The tracks, in the order of the file."""
     limits: Limits = Field(Limits(), description="a table, as in [limits]")
+    keep_submissions: bool = Field(True, description="true or false")
+    """Whether the bytes of submissions that are scored are kept beside the database."""
     database: PathText = Field("scores.db", description="the path of a file, or the URL of a database")
     site: PathText = Field("site", validate_default=True, description=Branding.model_fields["folder"].description)
     branding: Branding = NO_BRANDING

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scorer.cli.arguments import ENTRY_HELP, add_challenge, add_reason, open_challenge
 from scorer.cli.console import print_result
-from scorer.wording import printable_name
+from scorer.wording import counted, printable_name
 
 
 def add_outcome(parser: ArgumentParser) -> None:
@@ -18,12 +18,17 @@ def add_outcome(parser: ArgumentParser) -> None:
 
 
 def forget(entry: str, reason: str, challenge: Path) -> int:
-    """Drop the outcome of an entry, so that the next run scores it again. The decision is recorded with its reason."""
+    """Drop the outcome of an entry and its kept bytes, so that the next run scores its file again.
+
+    An entry without a file loses its score. The decision is recorded with its reason.
+    """
     from scorer.organising.decisions import forget as forget_outcome
     from scorer.store.store import Store
 
     settings, _ = open_challenge(challenge, None)
     with Store.open(settings.database_address, create=False) as store:
-        state = forget_outcome(settings, store, entry, reason)
-    print_result(f"{printable_name(state.submission.file)}: its outcome is dropped; `scorer run` scores it again")
+        state, others = forget_outcome(settings, store, entry, reason)
+    same = f", as those of {counted(others, 'other entry', 'other entries')} with the same content" if others else ""
+    dropped = f"{printable_name(state.submission.file)}: its outcome and its kept bytes are dropped{same}"
+    print_result(f"{dropped}; `scorer run` scores it again if its file is there")
     return 0

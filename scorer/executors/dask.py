@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -15,8 +16,10 @@ from typing import Any
 from scorer.errors import ExecutorError
 from scorer.executors.base import FileOutcome, FileOutcomes, FileToScore, Scoring, outcome_of, too_slow
 from scorer.executors.identity import differences, identity
+from scorer.executors.processes import Processes
 from scorer.limits import Limits
 from scorer.matching.solution import Solution
+from scorer.paths.compressed import Compressed
 from scorer.scoring.outcomes import Failed
 from scorer.scoring.rules import Rules
 
@@ -41,6 +44,7 @@ class Dask:
     """Scores files on the workers of a Dask cluster.
 
     The workers must have the same scorer, numpy and pyarrow as this machine, and see the files under the same paths.
+    Kept bytes of submissions are scored on this machine, because the workers may not see the folder of the database.
     The memory that a file may take is that of its worker: a nanny restarts a worker that exceeds its own limit.
     """
 
@@ -48,6 +52,15 @@ class Dask:
 
     def results(self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits) -> FileOutcomes:
         """See `Executor`. Raises ExecutorError if the cluster does not answer or a worker has another scorer."""
+        for is_kept, results in ((True, Processes(os.cpu_count() or 1).results), (False, self._by_workers)):
+            chosen = [index for index, file in enumerate(files) if isinstance(file.path, Compressed) == is_kept]
+            with closing(results(solution, rules, [files[index] for index in chosen], limits)) as outcomes:
+                for position, outcome in outcomes:
+                    yield chosen[position], outcome
+
+    def _by_workers(
+        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits
+    ) -> FileOutcomes:
         if not files:
             return
         try:

@@ -22,7 +22,7 @@ from scorer.organising.picks import KB, LARGEST
 from scorer.organising.submission_files import submission_files
 from scorer.paths import AnyFile, Remote
 from scorer.site.markdown_pages import FOLDER as PAGES
-from scorer.store.archive import SolutionArchive
+from scorer.store.archive import Archive
 from scorer.store.snapshot import Snapshot
 from scorer.verification.bundle_format import CHALLENGE, INDEX, SOLUTIONS, SUBMISSIONS, chunks_of
 
@@ -62,7 +62,7 @@ def _files_of_site(root: Path) -> Iterator[str]:
                 yield place
 
 
-def solution_files(archive: SolutionArchive) -> dict[str, Content]:
+def solution_files(archive: Archive) -> dict[str, Content]:
     """The members for the bytes of the solutions and lists of items that the rules have used, by name."""
     digests = filter(SHA256.fullmatch, archive.digests())
     return {f"{SOLUTIONS}{digest}": partial(_read_same, archive.path(digest), digest) for digest in digests}
@@ -101,16 +101,17 @@ def _is_name(name: object) -> bool:
 
 
 def submitted_files(
-    view: Snapshot, challenge: Challenge, archive: SolutionArchive, *, everything: bool
+    view: Snapshot, challenge: Challenge, archive: Archive, kept: Archive, *, everything: bool
 ) -> dict[str, Content]:
     """The members for the files in the folders of submissions, and their index, by name.
 
     Parameters
     ----------
-    view, challenge, archive
-        A snapshot of the database, the challenge, and the archive of its solutions.
+    view, challenge, archive, kept
+        A snapshot of the database, the challenge, the archive of its solutions, and that of its submissions.
     everything
-        Whether the submissions are in it; otherwise only the files picks.toml, which a render reads, too.
+        Whether the submissions are in it, also those whose bytes are kept without a file; otherwise only the files
+        picks.toml, which a render reads, too.
 
     Raises
     ------
@@ -124,7 +125,11 @@ def submitted_files(
             found += _submissions(view, challenge, track, archive) if everything else []
     found.sort(key=lambda each: (each[0].track, each[0].path))
     lines = [json.dumps(file.row(), separators=(",", ":")).encode("ascii") + b"\n" for file, _ in found]
-    return {INDEX: lambda: lines, **{f"{SUBMISSIONS}{file.sha256}": content for file, content in found}}
+    contents = {file.sha256: content for file, content in found}
+    if everything:
+        needed = view.present_digests.intersection(kept.digests())
+        contents |= {digest: partial(_read_same, kept.file(digest), digest) for digest in needed}
+    return {INDEX: lambda: lines, **{f"{SUBMISSIONS}{digest}": content for digest, content in contents.items()}}
 
 
 def _picks(track: Track) -> Iterator[tuple[BundledFile, Content]]:
@@ -142,7 +147,7 @@ def _picks(track: Track) -> Iterator[tuple[BundledFile, Content]]:
 
 
 def _submissions(
-    view: Snapshot, challenge: Challenge, track: Track, archive: SolutionArchive
+    view: Snapshot, challenge: Challenge, track: Track, archive: Archive
 ) -> Iterator[tuple[BundledFile, Content]]:
     recorded = {
         state.submission.file: state.submission.digest for state in view.submissions(track.name) if state.present

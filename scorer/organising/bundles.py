@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -23,6 +23,7 @@ from scorer.organising.render import render
 from scorer.organising.rules import current_basis
 from scorer.paths import Remote
 from scorer.paths.temporary import temporary_folder
+from scorer.store.archive import Archive
 from scorer.store.database import Database
 from scorer.store.log import START, log_lines
 from scorer.store.schema import SCHEMA_VERSION
@@ -94,13 +95,13 @@ def export(
     if not target.absolute().parent.is_dir():
         raise ChallengeError(f"{target}: there is no folder {target.parent}; create it, or name another file")
     moved = portable(settings, challenge)
-    archive = store.archive(challenge.root)
+    archive, kept = store.archive(challenge.root), store.kept_submissions(challenge.root)
 
     def write(view: Snapshot, part: Path) -> Exported:
         members: dict[str, Content] = {f"{CHALLENGE}{FILE}": lambda: [moved.settings]}
         members |= challenge_files(challenge, moved, solutions=solutions)
         members |= solution_files(archive) if solutions else {}
-        members |= submitted_files(view, challenge, archive, everything=files)
+        members |= submitted_files(view, challenge, archive, kept, everything=files)
         members |= {f"{TABLES}{name}.jsonl": partial(_lines, view, name) for name in TABLE_NAMES}
         for name in members:
             if not is_safe(name):
@@ -229,12 +230,10 @@ def _build(bundle: Bundle, built: Path, database: str | None, clock: Callable[[]
     except InvalidRowsError as error:
         raise ScorerError(f"{bundle.path}: {error}") from error
     with Store.open(challenge.database_address, create=False, clock=clock) as store:
-        archive = store.archive(challenge.root)
-        for name in bundle.names(SOLUTIONS):
-            copy = built.with_name("solution")
-            _write(copy, bundle.chunks(name))
-            archive.add(copy, name.removeprefix(SOLUTIONS))
-            copy.unlink()
+        _store(bundle, SOLUTIONS, store.archive(challenge.root), None)
+        if challenge.keep_submissions:
+            needed = store.read(lambda view: view.present_digests)
+            _store(bundle, SUBMISSIONS, store.kept_submissions(challenge.root), needed)
         _complete_means(challenge, store)
         return render(challenge, store, pending=True).notes
 
@@ -258,6 +257,15 @@ def verified_rows(path: Path) -> Iterator[Verified]:
                 found = str(error)
             yield Verified("each row can be imported, and each result has the counts of its lists", found)
     yield Verified("no file was scored again; `scorer evaluate` scores the files of a bundle", is_note=True)
+
+
+def _store(bundle: Bundle, folder: str, archive: Archive, needed: Collection[str] | None) -> None:
+    """Store the members of a folder by digest: all, or those that are needed."""
+    chosen = [name for name in bundle.names(folder) if needed is None or name.removeprefix(folder) in needed]
+    if chosen:
+        with archive.adding() as add:
+            for name in chosen:
+                add(bundle.chunks(name), name.removeprefix(folder))
 
 
 def _complete_means(challenge: Challenge, store: Store) -> None:

@@ -51,15 +51,18 @@ def retry(challenge: Challenge, store: Store, names: Sequence[str] = ()) -> int:
     return count
 
 
-def forget(challenge: Challenge, store: Store, name: str, reason: str) -> SubmissionState:
-    """Drop the results of an entry, so that the next run scores it again; the decision is recorded.
+def forget(challenge: Challenge, store: Store, name: str, reason: str) -> tuple[SubmissionState, int]:
+    """Drop the results and the kept bytes of an entry, so that the next run scores its file again; that is recorded.
 
-    Returns the entry. Raises ChallengeError if `name` is not that of one entry, and StoreError.
+    Returns the entry, and how many others have the same content and so lose them, too. Raises ChallengeError if `name`
+    is not that of one entry, and StoreError.
     """
     state = store.read(lambda view: entry_named(view, challenge, name))
     submission = state.submission
     store.forget(submission.track, submission.file, submission.digest, reason)
-    return state
+    store.kept_submissions(challenge.root).remove([submission.digest])
+    every = store.read(lambda view: [each for track in challenge.tracks for each in view.submissions(track.name)])
+    return state, sum(each.submission.digest == submission.digest for each in every) - 1
 
 
 def amend(challenge: Challenge, store: Store, name: str, received: datetime, reason: str) -> SubmissionState:

@@ -39,6 +39,7 @@ def examine(challenge: Challenge, store: Store) -> Iterator[Check]:
     yield _check("record: the events are complete and as they were recorded", record_problems(store))
     yield _check("results: what was derived is as it was stored", derived_problems(store))
     yield _check("solutions: the bytes of every basis are stored", _solution_problems(challenge, store))
+    yield _check("submissions: the kept bytes are as they were scored", _kept_problems(challenge, store))
     for track in challenge.tracks:
         if track.split is not None:
             yield _check(f"{track.name}: the key of the split is the recorded one", _key_problems(store, track))
@@ -93,6 +94,17 @@ def _solution_problems(challenge: Challenge, store: Store) -> Iterator[str]:
             yield f"{path}: has the SHA-256 {found[:12]}...; replace it by the solution with the SHA-256 {solution}"
 
 
+def _kept_problems(challenge: Challenge, store: Store) -> Iterator[str]:
+    kept = store.kept_submissions(challenge.root)
+    for each in kept.digests():
+        try:
+            is_damaged = digest(kept.file(each)) != each
+        except OSError:
+            is_damaged = True
+        if is_damaged:
+            yield f"{kept.path(each)}: is damaged; delete it: `scorer run` keeps the bytes again if their file is there"
+
+
 def _key_problems(store: Store, track: Track) -> Iterator[str]:
     try:
         split = split_of(track)
@@ -105,18 +117,20 @@ def _key_problems(store: Store, track: Track) -> Iterator[str]:
 
 
 def _file_problems(challenge: Challenge, store: Store, track: Track) -> Iterator[str]:
-    listed = submission_files(track)
+    listed, kept = submission_files(track), store.kept_submissions(challenge.root)
     states, plan = store.read(lambda view: (view.submissions(track.name), track_schedule(view, track)))
     for state in states:
         if not state.present:
             continue
         submission, name = state.submission, printable_name(state.submission.file)
+        still_counts = stays(submission, plan, track, store.now())
+        if still_counts and submission.digest in kept:
+            continue
         found = listed.recorded(state)
         if found is None and not listed.is_missing(submission.file):
             yield f"{name}: cannot be read as a submission any more; `scorer run` says why"
             continue
         if found is None:
-            still_counts = stays(submission, plan, track, store.now())
             remedy = "it still counts, but errata need it" if still_counts else "or `scorer run` records its withdrawal"
             yield f"{name}: is recorded and missing; restore it, {remedy}"
             continue

@@ -17,7 +17,7 @@ from scorer.organising.rules import RuleSet, current_basis, rules_in_force
 from scorer.organising.run import Work, carry_out, compare_queries, plan
 from scorer.organising.splits import check_preliminary
 from scorer.organising.waves import queries_of
-from scorer.store.archive import SolutionArchive
+from scorer.store.archive import Archive
 from scorer.store.events import recorded_body
 from scorer.store.kinds import Kind
 from scorer.store.records import Basis, Submission
@@ -95,7 +95,7 @@ def apply(
     reason
         Why; visitors read it.
     without_missing
-        Whether entries whose files are gone may be left without a score. A file may vanish after its phase has closed.
+        Whether entries whose files are gone, and whose bytes are not kept, may be left without a score.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def apply(
     by_files, archive = RuleSet.of_files(track), store.archive(track.root)
     store.read(lambda view: _check_unchanged(_open(view, track), by_files, archive))
     work = _refresh(challenge, store, track, executor)
-    there = {submission.digest for _, submission in work.files}
+    there = {*(submission.digest for _, submission in work.files), *work.kept.archive.digests()}
     found: list[Changes] = []
 
     def applied(view: Snapshot) -> Added:
@@ -149,7 +149,7 @@ def cancel(store: Store, track: Track) -> Erratum:
     return found[-1]
 
 
-def pending_changes(view: Snapshot, track: Track, archive: SolutionArchive, *, as_shown: bool = False) -> Changes:
+def pending_changes(view: Snapshot, track: Track, archive: Archive, *, as_shown: bool = False) -> Changes:
     """What the open erratum of a track would change.
 
     Parameters
@@ -216,7 +216,7 @@ def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Tr
     )
 
 
-def _check_preview(view: Snapshot, track: Track, by_files: RuleSet, archive: SolutionArchive) -> None:
+def _check_preview(view: Snapshot, track: Track, by_files: RuleSet, archive: Archive) -> None:
     if not are_rules_fixed(view, track):
         raise ChallengeError(
             f"{track.name}: no phase has started, or nothing was scored yet; `scorer run` uses the files as they are"
@@ -248,11 +248,11 @@ def _open(view: Snapshot, track: Track) -> Erratum:
     return erratum
 
 
-def _differences(erratum: Erratum, by_files: RuleSet, archive: SolutionArchive) -> tuple[str, ...]:
+def _differences(erratum: Erratum, by_files: RuleSet, archive: Archive) -> tuple[str, ...]:
     return by_files.differences(RuleSet.of_record(by_files.track, erratum.basis, archive))
 
 
-def _check_unchanged(erratum: Erratum, by_files: RuleSet, archive: SolutionArchive) -> None:
+def _check_unchanged(erratum: Erratum, by_files: RuleSet, archive: Archive) -> None:
     changed = _differences(erratum, by_files, archive)
     if changed:
         raise ChallengeError(
@@ -261,13 +261,14 @@ def _check_unchanged(erratum: Erratum, by_files: RuleSet, archive: SolutionArchi
 
 
 def _check_complete(view: Snapshot, track: Track, rules: RuleSet, there: Collection[str] | None) -> None:
-    """Refuse to apply an erratum while an entry has a result by the old rules only.
+    """Refuse to apply an erratum while an entry that may count has a result by the old rules only.
 
-    `there` are the digests of the files that are there, if entries without a file are left out; None: they are not.
+    `there` are the digests of what can be scored, if entries without a file are left out; None: they are not.
     """
     by_old = _with_result(view, in_force(view, track), current_basis(view, track))
     by_new = _with_result(view, rules.track, rules.basis)
-    wanted = {each.index for each in entries(view, rules.track, rules.basis, measures=()).to_score}
+    found = entries(view, rules.track, rules.basis, measures=())
+    wanted = {each.index for each in found.all if each.admission == "ok"} & {each.index for each in found.to_score}
     lacking = [
         submission.file
         for index, submission in by_old.items()

@@ -18,7 +18,7 @@ from scorer.matching.subtopics import NO_ITERATIONS
 from scorer.paths import Location, digest, is_regular
 from scorer.scoring.large_scores import check_gains
 from scorer.scoring.rules import Rules
-from scorer.store.archive import SolutionArchive
+from scorer.store.archive import Archive
 from scorer.store.record import GENERATIONS
 from scorer.store.records import Basis, RecordedBasis
 from scorer.store.snapshot import Snapshot
@@ -49,7 +49,7 @@ class RuleSet:
         return cls(track, track.solution_path, _digest_of_solution(track), track.items_path, items_digest(track))
 
     @classmethod
-    def of_record(cls, track: Track, recorded: RecordedBasis, archive: SolutionArchive) -> RuleSet:
+    def of_record(cls, track: Track, recorded: RecordedBasis, archive: Archive) -> RuleSet:
         """The rules of a recorded basis, with the bytes that were archived then.
 
         Parameters
@@ -96,7 +96,7 @@ class RuleSet:
         check_gains(solution, self.rules.measures, str(self.solution_path))
         return solution if self.items_path is None else solution.with_candidates(read_ids(self.items_path))
 
-    def keep(self, archive: SolutionArchive) -> None:
+    def keep(self, archive: Archive) -> None:
         """Store the bytes of the solution and of the list of items. Raises StoreError."""
         archive.add(self.solution_path, self.solution_digest)
         if self.items_path is not None and self.items_digest is not None:
@@ -134,7 +134,7 @@ def items_digest(track: Track) -> str | None:
         raise ChallengeError(f"{track.items_path}: cannot be read: {error.strerror}; make it readable") from error
 
 
-def rules_in_force(view: Snapshot, track: Track, archive: SolutionArchive) -> RuleSet:
+def rules_in_force(view: Snapshot, track: Track, archive: Archive) -> RuleSet:
     """What entries are scored by: once a phase has started, the recorded rules; before, and without phases, the files.
 
     Raises
@@ -150,7 +150,7 @@ def rules_in_force(view: Snapshot, track: Track, archive: SolutionArchive) -> Ru
     return RuleSet.of_files(track)
 
 
-def are_replaced(view: Snapshot, rules: RuleSet, archive: SolutionArchive) -> bool:
+def are_replaced(view: Snapshot, rules: RuleSet, archive: Archive) -> bool:
     """Whether other rules than these are in force, and only an erratum changes them. Raises StoreError."""
     recorded = view.recorded_basis(rules.track.name)
     if recorded is None or not are_rules_fixed(view, rules.track):

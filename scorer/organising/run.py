@@ -19,11 +19,12 @@ from scorer.limits import ATTEMPTS, Limits
 from scorer.matching.match import Counts
 from scorer.matching.solution import Solution
 from scorer.organising.intake import safe_digest, scan
+from scorer.organising.kept import Found, Kept
 from scorer.organising.phases import announce
 from scorer.organising.picks import PicksProblem, import_picks
 from scorer.organising.rules import RuleSet, are_replaced, rules_in_force
 from scorer.organising.splits import check_preliminary
-from scorer.organising.submission_files import SkippedFile, SubmissionFile, UploadInProgress, submission_files
+from scorer.organising.submission_files import SkippedFile, UploadInProgress, submission_files
 from scorer.organising.waves import Pending, entries_by, pending, queries_of, score
 from scorer.paths.temporary import remove_abandoned_folders
 from scorer.store.events import key_of
@@ -43,8 +44,10 @@ class Work:
     limits: Limits
     solution: Solution | None
     """None if nothing needs it, because every submission that may be scored has a result."""
-    files: tuple[tuple[SubmissionFile, Submission], ...]
+    files: tuple[Found, ...]
     """All submissions in the folder."""
+    kept: Kept
+    """Where the bytes are kept that are scored."""
     entries: Entries
     """The entries when the work began, without scores."""
     pending: Pending
@@ -76,7 +79,8 @@ def plan(
 ) -> Work:
     """Record which submissions of a track arrived or were withdrawn, and find those to score.
 
-    Temporary files of runs that were killed are removed first.
+    Temporary files of runs that were killed are removed first. The bytes of files that have a result, and are not kept
+    yet, are kept now; those of submissions that are withdrawn are deleted.
 
     Parameters
     ----------
@@ -103,6 +107,7 @@ def plan(
         remove_abandoned_folders(Path(tempfile.gettempdir()))
     limits = limits or challenge.limits
     archive = store.archive(track.root)
+    kept = Kept(store.kept_submissions(track.root), challenge.keep_submissions, limits)
     by_files = RuleSet.of_files(track)
     announce(store, track)
     rules = store.read(lambda view: rules_in_force(view, track, archive))
@@ -133,7 +138,7 @@ def plan(
     unknown = [each for each in scanned.found if each[1].digest not in known]
     unchanged = recorded is not None and (recorded.basis, recorded.settings) == (basis, rules.settings)
     solution = None
-    if not unchanged or not is_stored or _has_work(found, unknown):
+    if not unchanged or not is_stored or _has_work(found, scanned.found, unknown, kept):
         solution = rules.read_solution()
         compare_queries(track, solution)
         rules.keep(archive)
@@ -149,6 +154,8 @@ def plan(
     ):
         found = store.read(lambda view: entries_by(view, rules))
     store.store_scanned_files(track.name, scanned.statuses)
+    kept.tidy(store)
+    not_kept = kept.keep([each for each in scanned.found if each[1].digest in known])
     picks = import_picks(store, rules.track, scanned.picks, closed_at=phases.end, last_run=last_run)
     failures = {each.submission.digest: each.failure for each in found.stored if each.failure is not None}
     doubt = "" if solution is None else solution.iterations.note(rules.rules.measures)
@@ -158,8 +165,9 @@ def plan(
         limits=limits,
         solution=solution,
         files=scanned.found,
+        kept=kept,
         entries=found,
-        pending=pending(found, scanned.found),
+        pending=pending(found, scanned.found, kept),
         known=len(scanned.found) - len(unknown),
         given_up=tuple(
             (submission, failure)
@@ -168,17 +176,16 @@ def plan(
         ),
         attempts={digest: failure.attempts for digest, failure in failures.items()},
         skipped=scanned.skipped,
-        warnings=(*scanned.left_out, *([scanned.warning] if scanned.warning else ())),
+        warnings=(*scanned.left_out, *([scanned.warning] if scanned.warning else ()), *not_kept),
         notes=_notes(track, rules, by_files, doubt, has_started=phases.has_started(now)),
         picks=picks,
     )
 
 
-def _has_work(found: Entries, unknown: Collection[tuple[SubmissionFile, Submission]]) -> bool:
+def _has_work(found: Entries, files: Collection[Found], unknown: Collection[Found], kept: Kept) -> bool:
     """Whether a submission without a result is new, or may be scored."""
     recorded = {key_of(each.submission) for each in found.stored if each.present}
-    waiting = {each.submission.digest for each in found.unscored}
-    return any(each.digest in waiting or key_of(each) not in recorded for _, each in unknown)
+    return bool(pending(found, files, kept)) or any(key_of(each) not in recorded for _, each in unknown)
 
 
 def _notes(track: Track, rules: RuleSet, by_files: RuleSet, doubt: str, *, has_started: bool) -> tuple[str, ...]:
@@ -224,7 +231,7 @@ def carry_out(store: Store, work: Work, executor: Executor | None = None) -> Ite
     that is killed loses no more than that.
     """
     if work.solution is not None:
-        yield from score(store, work.rules, work.solution, work.files, work.pending, work.limits, executor)
+        yield from score(store, work.rules, work.solution, work.files, work.kept, work.pending, work.limits, executor)
     name = work.track.name
     store.complete_means(name, work.rules.basis, work.rules.rules.measures)
     rules, archive = work.rules, store.archive(work.track.root)
@@ -241,10 +248,10 @@ def score_by_erratum(store: Store, work: Work, executor: Executor | None) -> Non
     if erratum is None:
         return
     rules = RuleSet.of_record(work.track, erratum.basis, store.archive(work.track.root))
-    first = pending(store.read(lambda view: entries_by(view, rules)), work.files)
+    first = pending(store.read(lambda view: entries_by(view, rules)), work.files, work.kept)
     is_stored = store.read(lambda view: rules.basis.solution in view.solution_digests())
     if first or not is_stored:
-        for _ in score(store, rules, rules.read_solution(), work.files, first, work.limits, executor):
+        for _ in score(store, rules, rules.read_solution(), work.files, work.kept, first, work.limits, executor):
             pass
     store.complete_means(work.track.name, rules.basis, rules.rules.measures)
 

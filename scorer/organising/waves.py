@@ -12,8 +12,9 @@ from scorer.executors.base import Executor, FileOutcome, FileToScore
 from scorer.executors.processes import Processes
 from scorer.limits import Limits
 from scorer.matching.solution import Solution
+from scorer.organising.kept import Found, Kept
 from scorer.organising.rules import RuleSet
-from scorer.organising.submission_files import SubmissionFile
+from scorer.scoring.outcomes import Failed
 from scorer.store.events import key_of
 from scorer.store.records import StoredQueries, Submission
 from scorer.store.snapshot import Snapshot
@@ -22,18 +23,19 @@ from scorer.store.store import Store
 STORE_EVERY = 0.5
 """Seconds between two transactions that store results."""
 
-Pending = tuple[tuple[SubmissionFile, Submission], ...]
+Pending = tuple[Found, ...]
 """Submissions to score, with their files."""
 
 
-def pending(found: Entries, files: Collection[tuple[SubmissionFile, Submission]]) -> Pending:
-    """The submissions to score now, in the order of the record, with their files."""
+def pending(found: Entries, files: Collection[Found], kept: Kept) -> Pending:
+    """The submissions to score now, in the order of the record, with their files, or else with their kept bytes."""
     by_key = {key_of(submission): (file, submission) for file, submission in files}
     by_digest = {submission.digest: (file, submission) for file, submission in files}
     wanted = {}
     for each in found.unscored:
         # A name that schema 1 recorded escaped is found by the content.
-        file = by_key.get(key_of(each.submission)) or by_digest.get(each.submission.digest)
+        own = by_key.get(key_of(each.submission)) or by_digest.get(each.submission.digest)
+        file = own or kept.file(each.submission)
         if file is not None:
             wanted[key_of(file[1])] = file
     return tuple(wanted.values())
@@ -48,7 +50,8 @@ def score(
     store: Store,
     rules: RuleSet,
     solution: Solution,
-    files: Collection[tuple[SubmissionFile, Submission]],
+    files: Collection[Found],
+    kept: Kept,
     first: Pending,
     limits: Limits,
     executor: Executor | None,
@@ -63,6 +66,8 @@ def score(
         What to score by.
     files
         All submissions in the folder.
+    kept
+        Where the bytes are kept that are scored.
     first
         The first wave, as `pending` returns it.
     limits
@@ -72,7 +77,8 @@ def score(
 
     Yields
     ------
-    Each submission with its outcome, once it is stored.
+    Each submission with its outcome, once it is stored. Its bytes are kept before: those that are scored, because both
+    have the digest of the submission.
     """
     queries = queries_of(solution)
     store.store_solution(rules.basis.solution, queries.ids, queries.flagged, solution.ideal)
@@ -85,14 +91,19 @@ def score(
         done: list[tuple[Submission, FileOutcome]] = []
         stored_at = time.monotonic()
         # Closing it ends the work if the database fails or the caller stops.
-        with closing(chosen.results(solution, rules.rules, to_score, limits)) as outcomes:
+        with (
+            kept.keeping(wave) as why_not,
+            closing(chosen.results(solution, rules.rules, to_score, limits)) as outcomes,
+        ):
             for position, outcome in outcomes:
-                done.append((wave[position][1], outcome))
+                submission = wave[position][1]
+                reason = why_not(submission.digest)
+                done.append((submission, Failed(reason) if reason else outcome))
                 if time.monotonic() - stored_at > STORE_EVERY:
                     yield from _stored(store, rules, done)
                     done, stored_at = [], time.monotonic()
         yield from _stored(store, rules, done)
-        following = pending(store.read(lambda view: entries_by(view, rules)), files)
+        following = pending(store.read(lambda view: entries_by(view, rules)), files, kept)
         wave = tuple(each for each in following if each[1].digest not in tried)
 
 

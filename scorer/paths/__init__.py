@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scorer.paths.below import FileBelow
+from scorer.paths.compressed import Compressed
 
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 """The beginning of a URL. A scheme of one letter would be a drive of Windows."""
@@ -142,13 +143,13 @@ class Remote:
 Location = Path | Remote
 """A file or folder of the organiser's."""
 
-AnyFile = Location | FileBelow
-"""These, and the files of teams."""
+AnyFile = Location | FileBelow | Compressed
+"""These, the files of teams, and the bytes of submissions that are kept."""
 
 
 def located(path: str | os.PathLike[str]) -> AnyFile:
     """The path or the remote file that `path` names."""
-    if isinstance(path, Path | Remote | FileBelow):
+    if isinstance(path, AnyFile):
         return path
     text = os.fspath(path)
     return Remote(text) if is_url(text) else Path(text)

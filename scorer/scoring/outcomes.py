@@ -94,6 +94,9 @@ class Rejected:
     """The limits that the file exceeds, by name, and their values. With another value, it is tried again."""
 
 
+CHANGED = "it changed while it was read, or could not be read completely"
+"""Why a submission failed whose bytes do not have the digest that they had before."""
+
 FailureKind = Literal["time", "memory", "space", "lost", "machine"]
 """What a submission failed for: the limits `seconds`, `memory_mb` and `temporary_mb`; its process died; or anything
 else about the machine, such as a full disk, too many open files, or a file that cannot be read."""

@@ -27,7 +27,7 @@ from scorer.matching.solution import Solution, coded
 from scorer.measures.arrays import Floats
 from scorer.measures.matched import Matched
 from scorer.paths import is_regular, located
-from scorer.scoring.outcomes import Failed, Outcome, Rejected, Scored
+from scorer.scoring.outcomes import CHANGED, Failed, Outcome, Rejected, Scored
 from scorer.scoring.rules import Rules
 
 NEEDS_MEMORY = "it needs more memory than is available"
@@ -76,7 +76,7 @@ def score(
     except InaccessibleError as error:
         return Failed(str(error))
     except ChangedError:
-        return Failed("it changed while it was read, or could not be read completely")
+        return Failed(CHANGED)
     except TemporarySpaceError:
         return _needs_space(limits)
     except MemoryError:

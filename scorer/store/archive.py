@@ -1,70 +1,133 @@
-"""The bytes of solutions, by digest, so that any earlier basis can be scored again after the file has changed."""
+"""Bytes by digest: of solutions and of submissions, so that all can be scored again after a file has changed."""
 
 from __future__ import annotations
 
+import hashlib
 import os
-import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from scorer.challenge.splits import SHA256
 from scorer.errors import StoreError
-from scorer.paths import digest, located
-from scorer.paths.temporary import temporary_folder
+from scorer.paths import AnyFile, located
+from scorer.paths.compressed import Compressed, compressed
+from scorer.paths.temporary import remove_abandoned_folders, temporary_folder
+from scorer.scoring.outcomes import CHANGED
 
-SUFFIX = ".solutions"
-"""Ends the name of the folder, which begins with the name of the database."""
+SOLUTIONS, SUBMISSIONS = ".solutions", ".submissions"
+"""End the names of the folders, which begin with the name of the database."""
+
+COMPRESSED = ".zst"
+"""Ends the names of compressed files."""
+
+CHUNK = 1 << 20
+"""Bytes read at a time."""
+
+Add = Callable[[Iterable[bytes], str], None]
+"""Stores bytes under their digest. Raises SourceError if they have another one, and StoreError."""
+
+
+class SourceError(StoreError):
+    """The bytes to store cannot be read, or have another digest because the file has changed."""
 
 
 @dataclass(frozen=True, slots=True)
-class SolutionArchive:
-    """A folder of solutions that only its owner can read."""
+class Archive:
+    """A folder of files, named by the SHA-256 of their content in hexadecimal, that only its owner can read."""
 
     folder: Path
+    is_compressed: bool = False
 
     @classmethod
-    def beside(cls, database: Path) -> SolutionArchive:
-        """The archive of the database file at `database`."""
-        return cls(database.with_name(database.name + SUFFIX))
+    def beside(cls, database: Path, suffix: str) -> Archive:
+        """The archive of the database file at `database` that ends with `SOLUTIONS` or `SUBMISSIONS`."""
+        return cls(database.with_name(database.name + suffix), suffix == SUBMISSIONS)
 
-    def path(self, solution_digest: str) -> Path:
-        """The file with the bytes of a solution."""
-        return self.folder / solution_digest
+    def path(self, digest: str) -> Path:
+        """The file for the bytes with a digest."""
+        return self.folder / (digest + COMPRESSED * self.is_compressed)
+
+    def file(self, digest: str) -> AnyFile:
+        """The file as it is read: with these bytes as its content."""
+        return Compressed(self.path(digest)) if self.is_compressed else self.path(digest)
+
+    def __contains__(self, digest: str) -> bool:
+        return self.path(digest).exists()
 
     def digests(self) -> list[str]:
-        """The digests of all solutions that are stored; none if there is no such folder yet."""
-        return sorted(path.name for path in self.folder.iterdir()) if self.folder.is_dir() else []
+        """The digests of all files, sorted; none if there is no such folder yet."""
+        names = (path.name for path in self.folder.iterdir()) if self.folder.is_dir() else ()
+        found = (name.removesuffix(COMPRESSED) for name in names if name.endswith(COMPRESSED * self.is_compressed))
+        return sorted(filter(SHA256.fullmatch, found))
 
-    def add(self, source: str | os.PathLike[str], solution_digest: str) -> None:
-        """Store the bytes of a solution, unless they are stored already.
-
-        Parameters
-        ----------
-        source
-            The path or URL of the solution.
-        solution_digest
-            The SHA-256 of the bytes, in hexadecimal.
+    def add(self, source: str | os.PathLike[str], digest: str) -> None:
+        """Store the bytes of a file with a digest, unless they are stored already.
 
         Raises
         ------
+        SourceError
+            The file cannot be read, or its bytes have another digest because it has changed.
         StoreError
-            The folder cannot be written, or the bytes have another digest because the file has changed.
+            The folder cannot be written.
         """
-        target = self.path(solution_digest)
+        if digest not in self:
+            with self.adding() as add:
+                try:
+                    add(chunks_of(source), digest)
+                except SourceError as error:
+                    raise SourceError(f"{source}: {error}; run again when it is complete") from error
+
+    @contextmanager
+    def adding(self) -> Iterator[Add]:
+        """A function that stores bytes, for use by several threads. A kill leaves no incomplete file."""
+        with ExitStack() as stack:
+            try:
+                self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                temporary = stack.enter_context(temporary_folder(self.folder))
+            except OSError as error:
+                raise self._error("store", error) from error
+            yield lambda chunks, digest: self._add(chunks, digest, temporary / digest)
+
+    def _add(self, chunks: Iterable[bytes], digest: str, part: Path) -> None:
+        found = hashlib.sha256()
         try:
-            if target.exists():
-                return
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with temporary_folder(self.folder) as folder:
-                part = folder / solution_digest
-                with part.open("xb") as copy, located(source).open("rb") as content:
-                    shutil.copyfileobj(content, copy)
-                    copy.flush()
-                    os.fsync(copy.fileno())
-                if digest(part) != solution_digest:
-                    raise StoreError(f"{source}: the file changed while it was copied; run again when it is complete")
-                part.chmod(0o600)
-                part.replace(target)
+            with part.open("xb") as copy:
+                for chunk in chunks:
+                    found.update(chunk)
+                    copy.write(compressed(chunk) if self.is_compressed else chunk)
+                copy.flush()
+                os.fsync(copy.fileno())
+            if found.hexdigest() != digest:
+                raise SourceError(CHANGED)
+            part.chmod(0o600)
+            part.replace(self.path(digest))
         except OSError as error:
-            raise StoreError(
-                f"{self.folder}: cannot store a copy of the solution: {error.strerror or error}"
-            ) from error
+            raise self._error("store", error) from error
+        finally:
+            part.unlink(missing_ok=True)
+
+    def remove(self, digests: Iterable[str]) -> None:
+        """Delete the files with these digests, and what killed processes have left. Raises StoreError."""
+        try:
+            remove_abandoned_folders(self.folder)
+            for digest in digests:
+                self.path(digest).unlink(missing_ok=True)
+        except OSError as error:
+            raise self._error("delete", error) from error
+
+    def _error(self, what: str, error: OSError) -> StoreError:
+        return StoreError(f"{self.folder}: cannot {what} a copy of a file: {error.strerror or error}")
+
+
+def chunks_of(source: str | os.PathLike[str], most: int | None = None) -> Iterator[bytes]:
+    """The bytes of a file, until there are more than `most`: it may grow without end. Raises SourceError."""
+    read = 0
+    try:
+        with located(source).open("rb") as stream:
+            while (most is None or read <= most) and (chunk := stream.read(CHUNK)):
+                read += len(chunk)
+                yield chunk
+    except OSError as error:
+        raise SourceError(f"it cannot be read: {error.strerror or error}") from error

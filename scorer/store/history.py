@@ -105,6 +105,13 @@ class History(Rows):
         return list(submission_states(self.events(track)).values())
 
     @cached_property
+    def present_digests(self) -> frozenset[str]:
+        """The digests of the submissions of all tracks that are not withdrawn."""
+        tracks = {event.track for event in self.events() if event.kind == "arrival"}
+        states = (state for track in tracks for state in self.submissions(track))
+        return frozenset(state.submission.digest for state in states if state.present)
+
+    @cached_property
     def teams(self) -> tuple[str, ...]:
         """The names of all teams of all tracks, in the order in which their first submissions were recorded."""
         arrivals = (event for event in self.events() if event.kind == "arrival")

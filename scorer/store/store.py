@@ -17,7 +17,7 @@ from scorer.measures.matched import JudgedItems
 from scorer.scoring.compact import pack_ideal
 from scorer.scoring.outcomes import Failed, Rejected, Summary
 from scorer.store import writing
-from scorer.store.archive import SolutionArchive
+from scorer.store.archive import SOLUTIONS, SUBMISSIONS, Archive
 from scorer.store.cache import Cache
 from scorer.store.canonical import iso
 from scorer.store.checksums import sealed
@@ -87,9 +87,13 @@ class Store(Record):
     ) -> None:
         self.close()
 
-    def archive(self, root: Path) -> SolutionArchive:
+    def archive(self, root: Path) -> Archive:
         """Where the bytes of solutions are stored: next to the database file, or in `root` if it is on a server."""
-        return SolutionArchive.beside(self.database.file or root / "scores")
+        return Archive.beside(self.database.file or root / "scores", SOLUTIONS)
+
+    def kept_submissions(self, root: Path) -> Archive:
+        """Where the bytes of submissions are kept that were scored: next to the solutions."""
+        return Archive.beside(self.database.file or root / "scores", SUBMISSIONS)
 
     def store_solution(self, digest: str, query_ids: Sequence[str], flagged: Bools, ideal: JudgedItems) -> None:
         """Store the queries of a solution, with a flag for each, and its grades, unless the digest is known."""
