@@ -121,7 +121,7 @@ class Simulation:
             case "preview":
                 errata.preview(challenge, store, track, executor_named("serial"))
             case "apply":
-                errata.apply(challenge, store, track, step.text, executor_named("serial"), without_missing=True)
+                errata.apply(challenge, store, track, step.text, executor_named("serial"))
             case "cancel":
                 errata.cancel(store, track)
             case _:

@@ -219,6 +219,7 @@ def season(seed: int = 20270128, *, teams: int = 60, files: int = 2500, runs: in
     _add_picks(draft)
     _add_unscored(draft)
     _add_before_freezes(draft)
+    _add_vanished(draft)
     draft.steps.sort(key=lambda step: step.at)
     return Season(seed, tracks, tuple(draft.contents), tuple(draft.steps))
 
@@ -348,7 +349,7 @@ def _add_file(draft: _Draft, track: TrackPlan, team: str, moment: datetime, stre
     draft.add(arrives, "file", content=content, time=received, **common)
     later = arrives + (1 + chance.random() * 6) * DAY
     if received != moment or (later < ERRATUM + 2 * DAY and _has_closed(track, moment, later + 13 * DAY)):
-        return  # an erratum needs the files of all entries that were there when their phase closed
+        return  # `_add_vanished` chooses what happens after a close
     match number % 25:
         case 7:
             # The time in a name counts, also for a file that replaces another one.
@@ -508,6 +509,24 @@ def _add_picks(draft: _Draft) -> None:
                 else:
                     names = tuple(file.rpartition("/")[2] for file in chosen)
                     draft.add(when, "picks", track=track.name, team=team, files=names, time=when)
+
+
+def _add_vanished(draft: _Draft) -> None:
+    """Files of the first phase, and late ones, that teams replace or remove after its close and before the erratum."""
+    track = draft.tracks[0]
+    mine = sorted((step for step in draft.steps if step.track == track.name and step.file), key=lambda step: step.at)
+    names = [step.file for step in mine]
+    closed = [
+        step for step in mine
+        if "/run-" in step.file and names.count(step.file) == 1 and step.at == step.time < track.phases[1].start
+    ]  # fmt: skip
+    for number, step in enumerate(closed):
+        common = {"track": track.name, "team": step.team, "file": step.file}
+        moment = ERRATUM - (15 - number % 13) * DAY + number * MINUTE
+        if number % 3 == 0:
+            draft.add(moment, "delete", **common)
+        if number % 3 == 1:
+            draft.add(moment, "file", content=draft.content(track, 0.2), time=moment, **common)
 
 
 def _known_files(draft: _Draft, track: TrackPlan, team: str, moment: datetime, runs: Sequence[datetime]) -> list[str]:

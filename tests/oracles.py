@@ -1306,8 +1306,9 @@ class LiveRecord:
                 self._append(track, "pick", clock, {"team": team, "keys": keys, "source": "folder"})
 
     def _score(self, track: str, solution: int, clock: datetime) -> None:
-        """Score what is admitted and there, until nothing is left."""
+        """Score what is admitted, from its file or from the bytes that are kept once they are scored."""
         there = {digest for file, (_, digest, _) in self.folder.items() if file.startswith(f"{track}/")}
+        there |= {digest for _, digest, _ in self.scored}
         while True:
             new = {
                 (track, each.digest, solution)

@@ -364,7 +364,7 @@ def test_a_hostile_key_is_quoted_on_one_line(challenge_file: Write, key: str) ->
     error = error_in(challenge_file(f"{key} = 1\n" + TOP + TRACK))
 
     assert error.startswith(f"{key}: unknown key")
-    assert error.endswith("; known: name, description, tracks, limits, database, site")
+    assert error.endswith("; known: name, description, tracks, limits, keep_submissions, database, site")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from example.season import SIZES, Simulation
-from example.season_plan import FIRST_RUN, SEASON, Season, season
+from example.season_plan import ERRATUM, FIRST_RUN, SEASON, Season, season
 from scorer.board.board import Board
 from scorer.board.build import board
 from scorer.board.published_log import published_log
@@ -181,3 +181,19 @@ def compare_the_past(live: LiveRecord, view: Snapshot, challenge: Challenge) -> 
         for track in challenge.tracks:
             found = board(past, in_force(past, track), current_basis(past, track))
             assert_same_board(live, found, (until,), now)
+
+
+def test_a_season_has_files_that_vanish_after_a_close_and_before_the_erratum() -> None:
+    """So the comparison includes entries that are scored for the erratum without their files, also late ones."""
+    plan = season(**SIZES["small"])
+    first, second = plan.tracks[0].phases[:2]
+    received = {step.file: step.time for step in plan.steps if step.kind == "file" and step.at < second.start}
+    vanished = [
+        received[step.file]
+        for step in plan.steps
+        if step.track == "items" and step.kind in ("file", "delete") and second.start <= step.at < ERRATUM
+        if step.file in received
+    ]
+    closes = first.end + first.grace
+    assert {moment < closes for moment in vanished} == {True, False}
+    assert len(vanished) > 10
