@@ -629,6 +629,23 @@ def test_a_challenge_reads_iterations_as_its_measures_need_them(tmp_path: Path, 
     assert not any("iteration" in path.read_text() for path in (tmp_path / "site/main").rglob("*.json"))
 
 
+def test_a_recorded_solution_with_two_iterations_of_an_item_stays_valid(tmp_path: Path, terminal: Terminal) -> None:
+    """A challenge whose rules are fixed goes on without its measure of diversity, with the same scores."""
+    challenge = (TRACK % '"StRecall@2"').replace("alpha-nDCG@3", "AP")
+    challenge += '\n[[tracks.main.phases]]\nname = "one"\nstart = 2020-01-01T00:00:00Z\nend = 2220-01-01T00:00:00Z\n'
+    (tmp_path / "challenge.toml").write_text(challenge)
+    for folder in ("solutions", "submissions/main/amber", "submissions/main/birch"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "solutions/main.qrels").write_text(TWO_ROUNDS)
+    for team in ("amber", "birch"):
+        (tmp_path / f"submissions/main/{team}/run.txt").write_text(f"q1 Q0 a 1 2 {team}\nq2 Q0 a 1 1 t\n")
+        assert terminal.run("run", tmp_path).code == 0
+        (tmp_path / "challenge.toml").write_text(challenge.replace('"StRecall@2"', ""))
+    rows = json.loads((tmp_path / "site/main/leaderboard.json").read_text())["rows"]
+
+    assert [row["AP"] for row in rows] == [0.75, 0.75]
+
+
 def test_a_solution_with_rounds_is_stored_so_that_measures_of_diversity_can_be_added(
     tmp_path: Path, terminal: Terminal
 ) -> None:
