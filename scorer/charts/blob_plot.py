@@ -32,25 +32,9 @@ def blob_plot(
     """Draw how often each team has each rank, a cross at the median and a line from the 2.5 to the 97.5 % quantile.
 
     The best team is at the top and rank 1 on the left, as on the board. The area of a blob is the share of the
-    resamples, so the blobs of every team have the same area together. A dotted line joins the ranks of the full data.
-    Source: Wiesenfarth et al. 2021.
-
-    Parameters
-    ----------
-    names
-        The teams, in the order of the board.
-    shares
-        [team, rank]: the share of the resamples in which the team has the rank, from 1.
-    quantiles
-        [team, 3]: the 2.5, 50 and 97.5 % quantiles of the ranks.
-    ranks
-        [team]: the rank of the full data.
-    of
-        What the ranks come from: resamples or, for a consensus, tasks.
-    width
-        Of the image, in pixels.
-    cache
-        As for `svg`.
+    resamples (or, for a consensus, of the tasks: `of` says which) in which the team has the rank, so the blobs of every
+    team have the same area together. A dotted line joins the `ranks` of the full data, [team]. `shares` is
+    [team, rank from 1], `quantiles` is [team, 3]. Source: Wiesenfarth et al. 2021.
     """
     count = len(names)
     blobs = [

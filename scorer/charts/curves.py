@@ -40,22 +40,8 @@ def curves_panel(
 ) -> Panel:
     """Return a panel with a line for each curve: the first one is emphasised, those of baselines are dotted.
 
-    Parameters
-    ----------
-    curves
-        In the order of the board.
-    count
-        How many teams there are; a note says so if they are more than `MOST`.
-    across
-        The positions of the values on the x axis.
-    ticks
-        Of the x axis.
-    axis
-        What the x axis is.
-    width
-        Of the image, in pixels.
-    labels_left
-        Whether the lines have their names on the left, where some kinds of lines are further apart.
+    The curves are in the order of the board, and `across` has the positions of their values on the x axis. A note says
+    so if there are more teams, `count`, than `MOST`. Names may be on the left, where some lines are further apart.
     """
     values = [value for curve in curves for value in curve.values if value is not None]
     down = score_ticks(min(values, default=0.0), max(values, default=1.0))

@@ -21,18 +21,8 @@ def end_labels(
 ) -> None:
     """Add a label at the right, or at the left, end of lines; each label is joined to the end of its line.
 
-    Parameters
-    ----------
-    panel
-        With room for the labels in its margin.
-    ends
-        The value of the y axis where a line ends, and its label.
-    left
-        Whether the labels are on the left.
-    apart
-        The distance of the joining lines from the panel in pixels.
-    quiet
-        The indices of labels in italics.
+    `ends` has the value of the y axis where each line ends, and its label. The joining lines begin `apart` pixels from
+    the panel; the labels whose indices `quiet` has are in italics.
     """
     down = [panel.pixels(panel.x[0], y)[1] for y, _ in ends]
     order = sorted(range(len(ends)), key=lambda place: (down[place], place))

@@ -103,15 +103,10 @@ def wrapped(text: str, width: float, size: float = SMALL) -> list[str]:
 
 
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Return positions near the wanted ones, in their order, at least `gap` apart and from `low` to `high`.
+    """Return positions near the wanted ones, which ascend, at least `gap` apart and from `low` to `high`.
 
     The sum of squared distances to the wanted positions is the least: less their places times the gap, the positions
     are an isotonic regression, found by pooling neighbours. Without room for all, the last positions exceed `high`.
-
-    Parameters
-    ----------
-    wanted
-        Ascending.
     """
     pools: list[tuple[float, int]] = []  # a mean, and how many positions have it
     for place, value in enumerate(wanted):

@@ -70,22 +70,8 @@ def leaders_over_time(
 ) -> Svg:
     """Draw the best score so far of each team as steps, and the best of all as a thick line with its leaders' names.
 
-    A ring is an entry; dotted lines are baselines. Names are at the right, moved apart.
-
-    Parameters
-    ----------
-    teams
-        All teams and baselines, in the order of the board; baselines may be anywhere.
-    measure
-        What the scores are.
-    until
-        The right end of the time axis; without it the last entry.
-    decimals
-        How many decimals of a score are printed.
-    width
-        Of the image, in pixels: `WIDE` or `NARROW`, or any other.
-    cache
-        As for `svg`.
+    A ring is an entry; dotted lines are baselines. Names are at the right, moved apart. The teams are in the order of
+    the board, with baselines anywhere. The time axis ends at `until`, or without it at the last entry.
     """
     scored = [team for team in teams if team.entries]
     ranked = [team for team in scored if not team.is_baseline]

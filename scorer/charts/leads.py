@@ -72,10 +72,7 @@ def leads(teams: Sequence[History]) -> tuple[Lead, ...]:
 def leaders_sentence(teams: Sequence[History]) -> str:
     """Return who led and who passed whom: ``north-window led for 64 days; tea-kettle passed it on 30 June.``.
 
-    Parameters
-    ----------
-    teams
-        All teams. Their names are in the sentence as text, which a page escapes.
+    The names of the teams are in it as text, which a page escapes.
     """
     found = leads(teams)
     if not found:

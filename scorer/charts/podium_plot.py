@@ -37,26 +37,12 @@ def podium_plot(
     width: float = WIDTH,
     cache: Cache | None = None,
 ) -> Svg:
-    """Draw the scores by the rank that they have in their query, joined by a line for each query.
+    """Draw the `scores`, [team, query], by the rank that they have in their query, joined by a line for each query.
 
     There is one podium for each rank; in a podium each team has a column, in the order of the board. Bars below count
     the queries in which the team has the rank. A tie of n teams counts as 1/n for each of the n ranks, and the dots of
-    a tie take its ranks in turn. Source: Eugster, Hothorn and Leisch 2008; Wiesenfarth et al. 2021.
-
-    Parameters
-    ----------
-    names
-        The teams, in the order of the board.
-    scores
-        [team, query]: NaN where undefined. Queries without a score of any team in the chart are left out.
-    measure
-        What the scores are.
-    smaller_is_better
-        Whether low scores have the first ranks.
-    width
-        Of the image, in pixels.
-    cache
-        As for `svg`.
+    a tie take its ranks in turn. Queries in which a team of the chart has no score, NaN, are left out. Source: Eugster,
+    Hothorn and Leisch 2008; Wiesenfarth et al. 2021.
     """
     most = max(2, min(MOST, int((width / COLUMN) ** 0.5)))
     shown = scores[:most]
@@ -76,11 +62,8 @@ def podium_plot(
 
 
 def _ranks(better: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The rank of each score in its query, with ties in turn, and how often each team has each rank.
-
-    Returns
-    -------
-    [team, query] from 0, and [team, rank] in queries.
+    """[team, query]: the rank of each score in its query, from 0, with ties in turn; and [team, rank]: in how many
+    queries each team has each rank.
     """
     teams, queries = better.shape
     above = (better[None, :, :] > better[:, None, :]).sum(axis=1)

@@ -14,17 +14,7 @@ RECALLS = tuple(level / 10 for level in range(11))
 
 
 def precision_recall(curves: Sequence[Curve], *, width: float = WIDTH, cache: Cache | None = None) -> Svg:
-    """Draw the mean interpolated precision at each of `RECALLS`; the names are on the left, where lines differ most.
-
-    Parameters
-    ----------
-    curves
-        In the order of the board; eleven values each.
-    width
-        Of the image, in pixels.
-    cache
-        As for `svg`.
-    """
+    """Draw the mean interpolated precision at each of `RECALLS`; the names are on the left, where lines differ most."""
     return svg(
         partial(_panel, first_curves(curves), sum(1 for curve in curves if not curve.is_baseline), width),
         "Interpolated precision at eleven levels of recall",

@@ -41,18 +41,7 @@ def preliminary_against_final(
 ) -> Svg:
     """Draw the final score over the preliminary one; a triangle points to where the rank of a team moved.
 
-    On the dotted line both scores are equal.
-
-    Parameters
-    ----------
-    teams
-        In the order of the final board.
-    measure
-        What the scores are.
-    width
-        Of the image, in pixels.
-    cache
-        As for `svg`.
+    The teams are in the order of the final board. On the dotted line both scores are equal.
     """
     return svg(
         partial(_panel, tuple(teams[:MOST]), len(teams), measure, width),

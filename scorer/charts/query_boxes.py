@@ -48,23 +48,10 @@ def query_boxes(
     width: float = WIDTH,
     cache: Cache | None = None,
 ) -> Svg:
-    """Draw the scores of each team as dots, one a query, under a box plot with the mean as a larger dot.
+    """Draw the `scores`, [team, query], of each team as dots under a box plot with the mean as a larger dot.
 
     The box goes from the first to the third quartile with a line at the median; the whiskers end at the last score
-    within 1.5 interquartile ranges. The height of a dot in its row has no meaning.
-
-    Parameters
-    ----------
-    names
-        The teams, in the order of the board.
-    scores
-        [team, query]: NaN where undefined.
-    measure
-        What the scores are.
-    width
-        Of the image, in pixels.
-    cache
-        As for `svg`.
+    within 1.5 interquartile ranges. The height of a dot in its row has no meaning. Scores may be NaN.
     """
     room = DOTS // max(1, min(len(names), MOST))
     summaries = [_summary(row[~np.isnan(row)], room) for row in scores[:MOST]]

@@ -16,19 +16,7 @@ TICKS = 12
 def r_precision_by_cutoff(
     curves: Sequence[Curve], cutoffs: Sequence[int], *, width: float = WIDTH, cache: Cache | None = None
 ) -> Svg:
-    """Draw the mean R-precision Rp@z at each cut-off z.
-
-    Parameters
-    ----------
-    curves
-        In the order of the board; one value for each cut-off.
-    cutoffs
-        Ascending.
-    width
-        Of the image, in pixels.
-    cache
-        As for `svg`.
-    """
+    """Draw the mean R-precision Rp@z at each cut-off z, ascending."""
     return svg(
         partial(
             _panel, first_curves(curves), sum(1 for curve in curves if not curve.is_baseline), tuple(cutoffs), width

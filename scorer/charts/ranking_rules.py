@@ -24,18 +24,9 @@ def ranking_rules(
     width: float = WIDTH,
     cache: Cache | None = None,
 ) -> Svg:
-    """Draw the ranks as one line for each team; rank 1 is at the top. Lines of teams whose rank changes are darker.
+    """Draw the ranks of the teams, by the name of each rule, as one line for each team; rank 1 is at the top.
 
-    Parameters
-    ----------
-    names
-        The teams, in the order of the board.
-    ranks
-        For each rule, by its name, the rank of each team; None where undefined.
-    width
-        Of the image, in pixels.
-    cache
-        As for `svg`.
+    Lines of teams whose rank changes are darker. A rank is None where it is undefined.
     """
     lines = [[row[place] for row in ranks.values()] for place in range(len(names))]
     drawing = partial(_panel, tuple(names[:MOST]), len(names), tuple(ranks), lines[:MOST], width)

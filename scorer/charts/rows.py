@@ -31,26 +31,8 @@ def row_panel(
 ) -> Panel:
     """Return a panel with a row for each name, from the top, at y = 0, 1, 2, ..., and a hairline at each tick.
 
-    Parameters
-    ----------
-    names
-        On the left, shortened to a third of the width.
-    ticks
-        Of the x axis, with their texts above the rows.
-    width
-        Of the image, in pixels.
-    count
-        How many rows there are, of which `names` are the first; a note below the rows says so.
-    what
-        What the rows are.
-    right
-        The margin on the right, in pixels.
-    row
-        The height of a row, in pixels.
-    quiet
-        The rows whose names are in italics.
-    ends
-        The ends of the x axis; without them those of the ticks.
+    The names are on the left, shortened to a third of the width; those of the rows in `quiet` are in italics. They are
+    the first of `count` rows, as a note below says. The x axis goes from the first to the last tick, or has other ends.
     """
     notes = [first_of(len(names), count, what)] if count > len(names) else []
     left = column_width(names, width / 3) + 12

@@ -34,22 +34,9 @@ def scores_with_intervals(
     width: float = WIDTH,
     cache: Cache | None = None,
 ) -> Svg:
-    """Draw each mean as a dot on the bar of its interval, one row a team; baselines have an open dot and a thin line.
+    """Draw each mean as a dot on the bar of its interval, one row a team, in the order of the board.
 
-    Parameters
-    ----------
-    rows
-        In the order of the board.
-    measure
-        What the scores are.
-    decimals
-        How many decimals of a mean are printed.
-    confidence
-        Of the intervals.
-    width
-        Of the image, in pixels.
-    cache
-        As for `svg`.
+    Baselines have an open dot and a thin line.
     """
     shown = tuple(rows[:MOST])
     return svg(

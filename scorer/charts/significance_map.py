@@ -26,20 +26,8 @@ def significance_map(
 ) -> Svg:
     """Draw a square of cells, filled where the team of the row is significantly better than the team of the column.
 
-    Cells without a decision are empty, those of the diagonal have a line. Columns are numbered as the rows.
-
-    Parameters
-    ----------
-    names
-        The teams, in the order of the board.
-    better
-        [row, column]: the decision, with all pairs tested at once.
-    level
-        Of the tests together.
-    width
-        Of the image, in pixels.
-    cache
-        As for `svg`.
+    All pairs are tested at once, at `level` together. Cells without a decision are empty, those of the diagonal have a
+    line. Columns are numbered as the rows.
     """
     rows = [[bool(cell) for cell in row] for row in better]
     filled = [(place, start, end) for place, row in enumerate(rows[:MOST]) for start, end in _runs(row[:MOST])]

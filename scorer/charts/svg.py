@@ -54,23 +54,11 @@ class Svg:
 
 
 def svg(draw: partial[Panel], title: str, description: str, cache: Cache | None = None) -> Svg:
-    """Draw a chart, or take it from the cache.
+    """Draw a chart, or take it from the cache, to which it is then added.
 
-    Parameters
-    ----------
-    draw
-        A function of a module and its arguments, which are plain values. It is called if the cache lacks the chart.
-    title
-        What the image shows.
-    description
-        The finding in one or two sentences, the text alternative, in printable characters.
-    cache
-        Charts by their keys; the chart is added to it. The caller may keep it in any store.
-
-    Raises
-    ------
-    ScorerError
-        The engine that draws charts cannot start, because the addresses of this process are limited.
+    `draw` is a function of a module with its arguments, plain values; it is called if the cache lacks the chart. The
+    description is the text alternative: the finding in one or two sentences. Raises ScorerError if the engine that
+    draws charts cannot start, because the addresses of this process are limited.
     """
     title = printable(title)
     key = chart_key(draw, title, description)

@@ -35,18 +35,8 @@ def tau_violin(
 ) -> Svg:
     """Draw the distribution of Kendall's tau for each task, symmetric to its row, with the quartiles as a box.
 
-    Tau is a step function of few teams, so the outline is a histogram rather than a smooth density.
-
-    Parameters
-    ----------
-    tasks
-        The names of the tasks, or of one.
-    taus
-        [task]: Kendall's tau of the ranking of each resample and that of the full data; NaN where undefined.
-    width
-        Of the image, in pixels.
-    cache
-        As for `svg`.
+    `taus` has, for each task, tau of the ranking of each resample and that of the full data; NaN where undefined. As
+    tau is a step function of few teams, the outline is a histogram rather than a smooth density.
     """
     defined = [values[~np.isnan(values)] for values in (np.asarray(each, dtype=np.float64) for each in taus)]
     lowest = min((float(values.min()) for values in defined if values.size), default=0.0)

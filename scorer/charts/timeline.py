@@ -31,19 +31,10 @@ class Point:
 
 
 def timeline(points: Sequence[Point], title: str, decimals: int) -> Svg:
-    """Draw scores over time as dots joined in order of time.
+    """Draw one or more scores over time as dots joined in order of time, which may be given in any order.
 
     The description of the image gives the first, the best and the last score with their dates. The image is built as an
     element tree, so text in it is escaped; the style sheet sets colours and line widths.
-
-    Parameters
-    ----------
-    points : sequence of one or more points
-        In any order.
-    title : str
-        What the image shows.
-    decimals : int
-        How many decimals of the scores are printed.
     """
     points = sorted(points, key=lambda point: point.when)
     description = _description(points, decimals)
