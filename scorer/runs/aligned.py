@@ -64,15 +64,7 @@ class AlignedRuns:
 
     @classmethod
     def of(cls, queries: Sequence[str], lists: Sequence[Sequence[SomeLists]]) -> AlignedRuns:
-        """Align the lists of runs.
-
-        Parameters
-        ----------
-        queries
-            The ids of the queries.
-        lists
-            [run]: lists for the queries, at most one for each query.
-        """
+        """Align the lists of runs, [run], each with at most one list for each of the `queries`, which are ids."""
         runs = len(lists)
         parts = [_rows(each, query, run, runs) for run, of_run in enumerate(lists) for each, query in _by_lists(of_run)]
         whole = _Rows.joined(parts)
@@ -169,16 +161,8 @@ def _list_order(rows: _Rows) -> Ints | None:
 def by_id_within_ties(tied: Bools, order: Ints, ids: pa.StringArray, number: Ints | None = None) -> Ints:
     """Sort tied rows by their ids, descending by bytes.
 
-    Parameters
-    ----------
-    tied
-        [position - 1]: whether the row at the position ties with the one before.
-    order
-        [position]: the row; tied ones are adjacent.
-    ids
-        [row], or [number].
-    number
-        [row]: the index of its id; None: rows have their own ids.
+    `order` is [position]: the row; `tied` is [position - 1]: whether the row at the position ties with the one before.
+    The ids are [row]; or [number], with `number`, [row], as the index of the id of each row.
     """
     within = np.append(tied, False) | np.append(False, tied)
     place = np.flatnonzero(within)

@@ -43,27 +43,11 @@ def for_each_part(
 
     Runs whose queries are in about the same order are read once, side by side. Others are partitioned by query first,
     in temporary files. Memory holds a few parts in both cases. Queries are in the order of the first run that has
-    them, as far as the runs agree in their order.
+    them, as far as the runs agree in their order. A query that a run does not have gets an empty list.
 
-    Parameters
-    ----------
-    runs
-        The runs. A query that a run does not have gets an empty list.
-    function
-        Is called by threads, with other queries each time.
-    receive
-        Gets the results, in the order of the queries.
-    restart
-        Is called where the runs turn out to be in different orders: `receive` then gets the results again, from the
-        first on.
-    threads
-        The number of threads; None: one for each core.
-
-    Raises
-    ------
-    SubmissionError
-        A run cannot be read or is invalid; or its queries are in another order than in other runs, and it cannot be
-        read twice.
+    Threads call `function`; `receive` gets the results in the order of the queries. Where the runs turn out to be in
+    different orders, `restart` is called, and `receive` gets the results again, from the first on. Raises
+    SubmissionError where a run cannot be read or is invalid, or must be read twice and cannot.
     """
     threads = threads or os.cpu_count() or 1
     small = all(0 < run.file_size <= BLOCK // 4 for run in runs)

@@ -140,16 +140,9 @@ def fuse_parts(
     receive: Callable[[Content], None],
     restart: Callable[[], None],
 ) -> Counts:
-    """Fuse runs, some queries at a time.
+    """Fuse runs, some queries at a time; threads make the content of fused lists that `receive` gets.
 
-    Parameters
-    ----------
-    runs, fusion, depth
-        As for `FusedLists.of`.
-    content
-        What fused lists become; threads call it.
-    receive, restart
-        As for `for_each_part`.
+    The other parameters are those of `FusedLists.of` and of `for_each_part`.
     """
     counts: list[Counts] = []
 

@@ -140,16 +140,9 @@ class Counts:
 
 
 def best_first(runs: AlignedRuns, score: Floats, depth: int | None) -> tuple[Ints, Ints]:
-    """The candidates of each query by falling score, equal scores by item id, descending; and their ranks, from 1.
+    """The first `depth` candidates of each query (None: all) by falling score, [candidate], and their ranks, from 1.
 
-    Parameters
-    ----------
-    runs
-        The runs.
-    score
-        [candidate].
-    depth
-        The number of candidates to keep for each query; None: all.
+    Equal scores are ordered by item id, descending.
     """
     candidates = runs.candidates
     start = np.cumsum(candidates) - candidates

@@ -126,21 +126,9 @@ class Method:
     def settings(
         self, given: Mapping[str, Given], runs: int, *, tuned: str | None = None
     ) -> dict[str, float | Weights]:
-        """Return the values of the parameters.
+        """Return the values of the parameters, given by name, for a number of runs; that of `tuned` may come later.
 
-        Parameters
-        ----------
-        given
-            Values by name.
-        runs
-            The number of runs.
-        tuned
-            A parameter that gets its value later.
-
-        Raises
-        ------
-        FusionError
-            The method has no such parameter or does not take this value, or a required value is missing.
+        Raises FusionError where the method has no such parameter or does not take this value, or a value is missing.
         """
         known = {each.name for each in self.parameters}
         for name in given:

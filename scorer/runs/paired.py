@@ -92,12 +92,7 @@ def pairs_of(aligned: AlignedRuns) -> Iterator[PairedLists]:
 def places(query: Ints, rank: Ints) -> tuple[Ints, Ints]:
     """Return the order of items by query and rank, and the place of each item in its query, from 0.
 
-    Parameters
-    ----------
-    query
-        [item]: ascending.
-    rank
-        [item]: different for the items of a query.
+    Both are [item]: queries ascend, and the items of a query have different ranks.
     """
     order = stable_order(query * (rank.max(initial=0) + 1) + rank)
     place = np.empty_like(order)
@@ -108,15 +103,9 @@ def places(query: Ints, rank: Ints) -> tuple[Ints, Ints]:
 def lower_before(query: Ints, value: Ints) -> Ints:
     """Count, for each entry, the earlier entries of its query that have a lower value.
 
-    The entries of a query are split by the bits of their values, the highest bit first, each half in the given order:
-    where two values differ first, the lower one is in the half with 0. This takes as many steps as values have bits.
-
-    Parameters
-    ----------
-    query
-        [entry]: ascending.
-    value
-        [entry]: the values of a query are 0, 1, 2, ... in any order.
+    Queries ascend; the values of a query are 0, 1, 2, ... in any order. The entries of a query are split by the bits of
+    their values, the highest bit first, each half in the given order: where two values differ first, the lower one is
+    in the half with 0. This takes as many steps as values have bits.
     """
     start = np.searchsorted(query, query)
     count = np.zeros_like(value)

@@ -60,10 +60,7 @@ class Run:
     def lists(self, pool: Executor | None = None) -> Iterator[RankedLists]:
         """The lists in parts, in the order of the file. A query whose rows are not adjacent is in several parts.
 
-        Raises
-        ------
-        SubmissionError
-            The run cannot be read or is invalid. All its errors are reported together.
+        Raises SubmissionError where the run cannot be read or is invalid. All its errors are reported together.
         """
         return self._lists(pool, whole_lists)
 

@@ -140,19 +140,8 @@ def _sink_to(stream: BinaryIO, form: DetectedFormat) -> Sink:
 def written_to(target: Path | BinaryIO, form: DetectedFormat) -> Iterator[Sink]:
     """Write a file by way of a temporary one, so that nothing is written where an error ends the block.
 
-    Parameters
-    ----------
-    target
-        The path of the file, whose suffix determines its compression, or a stream.
-    form
-        The format.
-
-    Raises
-    ------
-    UnwritableError
-        The format cannot hold an id.
-    OSError
-        The file cannot be written.
+    The suffix of a path determines its compression. Raises UnwritableError where the format cannot hold an id, and
+    OSError where the file cannot be written.
     """
     regular = isinstance(target, Path) and (target.is_file() or not target.exists())
     with temporary_folder(target.parent if regular and isinstance(target, Path) else None) as folder:
