@@ -35,21 +35,9 @@ class Executor(Protocol):
     """Scores files."""
 
     def results(self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits) -> FileOutcomes:
-        """Score the files.
+        """Score the files against the solution, each within the limits.
 
-        Parameters
-        ----------
-        solution, rules
-            What the files are scored against, and how.
-        files
-            The files to score.
-        limits
-            What each file may take.
-
-        Yields
-        ------
-        tuple[int, FileOutcome]
-            A file's index in `files` and its outcome, in the order in which they are done.
+        Yields the index of a file and its outcome, in the order in which they are done.
         """
         ...
 

@@ -72,25 +72,12 @@ def isolated(
     *,
     count: int = 1,
 ) -> Generator[tuple[int, Answer | Failed], None, None]:
-    """Call ``function(shared, job)`` for each job, each within the limits.
+    """Call ``function(shared, job)`` for each job, each within the limits, in up to `count` children at a time.
 
-    Parameters
-    ----------
-    function
-        A function of a module.
-    shared
-        What all jobs need; each child receives it once.
-    jobs
-        The jobs.
-    limits
-        `seconds` and `memory_mb` of each job, in addition to the memory of `shared`.
-    count
-        The number of children that work at a time.
-
-    Yields
-    ------
-    The index of a job and its answer, in the order in which they are done. Failed if the job exceeded a limit, its
-    child died, or no child could be started. Closing the generator stops all children.
+    The function is one of a module. Each child receives `shared` once; `seconds` and `memory_mb` limit each job, in
+    addition to the memory of `shared`. Yields the index of a job and its answer, in the order in which they are done:
+    Failed if the job exceeded a limit, its child died, or no child could be started. Closing the generator stops all
+    children.
     """
     with temporary_folder() as folder:
         crew = _Crew(function, shared, jobs, limits, folder)
