@@ -55,12 +55,8 @@ class FileBelow:
     def open(self, mode: str = "rb") -> io.FileIO:
         """Open the file to read bytes, the only mode.
 
-        Raises
-        ------
-        RefusedError
-            A part of the path is a link, or the file is a named pipe, a device or a folder.
-        OSError
-            The file cannot be opened.
+        Raises RefusedError where a part of the path is a link, or the file is a named pipe, a device or a folder; and
+        OSError where the file cannot be opened.
         """
         del mode
         with _opened_folder(self.root, self.parts[:-1]) as folder:

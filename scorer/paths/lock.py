@@ -46,12 +46,8 @@ def try_lock(file: IO[bytes]) -> bool:
 def locked(path: Path, wait: float) -> Iterator[None]:
     """Hold the lock file `path` within the context. The file is created if necessary and never deleted.
 
-    Raises
-    ------
-    LockedError
-        Another process holds the lock for longer than `wait` seconds.
-    OSError
-        The file cannot be opened or locked.
+    Raises LockedError where another process holds the lock for longer than `wait` seconds, and OSError where the file
+    cannot be opened or locked.
     """
     deadline = time.monotonic() + wait
     with path.open("ab") as file:

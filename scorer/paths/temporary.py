@@ -20,17 +20,9 @@ LOCK = ".lock"
 
 @contextmanager
 def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
-    """A new folder that only this user can read; it is removed at the end. Abandoned folders are removed first.
+    """A new folder that only this user can read, in `parent` (None: the system's folder for temporary files).
 
-    Parameters
-    ----------
-    parent
-        The folder that it is made in; None: the folder of the system for temporary files.
-
-    Raises
-    ------
-    OSError
-        The folder cannot be made.
+    It is removed at the end. Abandoned folders are removed first. Raises OSError where the folder cannot be made.
     """
     parent = parent or Path(tempfile.gettempdir())
     remove_abandoned_folders(parent)
