@@ -16,25 +16,11 @@ from scorer.wording import quoted
 
 
 def check_gains(solution: Solution, measures: Sequence[Measure], where: str = "the solution") -> None:
-    """Refuse a solution whose grades are too high for one of the measures, or that only fits other measures.
+    """Raise SolutionError for a solution whose grades are too high for one of the measures.
 
-    With too high grades, a team that finds such an item would have another set of queries in its mean than a team that
-    does not. An accepted solution has finite scores and means for every submission.
-
-    Parameters
-    ----------
-    solution
-        The graded items.
-    measures
-        With the thresholds that they are computed with.
-    where
-        The path of the solution, for messages.
-
-    Raises
-    ------
-    ContentError
-        The score of a list, or the sum of the scores of all queries, can exceed the largest floating-point number. Each
-        measure and each query is reported. Or an item has several iterations, and no measure uses subtopics.
+    That is where the score of a list, or the sum of the scores of all queries, can exceed the largest floating-point
+    number; each measure and each query is reported. Otherwise a team that finds such an item would have another set of
+    queries in its mean than other teams. An accepted solution has finite scores and means for every submission.
     """
     findings = Findings()
     if not any(measure.kind.subtopics for measure in measures):

@@ -52,17 +52,10 @@ def split_masks(flagged: Bools) -> dict[Split, QueryMask]:
 
 
 def aggregated(scores: Floats, way: Aggregation) -> float:
-    """The mean (or the sum, or the geometric mean) of the defined scores; NaN if no score is defined.
+    """The mean (or the sum, or the geometric mean) of the defined scores, [query]; NaN if no score is defined.
 
     Scores are added one by one in the order of the solution, as VL.NET's own evaluator does, so that the results are
     equal to the last bit.
-
-    Parameters
-    ----------
-    scores
-        [query]; NaN where the measure is undefined.
-    way
-        The aggregation that the measure declares.
     """
     defined = scores[~np.isnan(scores)]
     if not defined.size:
@@ -90,14 +83,7 @@ def all_means(
 ) -> dict[tuple[str, str], Mean]:
     """The means of all measures over all splits, by the measure's full name and the digest of the mask.
 
-    Parameters
-    ----------
-    measures
-        One for each row of `scores`.
-    scores
-        [measure, query]; NaN where undefined.
-    masks
-        The queries of each split.
+    The scores are [measure, query]; NaN where undefined.
     """
     return {
         (measure.full, masks[split].digest): mean

@@ -40,14 +40,9 @@ def several(source: Source) -> Several | None:
     """Return the submissions by name; None for one submission.
 
     The values of a dict decide. Paths, tables, rows and dicts by query are whole submissions; items in order, and dicts
-    item -> run score, are lists of one query. Empty values can be either; where all are empty, they are lists.
-
-    Raises
-    ------
-    SubmissionError
-        Some values are whole submissions and others are lists.
-    ValueError
-        The name of a submission is not text.
+    item -> run score, are lists of one query. Empty values can be either; where all are empty, they are lists. Raises
+    SubmissionError where some values are whole submissions and others are lists, and ValueError where the name of a
+    submission is not text.
     """
     if isinstance(source, Several):
         return source

@@ -46,30 +46,11 @@ def score(
     digest: str | None = None,
     limits: Limits = OWN_FILES,
 ) -> Outcome:
-    """Score the submission in a file.
+    """Score the submission in a file: a path or a URL, or "-" for standard input.
 
-    A large file is read and matched in blocks; memory holds little more than the blocks in work.
-
-    Parameters
-    ----------
-    solution
-        The graded items.
-    path
-        A path or a URL, or "-" for standard input.
-    rules
-        The measures and all settings that decide the scores.
-    threads
-        The number of threads for a large file.
-    digest
-        The SHA-256 that the file must have, in hexadecimal; None: any.
-    limits
-        The limits on the content of the file, and on temporary disk space.
-
-    Returns
-    -------
-    Scored, Rejected or Failed
-        Rejected, with all errors in the file, if its bytes are invalid or exceed a limit. Failed if the machine
-        prevents the file from being read, or if its bytes do not have the digest.
+    A large file is read and matched in blocks, by this number of threads; memory holds little more than the blocks in
+    work. The outcome is Rejected, with all errors in the file, if its bytes are invalid or exceed a limit. It is Failed
+    if the machine prevents the file from being read, or if its bytes do not have the digest, a SHA-256 in hexadecimal.
     """
     try:
         return _scored(solution, path, rules, threads, digest, limits)
@@ -152,25 +133,11 @@ def check(
     candidates: pa.StringArray | None = None,
     limits: Limits = OWN_FILES,
 ) -> Outcome:
-    """Check a submission without a solution.
+    """Check a submission, as `score` reads it, without a solution; the measures of the rules are not used.
 
-    Parameters
-    ----------
-    queries
-        The known queries, as from `Solution.of_queries`; None: every query of the file is known.
-    path
-        A path or a URL, or "-" for standard input.
-    rules
-        The settings; their measures are not used.
-    candidates
-        The candidate items; None: those of `queries`, if any.
-    limits
-        As for `score`.
-
-    Returns
-    -------
-    Scored, Rejected or Failed
-        A valid file gives a Scored with counts and notes, but without scores.
+    The known queries are those of `queries`, as from `Solution.of_queries`; None: every query of the file is known. The
+    candidate items are those given, or else those of `queries`, if any. A valid file gives a Scored with counts and
+    notes, but without scores.
     """
     if queries is None:
         findings = Findings()
