@@ -55,31 +55,11 @@ def find(
     *,
     with_groups: bool = False,
 ) -> tuple[FoundItems, int]:
-    """Find the solution's items in the lists.
+    """Return the judged items that are in the lists, a repeated one at its first rank, and the number of repetitions.
 
-    Parameters
-    ----------
-    lists
-        The ranked lists.
-    solution
-        The solution.
-    number
-        [list]: its query's number in the solution, or `UNKNOWN`.
-    list_length
-        The number of ranks that count; None: all.
-    ties
-        The rule for equal run scores. Under a rule that orders by grade, ranks are as listed.
-    notes
-        Receives a note for each repeated item.
-    with_groups
-        Whether to find the tie groups under every rule; rules that order by grade always find them.
-
-    Returns
-    -------
-    FoundItems
-        The judged items; a repeated one at its first rank.
-    int
-        The number of repetitions.
+    `number` is [list]: its query's number in the solution, or `UNKNOWN`. Under a rule for ties that orders by grade,
+    ranks are as listed, and the tie groups are found; `with_groups` finds them under every rule. Each repeated item is
+    noted.
     """
     with_groups = with_groups or ties in BY_GRADE
     found = _by_fingerprint(lists, solution, number, ties, with_groups)

@@ -78,43 +78,17 @@ def match(
 ) -> tuple[Matched, Counts]:
     """Find the solution's items in a submission's lists.
 
-    Parameters
-    ----------
-    solution
-        The graded items.
-    parts
-        The submission's rows in parts of whole lists, as one part or as `whole_lists` and `by_query` make them. Each is
-        released after it has been matched.
-    problems
-        Receives the reasons to reject the submission. If there are any, the result must not be used.
-    notes
-        Receives what the participant should know although the submission is scored.
-    query_once
-        Whether a second row for a query is a problem.
-    list_length
-        The number of ranks of each list that count; None: all.
-    missing, ties
-        See `scorer.options`.
-    tie_bounds
-        Whether to give the result its `extremes`.
-    pool
-        Matches parts in parallel; None: this thread.
-    limits
-        The limits on the submission.
+    The parts are the submission's rows in parts of whole lists, as one part or as `whole_lists` and `by_query` make
+    them; each is released after it has been matched, by the threads of the pool if there is one.
 
-    Returns
-    -------
-    Matched
-        The judged items found, sorted by query (in the solution's order) and rank.
-    Counts
-        The numbers of queries, lists and items.
+    `problems` receives the reasons to reject the submission; if there are any, the result must not be used. `notes`
+    receives what the participant should know although the submission is scored. With `query_once`, a second row for a
+    query is a problem. Only `list_length` ranks of each list count; None: all. With `tie_bounds`, the result has
+    `extremes`.
 
-    Raises
-    ------
-    ScatteredError
-        The rows of a query are in several parts.
-    LimitError
-        There are too many lists.
+    Returns the judged items found, sorted by query (in the solution's order) and rank, and the numbers of queries,
+    lists and items. Raises ScatteredError where the rows of a query are in several parts, LimitError for too many
+    lists.
     """
     match_part = partial(
         _match_part, solution, query_once=query_once, list_length=list_length, ties=ties, with_groups=tie_bounds

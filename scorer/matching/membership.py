@@ -79,14 +79,8 @@ class Membership:
     ) -> None:
         """Count the judged items of some lists, and hold the items of those that have few.
 
-        Parameters
-        ----------
-        items
-            Returns the ids and the lines of the items in the lists that a mask has.
-        number, found
-            As for `of`.
-        length
-            [list]: how many of its items count; 0 for an unknown query.
+        `items` returns the ids and the lines of the items in the lists that a mask has. `length` is [list]: how many of
+        its items count, 0 for an unknown query. `number` and `found` are as for `of`.
         """
         if not len(self.solution.items):
             return

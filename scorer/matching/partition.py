@@ -65,14 +65,8 @@ def by_query(
 ) -> Iterator[list[Ranked]]:
     """The batches' rows in partitions on disk; all rows of a query are in one of them.
 
-    Memory holds one batch, then one partition, at a time. The rows of a partition are in the order of the file.
-
-    Raises
-    ------
-    TemporarySpaceError
-        The rows take more than `temporary_mb` MB.
-    OSError
-        The temporary folder cannot be written, or its disk is full.
+    Memory holds one batch, then one partition, at a time. The rows of a partition are in the order of the file. Raises
+    TemporarySpaceError where the rows take more than `temporary_mb` MB, and OSError where they cannot be written.
     """
     from scorer.paths.temporary import temporary_folder  # noqa: PLC0415 (few files need it)
 

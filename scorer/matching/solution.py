@@ -111,18 +111,11 @@ class Solution:
         query_once: bool = False,
         listed_is_relevant: bool = False,
     ) -> Solution:
-        """Make a solution of batches of graded rows.
+        """Make a solution of batches of graded rows, in the order of the file.
 
-        Parameters
-        ----------
-        batches
-            The rows, in the order of the file.
-        findings
-            Receives all that is invalid. If there is anything, the result must not be used.
-        query_once
-            Whether a second row for a query is invalid.
-        listed_is_relevant
-            Whether items of any grade are relevant to Rp and MARp; else only those with grades above 0 are.
+        `findings` receives all that is invalid; if there is anything, the result must not be used. With `query_once`, a
+        second row for a query is invalid. With `listed_is_relevant`, items of any grade are relevant to Rp and MARp;
+        else only those with grades above 0 are.
         """
         if not any(len(batch.query) for batch in batches):
             if not findings:

@@ -71,14 +71,7 @@ class MergedRows:
     def of(cls, batches: Sequence[Graded], key: Ints, grade: Floats) -> MergedRows | None:
         """Return the rows of the batches; None where the solution has no subtopics.
 
-        Parameters
-        ----------
-        batches
-            The rows, in the order of the file.
-        key
-            [row]: equal for rows with the same query and item.
-        grade
-            [row]
+        `key` is [row], equal for rows with the same query and item; `grade` is [row].
         """
         names = subtopics(batches)
         if names is None:
@@ -105,18 +98,10 @@ class MergedRows:
         )
 
     def subtopics(self, entry: Ints, query: Ints, item: Ints, id_order: Ints, grade: Floats) -> Subtopics:
-        """Return the subtopics of entries in another order.
+        """Return the subtopics of entries in the order of `entry`; `query`, ascending, and `item` are [entry, in this
+        order].
 
-        Parameters
-        ----------
-        entry
-            The order.
-        query, item
-            [entry, in this order]: their numbers, queries ascending.
-        id_order
-            [item]: its index among the ids in ascending order of their bytes.
-        grade
-            [row]
+        `id_order` is [item]: its index among the ids in ascending order of their bytes. `grade` is [row].
         """
         start, stop = self.first[entry], self.first[entry + 1]
         pair, owner = ranges(start, stop)
