@@ -147,15 +147,8 @@ def converted(
     """Return the source's content in the target's format; the same content gives the same bytes.
 
     The parameters are those of `convert`, which is for files, and `likely`, the kind of a source that can be both.
-
-    Raises
-    ------
-    FileError
-        The source cannot be read; all its errors are reported together.
-    UnwritableError
-        The target cannot hold the content.
-    ConversionError
-        The kind is not given, and the source can be either.
+    Raises FileError where the source cannot be read, UnwritableError where the target cannot hold the content, and
+    ConversionError where the kind is not given and the source can be either.
     """
     where = shown(source) if isinstance(source, str | os.PathLike) else "the source"
     batches, listed_is_relevant = _batches(source, source_format, where)

@@ -154,18 +154,8 @@ def rows_below(
 ) -> tuple[tables.Columns, Ints]:
     """Return the rows of a block by column, and their lines; rows without `count` columns are reported.
 
-    Parameters
-    ----------
-    block
-        Lines of the file.
-    line
-        The number of the line of the header; this line and those above it are left out.
-    delimiter, count
-        What is between the columns, and how many there are.
-    places
-        The positions of the columns to read, by the names that the result has for them.
-    findings
-        Receives the errors.
+    The header's `line` and those above it are left out. `places` has the positions of the columns to read, by the names
+    that the result has for them.
     """
     lines = Lines.of(block, trim="\r\n")
     lines = lines.where(lines.number > line)

@@ -88,28 +88,11 @@ def opened(
     digest: Digest | None = None,
     limits: Limits = OWN_FILES,
 ) -> Iterator[tuple[DetectedFormat, Block, Iterator[Block]]]:
-    """Open a file, detect its format, and split it into blocks.
+    """Open a file, detect its format, unless it is named, with its options, and split it into blocks.
 
-    Parameters
-    ----------
-    name
-        The format with its options; None to detect it from the content.
-    setting
-        The setting that names the format, for messages.
-    digest
-        Is updated with all bytes of the file.
-    limits
-        Are checked while the file is read.
-
-    Yields
-    ------
-    tuple
-        The format, the first block that is not blank, and all blocks from that one on.
-
-    Raises
-    ------
-    UnreadableError
-        The file cannot be read, its format cannot be detected, or it exceeds a limit.
+    `setting` names the format in messages; `digest` is updated with all bytes of the file. Yields the format, the first
+    block that is not blank, and all blocks from that one on. Raises UnreadableError where the file cannot be read, its
+    format cannot be detected, or it exceeds a limit.
     """
     with open_bytes(path, digest, limits) as stream:
         detected = format_named(name) if name else None

@@ -53,14 +53,9 @@ def _is_read(reader: Callable[[Block], Reader[Batch]], head: Block) -> bool:
 
 
 def run_tag(path: str | os.PathLike[str], format_name: str | None = None) -> str | None:
-    """Return the tag of a run in TREC's format: the sixth column of its first row.
+    """Return the tag of a run in TREC's format, which is detected or named: the sixth column of its first row.
 
     None for a file of another format, and for one that cannot be read twice, such as standard input.
-
-    Parameters
-    ----------
-    format_name
-        The file's format; None: it is detected.
     """
     if not is_regular(path) or format_name not in (None, trec.NAME):
         return None

@@ -97,19 +97,9 @@ def _table(block: Block, wanted: tuple[str, ...], options: Mapping[str, str]) ->
 
 
 def read_columns(block: Block, chosen: Callable[[Sequence[str]], Sequence[int]]) -> pa.Table:
-    """Return some columns of a file.
+    """Return the columns of a whole file that `chosen` picks by position from all names in lower case.
 
-    Parameters
-    ----------
-    block
-        The whole file.
-    chosen
-        Returns the positions of the columns to read, given the names of all columns in lower case.
-
-    Raises
-    ------
-    LimitError
-        The table is larger than the limits of the block allow.
+    Raises LimitError where the table is larger than the limits of the block allow.
     """
     from pyarrow import parquet  # noqa: PLC0415 (few files need it)
 

@@ -81,10 +81,7 @@ def ranked(_head: Block, _options: Mapping[str, str]) -> Reader[Ranked]:
 def last_tag(path: str | os.PathLike[str]) -> str:
     """Return the tag of the last row of a run, which trec_eval prints; empty if the end of the file has no row.
 
-    Raises
-    ------
-    UnreadableError
-        The file cannot be read.
+    Raises UnreadableError where the file cannot be read.
     """
     end = b""
     with open_bytes(path) as stream:

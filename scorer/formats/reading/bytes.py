@@ -54,16 +54,9 @@ def open_bytes(
 ) -> Iterator[BinaryIO]:
     """Open a file, and decompress it if its first bytes say that it is compressed; "-" is standard input.
 
-    `digest` is updated with all bytes of the file, including those that are not read.
-
-    Raises
-    ------
-    LimitError
-        The file, or its content after decompression, is too large.
-    InaccessibleError
-        The file cannot be opened or read.
-    UnreadableError
-        The compressed file is damaged.
+    `digest` is updated with all bytes of the file, including those that are not read. Raises LimitError where the file,
+    or its content after decompression, is too large; InaccessibleError where it cannot be opened or read; and
+    UnreadableError where the compressed file is damaged.
     """
     size = regular_size(path) or 0
     if size > limits.file_mb * MB:

@@ -56,12 +56,8 @@ def places(names: Sequence[str], wanted: str, options: Mapping[str, str]) -> lis
 def place(names: Sequence[str], wanted: str, options: Mapping[str, str]) -> int | None:
     """Return the position in `names`, which are in lower case, of the column for what is wanted; None without one.
 
-    An option names it; otherwise it is the one that has the first of the usual names.
-
-    Raises
-    ------
-    UnreadableError
-        No column has the name that the option gives, or several have the same name.
+    An option names it; otherwise it is the one that has the first of the usual names. Raises UnreadableError where no
+    column has the name that the option gives, or several have the same name.
     """
     if wanted in options:
         name = options[wanted].strip().lower()

@@ -18,13 +18,10 @@ PIECE = 1 << 17
 def columns(
     block: Block, delimiter: str, count: int, places: Mapping[str, int], number: str, *, skip: int = 0
 ) -> tuple[dict[str, pa.Array], Floats] | None:
-    """Read the columns at these positions, of `count`, all but the one called `number` as text.
+    """Read the columns at these positions, of `count`, all but the one called `number` as text; and the numbers.
 
-    Returns
-    -------
-    tuple or None
-        The columns by name, and the numbers. None where a line is not like the others: then the block must be read line
-        by line, which also finds what is wrong with it, if anything is.
+    None where a line is not like the others: then the block must be read line by line, which also finds what is wrong
+    with it, if anything is.
     """
     from pyarrow import csv  # noqa: PLC0415 (many files need no more than the lines)
 
