@@ -25,13 +25,7 @@ def distinct(values: Ints) -> Ints:
 
 
 def ranges(start: Ints, stop: Ints) -> tuple[Ints, Ints]:
-    """Return the integers of all ranges in one array, and for each the index of its range.
-
-    Parameters
-    ----------
-    start, stop
-        [range]: each range is from `start` up to, and without, `stop`.
-    """
+    """Return the integers of all ranges, from `start` up to and without `stop`, and for each the index of its range."""
     length = stop - start
     owner = np.repeat(np.arange(start.size), length)
     within = np.arange(owner.size) - np.repeat(np.cumsum(length) - length, length)
@@ -39,19 +33,10 @@ def ranges(start: Ints, stop: Ints) -> tuple[Ints, Ints]:
 
 
 def cumulative(position: Ints, values: Floats, operation: np.ufunc = np.add) -> Floats:
-    """Return the cumulative sums, or products, of groups of values.
+    """Return the cumulative sums, or products, of groups of values; a `position`, from 1, of 1 begins a new group.
 
     Each group is summed on its own, by doubling steps. The difference of cumulative sums over all groups would carry
     the rounding of one group into the next.
-
-    Parameters
-    ----------
-    position
-        [entry]: the position in the group, from 1; 1 begins a new group.
-    values
-        [entry].
-    operation
-        ``np.add`` or ``np.multiply``.
     """
     results = values.copy()
     step = 1

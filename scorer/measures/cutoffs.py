@@ -26,21 +26,9 @@ _NEEDED = {
 
 
 def checked(name: str, rule: CutoffRule, cutoff: float | Sequence[float] | None) -> Cutoff:
-    """Return a cut-off in the form that a kind takes.
+    """Return a cut-off in the form that a kind takes; None or empty means the whole list.
 
-    Parameters
-    ----------
-    name
-        The name of the kind, for examples in messages.
-    rule
-        Which cut-offs it takes.
-    cutoff
-        The cut-off as it was given; None or empty for the whole list.
-
-    Raises
-    ------
-    MeasureError
-        The kind does not take this cut-off. The text continues the name of the kind.
+    Raises MeasureError, whose text continues the name of the kind, where the kind does not take this cut-off.
     """
     if cutoff is None or cutoff == ():
         if rule in _NEEDED:

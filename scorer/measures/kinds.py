@@ -118,19 +118,9 @@ class Kind:
     def measure(
         self, cutoff: float | Sequence[float] | None = None, parameters: Mapping[str, Given] | None = None
     ) -> Measure:
-        """Return the measure with this cut-off and these parameters.
+        """Return the measure with this cut-off, as the kind takes it, and these parameters, as text or as numbers.
 
-        Parameters
-        ----------
-        cutoff
-            As the kind takes it; None for the whole list.
-        parameters
-            Values by name, as text or as numbers; a parameter that is not given has its default.
-
-        Raises
-        ------
-        MeasureError
-            The kind does not take this cut-off or this parameter.
+        A parameter that is not given has its default. Raises MeasureError where the kind does not take one of these.
         """
         given = self._own_names(parameters or {})
         try:
@@ -171,32 +161,19 @@ class Measure:
     """One value for each parameter of the kind, in the same order."""
 
     def __call__(self, matched: Matched) -> Floats:
-        """Compute the score of each query.
+        """[query]: the scores; NaN where the measure is undefined, and the mean over all orders where tied items have
+        none.
 
-        Parameters
-        ----------
-        matched
-            The submission and the solution. Where tied items have no order, a score is the mean over all orders.
-
-        Returns
-        -------
-        [query]: the scores; NaN where the measure is undefined.
-
-        Raises
-        ------
-        MeasureError
-            Items tie, and no closed form of the mean over their orders is known.
+        Raises MeasureError where items tie, and no closed form of that mean is known.
         """
         if matched.found.tied is not None:
             self.need_closed_form(cut=matched.cut_within_ties)
         return self._computed(self.kind.function, matched)
 
     def highest(self, matched: Matched) -> Floats | None:
-        """Compute the highest score that any list can have for each query of the solution.
+        """[query of the solution]: the highest score that any list can have; None if no score is large.
 
-        Returns
-        -------
-        [query]: the scores; infinite where they exceed the floating-point numbers. None if no score is large.
+        It is infinite where it exceeds the floating-point numbers.
         """
         return None if self.bounded or self.kind.highest is None else self._computed(self.kind.highest, matched)
 
@@ -207,10 +184,7 @@ class Measure:
     def need_closed_form(self, *, cut: bool = False) -> None:
         """Raise MeasureError if no closed form of the mean over the orders of tied items is known.
 
-        Parameters
-        ----------
-        cut
-            Whether a list may be cut within a tie group, so that the order decides which items it has.
+        With `cut`, lists may be cut within a tie group, so that the order decides which items they have.
         """
         kind = self.kind
         known = kind.closed_form and not self._has_any(kind.closed_form_except)

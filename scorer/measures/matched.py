@@ -198,19 +198,7 @@ class Matched:
         return self.retrieved.size
 
     def total(self, hits: JudgedItems | RankValues, weights: Floats | None = None) -> Floats:
-        """Sum over the entries of each query.
-
-        Parameters
-        ----------
-        hits
-            The entries.
-        weights
-            [entry]: what to sum; None counts the entries.
-
-        Returns
-        -------
-        [query]: the sums; 0 for a query without entries.
-        """
+        """[query]: the sum of the weights, [entry], or the number of the entries without weights; 0 without entries."""
         return np.asarray(np.bincount(hits.query, weights, minlength=self.queries), dtype=np.float64)
 
     def relevant_items(self, rel: Threshold = "positive") -> Floats:
@@ -222,19 +210,10 @@ class Matched:
         return self.count(self.found.relevant(rel), k)
 
     def count(self, hits: JudgedItems, k: int | Floats | None = None) -> Floats:
-        """Count the entries in the first `k` ranks of each list.
+        """[query]: the (expected) number of entries in the first `k` ranks; `k` may be [query], and None counts all.
 
-        Parameters
-        ----------
-        hits
-            The entries. If p of the n ranks of a tie group are in the first k, each entry of the group counts p / n,
-            the probability that it is there.
-        k
-            The cut-off: one for all queries, or [query]; None counts all entries.
-
-        Returns
-        -------
-        [query]: the (expected) counts.
+        If p of the n ranks of a tie group are in the first k, each entry of the group counts p / n, the probability
+        that it is there.
         """
         if hits.tied is None:
             if k is None:
@@ -248,19 +227,10 @@ class Matched:
     def values_by_rank(
         self, hits: JudgedItems, values: Callable[[JudgedItems], Floats], k: int | None = None
     ) -> RankValues:
-        """Return the (expected) value at each rank.
+        """Return the (expected) value at each rank up to `k`, or at all; `values` computes that of each entry, [entry].
 
         Each rank of a tie group of n items, whose values sum to v, has the value v / n. Source: McSherry and Najork,
         Computing Information Retrieval Performance Measures Efficiently in the Presence of Tied Scores, ECIR 2008.
-
-        Parameters
-        ----------
-        hits
-            The entries that have a value.
-        values
-            Computes the value of each entry, [entry].
-        k
-            The last rank to return; None returns all.
         """
         hits = hits.top(k)
         valued = values(hits)
@@ -276,12 +246,7 @@ class Matched:
         return RankValues(groups.query[group], rank, means[group])
 
     def group_ranks(self, groups: TieGroups, k: int | None = None) -> tuple[Ints, Ints]:
-        """Return all ranks of tie groups that are in the list, and not above `k`.
-
-        Returns
-        -------
-        [rank]: the index of its group; [rank]: the rank, from 1.
-        """
+        """[rank]: the index of a group; [rank]: the rank, from 1, of each of its ranks in the list, up to `k`."""
         last = np.minimum(groups.tied.before + groups.tied.size, self.retrieved[groups.query])
         if k is not None:
             last = np.minimum(last, k)
@@ -298,11 +263,8 @@ class Matched:
         """Return the same lists without unjudged items.
 
         An item with a negative grade counts as unjudged, as in TREC's files, unless it is relevant in VL.NET's sense.
-
-        Raises
-        ------
-        ValueError
-            A list is cut within a tie group: the items after the cut would move up, and they are not known.
+        Raises ValueError where a list is cut within a tie group: the items after the cut would move up, and are not
+        known.
         """
         if self.cut_within_ties:
             raise ValueError("a list is cut within a tie group")

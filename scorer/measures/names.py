@@ -19,17 +19,7 @@ _Meaning = tuple[Kind, Mapping[str, Value]]
 
 
 class Registry:
-    """All kinds of measures, and the reading of measures' names.
-
-    Parameters
-    ----------
-    kinds
-        The kinds.
-    sets
-        Names of several measures at once, each with the names of its measures.
-    listing
-        Where all names are listed, for messages.
-    """
+    """All kinds of measures, names of several measures at once (sets), and the reading of measures' names."""
 
     def __init__(
         self,
@@ -54,10 +44,7 @@ class Registry:
     def kind(self, name: str) -> Kind:
         """Return the kind with this name or alias; case, hyphens and underscores do not matter.
 
-        Raises
-        ------
-        MeasureError
-            No kind has this name. The message lists the closest names.
+        Raises MeasureError, with the closest names, where no kind has this name.
         """
         return self._find(name)[0]
 
@@ -91,18 +78,9 @@ class Registry:
         """Return the measures that `text` names, each by its name in the spelling of `text`.
 
         `text` may be a name of trec_eval, pytrec_eval, ir_measures or ranx. A name that one of them reads as another
-        measure is refused, unless it has the parameter that decides.
-
-        Parameters
-        ----------
-        text
-            As for `parse`. Where it names several measures, the key of each has its own cut-off: ``P_5`` and ``P_10``
-            for ``P_5,10``. The keys of a set are the names that it lists.
-
-        Raises
-        ------
-        MeasureError
-            As for `parse`; or the name has several meanings. The message then has a line for each, with what to write.
+        measure is refused, unless it has the parameter that decides: MeasureError then has a line for each meaning,
+        with what to write. Where `text` names several measures, the key of each has its own cut-off: ``P_5`` and
+        ``P_10`` for ``P_5,10``. The keys of a set are the names that it lists.
         """
         return self._read(text, decided=True)
 

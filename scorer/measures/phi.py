@@ -89,14 +89,8 @@ def relevance_curves(matched: Matched, whisker: Whisker = "observed") -> Relevan
 def _median_and_fence(grade: Floats, items: Floats) -> tuple[Floats, Floats]:
     """Return the median of the grades and the fence, upper hinge + 1.5 · (upper hinge − lower hinge), both [query].
 
-    The hinges are Tukey's.
-
-    Parameters
-    ----------
-    grade
-        [item]: the grades of all queries, those of each query in descending order.
-    items
-        [query]: the number of grades.
+    `grade` has those of all queries, each query's in descending order; `items` is [query]: their number. The hinges are
+    Tukey's.
     """
     start = np.cumsum(items) - items
 

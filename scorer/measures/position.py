@@ -68,16 +68,11 @@ def average_precision(
 
 
 def precision_sum(matched: Matched, hits: JudgedItems, k: int | None = None) -> Floats:
-    """[query]: the sum of the precision at the ranks of `hits`, up to rank `k`, in rank order.
+    """[query]: the sum of the precision at the ranks of `hits`, all relevant items, up to rank `k`, in rank order.
 
     In a tie group of n items, c of them relevant, each rank has a relevant item with probability c / n. If the j-th
     rank has one, (j - 1)(c - 1) / (n - 1) relevant items are expected before it in the group. Source: McSherry and
     Najork 2008.
-
-    Parameters
-    ----------
-    hits
-        All relevant items in the lists.
     """
     hits = hits.top(k)
     if hits.tied is None:

@@ -91,16 +91,9 @@ def listed(text: str) -> list[str]:
 
 
 def settings(kind: Kind, spelling: Spelling, parameters: dict[str, str]) -> tuple[str | None, dict[str, Value]]:
-    """Return the cut-offs as written, None without any, and the values of parameters.
+    """Return the cut-offs as written, None without any, and the values of parameters: those in parentheses, and others.
 
-    Parameters
-    ----------
-    kind
-        The kind that the name means; it decides what follows the name.
-    spelling
-        The parts of the name.
-    parameters
-        Those in parentheses.
+    The kind that the name means decides what follows the name.
     """
     cut, suffixed = _suffix(kind, spelling)
     values: dict[str, Value] = {**parameters}

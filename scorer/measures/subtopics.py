@@ -30,12 +30,7 @@ class Coverage:
     """[query]: the number of its subtopics that have a relevant item."""
 
     def pairs(self, entry: Ints) -> tuple[Ints, Ints]:
-        """Return the subtopics of these items of the ideal list.
-
-        Returns
-        -------
-        [pair]: the number of the subtopic; [pair]: the index in `entry` of its item.
-        """
+        """[pair]: the subtopics of these items of the ideal list; [pair]: the index in `entry` of the item."""
         pair, owner = ranges(self.first[entry], self.first[entry + 1])
         return self.subtopic[pair], owner
 
@@ -71,16 +66,7 @@ def _relevant(grade: Floats, rel: Threshold) -> Bools:
 def entries(matched: Matched, hits: JudgedItems, rel: Threshold) -> tuple[JudgedItems, Ints, Ints]:
     """Return the items of a list once for each subtopic that they are relevant to.
 
-    Parameters
-    ----------
-    hits
-        The items, such as ``matched.found.top(k)``.
-    rel
-        What makes a grade relevant.
-
-    Returns
-    -------
-    The items; [item]: the subtopic; [item]: the index in `hits`.
+    With them: [item]: the subtopic; [item]: the index in `hits`, which are such as ``matched.found.top(k)``.
     """
     if matched.ideal.subtopics is None or hits.entry is None:
         index = np.flatnonzero(hits.is_relevant(rel))

@@ -127,26 +127,13 @@ class Printed(NamedTuple):
 def printed_measures(
     requested: Sequence[str], registry: Registry, *, collection: float = 0, level: float = 1
 ) -> list[Printed]:
-    """Return the values that trec_eval prints for its names of measures, in its order.
+    """Return the values that trec_eval prints for its names of measures, in its order; without names, for
+    `DEFAULT_GROUP`.
 
-    Parameters
-    ----------
-    requested
-        The names as the option -m has them: ``map``, ``P.5,10``, ``ndcg.1=3.5,2=9``, ``all_trec``. The first
-        parameters of a measure count, as in trec_eval; without any, that is every name, it is `DEFAULT_GROUP`.
-    registry
-        Finds our kinds.
-    collection
-        The number of documents in the collection, for utility.
-    level
-        The lowest grade that counts as relevant.
-
-    Raises
-    ------
-    MeasureError
-        A name is not one of trec_eval's, or `scorer` does not compute the measure. The message says why.
-    TrecParametersError
-        The parameters are wrong.
+    The names are as the option -m has them: ``map``, ``P.5,10``, ``ndcg.1=3.5,2=9``, ``all_trec``. The first parameters
+    of a measure count, as in trec_eval. `collection` is the number of its documents, for utility; `level` is the lowest
+    grade that counts as relevant. Raises MeasureError where a name is not one of trec_eval's, or `scorer` does not
+    compute the measure.
     """
     names: set[str] = set()
     written: dict[str, str] = {}
