@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scorer
-from scorer.matching import hash_table
-from scorer.matching.hash_table import ABSENT, indices_of
+from scorer.matching import finding
+from scorer.matching.finding import ABSENT, indices_of
 from tests import strategies
 
 KEYS = st.integers(0, 40) | st.integers(0, 2**64 - 1)
@@ -46,7 +46,7 @@ def test_keys_that_collide_too_often_are_not_looked_up(monkeypatch: pytest.Monke
     """Nobody can choose ids so that a lookup takes long; the ids are compared instead, with the same scores."""
     solution, run = {"q": {"a": 2, "b": 1}}, [("q", item, 9.0 - at) for at, item in enumerate("cadbe")]
     before = scorer.evaluate(solution, run, ["AP", "nDCG"])
-    monkeypatch.setattr(hash_table, "MOST_ROUNDS", 0)
+    monkeypatch.setattr(finding, "MOST_ROUNDS", 0)
 
     assert indices_of(np.zeros(0, dtype=np.uint64), np.arange(3, dtype=np.uint64)) is None
     assert scorer.evaluate(solution, run, ["AP", "nDCG"]) == before

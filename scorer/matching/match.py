@@ -18,7 +18,7 @@ from scorer.limits import OWN_FILES, Limits
 from scorer.matching.finding import BY_GRADE, FoundItems, find
 from scorer.matching.membership import Membership
 from scorer.matching.notes import check_items, check_lengths, check_queries
-from scorer.matching.parallel import ordered
+from scorer.matching.parallel import AHEAD, ordered
 from scorer.matching.ranked_dicts import RankedDicts
 from scorer.matching.ranked_lists import RankedLists
 from scorer.matching.solution import UNKNOWN, Solution, report_repeated
@@ -26,9 +26,6 @@ from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.measures.matched import JudgedItems, Matched, Tied
 from scorer.options import Missing, Ties
 from scorer.wording import quoted
-
-AHEAD = 2
-"""The number of parts that may wait for the one before; each takes about ten times the bytes of its block."""
 
 
 class ScatteredError(Exception):
