@@ -8,17 +8,56 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, Protocol
 
 from scorer.errors import Findings
 from scorer.formats import delimited, json_document, jsonl, letor, parquet, trec, vlnet
-from scorer.formats.format import Format
 from scorer.formats.reading.arrow import longest
 from scorer.formats.reading.batches import Batch, Graded, Ranked, Reader
 from scorer.formats.reading.blocks import BYTE_ORDER_MARK, Block, blocks
 from scorer.formats.reading.bytes import Digest, LimitError, UnreadableError, open_bytes, read_chunk
+from scorer.formats.writing import SolutionContent, SubmissionContent
 from scorer.limits import MB, OWN_FILES, Limits
 from scorer.wording import quoted
+
+
+class Format(Protocol):
+    """A notation for solutions and submissions. FORMATS lists the modules that implement it."""
+
+    NAME: str
+    SOLUTION: str
+    """An example of a solution's line."""
+    SUBMISSION: str
+    """An example of a submission's line."""
+    OPTIONS: Mapping[str, str]
+    """The options after the name, as in ``letor:feature=21``, and their meanings."""
+    ONE_BLOCK: bool
+    """Whether a file is read as one block, because its lines cannot be read one by one."""
+    QUERY_ONCE: bool
+    """Whether each query has one row only."""
+    LISTED_IS_RELEVANT: bool
+    """Whether every item that a solution lists is relevant, regardless of its grade."""
+
+    def recognises(self, lines: list[str]) -> bool:
+        """Whether a file with these first lines that are not blank is in this format."""
+        ...
+
+    def graded(self, head: Block, options: Mapping[str, str], /) -> Reader[Graded]:
+        """Return the reader of a solution that begins with the block `head`. Raises UnreadableError."""
+        ...
+
+    def ranked(self, head: Block, options: Mapping[str, str], /) -> Reader[Ranked]:
+        """Return the reader of a submission that begins with the block `head`. Raises UnreadableError."""
+        ...
+
+    def write_solution(self, solution: SolutionContent, options: Mapping[str, str], /) -> bytes:
+        """Return a file with the solution. Raises UnwritableError for what the format cannot hold."""
+        ...
+
+    def write_submission(self, submission: SubmissionContent, options: Mapping[str, str], /) -> bytes:
+        """Return a file with the submission. Raises UnwritableError for what the format cannot hold."""
+        ...
+
 
 FORMATS: dict[str, Format] = {
     module.NAME: module for module in (parquet, json_document, jsonl, delimited, letor, trec, vlnet)

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.formats.reading import columns, frames, tables
+from scorer.formats.reading import columns, tables
 from scorer.formats.reading.arrow import texts
 from scorer.formats.reading.batches import Graded, Ranked
 from scorer.formats.reading.bytes import UnreadableError
@@ -184,7 +184,7 @@ def _converted(held: Mapping[str, Any]) -> pa.Table:
     arrays: list[pa.Array | pa.ChunkedArray] = []
     for name, values in held.items():
         if name in ("query", "item", "subtopic"):
-            ids = frames.arrow_ids(values) if hasattr(values, "iloc") else None
+            ids = _arrow_ids(values) if hasattr(values, "iloc") else None
             arrays.append(_ids(values, name) if ids is None else ids)
         elif name in ("flag", "iteration"):
             arrays.append(texts(map(str, values)))
@@ -192,6 +192,27 @@ def _converted(held: Mapping[str, Any]) -> pa.Table:
             number = np.ascontiguousarray(_numbers(values, name))
             arrays.append(pa.DoubleArray.from_buffers(pa.float64(), number.size, [None, pa.py_buffer(number)]))
     return pa.Table.from_arrays(arrays, names=list(held))
+
+
+def _arrow_ids(column: pd.Series) -> pa.Array | pa.ChunkedArray | None:
+    """Return the ids in a column of pandas: texts of Arrow, whole numbers, or categories that are one of these.
+
+    None for any other column, and for one with missing values: each of its values has to be looked at.
+    """
+    if hasattr(column, "cat"):
+        codes = column.cat.codes.to_numpy()
+        values = _arrow_ids(column.cat.categories.to_series())
+        if values is None or not codes.size or codes.min() < 0:
+            return None
+        whole = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        return pa.DictionaryArray.from_arrays(pa.array(codes), whole)
+    if hasattr(column.array, "__arrow_array__"):
+        held = pa.array(column.array)
+    elif column.dtype.kind in "iu":
+        held = pa.array(column.to_numpy())
+    else:
+        return None
+    return held if (tables.is_text(held.type) or pa.types.is_integer(held.type)) and not held.null_count else None
 
 
 def _ids(values: Iterable[Any], what: str) -> pa.StringArray:
