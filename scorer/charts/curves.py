@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scorer.charts.end_labels import JOIN, end_labels
 from scorer.charts.labels import LINE, SMALL, column_width, fitted, spoken
-from scorer.charts.panel import ACCENT, DOTTED, PAPER, REFERENCE, SOFT, Panel, Point
+from scorer.charts.panel import ACCENT, DOTTED, JOIN, PAPER, REFERENCE, SOFT, Panel, Point, end_labels
 from scorer.charts.rows import first_of
 from scorer.charts.ticks import Tick, number, score_ticks
 

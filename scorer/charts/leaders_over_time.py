@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-from scorer.charts.end_labels import JOIN, end_labels
 from scorer.charts.labels import LINE, SMALL, Label, fitted, text_width
 from scorer.charts.leads import History, Lead, Steps, best_so_far, leaders_sentence, leads
-from scorer.charts.panel import ACCENT, DOTTED, HAIR, PAPER, REFERENCE, SOFT, Anchor, Panel, Point
+from scorer.charts.panel import ACCENT, DOTTED, HAIR, JOIN, PAPER, REFERENCE, SOFT, Anchor, Panel, Point, end_labels
 from scorer.charts.rows import below, first_of
 from scorer.charts.svg import Cache, Svg, svg
 from scorer.charts.ticks import Tick, number, score_ticks, short_day, time_ticks

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from scorer.charts.end_labels import JOIN, end_labels
 from scorer.charts.labels import LINE, SMALL, column_width, fitted, spoken, wrapped
-from scorer.charts.panel import HAIR, INK, PAPER, REFERENCE, SOFT, WIDTH, Panel, Point
+from scorer.charts.panel import HAIR, INK, JOIN, PAPER, REFERENCE, SOFT, WIDTH, Panel, Point, end_labels
 from scorer.charts.rows import MOST, below, first_of
 from scorer.charts.svg import Cache, Svg, svg
 from scorer.charts.ticks import rank_ticks
