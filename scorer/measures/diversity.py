@@ -12,9 +12,8 @@ from scorer.measures.arrays import Floats, Ints, ratio
 from scorer.measures.gain import discounts
 from scorer.measures.kinds import Kind
 from scorer.measures.matched import Matched, RankValues, Threshold
-from scorer.measures.novelty import ideal_novelty, novelty
 from scorer.measures.parameters import About, Relevant
-from scorer.measures.subtopics import count_so_far, coverage, entries
+from scorer.measures.subtopics import count_so_far, coverage, entries, ideal_novelty, novelty
 
 Redundancy = Annotated[float, About("what part of its worth a subtopic loses with each item that covers it", 0, 1)]
 Patience = Annotated[float, About("the probability that a user continues to the next rank", 0, 1)]

@@ -1,4 +1,8 @@
-"""The subtopics of a solution: the aspects of a query, each of which may give an item its own grade."""
+"""The subtopics of a solution: the aspects of a query, each of which may give an item its own grade.
+
+Novelty is the gain of an item by the subtopics that it covers, which shrinks for subtopics that are covered already.
+Source: Clarke et al., Novelty and Diversity in Information Retrieval Evaluation, SIGIR 2008.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from scorer.measures.arrays import Bools, Floats, Ints, ranges
-from scorer.measures.matched import JudgedItems, Matched, Threshold
+from scorer.measures.matched import JudgedItems, Matched, RankValues, Subtopics, Threshold
+
+NEVER = np.iinfo(np.int64).max
+"""The place of a kind whose item is not taken next."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,3 +90,101 @@ def count_so_far(subtopic: Ints) -> Ints:
     sizes = np.diff(start, append=subtopic.size)
     count[by_subtopic] = np.arange(1, subtopic.size + 1) - np.repeat(start, sizes)
     return count
+
+
+def novelty(matched: Matched, k: int | None, alpha: float, rel: Threshold) -> RankValues:
+    """Return the gain of each judged item of the lists, up to rank `k`.
+
+    An item gains (1 - alpha)^c for each of its subtopics, where c is the number of earlier items with that subtopic.
+    """
+    hits = matched.found.top(k)
+    _, subtopic, item = entries(matched, hits, rel)
+    earlier = count_so_far(subtopic) - 1
+    gain = np.bincount(item, _powers(alpha, earlier)[earlier], minlength=len(hits))
+    return RankValues(hits.query, hits.rank, np.asarray(gain, dtype=np.float64))
+
+
+def ideal_novelty(matched: Matched, k: int | None, alpha: float, rel: Threshold) -> RankValues:
+    """Return the gains of the ideal lists up to rank `k`: at each rank the item with the highest gain, which is greedy.
+
+    Of several such items, the one with the highest id is taken, as in ndeval.
+    """
+    key = ("ideal novelty", matched.queries, k, alpha, rel)
+    return matched.ideal.cached(key, lambda: _ideal_novelty(matched, k, alpha, rel))
+
+
+def _ideal_novelty(matched: Matched, k: int | None, alpha: float, rel: Threshold) -> RankValues:
+    if matched.ideal.subtopics is None:
+        ideal = matched.ideal.relevant(rel)
+        position = ideal.position_in_query()
+        inside = position <= (position.size if k is None else k)
+        return RankValues(ideal.query[inside], position[inside], _powers(alpha, position)[position[inside] - 1])
+    kinds = _Kinds.of(matched, matched.ideal.subtopics, rel)
+    gain = np.ones(coverage(matched, rel).query.size)
+    taken = np.zeros_like(kinds.size)
+    starts = np.flatnonzero(np.diff(kinds.query, prepend=-1))
+    owner = np.repeat(np.arange(starts.size), np.diff(starts, append=kinds.query.size))
+    ranks: list[RankValues] = []
+    while starts.size and (k is None or len(ranks) < k):
+        gains = np.bincount(kinds.of_pair, gain[kinds.subtopic], minlength=kinds.size.size)
+        gains[taken == kinds.size] = 0
+        best = np.maximum.reduceat(gains, starts)
+        gaining = np.flatnonzero(best)
+        if not gaining.size:
+            break
+        following = kinds.id_rank[np.minimum(kinds.first + taken, kinds.id_rank.size - 1)]
+        following[(gains == 0) | (gains < best[owner])] = NEVER
+        chosen = (gains > 0) & (following == np.minimum.reduceat(following, starts)[owner])
+        rank = np.full(gaining.size, len(ranks) + 1)
+        ranks.append(RankValues(kinds.query[starts[gaining]], rank, best[gaining]))
+        taken[chosen] += 1
+        gain[kinds.subtopic[chosen[kinds.of_pair]]] *= 1 - alpha
+    nothing = np.zeros(0, dtype=np.int64)
+    query = np.concatenate([nothing, *(each.query for each in ranks)])
+    order = np.argsort(query, kind="stable")
+    return RankValues(
+        query[order],
+        np.concatenate([nothing, *(each.rank for each in ranks)])[order],
+        np.concatenate([nothing, *(each.value for each in ranks)])[order].astype(np.float64),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kinds:
+    """The relevant items of a solution in kinds: items of a query that have the same subtopics, by query."""
+
+    query: Ints
+    """[kind]: the index of the query."""
+    size: Ints
+    """[kind]: the number of items."""
+    first: Ints
+    """[kind]: the index in `id_rank` of its first item."""
+    id_rank: Ints
+    """[item]: by kind, ascending; see `Subtopics.id_rank`."""
+    of_pair: Ints
+    """[pair of a kind and a subtopic]: the kind."""
+    subtopic: Ints
+    """[pair of a kind and a subtopic]: the subtopic."""
+
+    @classmethod
+    def of(cls, matched: Matched, subtopics: Subtopics, rel: Threshold) -> _Kinds:
+        """Return the kinds of the items of a solution."""
+        covered = coverage(matched, rel)
+        entry = np.flatnonzero(np.diff(covered.first))
+        start, lengths = covered.first[entry], np.diff(covered.first)[entry]
+        kind = np.zeros(entry.size, dtype=np.int64)
+        for nth in range(int(lengths.max(initial=0))):
+            subtopic = covered.subtopic[np.minimum(start + nth, covered.subtopic.size - 1)]
+            key = kind * (covered.query.size + 1) + np.where(lengths > nth, subtopic + 1, 0)
+            kind = np.unique(key, return_inverse=True)[1]
+        order = np.lexsort((subtopics.id_rank[entry], kind))
+        size = np.bincount(kind)
+        first = np.cumsum(size) - size
+        example = entry[order[first]]
+        subtopic, of_pair = covered.pairs(example)
+        return cls(matched.ideal.query[example], size, first, subtopics.id_rank[entry[order]], of_pair, subtopic)
+
+
+def _powers(alpha: float, exponent: Ints) -> Floats:
+    """Return (1 - alpha)^0, (1 - alpha)^1, and so on, up to the highest exponent."""
+    return np.cumprod(np.append(1.0, np.full(int(exponent.max(initial=0)), 1 - alpha)))
