@@ -25,7 +25,7 @@ from example.season_plan import FIRST_RUN, Grades, Season, Step, TrackPlan, seas
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
-from scorer.executors.names import executor_named
+from scorer.executors import executor_named
 from scorer.organising import errata, phases, teams
 from scorer.organising.decisions import amend, forget
 from scorer.organising.picks import pick

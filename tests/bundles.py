@@ -11,7 +11,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 from scorer.challenge.settings import FILE, Challenge
-from scorer.executors.serial import Serial
+from scorer.executors.local import Serial
 from scorer.organising.bundles import Exported, Imported, export, import_bundle
 from scorer.organising.teams import import_teams
 from scorer.store.store import Store

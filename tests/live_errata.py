@@ -13,7 +13,7 @@ from scorer.board.timeline import Timeline, timeline
 from scorer.challenge.settings import Challenge, Track
 from scorer.entries.errata import Erratum
 from scorer.executors.base import Executor
-from scorer.executors.serial import Serial
+from scorer.executors.local import Serial
 from scorer.organising import errata
 from scorer.store.events import Event
 from scorer.store.store import Store

@@ -13,8 +13,7 @@ from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge
 from scorer.errors import StoreError
 from scorer.executors.base import Executor, FileOutcome, FileToScore
-from scorer.executors.processes import Processes
-from scorer.executors.serial import Serial
+from scorer.executors.local import Processes, Serial
 from scorer.limits import Limits
 from scorer.matching.solution import Solution
 from scorer.organising.run import carry_out, plan

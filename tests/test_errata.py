@@ -13,7 +13,7 @@ from scorer.challenge.settings import Challenge
 from scorer.entries.errata import errata, open_erratum
 from scorer.errors import ChallengeError
 from scorer.executors.base import FileOutcomes, FileToScore
-from scorer.executors.serial import Serial
+from scorer.executors.local import Serial
 from scorer.limits import Limits
 from scorer.matching.solution import Solution
 from scorer.organising.render import boards

@@ -18,13 +18,10 @@ from pathlib import Path
 import pytest
 
 from scorer.errors import ExecutorError
-from scorer.executors import base, dask
+from scorer.executors import base, dask, executor_named
 from scorer.executors.base import Executor, FileOutcome, FileToScore
 from scorer.executors.dask import Dask
-from scorer.executors.identity import identity
-from scorer.executors.names import executor_named
-from scorer.executors.processes import Processes
-from scorer.executors.serial import Serial
+from scorer.executors.local import Processes, Serial
 from scorer.limits import Limits
 from scorer.matching.solution import Solution
 from scorer.measures import parse
@@ -380,13 +377,13 @@ OTHER_WORKERS = {
         r"has scorer \S+ \(source (\w+)\), this machine \S+ \(source (?!\1)\w+\); install the same there, and restart",
     ),
     "numpy": (
-        "executors/identity.py",
+        "executors/dask.py",
         ("np.__version__", '"1.26.4"'),
         r"has scorer .*; numpy 1\.26\.4, this machine \d\S+; install the same there, and restart",
     ),
     "earlier": (
         "executors/dask.py",
-        ("def _identity", "def _version"),
+        ("def identity", "def version"),
         r"has no scorer, or another version of it \(AttributeError.*\); install the same there, and restart",
     ),
 }
@@ -418,9 +415,9 @@ def test_a_worker_with_another_scorer_is_refused(tmp_path: Path, terminal: Termi
 def test_the_identity_does_not_depend_on_the_place(tmp_path: Path) -> None:
     """A copy of the package, as an installation is, has the same."""
     shutil.copytree(Path(base.__file__).parents[1], tmp_path / "scorer")
-    code = "from scorer.executors.identity import identity; print(dict(identity()))"
+    code = "from scorer.executors.dask import identity; print(dict(identity()))"
     found = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert found.stdout == f"{dict(identity())}\n"
+    assert found.stdout == f"{dict(dask.identity())}\n"
 
 
 @pytest.mark.endurance

@@ -25,7 +25,7 @@ from scorer.entries import looks
 from scorer.entries.entry import rounded
 from scorer.entries.schedule import Schedule
 from scorer.errors import ChallengeError, ScorerError
-from scorer.executors.names import executor_named
+from scorer.executors import executor_named
 from scorer.organising.analysis import measure_of, teams_task, track_tasks
 from scorer.organising.entries import listed_entries
 from scorer.organising.errata import apply, preview

@@ -17,7 +17,7 @@ from scorer.entries.entries import Entries
 from scorer.entries.quotas import Claim, Cost, Left, admissions, remaining
 from scorer.errors import ChallengeError
 from scorer.executors.base import Executor, FileOutcomes, FileToScore
-from scorer.executors.serial import Serial
+from scorer.executors.local import Serial
 from scorer.limits import ATTEMPTS, Limits
 from scorer.matching.solution import Solution
 from scorer.organising.decisions import amend, retry

@@ -25,7 +25,7 @@ from scorer.challenge.settings import Track
 from scorer.entries.in_force import at_stage
 from scorer.entries.schedule import Schedule
 from scorer.errors import ChallengeError
-from scorer.executors.names import executor_named
+from scorer.executors import executor_named
 from scorer.organising.decisions import amend
 from scorer.organising.errata import apply, preview
 from scorer.organising.phases import extend

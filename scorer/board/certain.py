@@ -14,7 +14,7 @@ from scorer.board.certainty import Certainty, Interval, Pair, QueryScore, RowCer
 from scorer.entries.entry import rounded
 from scorer.measures import Measure
 from scorer.measures.arrays import Bools, Floats
-from scorer.paths.code import code_digest
+from scorer.paths import code_digest
 from scorer.scoring.means import QueryMask, split_masks
 from scorer.store.cache import Cache, digest_of
 from scorer.store.records import Basis

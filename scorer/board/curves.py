@@ -13,7 +13,7 @@ from scorer.board.certain import ScoredRows
 from scorer.entries.entry import rounded
 from scorer.errors import MeasureError
 from scorer.measures import Measure, parse_one
-from scorer.paths.code import code_digest
+from scorer.paths import code_digest
 from scorer.scoring.means import aggregated
 from scorer.store.cache import Cache
 from scorer.store.records import Basis

@@ -19,7 +19,7 @@ from xml.etree.ElementTree import Element, SubElement, fromstring, tostring
 from scorer.charts.labels import SIZE, Label
 from scorer.charts.panel import PAPER, SOFT, Panel
 from scorer.errors import ScorerError
-from scorer.paths.code import code_digest
+from scorer.paths import code_digest
 from scorer.wording import printable
 
 Cache = MutableMapping[str, str]

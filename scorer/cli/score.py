@@ -94,7 +94,7 @@ def score(folder: Path, track: str | None, **options: Any) -> int:
 
 def requested_executor(name: str | None) -> Executor | None:
     """Return the executor called `name`. Raises WrongCallError if the name is unknown."""
-    from scorer.executors.names import executor_named
+    from scorer.executors import executor_named
 
     try:
         if name == "serial":

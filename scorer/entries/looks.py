@@ -16,7 +16,7 @@ from scorer.entries.entry import Answer
 from scorer.entries.ladder import Ladder
 from scorer.limits import ATTEMPTS
 from scorer.measures.arrays import Bools, Floats
-from scorer.paths.code import code_digest
+from scorer.paths import code_digest
 from scorer.scoring.means import QueryMask
 from scorer.store.cache import Cache, digest_of
 from scorer.store.records import Basis, StoredSubmission

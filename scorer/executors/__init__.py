@@ -8,3 +8,31 @@
 An executor scores files and returns summaries; it writes nothing. Each worker receives the solution once. If a worker
 dies, or exceeds the time limit, only the submission that it was scoring becomes a Failed.
 """
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from scorer.errors import ExecutorError
+from scorer.wording import quoted
+
+if TYPE_CHECKING:
+    from scorer.executors.base import Executor
+
+FORMS = "serial, processes, processes:N or dask:ADDRESS"
+
+
+def executor_named(name: str) -> Executor:
+    """The executor with this name, as in the option --executor. Raises ExecutorError for an unknown name."""
+    from scorer.executors.dask import Dask
+    from scorer.executors.local import Processes, Serial
+
+    kind, _, detail = name.partition(":")
+    if kind == "serial" and not detail:
+        return Serial()
+    if kind == "processes" and (not detail or (detail.isascii() and detail.isdigit() and int(detail) > 0)):
+        return Processes(int(detail) if detail else os.cpu_count() or 1)
+    if kind == "dask" and detail:
+        return Dask(detail)
+    raise ExecutorError(f"unknown executor {quoted(name)}; expected {FORMS}")

@@ -10,15 +10,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
+import scorer
 from scorer.errors import ExecutorError
 from scorer.executors.base import FileOutcome, FileOutcomes, FileToScore, Scoring, outcome_of, too_slow
-from scorer.executors.identity import differences, identity
-from scorer.executors.processes import Processes
+from scorer.executors.local import Processes
 from scorer.limits import Limits
 from scorer.matching.solution import Solution
+from scorer.paths import code_digest
 from scorer.paths.compressed import Compressed
 from scorer.scoring.outcomes import Failed
 from scorer.scoring.rules import Rules
@@ -151,7 +156,7 @@ class _Batch:
 
     def _add(self, address: str, threads: int) -> None:
         """Give a new worker the solution and the rules."""
-        found = self.client.run(_identity, workers=[address], on_error="return").get(address)
+        found = self.client.run(identity, workers=[address], on_error="return").get(address)
         if found is None or isinstance(found, OSError):
             return  # the worker is gone already
         if isinstance(found, Exception):
@@ -261,8 +266,30 @@ def _is_lost(task: Any) -> bool:
     return task.status in {"cancelled", "lost"}
 
 
-def _identity() -> Mapping[str, str]:
-    return identity()
+@cache
+def identity() -> Mapping[str, str]:
+    """What must be equal on two machines for them to give the same scores, by name.
+
+    These are the versions of scorer, with a digest of its source, of numpy and of pyarrow: those of the first call in a
+    process, since an installation that changes later does not change the modules that are in use.
+    """
+    return {
+        "scorer": f"{scorer.__version__} (source {code_digest()[:12]})",
+        "numpy": np.__version__,
+        "pyarrow": pa.__version__,
+    }
+
+
+def differences(worker: str, theirs: Mapping[str, str]) -> str:
+    """What differs between a worker and this machine, and what to do; empty if nothing does."""
+    found = [
+        f"{name} {theirs.get(name, '(unknown)')}, this machine {mine}"
+        for name, mine in identity().items()
+        if theirs.get(name) != mine
+    ]
+    if not found:
+        return ""
+    return f"the worker at {worker} has {'; '.join(found)}; install the same there, and restart the worker"
 
 
 def _score(shared: Scoring, file: FileToScore) -> FileOutcome:

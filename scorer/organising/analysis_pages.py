@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from scorer.board.board import Board
 from scorer.organising.rules import current_basis
-from scorer.paths.code import code_digest
+from scorer.paths import code_digest
 from scorer.scoring.means import split_masks
 from scorer.site.task_view import TaskView
 from scorer.store.cache import Cache

@@ -14,7 +14,7 @@ from scorer.challenge.phases import Phase
 from scorer.challenge.settings import Track
 from scorer.entries.in_force import at_stage, in_force, public, track_schedule
 from scorer.organising.rules import current_basis, settings
-from scorer.paths.code import code_digest
+from scorer.paths import code_digest
 from scorer.scoring.means import split_masks
 from scorer.store.cache import Cache
 from scorer.store.canonical import RESOLUTION

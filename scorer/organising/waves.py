@@ -9,7 +9,7 @@ from contextlib import closing
 
 from scorer.entries.entries import Entries, entries
 from scorer.executors.base import Executor, FileOutcome, FileToScore
-from scorer.executors.processes import Processes
+from scorer.executors.local import Processes
 from scorer.limits import Limits
 from scorer.matching.solution import Solution
 from scorer.organising.kept import Found, Kept

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -206,6 +207,21 @@ def digest(path: str | os.PathLike[str]) -> str:
     """SHA-256 of the file's bytes, in hexadecimal, as ``sha256sum`` prints it. Raises OSError."""
     with located(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@cache
+def code_digest() -> str:
+    """The SHA-256 of all modules of the package, in hexadecimal: the same wherever it is installed.
+
+    With it in their keys, cached values do not outlive a change of the code that computed them. It is that of the first
+    call in a process: an installation that changes later does not change the modules that are in use.
+    """
+    package = Path(__file__).parents[1]
+    whole = hashlib.sha256()
+    for path in sorted(package.rglob("*.py"), key=lambda path: path.relative_to(package).parts):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        whole.update(f"{path.relative_to(package).as_posix()}\n{content}\n".encode())
+    return whole.hexdigest()
 
 
 STANDARD_INPUT = "-"
