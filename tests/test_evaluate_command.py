@@ -88,32 +88,23 @@ def test_an_empty_name_in_a_list_is_a_wrong_call(folder: Path, terminal: Termina
 
 
 def test_rows_have_the_tags_of_runs(folder: Path, terminal: Terminal) -> None:
-    """In all forms for people, and in that of trec_eval."""
+    """In all forms. JSON has the path and the tag."""
     files = ("qrels.txt", "low.txt", "high.txt", "-m", "RR")
 
     assert rows(terminal.run("evaluate", *files).out) == ["bm25", "dense"]
-    for form in ("markdown", "latex"):
+    for form in ("markdown", "latex", "csv"):
         text = terminal.run("evaluate", *files, "--format", form).out
         assert "bm25" in text
         assert "low.txt" not in text
     assert terminal.run("evaluate", *files, "--format", "trec").out.splitlines()[0].split() == ["runid", "all", "bm25"]
     assert terminal.run("evaluate", *files, "--side-by-side").out.split()[:3] == ["measure", "bm25", "dense"]
-
-
-def test_programs_get_paths(folder: Path, terminal: Terminal) -> None:
-    """JSON has the tag too; CSV has it on request."""
-    files = ("qrels.txt", "low.txt", "high.txt", "-m", "RR")
-
-    document = json.loads(terminal.run("evaluate", *files, "--format", "json", "--names", "tag").out)
-    plain = terminal.run("evaluate", *files, "--format", "csv").out
-    tagged = terminal.run("evaluate", *files, "--format", "csv", "--names", "tag").out
-
+    document = json.loads(terminal.run("evaluate", *files, "--format", "json").out)
     assert [(each["submission"], each["tag"]) for each in document["submissions"]] == [
         ("low.txt", "bm25"),
         ("high.txt", "dense"),
     ]
-    assert [line.split(",")[0] for line in plain.splitlines()] == ["submission", "low.txt", "high.txt"]
-    assert [line.split(",")[0] for line in tagged.splitlines()] == ["submission", "bm25", "dense"]
+    by_path = terminal.run("evaluate", *files, "--format", "csv", "--names", "path").out
+    assert [line.split(",")[0] for line in by_path.splitlines()] == ["submission", "low.txt", "high.txt"]
 
 
 @pytest.mark.parametrize("text", ["q1 Q0 a 1 2 bm25\n", "q1:a\n"], ids=["equal", "none"])
@@ -199,7 +190,27 @@ def test_compare_calls_runs_by_their_tags(folder: Path, terminal: Terminal) -> N
     assert paths.out.replace("low.txt", "bm25").split() == tags.out.replace("other", "none.txt").split()
     assert tags.err == paths.err
     assert tags.err.startswith("none.txt: 1 of 2 queries have no list")
-    assert "low.txt" in json.dumps(document)
+    assert document["algorithms"] == ["bm25", "other"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "written"),
+    [
+        (("qrels.txt", "low.txt", "-m", "nDCG@10", "AP"), "nDCG@10,AP"),
+        (("qrels.txt", "-m", "nDCG@10", "AP", "RR", "low.txt"), "nDCG@10,AP,RR"),
+        (("-m", "nDCG@10", "AP", "qrels.txt", "low.txt"), "nDCG@10,AP"),
+    ],
+)
+def test_measures_among_the_files_are_recognised(
+    folder: Path, terminal: Terminal, arguments: tuple[str, ...], written: str
+) -> None:
+    """Unless there is a file with this name."""
+    answer = terminal.run("evaluate", *arguments)
+    assert (answer.code, answer.out) == (2, "")
+    assert f'no file is called "AP"; write {written}\n' in answer.err
+
+    (folder / "AP").write_text(RUNS["low.txt"], encoding="utf-8")
+    assert "no file is called" not in terminal.run("evaluate", "qrels.txt", "low.txt", "-m", "nDCG@10", "AP").err
 
 
 # Order

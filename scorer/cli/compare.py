@@ -102,7 +102,7 @@ def compare(
         tags = [run_tag(name, file_format) for name in names]
         found = _of_files(
             solution,
-            dict(zip(row_names(names, tags, row_name, form), names, strict=True)),
+            dict(zip(row_names(names, tags, row_name), names, strict=True)),
             partial(
                 compared,
                 solution,

@@ -18,7 +18,7 @@ from scorer.cli.arguments import (
     number,
 )
 from scorer.cli.console import print_message, print_result, with_progress
-from scorer.cli.hints import challenge_hint, solution_message, submission_message
+from scorer.cli.hints import challenge_hint, solution_message, stray_measures, submission_message
 from scorer.cli.row_names import add_row_names, row_names
 from scorer.errors import MeasureError, SolutionError, SubmissionError
 from scorer.paths import shown
@@ -114,7 +114,7 @@ def evaluate(
     from scorer.scoring.evaluation import policies_named
 
     _check_form(form, side_by_side=side_by_side, significance=significance, tie_bounds=tie_bounds)
-    _check_files(solution, submissions)
+    _check_files(solution, submissions, requested)
     measures = _measures(requested or [DEFAULT], ties)
     best_by = _sorted_by(sort_by, measures) if sort_by is not None else next(iter(measures)) if sort else None
     try:
@@ -140,7 +140,7 @@ def evaluate(
             significance,
             rel,
             policies_named(**rules),
-            row_names(paths, tags, row_name, form),
+            row_names(paths, tags, row_name),
             tags,
         )
         print_result(written(form, report))
@@ -174,8 +174,10 @@ def _scored(
     return results
 
 
-def _check_files(solution: str, submissions: Sequence[str]) -> None:
-    """Raise WrongCallError where a submission is missing, or standard input is named twice."""
+def _check_files(solution: str, submissions: Sequence[str], requested: Sequence[str] | None) -> None:
+    """Raise WrongCallError where a submission is missing, a measure is among the files, or - is named twice."""
+    if requested and (hint := stray_measures(requested, [solution, *submissions])):
+        raise WrongCallError(f"--measure: {hint}")
     if not submissions:
         raise WrongCallError(challenge_hint(solution) or "the following arguments are required: submission")
     check_standard_input(solution, *submissions)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from scorer.errors import FileError
+from scorer.errors import FileError, MeasureError
 from scorer.paths import is_regular, shown
 from scorer.wording import printable, quoted
 
@@ -81,6 +82,17 @@ def submission_message(error: FileError, submission: str, solution: str) -> str:
     if "submission" in roles(solution):
         return _swapped(solution, submission)
     return f"{path}: looks like a solution, not like a submission; the solution is given once, before the submissions"
+
+
+def stray_measures(requested: Sequence[str], files: Iterable[str]) -> str:
+    """Return what to write for measures among the files, as in ``-m nDCG@10 AP``; empty without any."""
+    from scorer.measures import parse
+
+    found: list[str] = []
+    for each in files:
+        with suppress(MeasureError):
+            found += [each] if parse(each) and not Path(each).exists() else []
+    return f"no file is called {quoted(found[0])}; write {','.join([*requested, *found])}" if found else ""
 
 
 def _swapped(solution: str, submission: str) -> str:

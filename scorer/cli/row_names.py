@@ -14,9 +14,6 @@ from scorer.paths import shown
 if TYPE_CHECKING:
     from scorer.options import RowName
 
-BY_PATH = ("csv", "json")
-"""The forms for programs, in which a submission is called by its path unless a name is requested."""
-
 
 def add_row_names(parser: ArgumentParser) -> None:
     """Add the option for what submissions are called."""
@@ -25,17 +22,17 @@ def add_row_names(parser: ArgumentParser) -> None:
         dest="row_name",
         choices=tuple(ROW_NAME.values),
         help=f"{ROW_NAME.about}. {ROW_NAME.meanings}. If one has no name or two have the same, all are called by their "
-        f"paths. Default: {ROW_NAME.default}; {' and '.join(BY_PATH)}: path",
+        f"paths. Default: {ROW_NAME.default}",
     )
 
 
-def row_names(paths: Sequence[str], tags: Sequence[str | None], requested: RowName | None, form: str) -> list[str]:
+def row_names(paths: Sequence[str], tags: Sequence[str | None], requested: RowName | None) -> list[str]:
     """Return what the submissions are called: by their tags or files if each has another name, else by their paths.
 
     Prints a note if the requested names cannot be used.
     """
     by_path = [shown(path) for path in paths]
-    chosen = requested or ("path" if form in BY_PATH else ROW_NAME.default)
+    chosen = requested or ROW_NAME.default
     if chosen == "path":
         return by_path
     names = list(tags) if chosen == "tag" else [PurePath(path).name for path in by_path]
