@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from scorer.board.board import Board
+from scorer.challenge.branding import Branding
 from scorer.challenge.settings import Challenge
 from scorer.reports.citation import to_bibtex, to_cff
 from tests import boards
@@ -55,6 +56,21 @@ def test_bibtex_has_balanced_braces(title: str) -> None:
     assert text.count("{") == text.count("}")
     assert [name for name, _ in fields] == ["title", "author", "note", "year", "month", "urldate"]
     assert dict(fields)["urldate"] == "2011-07-09"
+
+
+@pytest.mark.parametrize(
+    ("url", "address"), [("https://a.org/l", "https://a.org/l"), ("https://a.org/{", "https://a.org/%7B")]
+)
+def test_citations_have_the_address_of_the_board(url: str, address: str) -> None:
+    """As the table [site] states it."""
+    challenge, board = cited("Cold start")
+    published = challenge.model_copy(update={"branding": Branding.model_validate({"url": url})})
+    bibtex, cff = to_bibtex(published, board), yaml.safe_load(to_cff(published, board))
+
+    assert f"\n  url = {{{address}/cold-start/index.html}},\n" in bibtex
+    assert cff["url"] == f"{address}/cold-start/index.html"
+    assert "url = " not in to_bibtex(challenge, board)
+    assert "url" not in yaml.safe_load(to_cff(challenge, board))
 
 
 def test_a_board_without_a_known_change_has_no_date() -> None:

@@ -16,10 +16,11 @@ def to_bibtex(challenge: Challenge, board: Board) -> str:
         "title": _escaped(_title(challenge, board)),
         "author": f"{{{_escaped(f'The organisers of {challenge.name}')}}}",
         "note": _escaped(_state(board)),
+        "url": _address(challenge, board),
     }
     if day:
         fields |= {"year": day[:4], "month": f"{int(day[5:7])}", "urldate": day}
-    lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
+    lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items() if value)
     return f"@misc{{{board.track.name}-leaderboard,\n{lines}\n}}\n"
 
 
@@ -36,7 +37,15 @@ def to_cff(challenge: Challenge, board: Board) -> str:
     ]
     if board.updated is not None:
         lines.append(f"date-released: {utc_time(board.updated, 'day')}")
+    if address := _address(challenge, board):
+        lines.append(f"url: {_quoted(address)}")
     return "\n".join(lines) + "\n"
+
+
+def _address(challenge: Challenge, board: Board) -> str:
+    """The address of the board; empty if the challenge states none. BibTeX counts braces, also in a URL."""
+    url = challenge.branding.url.replace("{", "%7B").replace("}", "%7D")
+    return f"{url}{board.track.name}/index.html" if url else ""
 
 
 def _title(challenge: Challenge, board: Board) -> str:
