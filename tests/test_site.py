@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -19,6 +21,7 @@ from scorer.site.templates import shipped_templates
 from tests.boards import ERRORS, HOSTILE, START, board, challenge, team
 from tests.browser import IN_BROWSER, Page
 from tests.colours import contrast
+from tests.commands import Terminal
 from tests.pages import board_row, board_rows, html_of, read
 
 # Structure
@@ -142,6 +145,19 @@ def test_the_name_of_a_track_is_no_id(name: str) -> None:
     site = pages(both, [board(track) for track in both.tracks])
     test_ids_are_unique(site)
     test_every_link_has_a_target(site)
+
+
+def test_the_command_that_checks_a_file_works(
+    new_challenge: Path, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the front page has it, in a folder with challenge.toml."""
+    assert terminal.run("run", new_challenge).code == 0
+    shutil.copy(next((new_challenge / "submissions" / "main").glob("*.txt")), new_challenge / "my-run.txt")
+    codes = [code.words() for code in read((new_challenge / "site" / "index.html").read_text("utf-8")).all("code")]
+    (command,) = (code for code in codes if code.startswith("scorer check"))
+
+    monkeypatch.chdir(new_challenge)
+    assert terminal.run(*shlex.split(command)[1:]).code == 0
 
 
 def test_a_challenge_without_submissions_has_pages() -> None:
