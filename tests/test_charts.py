@@ -370,6 +370,16 @@ def test_cells_are_filled_where_the_row_is_better() -> None:
     assert svg.description == "3 of 3 pairs are significantly different. a is better than 2 of 2 others."
 
 
+def test_the_map_says_what_its_names_are() -> None:
+    """Teams of a challenge, or algorithms of a table."""
+    better = [[False] * 21 for _ in range(21)]
+    for what in ("team", "algorithm"):
+        svg = significance_map([f"n{at}" for at in range(21)], better, what=what)
+        assert f"Which {what} is significantly better" in svg.text
+        assert f"Filled: the {what} of the row is better." in shown_texts(svg)
+        assert significance_map(["n"], [[False]], what=what).description == f"There are no two {what}s to compare."
+
+
 def test_boxes_are_quartiles() -> None:
     """Dots are at all scores, the mean has a larger dot, whiskers end within 1.5 interquartile ranges."""
     scores = np.array([[0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 2.0], [0.5, np.nan, 0.5, 0.5, 0.5, 0.5, 0.5]])

@@ -273,6 +273,14 @@ def test_hostile_names_are_text(hostile_page: Path) -> None:
     assert "\u202e" not in page.text
 
 
+def test_the_significance_map_of_a_table_is_about_algorithms(hostile_page: Path) -> None:
+    """Not about teams."""
+    page = Elements(hostile_page.read_text(encoding="utf-8"))
+
+    assert "Filled: the algorithm of the row is better." in page.text
+    assert "Which algorithm is significantly better than which other" in page.text
+
+
 def test_the_page_needs_no_other_file(hostile_page: Path) -> None:
     """All addresses are within the page; its policy forbids anything else."""
     page = Elements(hostile_page.read_text(encoding="utf-8"))

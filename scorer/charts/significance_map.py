@@ -20,19 +20,20 @@ def significance_map(
     names: Sequence[str],
     better: Sequence[Sequence[bool]],
     *,
-    level: str = "5 %",
+    what: str = "team",
     width: float = WIDTH,
     cache: Cache | None = None,
 ) -> Svg:
     """Draw a square of cells, filled where the team of the row is significantly better than the team of the column.
 
-    All pairs are tested at once, at `level` together. Cells without a decision are empty, those of the diagonal have a
-    line. Columns are numbered as the rows.
+    All pairs are tested at once, at a level of 5 % together. Cells without a decision are empty, those of the diagonal
+    have a line. Columns are numbered as the rows. `what` is what a name stands for.
     """
     rows = [[bool(cell) for cell in row] for row in better]
     filled = [(place, start, end) for place, row in enumerate(rows[:MOST]) for start, end in _runs(row[:MOST])]
-    title = f"Which team is significantly better than which other, at a level of {level} for all pairs"
-    return svg(partial(_panel, tuple(names[:MOST]), len(names), filled, width), title, _description(names, rows), cache)
+    title = f"Which {what} is significantly better than which other, at a level of 5 % for all pairs"
+    drawing = partial(_panel, tuple(names[:MOST]), len(names), filled, what, width)
+    return svg(drawing, title, _description(names, rows, what), cache)
 
 
 def _runs(row: Sequence[bool]) -> list[tuple[int, int]]:
@@ -45,25 +46,26 @@ def _runs(row: Sequence[bool]) -> list[tuple[int, int]]:
     return runs
 
 
-def _description(names: Sequence[str], better: Sequence[Sequence[bool]]) -> str:
+def _description(names: Sequence[str], better: Sequence[Sequence[bool]], what: str) -> str:
     count = len(names)
     if count < 2:
-        return "There are no two teams to compare."
+        return f"There are no two {what}s to compare."
     decided = sum(map(sum, better))
     pairs = count * (count - 1) // 2
     words = f"{decided:,} of {counted(pairs, 'pair')} {'is' if decided == 1 else 'are'} significantly different."
     wins = sum(better[0])
     words += f" {spoken(names[0])} is better than {wins} of {counted(count - 1, 'other')}."
-    return words + (f" {first_of(MOST, count)}" if count > MOST else "")
+    return words + (f" {first_of(MOST, count, f'{what}s')}" if count > MOST else "")
 
 
-def _panel(names: Sequence[str], count: int, filled: Sequence[tuple[int, int, int]], width: float) -> Panel:
+def _panel(names: Sequence[str], count: int, filled: Sequence[tuple[int, int, int]], what: str, width: float) -> Panel:
     shown = max(1, len(names))
     numbers = 24.0
     left = column_width(names, width / 3) + numbers + 8
     cell = min(22.0, (width - left - 2) / shown)
     height = max(cell, 12.0 if shown <= 30 else 9.0)
-    notes = [f"Filled: the team of the row is better. {f'{first_of(shown, count)}' if count > shown else ''}".strip()]
+    more = f" {first_of(shown, count, f'{what}s')}" if count > shown else ""
+    notes = [f"Filled: the {what} of the row is better.{more}"]
     panel = Panel(
         x=(-0.5, shown - 0.5),
         y=(shown - 0.5, -0.5),

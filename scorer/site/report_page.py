@@ -112,7 +112,8 @@ def _intervals(analysis: TaskAnalysis, cache: Cache | None) -> Svg:
 
 
 def _significance(analysis: TaskAnalysis, cache: Cache | None) -> Svg:
-    return significance_map(analysis.names, analysis.better.tolist(), width=WIDTH, cache=cache)
+    what = analysis.task.words.algorithm
+    return significance_map(analysis.names, analysis.better.tolist(), what=what, width=WIDTH, cache=cache)
 
 
 def _blobs(analysis: TaskAnalysis, cache: Cache | None) -> Svg:
