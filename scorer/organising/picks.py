@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from scorer.board.board import Board
 from scorer.challenge.settings import Challenge, Track, suggestion
@@ -64,13 +64,6 @@ class PicksProblem:
         return f"{printable_name(self.file)}: {self.text}"
 
 
-class NewPicks(NamedTuple):
-    """Picks that differ from the recorded ones."""
-
-    team: str
-    keys: tuple[Key, ...]
-
-
 class _InvalidPicksError(Exception):
     """The file has errors; its arguments are the messages."""
 
@@ -108,7 +101,7 @@ def import_picks(
         The database fails.
     """
     new, problems = store.read(lambda view: examine(view, track, files, closed_at=closed_at, last_run=last_run))
-    for team, keys in new:
+    for team, keys in new.items():
         store.record_pick(track.name, team, keys, "folder")
     return problems
 
@@ -138,8 +131,8 @@ def examine(
     *,
     closed_at: datetime | None,
     last_run: datetime | None,
-) -> tuple[tuple[NewPicks, ...], tuple[PicksProblem, ...]]:
-    """The new picks in the folders of a track's teams, and the problems; nothing is recorded.
+) -> tuple[dict[str, tuple[Key, ...]], tuple[PicksProblem, ...]]:
+    """The new picks in the folders of a track's teams, by team, and the problems; nothing is recorded.
 
     Parameters
     ----------
@@ -149,12 +142,12 @@ def examine(
         As for `import_picks`.
     """
     if not files:
-        return (), ()
+        return {}, ()
     events = view.events(track.name)
     present = {state.submission.file: state for state in view.submissions(track.name) if state.present}
     found = track_entries(view, track)
     targets = merges(events).targets()
-    new: list[NewPicks] = []
+    new: dict[str, tuple[Key, ...]] = {}
     problems: list[PicksProblem] = []
     for each in files:
         last = last_pick(events, each.team)
@@ -168,14 +161,14 @@ def examine(
                 continue  # the command is later than the file
             if is_new:
                 _check_open(changed, closed_at, last_run)
-                new.append(NewPicks(each.team, keys))
+                new[each.team] = keys
             if closed_at is None or view.now < closed_at:  # afterwards no other entry can be picked
                 useless = filter(None, (_useless(found[state.index]) for state in picked))
                 problems += [PicksProblem(each.team, each.file, text) for text in useless]
         except (_InvalidPicksError, OSError) as error:
             errors = error.args if isinstance(error, _InvalidPicksError) else [why_skipped(error)]
             problems += [PicksProblem(each.team, each.file, f"{text}; the earlier picks stay") for text in errors]
-    return tuple(new), tuple(problems)
+    return new, tuple(problems)
 
 
 def _useless(entry: Entry) -> str:

@@ -177,10 +177,7 @@ def current_basis(view: Snapshot, track: Track) -> Basis | None:
 
 
 def track_entries(view: Snapshot, track: Track) -> dict[int, Entry]:
-    """The entries of a track by their indexes, in this order, by the rules in force and without scores.
-
-    Raises as `current_basis`.
-    """
+    """The entries of a track by their indexes, by the rules in force and without scores. Raises as `current_basis`."""
     found = entries(view, in_force(view, track), current_basis(view, track), measures=())
     return {entry.index: entry for entry in found.all}
 
