@@ -224,7 +224,7 @@ def test_a_team_reads_what_follows_from_public_files(tmp_path: Path) -> None:
             site["teams/a.html"].decode()
             for site in probed(tmp_path / str(number), settings, 'shows = "score"', text, files)
         ]
-        for number, settings in enumerate(['queries = "queries.txt"', ""])
+        for number, settings in enumerate(['queries = "queries.txt"', "", 'missing = "reject"'])
     }
     for page in pages['queries = "queries.txt"']:
         assert "1 of 12 queries have no list" in page
@@ -234,6 +234,9 @@ def test_a_team_reads_what_follows_from_public_files(tmp_path: Path) -> None:
         assert "queries have no list" not in page
         assert "<span>13</span>" in page
     assert pages[""][3] == pages['queries = "queries.txt"'][3]
+    for page in pages['missing = "reject"'][:3]:
+        assert "<li>not every query has a list</li>" in page
+    assert "1 of 12 queries have no list" in pages['missing = "reject"'][3]
 
 
 def frozen_steps(plan: Season) -> Sequence[Step]:

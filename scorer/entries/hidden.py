@@ -31,7 +31,8 @@ def without_solution(entry: Entry, *, queries_are_public: bool) -> Entry:
     """
     counts, found = entry.counts, entry.findings
     if counts is None:
-        return replace(entry, findings=found if queries_are_public else tuple(map(_without_queries, found)))
+        lacks_lists = not queries_are_public and any(NO_LIST in each.text for each in found)
+        return replace(entry, findings=(Problem(0, "not every query has a list"),)) if lacks_lists else entry
     if not queries_are_public:
         lists = Counts(queries=0, answered=counts.answered + counts.unknown, unknown=0, items=0, repeated=0, overlong=0)
         return replace(entry, counts=lists, findings=(), findings_count=0)
@@ -42,7 +43,3 @@ def without_solution(entry: Entry, *, queries_are_public: bool) -> Entry:
         findings=tuple(kept[: SHOWN - 1]),  # the note that is left out has the place of another one
         findings_count=entry.findings_count - len(found) + len(kept),
     )
-
-
-def _without_queries(problem: Problem) -> Problem:
-    return replace(problem, text="not every query has a list") if NO_LIST in problem.text else problem

@@ -119,14 +119,12 @@ class Rows:
         digests = self._matching(basis)
         key = (basis.solution, *digests)
         if key not in self._results:
-            rows, failed = self.outcomes(result_table, basis), dict[str, int]()
-            if self.forgettings:
-                failures = self.outcomes(failure_table, basis)
-                failed = {row.submission_digest: digests.index(row.matching_digest) for row in failures}
+            failures = self.outcomes(failure_table, basis) if self.forgettings else ()
+            failed = {row.submission_digest: digests.index(row.matching_digest) for row in failures}
+            rows = self.outcomes(result_table, basis)
             # A result does not replace a failure that was forgotten before it.
-            self._results[key] = [
-                row for row in rows if digests.index(row.matching_digest) >= failed.get(row.submission_digest, 0)
-            ]
+            rows = [row for row in rows if digests.index(row.matching_digest) >= failed.get(row.submission_digest, 0)]
+            self._results[key] = rows
         return self._results[key]
 
     def outcomes(self, table: Table, basis: Basis) -> list[Row[Any]]:

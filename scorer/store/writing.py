@@ -106,17 +106,14 @@ def drop_outcomes(connection: Connection, submission_digest: str, event: int | N
     """Drop what became of a submission, by every basis; given an event, boards from before it still find it."""
     for table in (result_table, failure_table):
         chosen = table.c.submission_digest == submission_digest, table.c.matching_digest.not_like("%:%")
-        kept = [] if event is None else list(_forgotten(connection, table, event, chosen))
+        kept = [] if event is None else list(_forgotten(connection, table, event, *chosen))
         if table is result_table:
             delete_results(connection, *chosen)
-        else:
-            connection.execute(delete(table).where(*chosen))
+        connection.execute(delete(table).where(*chosen))
         insert_all(connection, table, kept)
 
 
-def _forgotten(
-    connection: Connection, table: Table, event: int, chosen: tuple[ColumnElement[bool], ...]
-) -> Iterator[_Row]:
+def _forgotten(connection: Connection, table: Table, event: int, *chosen: ColumnElement[bool]) -> Iterator[_Row]:
     """The chosen results or failures, with the keys that they have after an event dropped them; no damaged ones."""
     columns, has_bytes = layout(table)
     hits = [result_table.c.hits] if table is result_table else []
