@@ -105,32 +105,10 @@ def _body(phases: Sequence[Phase]) -> dict[str, Any]:
 def extend(
     challenge: Challenge, store: Store, track: str | None, name: str, end: datetime, reason: str
 ) -> dict[str, Extension]:
-    """Give a phase a later end, in one track or in all that have it; the decision is recorded.
+    """Give a phase a later end in a track, or without one in all tracks that have it; returns the extensions by track.
 
-    Parameters
-    ----------
-    challenge, store
-        The challenge and its database.
-    track
-        The name of the track; None: all tracks that have such a phase.
-    name
-        The name of the phase.
-    end
-        The new end, with a zone.
-    reason
-        Why; visitors read it.
-
-    Returns
-    -------
-    The extension of each track, by its name.
-
-    Raises
-    ------
-    ChallengeError
-        There is no such phase, it has closed, the new end is not later, or it reaches into the next phase; in one of
-        the tracks. Nothing is extended then.
-    StoreError
-        The database fails, or the reason is blank.
+    The decision is recorded, and visitors read the reason. Raises ChallengeError if there is no such phase, it has
+    closed, the new end is not later, or it reaches into the next phase: in one track, then in none. Raises StoreError.
     """
     chosen = _tracks_with(challenge, store, track, name)
     end = end.astimezone(UTC)

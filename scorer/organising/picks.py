@@ -76,29 +76,11 @@ def import_picks(
     closed_at: datetime | None = None,
     last_run: datetime | None = None,
 ) -> tuple[PicksProblem, ...]:
-    """Record the picks in the folders of a track's teams that differ from the recorded ones.
+    """Record the picks in the folders of a track's teams that differ from the recorded ones, and return the problems.
 
-    Call it once the submissions of the track are imported: a file that is picked must be one of them.
-
-    Parameters
-    ----------
-    store, track
-        The database, and the track.
-    files
-        Those in the folder of the track.
-    closed_at
-        When the last phase is over; None: picks are not closed.
-    last_run
-        When the track was scored before; None: never.
-
-    Returns
-    -------
-    The problems, in order of the files.
-
-    Raises
-    ------
-    StoreError
-        The database fails.
+    Call it once the submissions of the track are imported: a file that is picked must be one of them. Picks are closed
+    from `closed_at` on, also if the time of the file is earlier and the track was scored since (`last_run`). Raises
+    StoreError if the database fails.
     """
     new, problems = store.read(lambda view: examine(view, track, files, closed_at=closed_at, last_run=last_run))
     for team, keys in new.items():
@@ -132,15 +114,7 @@ def examine(
     closed_at: datetime | None,
     last_run: datetime | None,
 ) -> tuple[dict[str, tuple[Key, ...]], tuple[PicksProblem, ...]]:
-    """The new picks in the folders of a track's teams, by team, and the problems; nothing is recorded.
-
-    Parameters
-    ----------
-    view
-        A snapshot of the database.
-    track, files, closed_at, last_run
-        As for `import_picks`.
-    """
+    """The new picks in the folders of a track's teams, by team, and the problems, as for `import_picks`."""
     if not files:
         return {}, ()
     events = view.events(track.name)
@@ -271,28 +245,11 @@ def _names(document: Mapping[str, Any]) -> Sequence[str]:
 
 
 def pick(challenge: Challenge, store: Store, names: Sequence[str]) -> tuple[str, list[Entry]]:
-    """Record which entries a team picks; they replace its earlier picks.
+    """Record which entries a team picks instead of its earlier ones; returns the folder of the team, and the entries.
 
-    An entry that does not count now, but may later, is accepted.
-
-    Parameters
-    ----------
-    challenge, store
-        The challenge and its database.
-    names
-        The entries, as for `entry_named`: all of one team in one track.
-
-    Returns
-    -------
-    The folder of the team, and the entries.
-
-    Raises
-    ------
-    ChallengeError
-        A name is not that of one entry, the entries are of several teams or tracks or too many, one never counts, the
-        track has no picks, or picks are closed.
-    StoreError
-        The database fails.
+    All entries are of one team in one track, named as for `entry_named`. One that does not count now, but may later, is
+    accepted. Raises ChallengeError if one never counts, if there are too many, and if the track has no picks or they
+    are closed; and StoreError.
     """
     track, team, keys, picked = store.read(lambda view: _picked(view, challenge, names))
     store.record_pick(track, team, keys, "command")
