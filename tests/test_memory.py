@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from scorer import SubmissionError, evaluate
 from scorer.errors import Findings
-from scorer.formats.reading import frames, memory
+from scorer.formats.reading import memory
 from scorer.matching.ranked_dicts import RankedDicts
 from scorer.matching.solution import Solution
 from scorer.measures import parse
@@ -198,7 +198,7 @@ def test_columns_of_pandas_have_the_outcome_of_their_values(name: str, data: st.
 
     outcome = described(solution, frame, rules)
 
-    with patch.object(frames, "arrow_ids", lambda _: None):
+    with patch.object(memory, "arrow_ids", lambda _: None):
         assert described(solution, frame, rules) == outcome
 
 
@@ -208,4 +208,4 @@ def test_columns_of_ids_are_read_without_a_python_object_for_each(name: str) -> 
     kind = COLUMNS[name][1]
     column = pd.Series([1, 2, 1] if "numbers" in name else ["a", "b", "a"]).astype(kind)
 
-    assert frames.arrow_ids(column) is not None
+    assert memory.arrow_ids(column) is not None

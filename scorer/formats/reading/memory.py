@@ -184,7 +184,7 @@ def _converted(held: Mapping[str, Any]) -> pa.Table:
     arrays: list[pa.Array | pa.ChunkedArray] = []
     for name, values in held.items():
         if name in ("query", "item", "subtopic"):
-            ids = _arrow_ids(values) if hasattr(values, "iloc") else None
+            ids = arrow_ids(values) if hasattr(values, "iloc") else None
             arrays.append(_ids(values, name) if ids is None else ids)
         elif name in ("flag", "iteration"):
             arrays.append(texts(map(str, values)))
@@ -194,14 +194,14 @@ def _converted(held: Mapping[str, Any]) -> pa.Table:
     return pa.Table.from_arrays(arrays, names=list(held))
 
 
-def _arrow_ids(column: pd.Series) -> pa.Array | pa.ChunkedArray | None:
+def arrow_ids(column: pd.Series) -> pa.Array | pa.ChunkedArray | None:
     """Return the ids in a column of pandas: texts of Arrow, whole numbers, or categories that are one of these.
 
     None for any other column, and for one with missing values: each of its values has to be looked at.
     """
     if hasattr(column, "cat"):
         codes = column.cat.codes.to_numpy()
-        values = _arrow_ids(column.cat.categories.to_series())
+        values = arrow_ids(column.cat.categories.to_series())
         if values is None or not codes.size or codes.min() < 0:
             return None
         whole = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
