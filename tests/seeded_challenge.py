@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from pathlib import Path
 
 ITEMS = [f"i{number}" for number in range(40)]
@@ -26,7 +27,7 @@ baselines = ["popular"]
 """
 
 
-def write_challenge(folder: Path, settings: str = SETTINGS) -> None:
+def write_challenge(folder: Path, settings: str = SETTINGS, quality: Mapping[str, float] = QUALITY) -> None:
     """Write a challenge in which every fourth query is flagged, with teams that find more or fewer relevant items."""
     chance = random.Random(7)
     relevant = {query: chance.sample(ITEMS, 8) for query in QUERIES}
@@ -39,14 +40,14 @@ def write_challenge(folder: Path, settings: str = SETTINGS) -> None:
         "".join(f"{query}:{int(number % 4 == 0)}:{graded[query]}\n" for number, query in enumerate(QUERIES))
     )
     (folder / "submissions" / "main").mkdir(parents=True)
-    for hour, (team, quality) in enumerate({**QUALITY, BASELINE: 0.2}.items(), 10):
-        write_submission(folder, team, hour, quality, relevant)
+    for number, (team, share) in enumerate({**quality, BASELINE: 0.2}.items(), 10):
+        write_submission(folder, team, number, share, relevant)
     (folder / "challenge.toml").write_text(settings)
 
 
-def write_submission(folder: Path, team: str, hour: int, quality: float, relevant: dict[str, list[str]]) -> None:
+def write_submission(folder: Path, team: str, number: int, quality: float, relevant: dict[str, list[str]]) -> None:
     """Write lists whose items are relevant with a probability."""
-    chance = random.Random(hour)
+    chance = random.Random(number)
     lines = []
     for query in QUERIES:
         chosen: list[str] = []
@@ -54,4 +55,4 @@ def write_submission(folder: Path, team: str, hour: int, quality: float, relevan
             item = chance.choice(relevant[query] if chance.random() < quality else ITEMS)
             chosen += [item] if item not in chosen else [next(each for each in ITEMS if each not in chosen)]
         lines.append(f"{query}:{','.join(chosen)}\n")
-    (folder / "submissions" / "main" / f"20110418T{hour}0000Z-{team}.txt").write_text("".join(lines))
+    (folder / "submissions" / "main" / f"20110418T{number % 24:02}0000Z-{team}.txt").write_text("".join(lines))

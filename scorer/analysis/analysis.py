@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scorer.analysis.pairs import ONE_SIDED, PairTest, pair_tests, tested_pairs
+from scorer.analysis.pairs import ONE_SIDED, PairTest, pair_tests, sign_flips_for, tested_pairs
 from scorer.analysis.resampling import Resampling, resampled
 from scorer.analysis.rules import Agreement, RuleRanking, agreements, rankings
 from scorer.analysis.task import Task
@@ -92,7 +92,7 @@ def analysed(task: Task, settings: Settings | None = None) -> TaskAnalysis:
     above = task.sign * means[:, None] > task.sign * means[None, :]
     better = flips.better() & above
     tested = tested_pairs(len(scores), all_pairs=settings.all_pairs)
-    tests = pair_tests(scores, tested, settings.seed)
+    tests = pair_tests(scores, tested, sign_flips_for(task), settings.seed)
     rules = rankings(task, means, tests[ONE_SIDED], tested)
     return TaskAnalysis(
         task=task,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scorer.analysis.task import Task
 from scorer.measures.arrays import Bools, Floats
 from scorer.statistics import paired_tests
 from scorer.statistics.defaults import LEVEL
@@ -56,12 +57,22 @@ def sign_flips_of(count: int) -> int:
     return needed if needed <= MOST_FLIPS else FEWEST_FLIPS
 
 
-def can_be_significant(count: int) -> bool:
-    """Whether so many sign flips can make an adjusted p-value of the randomisation test significant."""
-    return math.comb(count, 2) / (sign_flips_of(count) + 1) <= LEVEL
+def sign_flips_for(task: Task) -> int:
+    """Return the number of sign flips for a task: that of its whole ranking, so that each pair has one p-value.
+
+    Only if these are too few for any adjusted p-value of the algorithms of the task to be significant, it is theirs.
+    """
+    count = len(task.algorithms)
+    flips = sign_flips_of(task.ranked or count)
+    return flips if can_be_significant(count, flips) else sign_flips_of(count)
 
 
-def pair_tests(scores: Floats, tested: Bools, seed: int) -> dict[str, PairTest]:
+def can_be_significant(count: int, flips: int) -> bool:
+    """Whether so many sign flips can make an adjusted p-value of so many algorithms significant."""
+    return math.comb(count, 2) / (flips + 1) <= LEVEL
+
+
+def pair_tests(scores: Floats, tested: Bools, flips: int, seed: int) -> dict[str, PairTest]:
     """Return the tests by name: wilcoxon, t, randomisation.
 
     Holm's method counts all pairs, also those that are not tested: they count as if their p-value were 1. The adjusted
@@ -73,11 +84,13 @@ def pair_tests(scores: Floats, tested: Bools, seed: int) -> dict[str, PairTest]:
         [algorithm, case]; larger is better; NaN where missing.
     tested
         As `tested_pairs` returns it.
+    flips
+        The number of sign flips of the randomisation test.
     seed
         The seed of the sign flips.
     """
     found = {}
-    for name, p in _p_values(scores, tested, sign_flips_of(len(scores)), seed).items():
+    for name, p in _p_values(scores, tested, flips, seed).items():
         filled = np.where(tested, p, 1.0)
         np.fill_diagonal(filled, np.nan)
         adjusted = holm_matrix(filled, ordered=name == ONE_SIDED)

@@ -40,6 +40,8 @@ class Task:
     larger_is_better: bool = True
     means: tuple[float, ...] | None = None
     """The mean of each algorithm, rounded to `decimals`, as it is stored; None: means are computed from the values."""
+    ranked: int | None = None
+    """How many algorithms the ranking has that these are part of; None: only these."""
     decimals: int | None = None
     """The decimals of the means that decide ranks; None: all digits decide."""
     measure: str = ""

@@ -10,6 +10,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
+from scorer.analysis.pairs import sign_flips_of
 from scorer.board.certain import ExtremeQuery, MeasureStatistics, ScoredRows
 from scorer.board.certainty import BINS, Certainty, Interval, Pair, RowCertainty, ShakeUp, Tier
 from scorer.measures.arrays import Bools, Floats, Ints
@@ -206,7 +207,7 @@ def pairs(measured: MeasureScores, *, has_counts: bool) -> tuple[Pair, ...]:
         return ()
     first, second = (np.array(side) for side in zip(*listed, strict=True))
     differences = measured.scores[first] - measured.scores[second]
-    p_values = randomisation(measured.scores)
+    p_values = randomisation(measured.scores, sign_flips_of(len(measured.teams)))
     intervals = _with_width(bca_intervals(measured.resampled[:, first] - measured.resampled[:, second], differences))
     place_of = {int(row): place for place, row in enumerate(measured.teams)}
     found = []

@@ -94,6 +94,7 @@ def track_task(view: Snapshot, board: Board, measure: Measure | None = None, row
         cases=tuple(query for query, kept in zip(inside_ids, defined.tolist(), strict=True) if kept),
         values=scores[:, defined],
         means=tuple(float("nan") if mean is None else mean for mean in means),
+        ranked=sum(row.rank is not None for row in board.rows),
         decimals=track.shown_decimals,
         measure=chosen.mean_name,
         words=WORDS,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from scorer.analysis.analysis import TaskAnalysis
-from scorer.analysis.pairs import MOST_ALGORITHMS, ONE_SIDED, can_be_significant
+from scorer.analysis.pairs import MOST_ALGORITHMS, ONE_SIDED, can_be_significant, sign_flips_for
 from scorer.reports.document import Block, Captioned, Figure
 from scorer.reports.phrases import decimals_of, name, names, number, p_value
 from scorer.reports.table import Cell, Column, Table
@@ -101,7 +101,7 @@ def pairs_blocks(analysis: TaskAnalysis) -> Iterator[Block]:
             f"more than {MOST_ALGORITHMS} {words.algorithms}; --all-pairs tests all of them. The corrections count all "
             "pairs."
         )
-    if not can_be_significant(len(analysis.names)):
+    if not can_be_significant(len(analysis.names), sign_flips_for(analysis.task)):
         yield (
             f"The randomisation test has too few sign flips for a correction over the pairs of so many "
             f"{words.algorithms}: none of its adjusted p-values can be significant. The decisions on all pairs at once "
