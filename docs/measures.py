@@ -9,7 +9,7 @@ from docs.examples import EXAMPLES, Example
 from docs.peers import DIFFERENCES, PEERS
 from scorer.cli.measures import remarks
 from scorer.measures import KINDS, Kind, parse
-from scorer.measures.other_tools import REFUSED
+from scorer.measures.names import REFUSED
 
 OPTIONS = "For equal numbers, set the [options](../coming-from.md) for missing queries and ties as the tool has them."
 

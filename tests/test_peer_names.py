@@ -19,7 +19,8 @@ import scorer
 from docs.peers import PEERS, RANX, TREC_EVAL, TREC_EVAL_FAMILIES, VERSION_10, filled
 from scorer.errors import MeasureError, SolutionError, SubmissionError
 from scorer.measures import KINDS, SETS, parse, parse_one, registry
-from scorer.measures.other_tools import AMBIGUOUS, REFUSED
+from scorer.measures.kinds import AMBIGUOUS
+from scorer.measures.names import REFUSED
 from tests.strategies import measures
 
 TREC_EVAL_10 = {

@@ -18,8 +18,7 @@ import pytest
 
 import scorer
 from scorer.measures import SETS, parse, parse_one, registry
-from scorer.measures.other_tools import TREC_LEFT_OUT
-from scorer.measures.trec_eval import GROUPS, TREC_EVAL, printed_measures
+from scorer.measures.trec_eval import GROUPS, TREC_EVAL, TREC_LEFT_OUT, printed_measures
 from scorer.reports.trec import trec_name
 from tests.commands import Answer, Terminal, command
 

@@ -13,17 +13,15 @@ from scorer.measures import (
     gain,
     graded,
     incomplete,
-    near_err,
     normalised_gain,
     position,
     r_precision,
     set_based,
     user_models,
 )
-from scorer.measures.cutoffs import Cutoff
 from scorer.measures.kinds import Aggregation, Kind, Measure
 from scorer.measures.names import Registry
-from scorer.measures.parameters import Parameter, Value
+from scorer.measures.parameters import Cutoff, Parameter, Value
 from scorer.measures.trec_eval import SETS
 
 KINDS: tuple[Kind, ...] = (
@@ -66,10 +64,10 @@ KINDS: tuple[Kind, ...] = (
     continuation.inst,
     continuation.insq,
     continuation.scaled_dcg,
-    near_err.nearly_err_8,
-    near_err.nearly_err_9,
-    near_err.nearly_err_10,
-    near_err.nearly_err_11,
+    continuation.nearly_err_8,
+    continuation.nearly_err_9,
+    continuation.nearly_err_10,
+    continuation.nearly_err_11,
     diversity.alpha_ndcg,
     diversity.alpha_dcg,
     diversity.err_ia,

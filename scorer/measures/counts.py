@@ -11,20 +11,15 @@ from scorer.measures.kinds import Kind
 from scorer.measures.matched import Matched
 from scorer.measures.parameters import Relevant
 
-_SOURCE = "trec_eval"
+_count = partial(Kind, cutoff="none", source="trec_eval", aggregation="sum")
 
 
 @partial(
-    Kind,
+    _count,
     name="NumQ",
     title="Number of queries",
-    cutoff="none",
     formula="NumQ = number of queries in the solution",
     latex=r"$$\mathrm{NumQ} = |Q|$$",
-    source=_SOURCE,
-    aggregation="sum",
-    trec_names=("num_q",),
-    trec_per_query=False,
 )
 def number_of_queries(matched: Matched) -> Floats:
     """The number of queries, each of which counts 1.
@@ -35,17 +30,13 @@ def number_of_queries(matched: Matched) -> Floats:
 
 
 @partial(
-    Kind,
+    _count,
     name="NumRet",
     title="Number of retrieved items",
-    cutoff="none",
     formula="NumRet = length of the list",
     latex=r"$$\mathrm{NumRet} = |\mathrm{list}|$$",
-    source=_SOURCE,
     bounded=False,
-    aggregation="sum",
     redirected={"rel": {"*": "NumRelRet"}},
-    trec_names=("num_ret",),
 )
 def number_retrieved(matched: Matched) -> Floats:
     """The number of items in the list, repeated items included.
@@ -57,16 +48,12 @@ def number_retrieved(matched: Matched) -> Floats:
 
 
 @partial(
-    Kind,
+    _count,
     name="NumRel",
     title="Number of relevant items",
-    cutoff="none",
     formula="NumRel = R, the number of relevant items in the solution",
     latex=r"$$\mathrm{NumRel} = R$$",
-    source=_SOURCE,
     bounded=False,
-    aggregation="sum",
-    trec_names=("num_rel",),
 )
 def number_relevant(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The number of relevant items that the solution has for the query.
@@ -77,16 +64,12 @@ def number_relevant(matched: Matched, *, rel: Relevant = "positive") -> Floats:
 
 
 @partial(
-    Kind,
+    _count,
     name="NumRelRet",
     title="Number of relevant items retrieved",
-    cutoff="none",
     formula="NumRelRet = hits, the number of relevant items in the list",
     latex=r"$$\mathrm{NumRelRet} = \mathrm{hits}$$",
-    source=_SOURCE,
     bounded=False,
-    aggregation="sum",
-    trec_names=("num_rel_ret",),
 )
 def number_relevant_retrieved(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The number of relevant items in the list.
@@ -97,16 +80,12 @@ def number_relevant_retrieved(matched: Matched, *, rel: Relevant = "positive") -
 
 
 @partial(
-    Kind,
+    _count,
     name="NumNonrelJudgedRet",
     title="Number of retrieved items judged not relevant",
-    cutoff="none",
     formula="NumNonrelJudgedRet = number of items in the list that are judged not relevant",
     latex=r"$$\mathrm{NumNonrelJudgedRet} = n$$ where $n$ items of the list are judged not relevant.",
-    source=_SOURCE,
     bounded=False,
-    aggregation="sum",
-    trec_names=("num_nonrel_judged_ret",),
 )
 def number_judged_not_relevant(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The number of items in the list that are judged and not relevant.

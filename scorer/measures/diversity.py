@@ -41,9 +41,11 @@ _AGRAWAL = "Agrawal, Gollapudi, Halverson and Ieong, Diversifying Search Results
 _CHAPELLE = "Chapelle, Metzler, Zhang and Grinspan, Expected Reciprocal Rank for Graded Relevance, CIKM 2009"
 _NRBP = "Clarke, Kolla and Vechtomova, An Effectiveness Measure for Ambiguous and Underspecified Queries, ICTIR 2009"
 
+_diverse = partial(Kind, closed_form=False, subtopics=True)
+
 
 @partial(
-    Kind,
+    _diverse,
     name="alpha-nDCG",
     title="Normalised discounted cumulated gain of novel items",
     cutoff="optional",
@@ -56,8 +58,6 @@ _NRBP = "Clarke, Kolla and Vechtomova, An Effectiveness Measure for Ambiguous an
     source=_CLARKE,
     aliases={"α-nDCG": {}},
     bounded=False,
-    closed_form=False,
-    subtopics=True,
 )
 def alpha_ndcg(matched: Matched, k: int | None, *, alpha: Redundancy = 0.5, rel: Relevant = "positive") -> Floats:
     """The discounted novelty of the items of the list, divided by that of the ideal list.
@@ -70,7 +70,7 @@ def alpha_ndcg(matched: Matched, k: int | None, *, alpha: Redundancy = 0.5, rel:
 
 
 @partial(
-    Kind,
+    _diverse,
     name="alpha-DCG",
     title="Discounted cumulated gain of novel items",
     cutoff="required",
@@ -82,8 +82,6 @@ def alpha_ndcg(matched: Matched, k: int | None, *, alpha: Redundancy = 0.5, rel:
     ),
     source=f"{_CLARKE}; {_COMPARED}",
     aliases={"α-DCG": {}},
-    closed_form=False,
-    subtopics=True,
 )
 def alpha_dcg(matched: Matched, k: int, *, alpha: Redundancy = 0.5, rel: Relevant = "positive") -> Floats:
     """The discounted novelty of the items, divided by that of items that have all subtopics of the query.
@@ -94,7 +92,7 @@ def alpha_dcg(matched: Matched, k: int, *, alpha: Redundancy = 0.5, rel: Relevan
 
 
 @partial(
-    Kind,
+    _diverse,
     name="ERR-IA",
     title="Intent-aware expected reciprocal rank",
     cutoff="required",
@@ -105,8 +103,6 @@ def alpha_dcg(matched: Matched, k: int, *, alpha: Redundancy = 0.5, rel: Relevan
         rf"\frac{{S \cdot (1 - \alpha)^{{r-1}}}}{{r}}}}$$ {_LATEX_NOVELTY}. $S$ is the number of subtopics."
     ),
     source=f"{_CHAPELLE}; {_COMPARED}",
-    closed_form=False,
-    subtopics=True,
 )
 def err_ia(matched: Matched, k: int, *, alpha: Redundancy = 0.5, rel: Relevant = "positive") -> Floats:
     """The novelty of each item divided by its rank, as a share of that of items that have all subtopics.
@@ -119,7 +115,7 @@ def err_ia(matched: Matched, k: int, *, alpha: Redundancy = 0.5, rel: Relevant =
 
 
 @partial(
-    Kind,
+    _diverse,
     name="nERR-IA",
     title="Normalised intent-aware expected reciprocal rank",
     cutoff="optional",
@@ -130,8 +126,6 @@ def err_ia(matched: Matched, k: int, *, alpha: Redundancy = 0.5, rel: Relevant =
     ),
     source=f"{_CHAPELLE}; {_COMPARED}",
     bounded=False,
-    closed_form=False,
-    subtopics=True,
 )
 def nerr_ia(matched: Matched, k: int | None, *, alpha: Redundancy = 0.5, rel: Relevant = "positive") -> Floats:
     """The novelty of each item divided by its rank, as a share of that of the ideal list.
@@ -144,7 +138,7 @@ def nerr_ia(matched: Matched, k: int | None, *, alpha: Redundancy = 0.5, rel: Re
 
 
 @partial(
-    Kind,
+    _diverse,
     name="NRBP",
     title="Novelty- and rank-biased precision",
     cutoff="none",
@@ -156,8 +150,6 @@ def nerr_ia(matched: Matched, k: int | None, *, alpha: Redundancy = 0.5, rel: Re
         r"parameter beta and $S$ is the number of subtopics."
     ),
     source=_NRBP,
-    closed_form=False,
-    subtopics=True,
 )
 def nrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, rel: Relevant = "positive") -> Floats:
     """The novelty of each item, weighted by the probability that a user looks at its rank.
@@ -171,7 +163,7 @@ def nrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, rel
 
 
 @partial(
-    Kind,
+    _diverse,
     name="nNRBP",
     title="Normalised novelty- and rank-biased precision",
     cutoff="none",
@@ -182,8 +174,6 @@ def nrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, rel
     ),
     source=f"{_NRBP}; {_COMPARED}",
     bounded=False,
-    closed_form=False,
-    subtopics=True,
 )
 def nnrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, rel: Relevant = "positive") -> Floats:
     """The novelty of each item, weighted by the probability of a look at its rank, against that of the ideal list.
@@ -219,7 +209,7 @@ def precision_ia(matched: Matched, k: int, *, rel: Relevant = "positive") -> Flo
 
 
 @partial(
-    Kind,
+    _diverse,
     name="AP-IA",
     title="Intent-aware average precision",
     cutoff="none",
@@ -231,8 +221,6 @@ def precision_ia(matched: Matched, k: int, *, rel: Relevant = "positive") -> Flo
     source=f"{_AGRAWAL}; {_COMPARED}",
     aliases={"MAP-IA": {}},
     mean_name="MAP-IA",
-    closed_form=False,
-    subtopics=True,
 )
 def average_precision_ia(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The mean over the subtopics of the average precision.
@@ -246,7 +234,7 @@ def average_precision_ia(matched: Matched, *, rel: Relevant = "positive") -> Flo
 
 
 @partial(
-    Kind,
+    _diverse,
     name="StRecall",
     title="Subtopic recall",
     cutoff="optional",
@@ -257,8 +245,6 @@ def average_precision_ia(matched: Matched, *, rel: Relevant = "positive") -> Flo
     ),
     source="Zhai, Cohen and Lafferty, Beyond Independent Relevance, SIGIR 2003",
     aliases={"strec": {}},
-    closed_form=False,
-    subtopics=True,
 )
 def subtopic_recall(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """The share of the subtopics that the list covers.

@@ -11,7 +11,6 @@ import numpy as np
 from scorer.measures.arrays import Floats, Ints, ratio
 from scorer.measures.kinds import Kind
 from scorer.measures.matched import JudgedItems, Matched, Threshold
-from scorer.measures.other_tools import TREC_CUTOFFS
 from scorer.measures.parameters import About, GainMap
 
 Gain = Annotated[
@@ -64,8 +63,6 @@ _BURGES = "Burges et al., Learning to Rank Using Gradient Descent, ICML 2005 (ga
     ),
     source=f"{_JARVELIN}; {_BURGES}",
     aliases={"ndcg_burges": {"gain": "exp"}},
-    families={"ndcg_cut": TREC_CUTOFFS},
-    trec_names=("ndcg", "ndcg_cut_{}"),
     closed_form_when_cut_except={"ideal": "retrieved"},
 )
 def ndcg(
@@ -125,7 +122,6 @@ def highest_dcg(matched: Matched, k: int | None, *, gain: Gain, discount: Discou
     ),
     source=f"{_JARVELIN}; {_BURGES}",
     aliases={"dcg_burges": {"gain": "exp"}},
-    trec_names=("dcg",),
     bounded=False,
     highest=highest_dcg,
 )

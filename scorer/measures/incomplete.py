@@ -31,7 +31,6 @@ _EPSILON = 0.00001
         r"is the number of such items in the solution."
     ),
     source="Buckley and Voorhees, Retrieval Evaluation with Incomplete Information, SIGIR 2004",
-    trec_names=("bpref",),
     closed_form=False,
 )
 def binary_preference(matched: Matched, *, rel: Relevant = "positive") -> Floats:
@@ -60,8 +59,6 @@ def binary_preference(matched: Matched, *, rel: Relevant = "positive") -> Floats
         r"and $\varepsilon = 0.00001$."
     ),
     source="trec_eval",
-    trec_names=("gm_bpref",),
-    trec_per_query=False,
     closed_form=False,
     aggregation="geometric",
 )
@@ -89,7 +86,6 @@ def geometric_binary_preference(matched: Matched, *, rel: Relevant = "positive")
         r"them are judged not relevant, and $\varepsilon = 0.00001$."
     ),
     source="Yilmaz and Aslam, Estimating Average Precision with Incomplete and Imperfect Judgments, CIKM 2006",
-    trec_names=("infAP",),
     closed_form=False,
 )
 def inferred_average_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
@@ -146,8 +142,6 @@ def judgement_rate(matched: Matched, k: int | None) -> Floats:
         r"unjudged items in the first $k$ ranks."
     ),
     source="trec_eval 10",
-    families={"unj": "5,10,20"},
-    trec_names=("unj_{}",),
 )
 def unjudged_share(matched: Matched, k: int) -> Floats:
     """The number of items in the first k ranks without a grade of 0 or more in the solution, divided by k.

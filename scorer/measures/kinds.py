@@ -11,32 +11,51 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pkgutil import resolve_name
-from typing import Literal, get_type_hints
+from typing import Literal
 
 from scorer.errors import MeasureError
 from scorer.measures.arrays import Floats
-from scorer.measures.cutoffs import Cutoff, CutoffRule, checked
 from scorer.measures.matched import Matched, Threshold
-from scorer.measures.other_tools import Unlike
-from scorer.measures.parameters import RELEVANT, Given, Parameter, Value
-from scorer.wording import explained, quoted
+from scorer.measures.parameters import (
+    RELEVANT,
+    Cutoff,
+    CutoffRule,
+    Declared,
+    Given,
+    Parameter,
+    Value,
+    checked_cutoff,
+)
+from scorer.measures.trec_eval import TREC_CUTOFFS, TREC_EVAL, TrecMeasure
+from scorer.wording import quoted
 
 Aggregation = Literal["mean", "sum", "geometric"]
 """How the scores of the queries become one score: their mean, sum or geometric mean."""
 
 
+@dataclass(frozen=True, slots=True)
+class Unlike:
+    """A kind whose name another tool reads as another measure, unless it gives a parameter."""
+
+    tool: str
+    parameter: str
+    """The parameter that decides."""
+    meant: Callable[[Measure], Measure | None]
+    """Returns the tool's measure, for a measure with our default of the parameter; None where both are the same."""
+
+
+AMBIGUOUS: Mapping[str, Mapping[str, str]] = {"recall": {"trec_eval": f"R@{TREC_CUTOFFS}", "ranx": "R"}}
+"""Names that mean something else in each tool if they have no cut-off: tool -> our name of its measure."""
+
+
 @dataclass(frozen=True, eq=False)
-class Kind:
-    """A measure function and its declaration; made by ``@partial(Kind, name=..., ...)`` on the function.
+class Kind(Declared[Floats]):
+    """A measure function and its declaration; `name` is that in the literature.
 
     The function takes a `Matched`, then the cut-off if the kind has one, then its parameters by keyword. It returns an
-    array [query] of float64, NaN where the measure is undefined. Its docstring is printed for users: one sentence that
-    says what the measure is, an empty line, and then the edge cases.
+    array [query] of float64, NaN where the measure is undefined.
     """
 
-    function: Callable[..., Floats] = field(repr=False)
-    name: str
-    """The name in the literature."""
     title: str
     """The name in words."""
     cutoff: CutoffRule
@@ -50,16 +69,10 @@ class Kind:
     """Other spellings of the name, each with the parameters that it sets."""
     whole_list_names: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     """Names that mean this measure without a cut-off, and another kind with one; each with the parameters it sets."""
-    families: Mapping[str, str] = field(default_factory=dict)
-    """Names that trec_eval reads as several cut-offs, each with those cut-offs as trec_eval prints them."""
     unlike: tuple[Unlike, ...] = ()
     """Names of the kind that another tool reads as another measure."""
     redirected: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Other tools' parameters that make it another kind: parameter -> value (``*``: any) -> name of that kind."""
-    trec_names: tuple[str, ...] = ()
-    """What trec_eval calls the measure, ``{}`` being the cut-off."""
-    trec_per_query: bool = True
-    """Whether trec_eval prints the measure for each query too."""
     bounded: bool = True
     """Whether all scores are in [0, 1]."""
     bounded_except: Mapping[str, Value] = field(default_factory=dict)
@@ -87,23 +100,30 @@ class Kind:
     trailing_with: Mapping[str, Value] = field(default_factory=dict)
     """Other parameters that these two spellings set."""
 
-    @property
-    def summary(self) -> str:
-        """What the measure is, in one sentence."""
-        return explained(self.function)[0]
-
-    @property
-    def edge_cases(self) -> str:
-        """How the measure treats short lists, ties, queries without relevant items, and so on."""
-        return explained(self.function)[1]
-
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """The parameters, in the order of the function's signature."""
-        hints = get_type_hints(self.function, include_extras=True)
-        arguments = inspect.signature(self.function).parameters.values()
-        keywords = [argument for argument in arguments if argument.kind is inspect.Parameter.KEYWORD_ONLY]
-        return tuple(Parameter.declared(each.name, each.default, hints[each.name]) for each in keywords)
+        return tuple(Parameter.declared(*each) for each in self.keywords())
+
+    @cached_property
+    def in_trec_eval(self) -> tuple[TrecMeasure, ...]:
+        """The measures of trec_eval that this kind computes."""
+        return tuple(each for each in TREC_EVAL if each.ours == self.name)
+
+    @property
+    def trec_names(self) -> tuple[str, ...]:
+        """What trec_eval calls the measure, ``{}`` being the cut-off."""
+        return tuple(each.template for each in self.in_trec_eval)
+
+    @property
+    def trec_per_query(self) -> bool:
+        """Whether trec_eval prints the measure for each query too."""
+        return all(each.per_query for each in self.in_trec_eval)
+
+    @property
+    def families(self) -> dict[str, str]:
+        """Names that trec_eval reads as several cut-offs, each with those cut-offs as trec_eval prints them."""
+        return {each.name: each.cutoffs for each in self.in_trec_eval if each.cutoffs and each.name not in AMBIGUOUS}
 
     @property
     def usage(self) -> str:
@@ -125,7 +145,7 @@ class Kind:
         given = self._own_names(parameters or {})
         try:
             values = tuple(each.value(given.get(each.name, each.default)) for each in self.parameters)
-            return Measure(self, checked(self.name, self.cutoff, cutoff), values)
+            return Measure(self, checked_cutoff(self.name, self.cutoff, cutoff), values)
         except MeasureError as error:
             raise MeasureError(f"{self.name} {error}") from None
 

@@ -8,14 +8,28 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from scorer.errors import MeasureError
 from scorer.measures import spellings
-from scorer.measures.kinds import Kind, Measure
-from scorer.measures.other_tools import AMBIGUOUS, REFUSED
+from scorer.measures.kinds import AMBIGUOUS, Kind, Measure
 from scorer.measures.parameters import Value, decimal
 from scorer.measures.spellings import Spelling
+from scorer.measures.trec_eval import TREC_LEFT_OUT
 from scorer.wording import quoted
 
 _Meaning = tuple[Kind, Mapping[str, Value]]
 """A kind, and the parameters that a name of it sets."""
+
+_COSTS = "weighs gains against the effort of reading, which solutions do not have; INST is similar, with equal efforts"
+
+REFUSED: Mapping[str, str] = {
+    "runid": "is the tag of a run, not a measure",
+    "relstring": "is text, not a number; `scorer trec_eval -m relstring` prints it",
+    **TREC_LEFT_OUT,
+    **dict.fromkeys(("BPM", "IFT"), _COSTS),
+    "TBG": "needs the time that each item takes to read; RBP is similar, with time counted in items",
+    "UMeasure": "needs the length of the text of each item; nDCG is similar, with a discount by rank",
+    "rank_biased_precision": "is a function of ranx, whose name as a measure has a value of p; write rbp.95",
+    "interpolated_precision_at_recall": "is a function of ranx with eleven results; write IPrec(reach=up)@0.0,0.1,0.2",
+}
+"""Why a name is not read, as the rest of a sentence that starts with the name."""
 
 
 class Registry:

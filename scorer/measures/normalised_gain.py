@@ -19,23 +19,24 @@ GradeGain = Annotated[
     About("the gain of an item of grade g: g; or the gain that a map has for g (g if it has none)"),
 ]
 
-_SOURCE = "Buckley, in trec_eval 9, where the measure is called experimental"
+_experimental = partial(
+    Kind,
+    cutoff="none",
+    source="Buckley, in trec_eval 9, where the measure is called experimental",
+    closed_form=False,
+)
 
 
 @partial(
-    Kind,
+    _experimental,
     name="binG",
     title="Binary normalised gain",
-    cutoff="none",
     formula="binG = (sum over the ranks r of relevant items of 1 / log2(2 + n(r))) / R, where n(r) = number of "
     "other items before r",
     latex=(
         r"$$\mathrm{binG} = \frac{1}{R} \sum_{r} \frac{\mathrm{rel}(r)}{\log_2(2 + n_r)}$$ where $n_r$ is the number "
         r"of items before rank $r$ that are not relevant."
     ),
-    source=_SOURCE,
-    trec_names=("binG",),
-    closed_form=False,
 )
 def binary_gain(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The mean, over the query's relevant items, of a discount by the number of other items ranked before each.
@@ -49,10 +50,9 @@ def binary_gain(matched: Matched, *, rel: Relevant = "positive") -> Floats:
 
 
 @partial(
-    Kind,
+    _experimental,
     name="G",
     title="Normalised gain",
-    cutoff="none",
     formula="G = (sum over r of gain(r) / log2(2 + loss(r))) / (sum of the ideal gains), where loss(r) = sum over "
     "i ≤ r of (max(ideal gain at i, 1) − gain(i))",
     latex=(
@@ -60,9 +60,6 @@ def binary_gain(matched: Matched, *, rel: Relevant = "positive") -> Floats:
         r"rank $i$ of the ideal list, 0 after its end, $B = \sum_{i} b_i$, and $l_r$ is the sum of $\max(b_i, 1) - "
         r"\mathrm{gain}(g_i)$ over $i \le r$."
     ),
-    source=_SOURCE,
-    trec_names=("G",),
-    closed_form=False,
 )
 def normalised_gain(matched: Matched, *, gain: GradeGain = "linear") -> Floats:
     """The sum of the gains of the list, each discounted by the gain lost up to its rank, divided by all gains.
@@ -90,10 +87,9 @@ def normalised_gain(matched: Matched, *, gain: GradeGain = "linear") -> Floats:
 
 
 @partial(
-    Kind,
+    _experimental,
     name="nDCGrel",
     title="nDCG averaged over the relevant items",
-    cutoff="none",
     formula="nDCGrel = (sum over the ranks r of relevant items of nDCG@r + m · DCG / IDCG) / n, where n = number of "
     "relevant items, m = number of those missing from the list, gain = g, discount = 1 / log2(r + 1)",
     latex=(
@@ -101,9 +97,6 @@ def normalised_gain(matched: Matched, *, gain: GradeGain = "linear") -> Floats:
         r"positive gain, $r_x$ is its rank, or the last rank of the longer of list and ideal list if $x$ is missing, "
         r"and $\mathrm{nDCG@}r = \frac{\mathrm{DCG@}r}{\mathrm{IDCG@}r}$."
     ),
-    source=_SOURCE,
-    trec_names=("ndcg_rel",),
-    closed_form=False,
 )
 def ndcg_over_relevant(matched: Matched, *, gain: GradeGain = "linear") -> Floats:
     """The mean of nDCG at the ranks of all items with a positive gain.
@@ -120,10 +113,9 @@ def ndcg_over_relevant(matched: Matched, *, gain: GradeGain = "linear") -> Float
 
 
 @partial(
-    Kind,
+    _experimental,
     name="Rndcg",
     title="nDCG averaged over the levels of gain",
-    cutoff="none",
     formula="Rndcg = mean of nDCG@r over the ranks r after which the gain of the ideal list changes, and of the nDCG "
     "of the whole list if it is longer than the last of these ranks + 1; gain = g, discount = 1 / log2(r + 1)",
     latex=(
@@ -131,9 +123,6 @@ def ndcg_over_relevant(matched: Matched, *, gain: GradeGain = "linear") -> Float
         r"\frac{\mathrm{DCG@}r}{\mathrm{IDCG@}r}$, and $C$ has the ranks after which the gain of the ideal list "
         r"changes, and the length of the list if it exceeds the last of them by more than 1."
     ),
-    source=_SOURCE,
-    trec_names=("Rndcg",),
-    closed_form=False,
 )
 def ndcg_over_levels(matched: Matched, *, gain: GradeGain = "linear", rel: Relevant = "positive") -> Floats:
     """The mean of nDCG at the ranks where a perfect list would go on to a lower gain, and at the end of the list.

@@ -1,17 +1,18 @@
-"""Parameters of measures: how they are declared, read and written."""
+"""Parameters and cut-offs of measures: how they are declared, read and written."""
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import UnionType
-from typing import Annotated, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from scorer.errors import MeasureError
 from scorer.measures.matched import Threshold
-from scorer.wording import quoted
+from scorer.wording import explained, quoted
 
 GainMap = tuple[tuple[float, float], ...]
 """A gain for each grade: pairs of grade and gain, by ascending grade."""
@@ -21,6 +22,23 @@ Value = float | str | GainMap
 
 Given = Value | Mapping[float, float]
 """A value as a caller may give it."""
+
+Cutoff = int | float | tuple[int, ...] | None
+"""How much of a list a measure looks at: k items, a level of recall, a multiple of R, several k, or with None the whole
+list."""
+
+CutoffRule = Literal["none", "optional", "required", "list", "level", "multiple"]
+"""Which cut-offs a kind takes. With "list" several k make one measure; with the others, one measure each."""
+
+LARGEST_CUTOFF = 10**9
+LARGEST_MULTIPLE = 1000
+
+_NEEDED = {
+    "required": "needs a cut-off, as in {}@10",
+    "list": "needs cut-offs, as in {}@5,10",
+    "level": "needs a level of recall, as in {}@0.1",
+    "multiple": "needs a multiple of R, as in {}@0.5",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +50,45 @@ class About:
     most: float = math.inf
     also: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Other tools' names for the parameter, each with their words for its values."""
+
+    @property
+    def number(self) -> str:
+        """The allowed numbers, in words."""
+        if math.isfinite(self.most):
+            return f"a number from {self.least:g} to {self.most:g}"
+        return f"a number of {self.least:g} or more" if math.isfinite(self.least) else "a number"
+
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class Declared(Generic[Result]):
+    """A function and its declaration; made by ``@partial(Kind, name=..., ...)``, or another subclass, on the function.
+
+    The docstring of the function is printed for users: one sentence that says what its result is, an empty line, and
+    then the edge cases. Its parameters are those by keyword, annotated ``Annotated[type, About(...)]``.
+    """
+
+    function: Callable[..., Result] = field(repr=False)
+    name: str
+
+    @property
+    def summary(self) -> str:
+        """What the result is, in one sentence."""
+        return explained(self.function)[0]
+
+    @property
+    def edge_cases(self) -> str:
+        """How the function treats short lists, ties, queries without relevant items, and so on."""
+        return explained(self.function)[1]
+
+    def keywords(self) -> Iterator[tuple[str, Any, object]]:
+        """The name, the default (`Parameter.empty` of `inspect` without one) and the annotation of each parameter."""
+        hints = get_type_hints(self.function, include_extras=True)
+        for each in inspect.signature(self.function).parameters.values():
+            if each.kind is inspect.Parameter.KEYWORD_ONLY:
+                yield each.name, each.default, hints[each.name]
 
 
 RELEVANT = About("which items are relevant: those with a positive grade, or with at least this grade")
@@ -64,11 +121,9 @@ class Parameter:
     @property
     def allowed(self) -> str:
         """The allowed values, in words."""
-        limited = math.isfinite(self.about.least)
-        number = f"a number from {self.about.least:g} to {self.about.most:g}" if limited else "a number"
         values = [
             *self.words,
-            *([number] if self.numeric else []),
+            *([self.about.number] if self.numeric else []),
             *(["gains as in {1: 3.5, 2: 9}"] if self.mapped else []),
         ]
         return " or ".join(values)
@@ -117,3 +172,52 @@ def decimal(text: str) -> float:
     """Return the number that `text` has in decimal digits; NaN if `text` is anything else."""
     decimal = re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", text, re.IGNORECASE)
     return float(text) + 0.0 if decimal else math.nan  # + 0.0 turns -0.0 into 0.0
+
+
+def checked_cutoff(name: str, rule: CutoffRule, cutoff: float | Sequence[float] | None) -> Cutoff:
+    """Return a cut-off in the form that a kind takes; None or empty means the whole list.
+
+    Raises MeasureError, whose text continues the name of the kind, where the kind does not take this cut-off.
+    """
+    if cutoff is None or cutoff == ():
+        if rule in _NEEDED:
+            raise MeasureError(_NEEDED[rule].format(name))
+        return None
+    if rule == "none":
+        raise MeasureError("takes no cut-off")
+    if rule == "list":
+        return _whole_cutoffs(cutoff if isinstance(cutoff, Sequence) else (cutoff,))
+    if isinstance(cutoff, Sequence):
+        raise MeasureError(f"takes one cut-off; found {len(cutoff)}")
+    if rule == "multiple":
+        return _multiple(cutoff)
+    return _level(cutoff) if rule == "level" else _whole_cutoff(cutoff)
+
+
+def _whole_cutoff(cutoff: float) -> int:
+    """Return `cutoff` as a number of items."""
+    if not 1 <= cutoff <= LARGEST_CUTOFF or cutoff != int(cutoff):
+        raise MeasureError(f"takes a whole number from 1 to {LARGEST_CUTOFF:,} as a cut-off; found {cutoff:g}")
+    return int(cutoff)
+
+
+def _whole_cutoffs(cutoffs: Sequence[float]) -> tuple[int, ...]:
+    """Return `cutoffs` as numbers of items, in ascending order."""
+    ascending = sorted(map(_whole_cutoff, cutoffs))
+    if len(set(ascending)) < len(ascending):
+        raise MeasureError(f"takes a cut-off only once; found {','.join(map(str, ascending))}")
+    return tuple(ascending)
+
+
+def _level(level: float) -> float:
+    """Return `level` as a level of recall."""
+    if not 0 <= level <= 1:
+        raise MeasureError(f"takes a number from 0 to 1 as the level of recall; found {level:g}")
+    return float(level)
+
+
+def _multiple(multiple: float) -> float:
+    """Return `multiple` as a multiple of R."""
+    if not 0 <= multiple <= LARGEST_MULTIPLE:
+        raise MeasureError(f"takes a number from 0 to {LARGEST_MULTIPLE} as the multiple of R; found {multiple:g}")
+    return float(multiple)

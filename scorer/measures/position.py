@@ -8,9 +8,8 @@ from typing import Annotated, Literal
 import numpy as np
 
 from scorer.measures.arrays import Floats, cumulative, ratio
-from scorer.measures.kinds import Kind, Measure
+from scorer.measures.kinds import Kind, Measure, Unlike
 from scorer.measures.matched import JudgedItems, Matched, RankValues, Threshold, TieGroups
-from scorer.measures.other_tools import TREC_CUTOFFS, Unlike
 from scorer.measures.parameters import About, Relevant
 
 Denominator = Annotated[
@@ -41,8 +40,6 @@ _MANNING = "Manning, Raghavan and Schütze, Introduction to Information Retrieva
     latex=r"$$\mathrm{AP@}k = \frac{1}{R} \sum_{r=1}^{k} \mathrm{rel}(r) \cdot \mathrm{P@}r$$",
     source=_BUCKLEY,
     aliases={"MAP": {}, "Average_Precision": {}},
-    families={"map_cut": TREC_CUTOFFS},
-    trec_names=("map", "map_cut_{}"),
     closed_form_except={"denominator": "hits"},
     mean_name="MAP",
 )
@@ -99,8 +96,6 @@ def precision_sum(matched: Matched, hits: JudgedItems, k: int | None = None) -> 
     ),
     source="Robertson, On GMAP and Other Transformations, CIKM 2006",
     aliases={"gm_map": {}},
-    trec_names=("gm_map",),
-    trec_per_query=False,
     aggregation="geometric",
 )
 def geometric_average_precision(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
@@ -121,7 +116,6 @@ def geometric_average_precision(matched: Matched, k: int | None, *, rel: Relevan
     latex=r"$$\mathrm{RR@}k = \frac{1}{\min \{ r \le k : \mathrm{rel}(r) = 1 \}}$$",
     source="Voorhees, The TREC-8 Question Answering Track Report, 1999",
     aliases={"MRR": {}, "recip_rank": {}, "Reciprocal_Rank": {}},
-    trec_names=("recip_rank",),
     mean_name="MRR",
 )
 def reciprocal_rank(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
@@ -142,8 +136,6 @@ def reciprocal_rank(matched: Matched, k: int | None, *, rel: Relevant = "positiv
     latex=r"$$\mathrm{Success@}k = \max_{r \le k} \mathrm{rel}(r)$$",
     source=_BUCKLEY,
     aliases={"hit_rate": {}},
-    families={"success": "1,5,10"},
-    trec_names=("success_{}",),
 )
 def success(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
     """1 if one of the first k items is relevant, 0 otherwise.
@@ -212,9 +204,7 @@ def _reached_up(measure: Measure) -> Measure | None:
     ),
     source=_MANNING,
     aliases={"iprec_at_recall": {"reach": "nearest"}},
-    families={"iprec_at_recall": "0.00,0.10,0.20,0.30,0.40,0.50,0.60,0.70,0.80,0.90,1.00"},
     unlike=(Unlike("ir_measures", "reach", _reached_up),),
-    trec_names=("iprec_at_recall_{:.2f}",),
     closed_form=False,
 )
 def interpolated_precision(
@@ -241,7 +231,6 @@ def interpolated_precision(
     ),
     source=_MANNING,
     aliases={"11pt": {}},
-    trec_names=("11pt_avg",),
     closed_form=False,
 )
 def eleven_point_average(matched: Matched, *, reach: Reach = "nearest", rel: Relevant = "positive") -> Floats:

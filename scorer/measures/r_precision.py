@@ -78,7 +78,6 @@ def r_precision_at(matched: Matched, z: int, *, rel: Relevant = "positive") -> F
     latex=r"$$\mathrm{Rprec} = \frac{\mathrm{hits}(R)}{R}$$",
     source="Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, section 8.4",
     aliases={"R-precision": {}},
-    trec_names=("Rprec",),
 )
 def r_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """Precision at R, the number of relevant items of the query.
@@ -101,8 +100,6 @@ def r_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
         r"$\mathrm{hits}(z)$ is the number of relevant items in the first $z$ ranks."
     ),
     source="trec_eval",
-    families={"Rprec_mult": "0.20,0.40,0.60,0.80,1.00,1.20,1.40,1.60,1.80,2.00"},
-    trec_names=("Rprec_mult_{:.2f}",),
 )
 def r_precision_at_multiple(matched: Matched, multiple: float, *, rel: Relevant = "positive") -> Floats:
     """Precision at a multiple of R, the number of relevant items of the query.

@@ -8,9 +8,8 @@ from typing import Annotated, Literal
 import numpy as np
 
 from scorer.measures.arrays import Floats, Ints, ratio
-from scorer.measures.kinds import Kind, Measure
+from scorer.measures.kinds import Kind, Measure, Unlike
 from scorer.measures.matched import Matched, Threshold
-from scorer.measures.other_tools import TREC_CUTOFFS, Unlike
 from scorer.measures.parameters import About, Relevant
 
 Beta = Annotated[float, About("how many times as important recall is as precision", least=0.001, most=1000)]
@@ -44,8 +43,6 @@ _SOURCE = "van Rijsbergen, Information Retrieval, 2nd edition, 1979, chapter 7"
     latex=r"$$\mathrm{P@}k = \frac{\mathrm{hits}(k)}{k}$$",
     source=_SOURCE,
     aliases={"Precision": {}},
-    families={"P": TREC_CUTOFFS},
-    trec_names=("P_{}",),
 )
 def precision(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
     """The share of the first k items that are relevant.
@@ -65,8 +62,6 @@ def precision(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats
     latex=r"$$\mathrm{R@}k = \frac{\mathrm{hits}(k)}{R}$$",
     source=_SOURCE,
     aliases={"Recall": {}, "R_cap": {"denominator": "min"}, "relative_P": {"denominator": "min"}},
-    families={"relative_P": TREC_CUTOFFS},
-    trec_names=("recall_{}", "relative_P_{}"),
 )
 def recall(matched: Matched, k: int | None, *, denominator: Capped = "R", rel: Relevant = "positive") -> Floats:
     """The share of the query's relevant items that are in the first k ranks, or anywhere in the list.
@@ -131,7 +126,6 @@ def f_measure(
     aliases={"Set_Precision": {}},
     whole_list_names={"Precision": {}},
     redirected={"relative": {"true": "SetRelP", "false": "SetP"}},
-    trec_names=("set_P",),
 )
 def set_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The share of the items of the list that are relevant.
@@ -156,7 +150,6 @@ def set_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
         "SetRelP": {"denominator": "min"},
     },
     redirected={"relative": {"true": "SetRelP", "false": "SetP"}},
-    trec_names=("set_recall", "set_relative_P"),
 )
 def set_recall(matched: Matched, *, denominator: Capped = "R", rel: Relevant = "positive") -> Floats:
     """The share of the query's relevant items that are in the list.
@@ -187,7 +180,6 @@ def _plain_weight(measure: Measure) -> Measure | None:
     unlike=(Unlike("ir_measures", "weight", _plain_weight),),
     numbers=("beta",),
     trailing_with={"weight": "plain"},
-    trec_names=("set_F",),
 )
 def set_f_measure(
     matched: Matched, *, beta: Beta = 1.0, weight: Weight = "squared", rel: Relevant = "positive"
@@ -219,7 +211,6 @@ def set_f_measure(
     ),
     source="Buckley and Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation, 2005",
     aliases={"set_map": {}},
-    trec_names=("set_map",),
     closed_form_when_cut=False,
 )
 def set_average_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
@@ -246,7 +237,6 @@ def set_average_precision(matched: Matched, *, rel: Relevant = "positive") -> Fl
     ),
     source="trec_eval",
     bounded=False,
-    trec_names=("utility",),
     numbers=("relevant", "other", "missed", "rest"),
 )
 def utility(

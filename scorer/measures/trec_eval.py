@@ -8,15 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from scorer.errors import MeasureError, ScorerError
-from scorer.measures.cutoffs import LARGEST_CUTOFF
-from scorer.measures.kinds import Measure
-from scorer.measures.names import Registry
-from scorer.measures.other_tools import TREC_CUTOFFS, TREC_LEFT_OUT
-from scorer.measures.parameters import decimal
+from scorer.measures.parameters import LARGEST_CUTOFF, decimal
 from scorer.wording import quoted
+
+if TYPE_CHECKING:
+    from scorer.measures.kinds import Measure
+    from scorer.measures.names import Registry
+
+TREC_CUTOFFS = "5,10,15,20,30,100,200,500,1000"
+"""The cut-offs that trec_eval takes for most measures that are named without one."""
 
 Takes = Literal["nothing", "depths", "levels", "numbers", "pairs"]
 """What trec_eval reads after the dot: nothing; depths, or levels of recall or of R, which make one value each; numbers,
@@ -40,24 +43,34 @@ class TrecMeasure(NamedTuple):
     """The parameters that give trec_eval's numbers."""
     named: tuple[str, ...] = ()
     """Our parameters for its numbers, or the names of its pairs; "gain" for pairs of level and gain."""
+    per_query: bool = True
+    """Whether it is printed for each query too."""
+
+    @property
+    def template(self) -> str:
+        """The name as printed, ``{}`` being the cut-off: ``P_{}``."""
+        return self.name + {"depths": "_{}", "levels": "_{:.2f}"}.get(self.takes, "")
+
+    @property
+    def cutoffs(self) -> str:
+        """The default cut-offs as printed: ``5,10``; empty if it takes none."""
+        decimals = {"depths": 0, "levels": 2}.get(self.takes)
+        return "" if decimals is None else ",".join(f"{each:.{decimals}f}" for each in self.default)
 
     @property
     def with_cutoffs(self) -> str:
-        """The name with its default cut-offs, as trec_eval prints them: ``P_5,10``."""
-        if self.takes not in ("depths", "levels"):
-            return self.name
-        decimals = 2 if self.takes == "levels" else 0
-        return f"{self.name}_{','.join(f'{each:.{decimals}f}' for each in self.default)}"
+        """The name with its default cut-offs: ``P_5,10``."""
+        return f"{self.name}_{self.cutoffs}" if self.cutoffs else self.name
 
 
 TREC_EVAL: tuple[TrecMeasure, ...] = (
     TrecMeasure("runid", ""),
-    TrecMeasure("num_q", "NumQ"),
+    TrecMeasure("num_q", "NumQ", per_query=False),
     TrecMeasure("num_ret", "NumRet"),
     TrecMeasure("num_rel", "NumRel"),
     TrecMeasure("num_rel_ret", "NumRelRet"),
     TrecMeasure("map", "AP"),
-    TrecMeasure("gm_map", "GMAP"),
+    TrecMeasure("gm_map", "GMAP", per_query=False),
     TrecMeasure("Rprec", "Rprec"),
     TrecMeasure("bpref", "Bpref"),
     TrecMeasure("recip_rank", "RR"),
@@ -66,7 +79,7 @@ TREC_EVAL: tuple[TrecMeasure, ...] = (
     TrecMeasure("relstring", "", "numbers", (10.0,)),
     TrecMeasure("recall", "R", "depths", _DEPTHS),
     TrecMeasure("infAP", "infAP"),
-    TrecMeasure("gm_bpref", "GMBpref"),
+    TrecMeasure("gm_bpref", "GMBpref", per_query=False),
     TrecMeasure("Rprec_mult", "RprecMult", "levels", _MULTIPLES),
     TrecMeasure("utility", "Utility", "numbers", (1.0, -1.0, 0.0, 0.0), named=("relevant", "other", "missed", "rest")),
     TrecMeasure("11pt_avg", "11pt_avg", parameters={"reach": "nearest"}),
@@ -91,6 +104,25 @@ TREC_EVAL: tuple[TrecMeasure, ...] = (
     TrecMeasure("unj", "Unjudged", "depths", (5.0, 10.0, 20.0)),
 )
 """In the order in which trec_eval prints them."""
+
+_PREFERENCES = "compares pairs of items that an assessor preferred one of; a solution has grades"
+_ASSESSORS = "needs the judgements of several assessors for each query; a solution has one grade for each item"
+
+TREC_LEFT_OUT: Mapping[str, str] = {
+    "ideal_dcg": "is a property of the solution, not a score of a list; nDCG is DCG divided by it",
+    "yaap": "is negative for a poor list, so that a missing list, which scores 0, would be better; AP is the usual one",
+    **dict.fromkeys(
+        (
+            *("prefs", "all_prefs", "prefs_simp", "prefs_pair", "prefs_avgjg", "prefs_avgjg_Rnonrel"),
+            *("prefs_simp_ret", "prefs_pair_ret", "prefs_avgjg_ret", "prefs_avgjg_Rnonrel_ret"),
+            *("prefs_simp_imp", "prefs_pair_imp", "prefs_avgjg_imp"),
+            *("prefs_num_prefs_poss", "prefs_num_prefs_ful", "prefs_num_prefs_ful_ret"),
+        ),
+        _PREFERENCES,
+    ),
+    **dict.fromkeys(("qrels_jg", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"), _ASSESSORS),
+}
+"""The names of trec_eval 10, with those of its groups, that `scorer trec_eval` does not compute either, and why."""
 
 _COUNTED = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")
 _NOT_IN_ALL = ("dcg",)
@@ -127,13 +159,12 @@ class Printed(NamedTuple):
 def printed_measures(
     requested: Sequence[str], registry: Registry, *, collection: float = 0, level: float = 1
 ) -> list[Printed]:
-    """Return the values that trec_eval prints for its names of measures, in its order; without names, for
-    `DEFAULT_GROUP`.
+    """Return the values that trec_eval prints for its names of measures, in its order; without names, `DEFAULT_GROUP`.
 
     The names are as the option -m has them: ``map``, ``P.5,10``, ``ndcg.1=3.5,2=9``, ``all_trec``. The first parameters
     of a measure count, as in trec_eval. `collection` is the number of its documents, for utility; `level` is the lowest
     grade that counts as relevant. Raises MeasureError where a name is not one of trec_eval's, or `scorer` does not
-    compute the measure.
+    compute the measure; and TrecParametersError where its parameters are wrong.
     """
     names: set[str] = set()
     written: dict[str, str] = {}
@@ -188,8 +219,8 @@ def _values(
     try:
         if measure.takes in ("depths", "levels"):
             for cutoff in _cutoffs(measure, written):
-                shown = f"{cutoff:.0f}" if measure.takes == "depths" else f"{cutoff:3.2f}"
-                yield Printed(f"{measure.name}_{shown}", _measure(measure, registry, cutoff, measure.parameters, level))
+                name = measure.template.format(int(cutoff) if measure.takes == "depths" else cutoff)
+                yield Printed(name, _measure(measure, registry, cutoff, measure.parameters, level))
             return
         name = measure.name if written is None else f"{measure.name}_{written}"
         if not measure.ours:

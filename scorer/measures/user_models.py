@@ -10,9 +10,8 @@ import numpy as np
 
 from scorer.measures.arrays import Floats, Ints, cumulative, ratio
 from scorer.measures.gain import LOG_2, ROUNDING, best_grades, share_of_best
-from scorer.measures.kinds import Kind, Measure
+from scorer.measures.kinds import Kind, Measure, Unlike
 from scorer.measures.matched import JudgedItems, Matched, Threshold, Tied, TieGroups
-from scorer.measures.other_tools import Unlike
 from scorer.measures.parameters import About
 
 Persistence = Annotated[float, About("the probability that the user reads on after an item", least=0, most=0.9999)]
@@ -72,7 +71,6 @@ def _decimals_of_rbp(measure: Measure) -> Measure | None:
         r"parameter p, the probability that a user looks at the next item."
     ),
     source="Moffat and Zobel, Rank-Biased Precision for Measurement of Retrieval Effectiveness, ACM TOIS 27(1), 2008",
-    trec_names=("rbp",),
     bounded_except={"gain": "linear"},
     decimals="p",
     trailing_with={"gain": "linear"},
@@ -116,7 +114,6 @@ def _gdeval_err(measure: Measure) -> Measure | None:
     source="Moffat and Zobel, Rank-Biased Precision for Measurement of Retrieval Effectiveness, ACM TOIS 27(1), 2008; "
     "trec_eval 10",
     aliases={"rbp_resid": {}},
-    trec_names=("rbp_resid",),
     closed_form_when_cut=False,
 )
 def rank_biased_residual(matched: Matched, *, p: Persistence = 0.9) -> Floats:
