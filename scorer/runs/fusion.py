@@ -1,4 +1,7 @@
-"""Fusion by run scores: the Comb family and weighted sums. Each function takes runs with normalised scores."""
+"""Fusion by sums over the runs: of run scores, as the Comb family, and of functions of the rank.
+
+Functions of run scores take runs with normalised scores; for the others, run scores have no influence.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,18 @@ import numpy as np
 
 from scorer.measures.arrays import Floats, Ints
 from scorer.runs.aligned import AlignedRuns
-from scorer.runs.methods import Exponent, Method, RunWeights
+from scorer.runs.methods import Exponent, Method, Offset, Persistence, RunWeights, Smoothing
 
 FOX_SHAW = "E. A. Fox and J. A. Shaw, Combination of Multiple Searches, TREC-2 (1993)."
+
+MOURAO = (
+    "A. Mourão, F. Martins and J. Magalhães, Inverse Square Rank Fusion for Multimodal Search, CBMI 2014; and "
+    "Multimodal Medical Information Retrieval with Unsupervised Rank Fusion, Computerized Medical Imaging and "
+    "Graphics 39 (2015)."
+)
+
+by_scores = partial(Method, uses="scores", source=FOX_SHAW)
+by_ranks = partial(Method, uses="ranks")
 
 
 def total(runs: AlignedRuns, value: Floats) -> Floats:
@@ -24,12 +36,10 @@ def listed_by(runs: AlignedRuns) -> Ints:
 
 
 @partial(
-    Method,
+    by_scores,
     name="sum",
     title="CombSUM",
-    uses="scores",
     formula="sum over runs r of s_r(d)",
-    source=FOX_SHAW,
     aliases=("comb_sum", "combsum"),
 )
 def comb_sum(runs: AlignedRuns) -> Floats:
@@ -41,12 +51,10 @@ def comb_sum(runs: AlignedRuns) -> Floats:
 
 
 @partial(
-    Method,
+    by_scores,
     name="mnz",
     title="CombMNZ",
-    uses="scores",
     formula="n(d) * sum over runs r of s_r(d); n(d) is the number of runs that list d",
-    source=FOX_SHAW,
     aliases=("comb_mnz", "combmnz"),
 )
 def comb_mnz(runs: AlignedRuns) -> Floats:
@@ -58,10 +66,9 @@ def comb_mnz(runs: AlignedRuns) -> Floats:
 
 
 @partial(
-    Method,
+    by_scores,
     name="gmnz",
     title="CombGMNZ",
-    uses="scores",
     formula="n(d)^gamma * sum over runs r of s_r(d); n(d) is the number of runs that list d",
     source="J. H. Lee, Analyses of Multiple Evidence Combination, SIGIR 1997.",
     aliases=("comb_gmnz", "combgmnz"),
@@ -75,12 +82,10 @@ def comb_gmnz(runs: AlignedRuns, *, gamma: Exponent) -> Floats:
 
 
 @partial(
-    Method,
+    by_scores,
     name="anz",
     title="CombANZ",
-    uses="scores",
     formula="(sum over runs r of s_r(d)) / n(d); n(d) is the number of runs that list d",
-    source=FOX_SHAW,
     aliases=("comb_anz", "combanz"),
 )
 def comb_anz(runs: AlignedRuns) -> Floats:
@@ -92,12 +97,10 @@ def comb_anz(runs: AlignedRuns) -> Floats:
 
 
 @partial(
-    Method,
+    by_scores,
     name="max",
     title="CombMAX",
-    uses="scores",
     formula="max over the runs r that list d of s_r(d)",
-    source=FOX_SHAW,
     aliases=("comb_max", "combmax"),
 )
 def comb_max(runs: AlignedRuns) -> Floats:
@@ -109,12 +112,10 @@ def comb_max(runs: AlignedRuns) -> Floats:
 
 
 @partial(
-    Method,
+    by_scores,
     name="min",
     title="CombMIN",
-    uses="scores",
     formula="min over the runs r that list d of s_r(d)",
-    source=FOX_SHAW,
     aliases=("comb_min", "combmin"),
 )
 def comb_min(runs: AlignedRuns) -> Floats:
@@ -126,12 +127,10 @@ def comb_min(runs: AlignedRuns) -> Floats:
 
 
 @partial(
-    Method,
+    by_scores,
     name="med",
     title="CombMED",
-    uses="scores",
     formula="median over the runs r that list d of s_r(d)",
-    source=FOX_SHAW,
     aliases=("comb_med", "combmed"),
 )
 def comb_med(runs: AlignedRuns) -> Floats:
@@ -145,10 +144,9 @@ def comb_med(runs: AlignedRuns) -> Floats:
 
 
 @partial(
-    Method,
+    by_scores,
     name="wsum",
     title="Weighted sum",
-    uses="scores",
     formula="sum over runs r of w_r * s_r(d)",
     source="E. A. Fox and J. A. Shaw, Combination of Multiple Searches, TREC-2 (1993), with weights, as the linear "
     "combination of C. C. Vogt and G. W. Cottrell, Fusion via a Linear Combination of Scores, Information Retrieval 1 "
@@ -164,10 +162,9 @@ def weighted_sum(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
 
 
 @partial(
-    Method,
+    by_scores,
     name="wmnz",
     title="Weighted MNZ",
-    uses="scores",
     formula="(sum of w_r over the runs r that list d) * sum over runs r of s_r(d)",
     source="S. Wu and F. Crestani, Data Fusion with Estimated Weights, CIKM 2002.",
     aliases=("weighted_mnz",),
@@ -181,10 +178,9 @@ def weighted_mnz(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
 
 
 @partial(
-    Method,
+    by_scores,
     name="mixed",
     title="Mixed",
-    uses="scores",
     formula="sqrt(n(d)) * sum over runs r of w_r * s_r(d); n(d) is the number of runs that list d",
     source="S. Wu and F. Crestani, Data Fusion with Estimated Weights, CIKM 2002.",
 )
@@ -194,3 +190,86 @@ def mixed(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
     A run that lists the item counts also where its weight is 0.
     """
     return np.asarray(total(runs, weights[runs.run] * runs.score) * np.sqrt(listed_by(runs)))
+
+
+@partial(
+    by_ranks,
+    name="rrf",
+    title="Reciprocal rank fusion",
+    formula="sum over the runs r that list d of 1 / (k + rank_r(d))",
+    source="G. V. Cormack, C. L. A. Clarke and S. Büttcher, Reciprocal Rank Fusion Outperforms Condorcet and "
+    "Individual Rank Learning Methods, SIGIR 2009.",
+)
+def reciprocal_rank(runs: AlignedRuns, *, k: Offset = 60.0) -> Floats:
+    """The sum of the reciprocals of the item's ranks, each with an offset.
+
+    A run that does not list the item adds nothing. A larger offset makes low ranks count more.
+    """
+    return total(runs, 1 / (k + runs.rank))
+
+
+def _inverse_squares(runs: AlignedRuns) -> Floats:
+    return total(runs, 1 / np.square(runs.rank, dtype=np.float64))
+
+
+@partial(
+    by_ranks,
+    name="isr",
+    title="Inverse square rank",
+    formula="n(d) * sum over the runs r that list d of 1 / rank_r(d)^2; n(d) is the number of these runs",
+    source=MOURAO,
+)
+def inverse_square_rank(runs: AlignedRuns) -> Floats:
+    """The sum of the inverse squares of the item's ranks, times the number of runs that list it.
+
+    A run that does not list the item adds nothing.
+    """
+    return _inverse_squares(runs) * listed_by(runs)
+
+
+@partial(
+    by_ranks,
+    name="log_isr",
+    title="Logarithmic inverse square rank",
+    formula="ln(n(d)) * sum over the runs r that list d of 1 / rank_r(d)^2; n(d) is the number of these runs",
+    source=MOURAO,
+    aliases=("logisr",),
+)
+def logarithmic_isr(runs: AlignedRuns) -> Floats:
+    """The sum of the inverse squares of the item's ranks, times the logarithm of the number of runs that list it.
+
+    An item that only one run lists scores 0. All these items tie.
+    """
+    return np.asarray(_inverse_squares(runs) * np.log(listed_by(runs)))
+
+
+@partial(
+    by_ranks,
+    name="logn_isr",
+    title="Smoothed logarithmic inverse square rank",
+    formula="ln(n(d) + sigma) * sum over the runs r that list d of 1 / rank_r(d)^2; n(d) is the number of these runs",
+    source=MOURAO,
+    aliases=("lognisr",),
+)
+def smoothed_logarithmic_isr(runs: AlignedRuns, *, sigma: Smoothing = 0.01) -> Floats:
+    """As log_isr, with a number added to the number of runs, so that items of one run do not all tie.
+
+    With sigma 0 it is log_isr.
+    """
+    return np.asarray(_inverse_squares(runs) * np.log(listed_by(runs) + sigma))
+
+
+@partial(
+    by_ranks,
+    name="rbc",
+    title="Rank-biased centroid",
+    formula="sum over the runs r that list d of (1 - phi) * phi^(rank_r(d) - 1)",
+    source="P. Bailey, A. Moffat, F. Scholer and P. Thomas, Retrieval Consistency in the Presence of Query Variations, "
+    "SIGIR 2017.",
+)
+def rank_biased_centroid(runs: AlignedRuns, *, phi: Persistence) -> Floats:
+    """The sum of the weights that rank-biased precision gives to the item's ranks.
+
+    A run that does not list the item adds nothing. With phi 1 every score is 0.
+    """
+    return total(runs, np.asarray((1 - phi) * phi ** (runs.rank - 1.0), dtype=np.float64))

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import inspect
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Literal, get_args, get_type_hints
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 
 from scorer.errors import FusionError
 from scorer.measures.arrays import Floats
+from scorer.measures.parameters import About, Declared
 from scorer.runs.aligned import AlignedRuns
-from scorer.wording import counted, explained, quoted
+from scorer.wording import counted, quoted
 
 Weights = Floats
 """[run]: its weight."""
@@ -27,12 +27,9 @@ STEP = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class Tunable(About):
     """What the signature of a method says about a parameter, besides its type and its default."""
 
-    description: str
-    least: float = -math.inf
-    most: float = math.inf
     grid: tuple[float, float, float] | None = None
     """The first value, the last one and the step that tuning tries by default."""
 
@@ -46,15 +43,12 @@ class Parameter:
     """None: a value is required."""
     weights: bool
     """Whether it has a weight for each run."""
-    about: About
+    about: Tunable
 
     @property
     def allowed(self) -> str:
         """The allowed values, in words."""
-        number = f"a number from {self.about.least:g} to {self.about.most:g}"
-        if math.isinf(self.about.most):
-            number = f"a number of {self.about.least:g} or more" if math.isfinite(self.about.least) else "a number"
-        return f"{number} for each run" if self.weights else number
+        return f"{self.about.number} for each run" if self.weights else self.about.number
 
     def value(self, given: Given, runs: int) -> float | Weights:
         """Return the value that `given` means. Raises FusionError where it is not allowed."""
@@ -76,16 +70,12 @@ class Parameter:
 
 
 @dataclass(frozen=True, eq=False)
-class Method:
-    """A function that fuses runs and its declaration; made by ``@partial(Method, name=..., ...)`` on the function.
+class Method(Declared[Floats]):
+    """A function that fuses runs and its declaration; `name` is that in ranx.
 
-    The function takes `AlignedRuns`, then its parameters by keyword, and returns the fused score of each candidate. Its
-    docstring is printed for users: one sentence that says what the score is, an empty line, and then the edge cases.
+    The function takes `AlignedRuns`, then its parameters by keyword, and returns the fused score of each candidate.
     """
 
-    function: Callable[..., Floats] = field(repr=False)
-    name: str
-    """The name, as ranx has it."""
     title: str
     """The name in words."""
     uses: Literal["scores", "ranks"]
@@ -95,27 +85,14 @@ class Method:
     aliases: tuple[str, ...] = ()
     """Other spellings of the name."""
 
-    @property
-    def summary(self) -> str:
-        """What the fused score is, in one sentence."""
-        return explained(self.function)[0]
-
-    @property
-    def edge_cases(self) -> str:
-        """How the method treats items that are not in all runs, and so on."""
-        return explained(self.function)[1]
-
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """The parameters, in the order of the function's signature."""
-        hints = get_type_hints(self.function, include_extras=True)
-        declared = []
-        for each in inspect.signature(self.function).parameters.values():
-            if each.kind is inspect.Parameter.KEYWORD_ONLY:
-                kind, about = get_args(hints[each.name])
-                default = None if each.default is inspect.Parameter.empty else each.default
-                declared.append(Parameter(each.name, default, kind is not float, about))
-        return tuple(declared)
+        return tuple(
+            Parameter(name, None if default is inspect.Parameter.empty else default, kind is not float, about)
+            for name, default, annotation in self.keywords()
+            for kind, about in [get_args(annotation)]
+        )
 
     @property
     def usage(self) -> str:
@@ -156,13 +133,13 @@ class Method:
 
 
 Persistence = Annotated[
-    float, About("how likely a user goes on from one rank to the next", least=0, most=1, grid=(0.01, 1.0, 0.01))
+    float, Tunable("how likely a user goes on from one rank to the next", least=0, most=1, grid=(0.01, 1.0, 0.01))
 ]
 Exponent = Annotated[
-    float, About("the exponent of the number of runs that list the item", least=0, grid=(0.01, 1.0, 0.01))
+    float, Tunable("the exponent of the number of runs that list the item", least=0, grid=(0.01, 1.0, 0.01))
 ]
 Smoothing = Annotated[
-    float, About("is added to the number of runs before its logarithm", least=0, most=1, grid=(0.01, 1.0, 0.01))
+    float, Tunable("is added to the number of runs before its logarithm", least=0, most=1, grid=(0.01, 1.0, 0.01))
 ]
-Offset = Annotated[float, About("is added to each rank", least=0, grid=(10, 100, 10))]
-RunWeights = Annotated[Weights, About("the weight of each run, in their order", least=0, grid=(0.0, 1.0, STEP))]
+Offset = Annotated[float, Tunable("is added to each rank", least=0, grid=(10, 100, 10))]
+RunWeights = Annotated[Weights, Tunable("the weight of each run, in their order", least=0, grid=(0.0, 1.0, STEP))]

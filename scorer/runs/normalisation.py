@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from scorer.measures.arrays import Bools, Floats
+from scorer.measures.parameters import Declared
 from scorer.runs.aligned import AlignedRuns
-from scorer.wording import explained
 
 SMALLEST = 1e-9
 """The smallest divisor, as in ranx: a list whose scores are all equal divides by it instead of 0."""
 
 
 @dataclass(frozen=True, eq=False)
-class Normalisation:
-    """A function that normalises the scores of runs and its declaration; made by ``@partial(Normalisation, ...)``."""
+class Normalisation(Declared[AlignedRuns]):
+    """A function that normalises the scores of runs and its declaration; `name` is that in ranx."""
 
-    function: Callable[[AlignedRuns], AlignedRuns] = field(repr=False)
-    name: str
-    """The name, as ranx has it."""
     formula: str
     aliases: tuple[str, ...] = ()
-
-    @property
-    def summary(self) -> str:
-        """What the normalised score is, in one sentence."""
-        return explained(self.function)[0]
 
     def __call__(self, runs: AlignedRuns) -> AlignedRuns:
         """Return the runs with normalised scores."""

@@ -7,17 +7,17 @@ from difflib import get_close_matches
 from typing import TypeVar
 
 from scorer.errors import FusionError
-from scorer.runs import fusion, normalisation, ranks, voting
+from scorer.runs import fusion, normalisation, voting
 from scorer.runs.methods import Method
 from scorer.runs.normalisation import Normalisation
 from scorer.wording import quoted
 
 METHODS: tuple[Method, ...] = (
-    ranks.reciprocal_rank,
-    ranks.inverse_square_rank,
-    ranks.logarithmic_isr,
-    ranks.smoothed_logarithmic_isr,
-    ranks.rank_biased_centroid,
+    fusion.reciprocal_rank,
+    fusion.inverse_square_rank,
+    fusion.logarithmic_isr,
+    fusion.smoothed_logarithmic_isr,
+    fusion.rank_biased_centroid,
     voting.borda,
     voting.weighted_borda,
     voting.condorcet,

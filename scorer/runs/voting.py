@@ -8,7 +8,8 @@ import numpy as np
 
 from scorer.measures.arrays import Floats, Ints
 from scorer.runs.aligned import AlignedRuns, by_id_within_ties
-from scorer.runs.methods import Method, RunWeights, Weights
+from scorer.runs.fusion import by_ranks
+from scorer.runs.methods import RunWeights, Weights
 
 ASLAM_MONTAGUE = "J. A. Aslam and M. Montague, Models for Metasearch, SIGIR 2001."
 MONTAGUE_ASLAM = "M. Montague and J. A. Aslam, Condorcet Fusion for Improved Retrieval, CIKM 2002."
@@ -30,10 +31,9 @@ def _points(runs: AlignedRuns, weights: Weights) -> Floats:
 
 
 @partial(
-    Method,
+    by_ranks,
     name="bordafuse",
     title="Borda count",
-    uses="ranks",
     formula=f"sum over runs r of {POINTS} of the query, n_r the length of r's list",
     source=ASLAM_MONTAGUE,
     aliases=("borda", "borda_fuse", "borda_count"),
@@ -48,10 +48,9 @@ def borda(runs: AlignedRuns) -> Floats:
 
 
 @partial(
-    Method,
+    by_ranks,
     name="w_bordafuse",
     title="Weighted Borda count",
-    uses="ranks",
     formula=f"sum over runs r of w_r times {POINTS} of the query, n_r the length of r's list",
     source=ASLAM_MONTAGUE,
     aliases=("weighted_bordafuse", "weighted_borda"),
@@ -120,10 +119,9 @@ def _merged(order: Ints, start: Ints, candidates: Ints, width: int, rank: Floats
 
 
 @partial(
-    Method,
+    by_ranks,
     name="condorcet",
     title="Condorcet fusion",
-    uses="ranks",
     formula="c - place(d) + 1; c is the number of candidates of the query, place(d) that of d in an order in which "
     "each candidate is preferred to the next one by as many runs as prefer the next one, or more",
     source=MONTAGUE_ASLAM,
@@ -139,10 +137,9 @@ def condorcet(runs: AlignedRuns) -> Floats:
 
 
 @partial(
-    Method,
+    by_ranks,
     name="w_condorcet",
     title="Weighted Condorcet fusion",
-    uses="ranks",
     formula="c - place(d) + 1; c is the number of candidates of the query, place(d) that of d in an order in which "
     "each candidate is preferred to the next one by runs with at least the weight of those that prefer the next one",
     source=MONTAGUE_ASLAM,
