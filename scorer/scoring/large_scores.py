@@ -16,11 +16,14 @@ from scorer.wording import quoted
 
 
 def check_gains(solution: Solution, measures: Sequence[Measure], where: str = "the solution") -> None:
-    """Raise SolutionError for a solution whose grades are too high for one of the measures.
+    """Raise ContentError for a solution whose grades are too high for one of the measures, or that only fits other
+    measures.
 
-    That is where the score of a list, or the sum of the scores of all queries, can exceed the largest floating-point
-    number; each measure and each query is reported. Otherwise a team that finds such an item would have another set of
-    queries in its mean than other teams. An accepted solution has finite scores and means for every submission.
+    Grades are too high where the score of a list, or the sum of the scores of all queries, can exceed the largest
+    floating-point number; each measure and each query is reported. Then a team that finds such an item would have
+    another set of queries in its mean than a team that does not. An accepted solution has finite scores and means for
+    every submission. A solution fits other measures where an item has several iterations, and no measure uses
+    subtopics.
     """
     findings = Findings()
     if not any(measure.kind.subtopics for measure in measures):
