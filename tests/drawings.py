@@ -41,16 +41,14 @@ def scores_of(teams: int, queries: int) -> NDArray[np.float64]:
 def histories(names: Sequence[str], means: Sequence[float], entries: int = 3) -> list[History]:
     """Some entries of each team, the last of which has its mean, and a baseline."""
     found = [
-        History(
-            name,
-            tuple(
-                (OPENED + timedelta(days=1 + place % 7 + 9 * entry), mean * (entry + 1) / entries)
-                for entry in range(entries)
-            ),
+        tuple(
+            (OPENED + timedelta(days=1 + place % 7 + 9 * entry), mean * (entry + 1) / entries)
+            for entry in range(entries)
         )
-        for place, (name, mean) in enumerate(zip(names, means, strict=True))
+        for place, mean in enumerate(means)
     ]
-    return [*found, History("most-popular", ((OPENED, 0.05),), is_baseline=True)]
+    teams = [History(name, scores, entries=scores) for name, scores in zip(names, found, strict=True)]
+    return [*teams, History("most-popular", ((OPENED, 0.05),), is_baseline=True)]
 
 
 def drawings(names: Sequence[str] = TEAMS, queries: int = 40) -> dict[str, Drawing]:

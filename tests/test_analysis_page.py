@@ -124,7 +124,7 @@ def test_the_chart_of_leaders_has_scored_entries_only() -> None:
     (shown,) = board_figures(replace(board, rows=board.rows[:3]))
     (without,) = board_figures(replace(board, rows=(replace(row, entries=(*row.entries, *wrong)), *board.rows[1:3])))
 
-    assert shown.caption.endswith("Best final MARp so far; a ring is an entry.")
+    assert shown.caption.endswith("Final MARp of the entry that counted at each time; a ring is an entry.")
     assert shown.svg.text == without.svg.text
     assert shown.narrow is not None
     assert shown.narrow.text != shown.svg.text

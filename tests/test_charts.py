@@ -22,7 +22,7 @@ from scorer.charts.curves import Curve
 from scorer.charts.labels import LINE, text_width
 from scorer.charts.leaders_over_time import STEPS, leaders_over_time
 from scorer.charts.leads import History
-from scorer.charts.panel import ACCENT, INK, INTERVAL
+from scorer.charts.panel import ACCENT, INK, INTERVAL, REFERENCE
 from scorer.charts.podium_plot import podium_plot
 from scorer.charts.precision_recall import RECALLS, precision_recall
 from scorer.charts.preliminary_against_final import Moved, preliminary_against_final
@@ -463,11 +463,12 @@ def test_a_violin_has_its_median() -> None:
 
 
 def test_steps_end_at_the_best_score() -> None:
-    """The best line of all is thick; a later lower entry is a ring without a step."""
+    """The best line of all is thick; an entry that does not count is a ring without a step."""
     day = timedelta(days=1)
+    a, b = ((OPENED, 0.2), (OPENED + 4 * day, 0.6)), ((OPENED + 2 * day, 0.4),)
     teams = [
-        History("a", ((OPENED, 0.2), (OPENED + 4 * day, 0.6))),
-        History("b", ((OPENED + 2 * day, 0.4), (OPENED + 3 * day, 0.1))),
+        History("a", a, entries=a),
+        History("b", b, entries=(*b, (OPENED + 3 * day, 0.1))),
         History("base", ((OPENED, 0.3),), is_baseline=True),
     ]
     svg = leaders_over_time(teams, "MARp", until=OPENED + 10 * day)
@@ -480,6 +481,26 @@ def test_steps_end_at_the_best_score() -> None:
         text for text in shown_texts(svg) if text[0].isalpha() and " 0." in text
     }
     assert svg.description == "b led for 2 days; a passed it on 22 April. The best MARp is 0.600."
+
+
+def test_a_line_ends_where_no_score_counts() -> None:
+    """It goes on when one counts again; at the right end, only teams with a score have names."""
+    day = timedelta(days=1)
+    gone = ((OPENED, 0.5), (OPENED + 2 * day, None), (OPENED + 3 * day, 0.4), (OPENED + 6 * day, None))
+    svg = leaders_over_time([History("b", ((OPENED, 0.3),)), History("a", gone)], "MARp", until=OPENED + 10 * day)
+    (best,) = marks(svg, "path", stroke=ACCENT)
+    (thin,) = marks(svg, "path", stroke=REFERENCE)
+
+    assert proportional([x for x, _ in corner_points(best)], [0, 2, 2, 3, 3, 6, 6, 10, 10])
+    assert proportional([y for _, y in corner_points(best)], [0.5, 0.5, 0.3, 0.3, 0.4, 0.4, 0.3, 0.3, 0.3])
+    assert thin.get("d", "").count("M") == 3
+    assert {"b 0.300", "a 0.500, 18 Apr", "b 0.300, 20 Apr"} <= set(shown_texts(svg))
+    assert "a 0.400" not in shown_texts(svg)
+
+
+def corner_points(path: ET.Element) -> list[tuple[float, ...]]:
+    """The corners of a path."""
+    return [tuple(map(float, each.split(","))) for each in re.findall(r"[\d.]+,[\d.]+", path.get("d", ""))]
 
 
 def test_labels_of_lines_do_not_overlap() -> None:

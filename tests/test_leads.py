@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from scorer.charts.leads import History, best_so_far, lasted, leaders_sentence, leads
+from scorer.charts.leads import History, best_of_all, lasted, leaders_sentence, leads
 
 OPENED = datetime(2011, 4, 20, 9, tzinfo=UTC)
 
 
-def history(name: str, *entries: tuple[float, float], is_baseline: bool = False) -> History:
-    """Entries of a team as days after the opening and scores."""
+def history(name: str, *entries: tuple[float, float | None], is_baseline: bool = False) -> History:
+    """The scores of a team that counted, with the days after the opening from which on they did."""
     return History(name, tuple((OPENED + timedelta(days=day), score) for day, score in entries), is_baseline)
 
 
@@ -73,11 +73,20 @@ def test_names_in_the_sentence_are_printable() -> None:
     assert len(sentence) < 80
 
 
-def test_best_so_far_leaves_out_lower_and_equal_scores() -> None:
-    """In order of time, regardless of the order of the entries."""
-    entries = history("a", (3, 0.2), (1, 0.1), (2, 0.2), (4, 0.1)).entries
-    assert [score for _, score in best_so_far(entries)] == [0.1, 0.2]
-    assert best_so_far(entries)[1][0] == OPENED + timedelta(days=2)
+def test_a_leader_whose_score_falls_loses_the_lead() -> None:
+    """To the team with the highest score then, which has passed nobody. A score that is still the highest leads on."""
+    teams = [history("a", (0, 0.5), (2, 0.45), (5, 0.2)), history("b", (1, 0.4)), history("c", (1, 0.3))]
+    assert leaders_sentence(teams) == "a led for 5 days; b has led since 25 April."
+    assert [score for _, score in best_of_all(teams)] == [0.5, 0.45, 0.4]
+
+
+def test_a_leader_without_a_score_loses_the_lead() -> None:
+    """As a team that is disqualified; while no team has a score, none leads."""
+    gone = history("a", (0, 0.5), (3, None))
+    assert leaders_sentence([gone, history("b", (1, 0.4))]) == "a led for 3 days; b has led since 23 April."
+    assert leaders_sentence([gone]) == "a led for 3 days."
+    assert leaders_sentence([gone, history("b", (5, 0.4))]) == "a led for 3 days; b passed it on 25 April."
+    assert best_of_all([gone])[-1] == (OPENED + timedelta(days=3), None)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
@@ -20,7 +20,7 @@ from scorer.organising.picks import clear_picks, import_picks, pick
 from scorer.organising.run import plan
 from scorer.organising.submission_files import submission_files
 from scorer.paths import Remote
-from scorer.store.events import Key, key_of
+from scorer.store.events import Event, Key, key_of
 from scorer.store.integrity import record_problems
 from scorer.store.store import Store
 from scorer.wording import printable_name
@@ -150,9 +150,14 @@ def messages(
     ]
 
 
+def present_picks(events: Iterable[Event]) -> dict[str, tuple[Key, ...]]:
+    """The present picks of each team that has any."""
+    return {team: picks[-1][1] for team, picks in picked(events).items() if picks[-1][1]}
+
+
 def names(store: Store) -> tuple[str, ...]:
     """The names of the files that kite picks."""
-    picks = store.read(lambda view: picked(view.events("main")))
+    picks = store.read(lambda view: present_picks(view.events("main")))
     return tuple(file.rpartition("/")[2] for file, _ in picks.get("kite", ()))
 
 
@@ -219,11 +224,11 @@ def test_a_picked_file_is_picked_with_its_present_content(store: Store, tmp_path
     """If the content changes, the new content is picked."""
     write_picks(tmp_path, 'picks = ["run1.txt"]')
     messages(store, tmp_path)
-    before = store.read(lambda view: picked(view.events("main")))["kite"]
+    before = store.read(lambda view: present_picks(view.events("main")))["kite"]
     write_run(tmp_path, "run1.txt", team="birch-gate")
     imported(store, tmp_path)
     messages(store, tmp_path)
-    ((file, digest),) = store.read(lambda view: picked(view.events("main")))["kite"]
+    ((file, digest),) = store.read(lambda view: present_picks(view.events("main")))["kite"]
 
     assert (file, digest) != before[0]
     present = [each for each in store.read(lambda view: view.submissions("main")) if each.present]
@@ -395,8 +400,8 @@ def test_picks_must_be_submissions(place: str) -> None:
         for _ in range(2):
             store.record_pick("cold-start", "kite", [key_of(sent)], "command")
         assert pick_events(store) == 1
-        assert store.read(lambda view: picked(view.events("cold-start"))) == {"kite": (key_of(sent),)}
-        assert store.read(lambda view: picked(view.events("other"))) == {}
+        assert store.read(lambda view: present_picks(view.events("cold-start"))) == {"kite": (key_of(sent),)}
+        assert store.read(lambda view: present_picks(view.events("other"))) == {}
 
 
 # The command
@@ -628,7 +633,7 @@ def test_a_merged_team_picks_entries_of_all_members(store: Store, tmp_path: Path
     team, found = pick(read_challenge(tmp_path), store, ["main/kite/run1.txt", "main/20110418T100000Z-amber-lamp.txt"])
 
     assert team == "amber-lamp"
-    assert store.read(lambda view: picked(view.events("main"))) == {
+    assert store.read(lambda view: present_picks(view.events("main"))) == {
         "amber-lamp": tuple((entry.file, entry.digest) for entry in found)
     }
 

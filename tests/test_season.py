@@ -14,6 +14,7 @@ from example.season import SIZES, Simulation
 from example.season_plan import ERRATUM, FIRST_RUN, SEASON, Season, season
 from scorer.board.board import Board
 from scorer.board.build import board
+from scorer.board.counting import counting_scores, score_at
 from scorer.board.published_log import published_log
 from scorer.challenge.settings import Challenge
 from scorer.entries.entries import entries
@@ -28,6 +29,7 @@ from tests.oracles import (
     Until,
     live_board,
     live_entries,
+    live_excluded,
     live_late,
     live_log_end,
     live_public,
@@ -97,6 +99,10 @@ def assert_same_board(live: LiveRecord, found: Board, until: Until, now: datetim
         )
         for row in found.rows
     } == rows
+    selected = live_selected(live.events, until)
+    for row in found.rows:
+        score = None if row.team.folder in live_excluded(selected) else rows[row.team.folder].score
+        assert score_at(counting_scores(found, row), max(now, found.now)) == score  # where the line of the figure ends
     by_index = {each.index: each for each in every}
     for row in found.rows:
         for each in row.entries:
@@ -107,7 +113,7 @@ def assert_same_board(live: LiveRecord, found: Board, until: Until, now: datetim
             )  # fmt: skip
             assert each.answer == wanted.answer
             assert (each.preliminary[0], each.final[0]) == (wanted.preliminary, wanted.final)
-    late = live_late(every, live_selected(live.events, until))
+    late = live_late(every, selected)
     assert {row.team.folder: row.entry.index for row in found.late if row.entry} == late
 
 

@@ -1,4 +1,4 @@
-"""The best score so far of each team over time."""
+"""The score of each team that counted, over time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 
 from scorer.charts.labels import LINE, SMALL, Label, fitted, text_width
-from scorer.charts.leads import History, Lead, Steps, best_so_far, leaders_sentence, leads
+from scorer.charts.leads import History, Lead, Steps, best_of_all, leaders_sentence, leads
 from scorer.charts.panel import ACCENT, DOTTED, HAIR, JOIN, PAPER, REFERENCE, SOFT, Anchor, Panel, Point, end_labels
 from scorer.charts.rows import below, first_of
 from scorer.charts.svg import Cache, Svg, svg
@@ -50,8 +50,8 @@ class Line:
     name: str
     is_baseline: bool
     steps: Steps
-    """Its best score so far, where it changes."""
-    entries: Steps
+    """The score that counted, where it changes."""
+    entries: tuple[tuple[datetime, float], ...]
     """The entries that have rings."""
 
 
@@ -67,40 +67,42 @@ def leaders_over_time(
     width: float = WIDE,
     cache: Cache | None = None,
 ) -> Svg:
-    """Draw the best score so far of each team as steps, and the best of all as a thick line with its leaders' names.
+    """Draw the score of each team that counted as steps, and the best of all as a thick line with its leaders' names.
 
-    A ring is an entry; dotted lines are baselines. Names are at the right, moved apart. The teams are in the order of
-    the board, with baselines anywhere. The time axis ends at `until`, or without it at the last entry.
+    A line ends where no score counts any more. A ring is an entry; dotted lines are baselines. Names are at the right,
+    moved apart. The teams are in the order of the board, with baselines anywhere. The time axis ends at `until`, or
+    without it at the last entry.
     """
-    scored = [team for team in teams if team.entries]
+    scored = [team for team in teams if any(score is not None for _, score in team.counted)]
     ranked = [team for team in scored if not team.is_baseline]
     shown = [*ranked[:MOST], *[team for team in scored if team.is_baseline][:BASELINES]]
-    times = [when for team in scored for when, _ in team.entries]
+    times = [when for team in scored for when, _ in (*team.counted, *team.entries)]
     has_rings = sum(len(team.entries) for team in shown) <= RINGS
     lines = tuple(
         Line(
             team.name,
             team.is_baseline,
-            _thinned(best_so_far(team.entries), STEPS // len(shown)),
+            _thinned(team.counted, STEPS // len(shown)),
             team.entries if has_rings else (),
         )
         for team in shown
     )
+    best = best_of_all(ranked)
     drawing = partial(
         _panel,
         lines,
-        _thinned(best_so_far([entry for team in ranked for entry in team.entries]), STEPS),
+        _thinned(best, STEPS),
         tuple((scored[lead.team].name, lead) for lead in leads(scored)),
         (min(times), max([*times, until] if until else times)) if times else None,
         len(ranked),
         decimals,
         width,
     )
-    best = max((score for team in ranked for _, score in team.entries), default=None)
     description = leaders_sentence(scored)
-    description += "" if best is None else f" The best {printable(measure)} is {number(best, decimals)}."
+    if best and best[-1][1] is not None:
+        description += f" The best {printable(measure)} is {number(best[-1][1], decimals)}."
     description += f" {first_of(MOST, len(ranked))}" if len(ranked) > MOST else ""
-    return svg(drawing, f"Best {measure} so far of each team over time", description, cache)
+    return svg(drawing, f"{measure} of each team over time", description, cache)
 
 
 def _thinned(steps: Steps, most: int) -> Steps:
@@ -122,8 +124,8 @@ def _panel(
 ) -> Panel:
     teams = [line for line in lines if not line.is_baseline]
     baselines = [line for line in lines if line.is_baseline]
-    named = [*teams[:NAMED], *baselines]
-    scores = [score for line in lines for _, score in line.steps]
+    named = [line for line in (*teams[:NAMED], *baselines) if line.steps[-1][1] is not None]
+    scores = [score for line in lines for _, score in (*line.steps, *line.entries) if score is not None]
     down = score_ticks(min(scores, default=0.0), max(scores, default=1.0))
     is_wide = width >= BREAK
     # The widest digit keeps room for any score.
@@ -146,26 +148,35 @@ def _panel(
     if count > len(teams):
         panel.bottom += 18
         below(panel, [first_of(len(teams), count)])
-    levels = [line.steps[-1][1] for line in baselines]
+    levels = [score for line in baselines if (score := line.steps[-1][1]) is not None]
     panel.rules([(panel.x[0], y, panel.x[1], y) for y in levels], REFERENCE, 1, DOTTED)
     for some, stroke in ((teams[NAMED:], HAIR), (teams[:NAMED], REFERENCE)):
-        panel.lines([_points(line.steps, last) for line in some], stroke, interpolate="step-after")
+        panel.lines([piece for line in some for piece in _pieces(line.steps, last)], stroke, interpolate="step-after")
     rings = [(when.timestamp(), score) for line in teams for when, score in line.entries]
     panel.dots(rings, 2.5, PAPER, SOFT, strokeWidth=1)
-    panel.lines([_points(best, last)] if best else [], ACCENT, 2.5, interpolate="step-after")
+    panel.lines(_pieces(best, last), ACCENT, 2.5, interpolate="step-after")
     _name_leads(panel, led, decimals, is_wide=is_wide)
     ends = []
     for line in named:
-        score = line.steps[-1][1]
+        score = line.steps[-1][1] or 0.0
         text = number(score, decimals) if is_wide else ""
         ends.append((score, fitted(line.name, right - JOIN - 8 - note, note=text)))
-    end_labels(panel, ends, quiet=range(len(named) - len(baselines), len(named)))
+    end_labels(panel, ends, quiet=range(len(named) - len(levels), len(named)))
     return panel
 
 
-def _points(steps: Steps, last: float) -> list[Point]:
-    """The corners of a line, which goes on to the right end."""
-    return [*((when.timestamp(), score) for when, score in steps), (last, steps[-1][1])]
+def _pieces(steps: Steps, last: float) -> list[list[Point]]:
+    """The corners of the pieces of a line, each while there is a score; the last one goes on to the right end."""
+    pieces: list[list[Point]] = []
+    before: float | None = None
+    for when, score in [*((when.timestamp(), score) for when, score in steps), (last, None)]:
+        if score is not None:
+            pieces += [[]] if before is None else []
+            pieces[-1].append((when, score))
+        elif before is not None:
+            pieces[-1].append((when, before))
+        before = score
+    return pieces
 
 
 def _mark_times(panel: Panel, ticks: Sequence[Tick]) -> None:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
 
 from scorer.charts.labels import spoken
 from scorer.charts.ticks import day
 from scorer.wording import counted
 
+Steps = tuple[tuple[datetime, float | None], ...]
+"""The score from each time on, in order of time; None: there is none."""
+
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The scores of the entries of a team over time."""
+    """The scores of a team over time."""
 
     name: str
-    entries: tuple[tuple[datetime, float], ...]
-    """When each entry was received, and its score, in order of time."""
+    counted: Steps
+    """The score that counted."""
     is_baseline: bool = False
+    entries: tuple[tuple[datetime, float], ...] = ()
+    """When each entry was received, and its score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,44 +36,45 @@ class Lead:
     """The index of the team."""
     since: datetime
     score: float
-    """The score that took the lead."""
+    """Its score then."""
     until: datetime | None
-    """When another team took the lead; None for the last lead."""
-
-
-Steps = tuple[tuple[datetime, float], ...]
-
-
-def best_so_far(entries: Sequence[tuple[datetime, float]]) -> Steps:
-    """Return the entries that are better than all earlier ones."""
-    steps: list[tuple[datetime, float]] = []
-    for when, score in sorted(entries):
-        if not steps or score > steps[-1][1]:
-            steps.append((when, score))
-    return tuple(steps)
+    """When it lost the lead; None for the team that leads now."""
 
 
 def leads(teams: Sequence[History]) -> tuple[Lead, ...]:
     """Return who led, in order of time. Baselines do not lead.
 
-    A team takes the lead by a score that is higher than all earlier ones. Of several at the same time, the highest
-    counts, then the team that is listed first.
+    A team keeps the lead until another one has a higher score. Of several, the highest counts, then the team that is
+    listed first.
     """
-    entries = sorted(
-        (when, -score, place)
-        for place, team in enumerate(teams)
-        if not team.is_baseline
-        for when, score in team.entries
+    found: list[Lead] = []
+    for when, scores in _scores_over_time(teams):
+        best = max(scores.values(), default=None)
+        if found and found[-1].until is None and (best is None or scores.get(found[-1].team) != best):
+            found[-1] = replace(found[-1], until=when)
+        if best is not None and (not found or found[-1].until is not None):
+            found.append(Lead(min(place for place in scores if scores[place] == best), when, best, None))
+    return tuple(found)
+
+
+def best_of_all(teams: Sequence[History]) -> Steps:
+    """Return the best score of all teams, where it changes."""
+    steps = [(when, max(scores.values(), default=None)) for when, scores in _scores_over_time(teams)]
+    return tuple(step for number, step in enumerate(steps) if not number or step[1] != steps[number - 1][1])
+
+
+def _scores_over_time(teams: Sequence[History]) -> Iterator[tuple[datetime, Mapping[int, float]]]:
+    """The scores that count by the index of the team, at each time at which one changes; without baselines."""
+    changes = (
+        (when, place, score) for place, team in enumerate(teams) if not team.is_baseline for when, score in team.counted
     )
-    taken: list[tuple[int, datetime, float]] = []
-    best = float("-inf")
-    for when, negated, place in entries:
-        if -negated > best:
-            best = -negated
-            if not taken or taken[-1][0] != place:
-                taken.append((place, when, best))
-    ends = (*(since for _, since, _ in taken[1:]), None)
-    return tuple(Lead(*lead, end) for lead, end in zip(taken, ends, strict=False))
+    scores: dict[int, float] = {}
+    for when, group in groupby(sorted(changes, key=itemgetter(0, 1)), key=itemgetter(0)):
+        for _, place, score in group:
+            scores.pop(place, None)
+            if score is not None:
+                scores[place] = score
+        yield when, scores
 
 
 def leaders_sentence(teams: Sequence[History]) -> str:
@@ -79,11 +87,16 @@ def leaders_sentence(teams: Sequence[History]) -> str:
         return "No team has a score yet."
     last = found[-1]
     leader = spoken(teams[last.team].name)
+    if last.until is not None:
+        return f"{leader} led for {lasted(last.until - last.since)}."
     if len(found) == 1:
         return f"{leader} has led since {day(last.since)}."
     before = found[-2]
     passed = spoken(teams[before.team].name)
-    sentence = f"{passed} led for {lasted(last.since - before.since)}; {leader} passed it on {day(last.since)}."
+    has_passed = any(when == last.since for when, _ in teams[last.team].counted)
+    change = "passed it on" if has_passed else "has led since"
+    sentence = f"{passed} led for {lasted((before.until or last.since) - before.since)}; "
+    sentence += f"{leader} {change} {day(last.since)}."
     changes = len(found) - 1
     return sentence if changes <= 2 else f"{sentence} The lead changed {changes} times."
 

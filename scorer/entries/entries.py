@@ -19,7 +19,7 @@ from scorer.measures import Measure
 from scorer.options import Split
 from scorer.scoring.means import Mean
 from scorer.store.cache import Cache
-from scorer.store.events import Event, Key, key_of, recorded_basis
+from scorer.store.events import key_of, recorded_basis
 from scorer.store.records import Basis, StoredResult, StoredSubmission, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.wording import printable_name
@@ -119,7 +119,8 @@ def entries(
         ]
         released = looks(view, track, basis, candidates, cache)
     shows_late = track.late_board and plan.is_over(view.now)
-    picks = _picks(events, track)
+    # The picks of a merged team are those of the team that it is merged into.
+    picks = picked(events) if track.entry == "picks" else {}
     found = tuple(
         _entry(
             each,
@@ -128,7 +129,10 @@ def entries(
             chosen,
             shows_late,
             released.get(each.index),
-            is_picked=key_of(each.submission) in picks.get(joined.final(each.submission.team), ()),
+            tuple(
+                (at, key_of(each.submission) in keys[: track.picks])
+                for at, keys in picks.get(joined.final(each.submission.team), ())
+            ),
         )
         for each, place in placed
     )
@@ -152,13 +156,6 @@ def defined_queries(results: Iterable[StoredResult], split: Split, measure: str,
 def _results(stored: Iterable[StoredSubmission]) -> tuple[StoredResult, ...]:
     """Of all scored entries."""
     return tuple(each.result for each in stored if each.result is not None and each.result.status == "scored")
-
-
-def _picks(events: Sequence[Event], track: Track) -> Mapping[str, Sequence[Key]]:
-    """The entries that each team picks. The picks of a merged team are those of the team that it is merged into."""
-    if track.entry != "picks":
-        return {}
-    return {team: keys[: track.picks] for team, keys in picked(events).items()}
 
 
 def is_baseline(team: str, track: Track) -> bool:
@@ -242,8 +239,7 @@ def _entry(
     measures: Sequence[Measure],
     shows_late: bool,
     look: Look | None,
-    *,
-    is_picked: bool,
+    picks: tuple[tuple[datetime, bool], ...],
 ) -> Entry:
     hidden = place.waits or place.admission == "over-quota"
     result = None if hidden else each.result
@@ -273,7 +269,7 @@ def _entry(
         counts=result.counts if result else None,
         findings=tuple(findings) if findings else (),
         findings_count=findings.count if findings else 0,
-        is_picked=is_picked,
+        picks=picks,
         answer=look.answer if look else None,
     )
 

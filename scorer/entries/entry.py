@@ -69,8 +69,8 @@ class Entry:
     """How many there are in all."""
     answer: Answer | None = None
     """Of the Ladder, where it decides which scores are shown; then `preliminary` has only a score that it released."""
-    is_picked: bool = False
-    """Whether it is among the picks of its team, from which the counting entry is chosen with ``entry = "picks"``."""
+    picks: tuple[tuple[datetime, bool], ...] = ()
+    """Whether it is among the picks of its team, from each time on; empty without picks, or if they do not count."""
 
     def scores(self, *, final: bool) -> ColumnScores:
         """The final or the preliminary scores."""
@@ -82,6 +82,11 @@ class Entry:
         if self.presence != "present":
             return self.presence
         return self.outcome if self.admission == "ok" else self.admission
+
+    @property
+    def is_picked(self) -> bool:
+        """Whether it is among the picks of its team, from which ``entry = "picks"`` chooses the counting entry."""
+        return bool(self.picks) and self.picks[-1][1]
 
     @property
     def is_in_future(self) -> bool:

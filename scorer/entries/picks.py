@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 
 from scorer.store.decisions import pick_keys
 from scorer.store.events import Event, Key
 
 
-def picked(events: Iterable[Event]) -> Mapping[str, tuple[Key, ...]]:
-    """The present picks of each team that has any, given the events of a track in order.
+def picked(events: Iterable[Event]) -> Mapping[str, list[tuple[datetime, tuple[Key, ...]]]]:
+    """The picks of each team from each time on, given the events of a track in order.
 
     A pick may meanwhile be withdrawn or not count for another reason.
     """
-    found = {event.body["team"]: pick_keys(event) for event in events if event.kind == "pick"}
-    return {team: keys for team, keys in found.items() if keys}
+    found: dict[str, list[tuple[datetime, tuple[Key, ...]]]] = {}
+    for event in events:
+        if event.kind == "pick" and event.at is not None:
+            found.setdefault(event.body["team"], []).append((event.at, pick_keys(event)))
+    return found

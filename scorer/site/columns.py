@@ -110,7 +110,7 @@ def board_columns(
         BoardColumn("before", "Preliminary rank", 11, "ascending") if both else None,
         BoardColumn("change", "Change", 13) if both else None,
         BoardColumn("entries", "Entries", 12, shown=_differ([len(row.sent) for row in board.rows])),
-        BoardColumn("best", "Best so far", 18, shown=any(len(row.sent) > 1 for row in board.rows)) if drawn else None,
+        BoardColumn("best", "Over time", 18, shown=any(len(row.sent) > 1 for row in board.rows)) if drawn else None,
         BoardColumn("last", "Last entry", 17, shown=_differ([row.last_received for row in board.rows])),
     ]
     return _with_windows(_with_toggles([column for column in candidates if column]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scorer.board.board import Board, Row
+from scorer.board.counting import counting_scores
 from scorer.board.curves import RECALLS, cutoffs
 from scorer.charts.curves import Curve
 from scorer.charts.leaders_over_time import MEDIUM, NARROW, WIDE, leaders_over_time
@@ -38,7 +39,7 @@ def board_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...
     cache
         Of the charts.
     """
-    teams = [_history(board, row) for row in board.rows if not row.team.is_excluded]
+    teams = [_history(board, row) for row in board.rows]
     if sum(len(team.entries) for team in teams) < 2:
         return ()
     wide, medium, narrow = (
@@ -48,7 +49,8 @@ def board_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...
     ring = "an improvement" if board.track.has_ladder else "an entry"
     baselines = ", dotted lines are baselines" if any(row.baseline for row in board.rows) else ""
     shown = (
-        f"Best {board.track.shown_stage} {board.track.primary_measure.kind.name} so far; a ring is {ring}{baselines}."
+        f"{board.track.shown_stage.capitalize()} {board.track.primary_measure.kind.name} of the entry that counted at "
+        f"each time; a ring is {ring}{baselines}."
     )
     return (Figure(wide, f"{leaders_sentence(teams)} {shown}", medium, narrow),)
 
@@ -91,7 +93,7 @@ def _history(board: Board, row: Row) -> History:
         (entry.received, board.shown_scores(entry)[0]) for entry in reversed(row.entries) if entry.state == "scored"
     )
     entries = tuple((received, score) for received, score in scores if score is not None)
-    return History(row.team.name, entries, row.baseline)
+    return History(row.team.name, counting_scores(board, row), row.baseline, entries)
 
 
 def _curve(board: Board, row: int, values: tuple[float | None, ...]) -> Curve:

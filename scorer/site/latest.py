@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from heapq import nlargest
 
 from scorer.board.board import Row
-from scorer.entries.entry import Entry, counting_entry
+from scorer.board.counting import counting_scores, score_at
+from scorer.entries.entry import Entry
 from scorer.site.counts import STATUS_WORDS
 from scorer.site.entry_words import LABELS
 from scorer.site.views import BoardView
+from scorer.store.canonical import RESOLUTION
 from scorer.wording import counted, ordinal
 
 SHOWN = 6
@@ -64,8 +66,8 @@ def _result(board: BoardView, row: Row, entry: Entry) -> tuple[str, str]:
         return f"{_printed(board, score)}, a baseline", ""
     if row.team.is_excluded:
         return f"{_printed(board, score)}, {row.team.status}", ""
-    earlier = [each for each in row.entries[row.entries.index(entry) + 1 :] if each.state == "scored"][::-1]
-    before, after = _counting(board, earlier), _counting(board, [*earlier, entry])
+    steps = counting_scores(board.board, row)
+    before, after = score_at(steps, entry.received - RESOLUTION), score_at(steps, entry.received)
     if after != score:
         return f"{_printed(board, score)}; {_printed(board, after)} still counts", ""
     others = list(_other_scores(board, row, entry))
@@ -82,18 +84,11 @@ def _printed(board: BoardView, score: float | None) -> str:
     return "no score" if score is None else f"{score + 0.0:.{board.track.shown_decimals}f}"
 
 
-def _counting(board: BoardView, entries: list[Entry]) -> float | None:
-    """The score of the entry that counts among these, in the order of the record."""
-    entry = counting_entry(entries, board.track, board.board.preliminary_queries > 0)
-    return board.board.shown_scores(entry)[0]
-
-
 def _other_scores(board: BoardView, row: Row, entry: Entry) -> Iterator[float]:
     """The scores of the other teams when an entry was received."""
     for view in board.rows:
         if not view.row.baseline and not view.row.team.is_excluded and view.row is not row:
-            then = [each for each in view.row.entries if each.state == "scored" and each.received <= entry.received]
-            score = _counting(board, then[::-1])
+            score = score_at(counting_scores(board.board, view.row), entry.received)
             if score is not None:
                 yield score
 

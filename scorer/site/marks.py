@@ -1,14 +1,15 @@
-"""The small pictures in the rows of a board: the histogram of a team's queries, and its best score so far."""
+"""The small pictures in the rows of a board: the histogram of a team's queries, and its score over time."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from scorer.board.board import Board, Row
+from scorer.board.board import Board
 from scorer.board.certainty import BINS
+from scorer.board.counting import counting_scores
 
 HISTOGRAM_WIDTH, HISTOGRAM_HEIGHT = 60, 18
 SPARK_WIDTH, SPARK_HEIGHT = 64, 16
@@ -69,38 +70,22 @@ def _percent(part: int, whole: int) -> str:
     return "under 1 %" if 0 < share < 0.5 else f"{share:.0f} %"
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A score that was the best of a team when it was received."""
-
-    when: datetime
-    score: float
-
-
 def sparklines(board: Board) -> tuple[Mark | None, ...]:
-    """The best score so far of each row, all on one scale; None for a row without a scored entry.
+    """The score of each row that counted, all on one scale; None for a row without a scored entry.
 
     Times go from the first to the last scored entry of the board.
     """
-    records = [tuple(_records(board, row)) for row in board.rows]
+    records = [
+        [(when, score) for when, score in counting_scores(board, row) if score is not None] for row in board.rows
+    ]
     times = [entry.received.timestamp() for row in board.rows for entry in row.entries if entry.state == "scored"]
-    scores = [record.score for each in records for record in each]
+    scores = [score for each in records for _, score in each]
     if not scores:
         return (None,) * len(board.rows)
     decimals = board.track.shown_decimals
     across = _Scale(min(times), max(times), MARGIN, SPARK_WIDTH - MARGIN)
     down = _Scale(min(0.0, *scores), max(scores), SPARK_HEIGHT - MARGIN, MARGIN)
     return tuple(_sparkline(each, across, down, decimals) if each else None for each in records)
-
-
-def _records(board: Board, row: Row) -> Iterable[Record]:
-    """The entries of a team that were its best so far, the earliest first."""
-    best: float | None = None
-    for entry in reversed(row.entries):
-        score = board.shown_scores(entry)[0] if entry.state == "scored" else None
-        if score is not None and (best is None or score > best):
-            best = score
-            yield Record(entry.received, score)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +102,12 @@ class _Scale:
         return self.first + share * (self.last - self.first)
 
 
-def _sparkline(records: Sequence[Record], across: _Scale, down: _Scale, decimals: int) -> Mark:
-    steps = [(across(record.when.timestamp()), down(record.score)) for record in records]
+def _sparkline(records: Sequence[tuple[datetime, float]], across: _Scale, down: _Scale, decimals: int) -> Mark:
+    steps = [(across(when.timestamp()), down(score)) for when, score in records]
     (x, y), *others = steps
     path = f"M{_coordinate(x)} {_coordinate(y)}"
     path += "".join(f"H{_coordinate(right)}V{_coordinate(below)}" for right, below in others)
-    scores = [f"{record.score:.{decimals}f}" for record in records]
+    scores = [f"{score:.{decimals}f}" for _, score in records]
     label = f"{scores[0]} at first" if len(scores) == 1 else f"{scores[0]} at first, {scores[-1]} at last"
     end = (across.last, steps[-1][1])
-    return Mark(f"{path}H{_coordinate(across.last)}", label, records[-1].when.timestamp(), end)
+    return Mark(f"{path}H{_coordinate(across.last)}", label, records[-1][0].timestamp(), end)
