@@ -258,6 +258,10 @@ def test_a_picked_file_is_picked_with_its_present_content(store: Store, tmp_path
         ("x = " + "1" * 20_000, "not TOML ("),
         ("a." * 30_000 + "b = 1", "has more than 100 dots outside of names"),
         ('"a".' * 12_000 + "b = 1", "has more than 100 dots outside of names"),
+        ('x = ["""\n# """, {' + "a." * 30_000 + "b = 1}]", "has more than 100 dots outside of names"),
+        ("x = ['''\n# ''', {" + "a." * 30_000 + "b = 1}]", "has more than 100 dots outside of names"),
+        ('x = ["""a"""", {' + "a." * 30_000 + 'b = 1}, ""]', "has more than 100 dots outside of names"),
+        ('"' + '\\"' * 31_900, "not TOML (Unterminated string"),
         ("#" * 64_001, "has more than 64 kB"),
     ],
 )
@@ -285,9 +289,11 @@ def test_each_error_has_a_message(store: Store, tmp_path: Path) -> None:
     assert len(messages(store, tmp_path)) == 2
 
 
-def test_a_large_file_of_the_right_form_is_read(store: Store, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "line", ['picks = ["run1.txt"] # ', "picks = ['''run1.txt'''] # ''' ", 'picks = ["run1.txt"] # """']
+)
+def test_a_large_file_of_the_right_form_is_read(store: Store, tmp_path: Path, line: str) -> None:
     """64,000 bytes are allowed, with dots in names and in comments."""
-    line = 'picks = ["run1.txt"] # '
     write_picks(tmp_path, line + "." * (64_000 - len(line)))
 
     assert messages(store, tmp_path) == []
