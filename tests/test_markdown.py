@@ -26,6 +26,7 @@ FORBIDDEN_LINKS = (
     "[x](//example.org)",
     "[x](/index.html)",
     "[x](http:index.html)",
+    "[x](../other/index.html)",
     "| a |\n|---|\n| [x](javascript:alert(1)) |",
 )
 FORBIDDEN_IMAGES = (
@@ -35,6 +36,13 @@ FORBIDDEN_IMAGES = (
     "![x](data:image/svg+xml,<svg/onload=alert(1)>)",
     "![x](javascript:alert(1))",
     "![x](mailto:us@example.org)",
+    "![x](../../etc/passwd)",
+    "![x](static/../../solutions/main.txt)",
+    "![x](%2e%2e/solutions/main.txt)",
+    "![x](.%2E/solutions/main.txt)",
+    "![x](static/&#46;&#46;/..)/../x.png",
+    "![x][y]\n\n[y]: ../scores.db",
+    "[![x](../scores.db)](index.html)",
 )
 
 HTML = (
@@ -90,6 +98,8 @@ def test_the_message_names_the_line_of_the_block() -> None:
         "<https://example.org>",
         "![x](static/x.png)",
         "![x](static/a%20b.svg 'A title')",
+        "![x](static/../static/x.png)",
+        "![x](static/..x.png)",
     ],
 )
 def test_other_links_are_allowed(text: str) -> None:

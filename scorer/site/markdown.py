@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
+from posixpath import normpath
+from urllib.parse import unquote
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -48,7 +50,7 @@ def check(text: str, where: str, first_line: int = 0) -> None:
     Raises
     ------
     ScorerError
-        A link or an image leads elsewhere than `SCHEMES` or a relative path.
+        A link or an image leads elsewhere than `SCHEMES` or a relative path in the site.
     """
     for token, line in _all_tokens(_parser().parse(text)):
         name = {"link_open": "href", "image": "src"}.get(token.type)
@@ -57,9 +59,9 @@ def check(text: str, where: str, first_line: int = 0) -> None:
             continue
         place = f"{where}:{first_line + line}" if first_line else where
         what, allowed = (
-            ("a link to", "http, https, mailto and relative links")
+            ("a link to", "http, https, mailto and relative links that stay in the site")
             if name == "href"
-            else ("an image from", "relative paths, such as static/picture.png")
+            else ("an image from", "relative paths in the site, such as static/picture.png")
         )
         raise ScorerError(f"{place}: found {what} {quoted(address)}; allowed: {allowed}")
 
@@ -167,8 +169,10 @@ def _is_safe(address: str) -> bool:
 
 
 def _is_relative(address: str) -> bool:
-    """Whether an address is relative to the folder of the site, on a server and on disk."""
+    """Whether an address is relative to the folder of the site and stays in it, on a server and on disk."""
     parts = split_url(address)
     if parts is None or parts.scheme or parts.netloc or address.startswith("/"):
         return False
-    return ":" not in parts.path.partition("/")[0]
+    # To browsers, %2e is a dot; to some servers, a backslash is a slash.
+    path = normpath(unquote(parts.path).replace("\\", "/"))
+    return ":" not in parts.path.partition("/")[0] and not path.startswith("/") and path.split("/")[0] != ".."
