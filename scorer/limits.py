@@ -1,4 +1,4 @@
-"""Limits: what a submission may take of the machine that scores it, defined once."""
+"""Limits: what a submission may take of the machine that scores it, and a bundle of the one that imports it."""
 
 from __future__ import annotations
 
@@ -61,3 +61,20 @@ OWN_FILES = Limits(
     table_mb=10**12,
 )
 """For files that the user trusts, as solutions and the runs of a researcher: only signs of damage are refused."""
+
+
+def most_expanded(bundle: int) -> int:
+    """The bytes that a compressed value of a bundle of so many bytes may grow to.
+
+    Arrays of it take about ten times the memory. The grades of a solution take about as many bytes as the file of the
+    solution: a bundle with the solutions is never below.
+    """
+    return max(32 * MB, 20 * bundle)
+
+
+def most_copied(bundle: int) -> int:
+    """The bytes that the files of submissions in a bundle of so many bytes may have, copies of a file included.
+
+    A hundred teams may have submitted the same file.
+    """
+    return max(100 * MB, 100 * bundle)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import os
 import struct
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
-from zipfile import ZipFile
+from typing import Any
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from scorer.challenge.settings import FILE, Challenge
 from scorer.executors.local import Serial
 from scorer.organising.bundles import Exported, Imported, export, import_bundle
 from scorer.organising.teams import import_teams
+from scorer.store.canonical import iso
+from scorer.store.log import START, head_of, leaf_of, nonce_of, text_of_fields
+from scorer.store.secret import secret_of
 from scorer.store.store import Store
-from scorer.verification.bundle_format import COMMENT_BYTES
+from scorer.verification.bundle import EVENTS, SCHEMA
+from scorer.verification.bundle_format import COMMENT_BYTES, MANIFEST
 from tests.live_errata import BEFORE, CORRECTED, GOOD, OTHER, POOR, SOLUTION, Live, day
 
 KEY = "07" * 32
@@ -145,3 +153,54 @@ def parts(bundle: Path) -> Iterator[tuple[str, int, int]]:
         yield "", info.header_offset, start
         yield info.filename, start, start + info.file_size
     yield "", end, len(content)
+
+
+def archive(content: Mapping[str, bytes], change: Callable[[ZipFile], object] | None = None) -> bytes:
+    """A sealed archive of members."""
+    stream = BytesIO()
+    with warnings.catch_warnings(), ZipFile(stream, "w", ZIP_STORED) as made:
+        warnings.simplefilter("ignore")  # a name that is repeated
+        for name, data in content.items():
+            made.writestr(ZipInfo(name), data)
+        if change is not None:
+            change(made)
+        made.comment = bytes(COMMENT_BYTES)
+    return sealed(stream.getvalue())
+
+
+def with_manifest(content: Mapping[str, bytes], **facts: Any) -> dict[str, bytes]:
+    """The members with a manifest that fits them, but for these facts."""
+    others = {name: data for name, data in content.items() if name != MANIFEST}
+    manifest = json.loads(content[MANIFEST])
+    manifest |= {"members": {name: sha256(data).hexdigest() for name, data in others.items()}, **facts}
+    return {**others, MANIFEST: json.dumps(manifest).encode()}
+
+
+def edited(content: dict[str, bytes], name: str, change: Callable[[list[dict[str, Any]]], object]) -> bytes:
+    """A sealed archive in which the rows of a member are changed, with a manifest that fits."""
+    rows = [json.loads(line) for line in content[name].splitlines()]
+    change(rows)
+    return archive(with_manifest({**content, name: lines_of(rows)}))
+
+
+def lines_of(rows: Iterable[object]) -> bytes:
+    """The member of a bundle with these rows."""
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def rerecorded(content: dict[str, bytes], change: Callable[[list[dict[str, Any]]], object]) -> bytes:
+    """A sealed archive in which the rows of events are changed, with a log and a manifest that fit them.
+
+    The body of each event is an object.
+    """
+    rows = [json.loads(line) for line in content[EVENTS].splitlines()]
+    rows = [{**row, "body": json.loads(row["body"])} for row in rows]
+    change(rows)
+    salt = json.loads(content[SCHEMA])["salt"]
+    head = START
+    for row in rows:
+        at = None if row["at"] is None else iso(datetime.fromisoformat(row["at"]))
+        text = text_of_fields(row["index"], row["track"], row["kind"], at, row["body"])
+        head = head_of(head, leaf_of(nonce_of(secret_of(salt, "log"), row["index"], text), text))
+    lines = lines_of({**row, "body": json.dumps(row["body"])} for row in rows)
+    return archive(with_manifest({**content, EVENTS: lines}, events=len(rows), head=head.hex()))

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import random
 import stat
-import warnings
 from collections.abc import Callable, Mapping
-from hashlib import sha256
-from io import BytesIO
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import pytest
+import tomlkit
 
 from scorer.errors import ScorerError
 from scorer.organising.bundle_writer import BundleWriter
 from scorer.organising.bundles import import_bundle
+from scorer.verification.bundle import EVENTS
 from scorer.verification.bundle_archive import DIRECTORY, opened_bundle
 from scorer.verification.bundle_format import COMMENT_BYTES, MANIFEST, is_safe
-from tests.bundles import exported, members, parts, rich_challenge, sealed
+from tests.bundles import archive, edited, exported, members, parts, rich_challenge, sealed, with_manifest
 from tests.commands import Terminal
 from tests.live_errata import day
 
@@ -109,27 +107,6 @@ def test_incomplete_and_longer_files_are_refused(bundle: Path, tmp_path: Path) -
 
 
 # Hostile archives
-
-
-def archive(content: Mapping[str, bytes], change: Callable[[ZipFile], object] | None = None) -> bytes:
-    """A sealed archive of members."""
-    stream = BytesIO()
-    with warnings.catch_warnings(), ZipFile(stream, "w", ZIP_STORED) as made:
-        warnings.simplefilter("ignore")  # a name that is repeated
-        for name, data in content.items():
-            made.writestr(ZipInfo(name), data)
-        if change is not None:
-            change(made)
-        made.comment = bytes(COMMENT_BYTES)
-    return sealed(stream.getvalue())
-
-
-def with_manifest(content: Mapping[str, bytes], **facts: Any) -> dict[str, bytes]:
-    """The members with a manifest that fits them, but for these facts."""
-    others = {name: data for name, data in content.items() if name != MANIFEST}
-    manifest = json.loads(content[MANIFEST])
-    manifest |= {"members": {name: sha256(data).hexdigest() for name, data in others.items()}, **facts}
-    return {**others, MANIFEST: json.dumps(manifest).encode()}
 
 
 def test_a_rewritten_archive_is_accepted(bundle: Path, tmp_path: Path) -> None:
@@ -267,14 +244,18 @@ def test_later_versions_name_the_scorer_that_is_needed(bundle: Path, tmp_path: P
     assert "install scorer 9.1.0 or later" in refusal(later, tmp_path)
 
 
-def edited(content: dict[str, bytes], name: str, change: Callable[[list[dict[str, Any]]], object]) -> bytes:
-    """A sealed archive in which the rows of a member are changed, with a manifest that fits."""
-    rows = [json.loads(line) for line in content[name].splitlines()]
-    change(rows)
-    return archive(with_manifest({**content, name: b"".join(json.dumps(row).encode() + b"\n" for row in rows)}))
+def with_settings(content: dict[str, bytes], changes: Mapping[tuple[str, ...], str]) -> bytes:
+    """A sealed archive in which keys of challenge.toml have other values."""
+    document: Any = tomlkit.parse(content[SETTINGS])
+    for path, value in changes.items():
+        table = document
+        for name in path[:-1]:
+            table = table[name]
+        table[path[-1]] = value
+    return archive(with_manifest({**content, SETTINGS: tomlkit.dumps(document).encode()}))
 
 
-EVENTS = "tables/event.jsonl"
+SETTINGS = "challenge/challenge.toml"
 
 
 @pytest.mark.parametrize(
@@ -291,7 +272,7 @@ EVENTS = "tables/event.jsonl"
         ("tables/scorer_schema.jsonl", lambda rows: rows.clear(), "does not have the salt of one database"),
         ("tables/scorer_schema.jsonl", lambda rows: rows[0].update(revision=2**70), "revision is"),
         ("tables/result.jsonl", lambda rows: rows[0].update(hits="***"), "hits is"),
-        ("tables/result.jsonl", lambda rows: rows[0].update(hits="AAAA", status="scored"), "cannot be"),
+        ("tables/result.jsonl", lambda rows: rows[0].update(hits="AAAA", status="scored"), "hits is"),
         ("tables/result.jsonl", lambda rows: rows[0].update(digest="0" * 64), "has the wrong key"),
         ("tables/result.jsonl", lambda rows: rows[0].update(status="x" * 9), "status is"),
         ("tables/result.jsonl", lambda rows: rows[0].update(status=None), "status is"),
@@ -331,6 +312,39 @@ def test_settings_that_lead_outside_are_refused(before_after: tuple[str, str], b
     assert changed != content[name]
     message = refusal(archive(with_manifest({**content, name: changed})), tmp_path)
     assert "names a file outside of the challenge, or a database" in message or "there is no such file" in message
+
+
+@pytest.mark.parametrize("key", ["solution", "queries", "items", "submissions"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "file:///etc/passwd",
+        "FILE:///etc/passwd",
+        "local:///etc/passwd",
+        "memory://queries.txt",
+        "zip://x::file:///etc/passwd",
+        "filecache://x::file:///etc/passwd",
+        "s3://bucket/x::file:///etc/passwd",
+        "git:///etc:master@passwd",
+        "reference://x",
+    ],
+)
+def test_urls_of_local_files_are_refused(key: str, url: str, bundle: Path, tmp_path: Path) -> None:
+    """A bundle names files in its folder, and stores that any machine reads."""
+    message = refusal(with_settings(members(bundle), {("tracks", "main", key): url}), tmp_path)
+    assert "is no URL of a remote store" in message or (key in ("queries", "items") and "names" in message)
+
+
+def test_a_key_file_is_a_path(bundle: Path, tmp_path: Path) -> None:
+    """Also if it looks like a URL: nothing outside of the new folder is read or made private."""
+    outside = tmp_path / "outside.key"
+    outside.write_text("mine")
+    outside.chmod(0o644)
+    steps = "/".join([".."] * 40)
+    found = with_settings(members(bundle), {("tracks", "main", "split", "key_file"): f"xx://{steps}{outside}"})
+    (tmp_path / "b").mkdir()
+    assert "names a file outside of the challenge" in refusal(found, tmp_path / "b")
+    assert stat.S_IMODE(outside.stat().st_mode) == 0o644
 
 
 def test_two_members_cannot_be_the_same_file(bundle: Path, tmp_path: Path) -> None:

@@ -272,6 +272,16 @@ def test_a_bundle_is_never_overwritten_nor_public(rich: Live, tmp_path: Path) ->
     assert [path.name for path in tmp_path.iterdir()] == ["there.zip"]
 
 
+@pytest.mark.parametrize("url", ["file:///tmp/lists", "memory://lists", "zip://a::file:///tmp/lists.zip"])
+def test_a_url_that_no_other_machine_reads_is_not_exported(url: str, tmp_path: Path) -> None:
+    """An import would refuse it."""
+    live = rich_challenge(tmp_path / "challenge")
+    live.edit("list_length = 3\n", f'list_length = 3\nsubmissions = "{url}"\n')
+    with pytest.raises(ChallengeError, match=r"tracks\.main\.submissions: names .* is no URL of a remote store"):
+        exported(live, tmp_path / "b.zip", NOW)
+    assert [path.name for path in tmp_path.iterdir()] == ["challenge"]
+
+
 def test_a_failed_export_leaves_nothing(tmp_path: Path) -> None:
     """A file that changes while it is exported, a name that no other system may have, a damaged archive."""
     live = rich_challenge(tmp_path / "challenge")

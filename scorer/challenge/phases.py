@@ -97,6 +97,8 @@ class Phase(SettingsTable):
             raise ValueError(f"name: {self.name!r} has other characters than a-z, 0-9 and -")
         if self.end <= self.start:
             raise ValueError("end: is not after start")
+        if self.grace > datetime.max.replace(tzinfo=UTC) - self.end:
+            raise ValueError("grace: is out of range")
         if self.freeze > self.end - self.start:
             raise ValueError("freeze: is longer than the phase")
         if self.ladder_step is not None and self.shows != "ladder":

@@ -11,12 +11,19 @@ from typing import Any
 
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
-from scorer.paths import is_url
+from scorer.paths import is_url, shown
+from scorer.wording import quoted
 
 OUTSIDE = "outside"
 """The folder for files that are not in the folder of the challenge."""
 
 SITE = "site"
+
+SHARED = frozenset(
+    {"abfs", "abfss", "adl", "az", "dbfs", "ftp", "gcs", "gs", "hdfs", "hf", "http", "https", "oci", "oss", "s3", "s3a"}
+    | {"sftp", "smb", "ssh", "webdav", "webhdfs"}
+)
+"""Schemes of stores that any machine can read. Others name files or the memory of one machine, or chains of these."""
 
 Key = tuple[str, ...]
 """The path to a value in challenge.toml."""
@@ -49,14 +56,20 @@ def portable(file: Path, challenge: Challenge) -> Portable:
     Raises
     ------
     ChallengeError
-        The file cannot be read, or cannot be edited.
+        The file cannot be read, or cannot be edited, or names a file by a URL that other machines cannot read.
     """
     content = _read(file)
     changes: dict[Key, str | None] = {}
     places: dict[tuple[str, str], str] = {}
     for track in challenge.tracks:
         for key, path in _paths(track):
-            if not is_url(path):
+            if is_url(path) and key[-1] != "key_file":  # which is a path, whatever it looks like
+                if path.partition("://")[0] not in SHARED or "::" in path:
+                    raise ChallengeError(
+                        f"{file}: tracks.{track.name}.{key[-1]}: names {quoted(shown(path))}, which is no URL of a "
+                        "remote store; name a file of this machine by its path"
+                    )
+            else:
                 place = _inside(challenge.root, path) or f"{OUTSIDE}/{track.name}/{key[-1]}/{Path(path).name}"
                 places[track.name, key[-1]] = place
                 if not _is_relative(path):

@@ -24,7 +24,7 @@ from scorer.paths import AnyFile, Remote
 from scorer.site.markdown_pages import FOLDER as PAGES
 from scorer.store.archive import Archive
 from scorer.store.snapshot import Snapshot
-from scorer.verification.bundle_format import CHALLENGE, INDEX, SOLUTIONS, SUBMISSIONS, chunks_of
+from scorer.verification.bundle_format import CHALLENGE, INDEX, LONGEST_NAME, SOLUTIONS, SUBMISSIONS, chunks_of
 
 TEMPLATES = "templates"
 
@@ -97,7 +97,9 @@ class BundledFile:
 
 def _is_name(name: object) -> bool:
     """Whether this is the name of a file, which leads to no other folder on this system."""
-    return isinstance(name, str) and name not in ("", ".", "..") and "\0" not in name and Path(name).name == name
+    if not isinstance(name, str) or name in ("", ".", "..") or "\0" in name:
+        return False
+    return len(os.fsencode(name)) <= LONGEST_NAME and Path(name).name == name
 
 
 def submitted_files(

@@ -17,6 +17,7 @@ from scorer.challenge.portable import portable, with_database
 from scorer.challenge.settings import FILE, Challenge
 from scorer.entries.in_force import in_force
 from scorer.errors import ChallengeError, ScorerError
+from scorer.limits import most_copied, most_expanded
 from scorer.organising.bundle_files import BundledFile, Content, challenge_files, solution_files, submitted_files
 from scorer.organising.bundle_writer import BundleWriter
 from scorer.organising.render import render
@@ -241,7 +242,7 @@ def _build(bundle: Bundle, built: Path, database: str | None, clock: Callable[[]
 def _load(bundle: Bundle, database: str | Path) -> None:
     opened = Database(database, create=True, wait=WAIT)
     try:
-        load(opened, lambda table: bundle.rows(f"{TABLES}{table}.jsonl"))
+        load(opened, lambda table: bundle.rows(f"{TABLES}{table}.jsonl"), most_expanded(bundle.size))
     finally:
         opened.close()
 
@@ -279,6 +280,7 @@ def _complete_means(challenge: Challenge, store: Store) -> None:
 def _write_submissions(bundle: Bundle, challenge: Challenge) -> None:
     """Write the files in the folders of submissions, each with the time of its last change."""
     local = {track.name: track.submissions_path for track in challenge.tracks}
+    left, most = most_copied(bundle.size), most_copied(bundle.size)
     for number, row in enumerate(bundle.rows(INDEX), 1):
         invalid = bundle.error(f"{INDEX}, line {number:,}: not a file of a submission", NO_BUNDLE)
         try:
@@ -289,6 +291,10 @@ def _write_submissions(bundle: Bundle, challenge: Challenge) -> None:
         if not isinstance(folder, Path) or member not in bundle.members:
             raise invalid
         path = folder.joinpath(*file.path)
+        left -= bundle.members[member].file_size
+        if path.exists() or left < 0:
+            found = f"lists {quoted(file.path[-1])} twice" if left >= 0 else f"the files together exceed {most:,} bytes"
+            raise bundle.error(f"{INDEX}, line {number:,}: {found}", "export it again")
         _write(path, bundle.chunks(member))
         os.utime(path, ns=(file.mtime_ns, file.mtime_ns))
 

@@ -45,12 +45,9 @@ MOST_DOTS = 100
 """Dots outside of strings. The time to read a key grows with the square of its parts."""
 
 _TEXT_OR_COMMENT = re.compile(
-    r"\"{3}(?:\\.|.)*?(?:\"{3,5}|\Z)|'{3}.*?(?:'{3,5}|\Z)"  # of several lines; quotes may precede the last three
-    r"|\"(?:\\[^\n]|[^\"\\\n])*+\"?|'[^'\n]*+'?|#[^\n]*",
-    re.DOTALL,
+    r"\"{3}(?:\\.|.)*?(?:\"{3,5}|\Z)|'{3}.*?(?:'{3,5}|\Z)|\"(?:\\[^\n]|[^\"\\\n])*+\"?|'[^'\n]*+'?|#[^\n]*", re.DOTALL
 )
-"""The four kinds of strings of TOML, and comments. It matches any quote, so that it reads no text twice: one without an
-end is an error, where the parser stops."""
+"""Comments, and strings of all kinds, also without an end: the parser stops there, and no text is matched twice."""
 
 KEY = "picks"
 EXAMPLE = 'expected picks = ["run1.txt", "run3.txt"]'

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,12 @@ from scorer.measures.matched import JudgedItems, Matched, Subtopics, Tied
 _LEVEL = 2
 """Of the compression: the bytes are 5 % more than at zlib's usual level 6, in a fourth of the time."""
 
-_HEAD = struct.Struct("<I")
+LONGEST_LIST = 10_000_000
+"""The items that a list can have. Measures make arrays of this length."""
+
+_HEAD, _COLUMN = struct.Struct("<I"), struct.Struct("<3sI")
+_CODES = {b"|u1": "u", b"<u2": "u", b"<u4": "u", b"<f8": "f"}
+"""The types of columns, and their kinds: whole numbers from 0, and floats."""
 _Numbers = NDArray[Any]
 
 
@@ -40,14 +45,16 @@ def pack_ideal(ideal: JudgedItems, queries: int) -> bytes:
 
 def unpack_ideal(packed: bytes) -> JudgedItems:
     """The graded items that `pack_ideal` packed. Raises DamagedError."""
-    queries, (counts, grade, tie_rank, *held) = _unpacked(packed, (3, 7))
-    query, rank, grade = np.repeat(np.arange(queries), counts), _within(counts), grade.astype(np.float64)
+    queries, (counts, grade, tie_rank, *held) = _unpacked(packed, ("ufu", "ufuuufu"))
+    _check_counted(counts, queries, grade, tie_rank)
+    query, rank = np.repeat(np.arange(queries), counts), _within(counts)
     if not held:
         return JudgedItems(query, rank, grade, tie_rank)
     lengths, subtopic, grades, id_rank = held
-    if not (lengths.size == id_rank.size == query.size and lengths.sum() == subtopic.size == grades.size):
+    _check_counted(lengths, query.size, subtopic, grades)
+    if id_rank.size != query.size or subtopic.max(initial=-1) >= subtopic.size:
         raise DamagedError("subtopics of other items")
-    subtopics = Subtopics(np.append(0, np.cumsum(lengths)), subtopic, grades.astype(np.float64), id_rank)
+    subtopics = Subtopics(np.append(0, np.cumsum(lengths)), subtopic, grades, id_rank)
     return JudgedItems(query, rank, grade, tie_rank, entry=np.arange(query.size), subtopics=subtopics)
 
 
@@ -60,7 +67,10 @@ def pack_hits(matched: Matched) -> bytes:
 
 def unpack_hits(packed: bytes, ideal: JudgedItems) -> Matched:
     """The match that `pack_hits` packed, given the graded items of the solution. Raises DamagedError."""
-    queries, (counts, retrieved, rank, position, *groups) = _unpacked(packed, (4, 6))
+    queries, (counts, retrieved, rank, position, *groups) = _unpacked(packed, ("uuuu", "uuuuuu"))
+    _check_counted(counts, queries, rank, position, *groups)
+    if retrieved.size != queries:
+        raise DamagedError("lengths of other lists")
     query = np.repeat(np.arange(queries), counts)
     first = ideal.cached(("first", queries), lambda: np.searchsorted(ideal.query, np.arange(queries)))
     entry = first[query] + position
@@ -68,6 +78,34 @@ def unpack_hits(packed: bytes, ideal: JudgedItems) -> Matched:
         raise DamagedError("a position beyond the graded items")
     tied, known = Tied(*groups) if groups else None, None if ideal.subtopics is None else entry
     return Matched(JudgedItems(query, rank, ideal.grade[entry], ideal.tie_rank[entry], tied, known), ideal, retrieved)
+
+
+def check_values(matched: Matched, queries: int) -> None:
+    """Check the values of a match whose author is not trusted: measures rely on them.
+
+    Raises DamagedError if they cannot be those of lists for so many queries.
+    """
+    found, ideal = matched.found, matched.ideal
+    same_query = np.diff(found.query) == 0
+    is_possible = (
+        matched.queries == queries
+        and ideal.query.max(initial=-1) < queries
+        and bool(np.isfinite(ideal.grade).all() and (np.diff(found.rank)[same_query] >= 0).all())
+        and found.rank.min(initial=1) >= 1
+        and max(matched.retrieved.max(initial=0), found.rank.max(initial=0)) <= LONGEST_LIST
+    )
+    if found.tied is not None:
+        ends = found.tied.before + found.tied.size
+        is_possible &= found.tied.size.min(initial=1) >= 1 and ends.max(initial=0) <= LONGEST_LIST
+    if not is_possible:
+        raise DamagedError("values that no lists have")
+
+
+def _check_counted(counts: Ints, owners: int, *columns: _Numbers) -> None:
+    """Raise DamagedError unless each owner has a count, and each column as many values as they add up to."""
+    sizes = {column.size for column in columns}
+    if counts.size != owners or counts.max(initial=0) > min(sizes) or sizes != {int(counts.sum())}:
+        raise DamagedError("counts of other columns")
 
 
 def _positions(matched: Matched) -> Ints:
@@ -106,27 +144,27 @@ def _packed(size: int, columns: Sequence[_Numbers]) -> bytes:
     for column in columns:
         small = column if column.dtype == np.float64 else column.astype(np.min_scalar_type(int(column.max(initial=0))))
         code = small.dtype.str.encode()
-        body += (
-            struct.pack("<3sI", code, small.size) + small.view(np.uint8).reshape(small.size, small.itemsize).T.tobytes()
-        )
+        body += _COLUMN.pack(code, small.size) + small.view(np.uint8).reshape(small.size, small.itemsize).T.tobytes()
     return _HEAD.pack(size) + zlib.compress(body, _LEVEL)
 
 
-def _unpacked(packed: bytes, counts: Sequence[int]) -> tuple[int, list[_Numbers]]:
-    """The columns, whose number must be one of `counts`."""
+def _unpacked(packed: bytes, kinds: Collection[str]) -> tuple[int, list[_Numbers]]:
+    """The number before the columns, and the columns, whose kinds must be one of `kinds`."""
     try:
         (size,) = _HEAD.unpack_from(packed)
-        body, columns = zlib.decompress(packed[_HEAD.size :]), []
-        while body:
-            code, length = struct.unpack_from("<3sI", body)
-            kind = np.dtype(code.decode())
-            end = 7 + length * kind.itemsize
-            planes = np.frombuffer(body[7:end], dtype=np.uint8).reshape(kind.itemsize, -1)
+        body = zlib.decompress(packed[_HEAD.size :])
+        start, found = 0, ""
+        columns: list[_Numbers] = []
+        while start < len(body) and len(columns) < max(map(len, kinds)):
+            code, length = _COLUMN.unpack_from(body, start)
+            found += _CODES[code]
+            kind, start = np.dtype(code.decode()), start + _COLUMN.size
+            planes = np.frombuffer(body, np.uint8, length * kind.itemsize, start).reshape(kind.itemsize, length)
             column = np.ascontiguousarray(planes.T).reshape(-1).view(kind)
             columns.append(column if kind.kind == "f" else column.astype(np.int64))
-            body = body[end:]
-    except (ValueError, TypeError, struct.error, zlib.error) as error:
+            start += planes.size
+    except (ValueError, TypeError, KeyError, struct.error, zlib.error) as error:
         raise DamagedError(str(error)) from error
-    if len(columns) not in counts:
-        raise DamagedError("the wrong number of columns")
+    if found not in kinds or start < len(body):
+        raise DamagedError("other columns")
     return size, columns

@@ -16,12 +16,12 @@ from sqlalchemy import ColumnElement, Connection, Table, delete, literal_column,
 from scorer.errors import StoreError
 from scorer.matching.match import Counts
 from scorer.measures.matched import Matched
-from scorer.scoring.compact import unpack_hits
+from scorer.scoring.compact import check_values, unpack_hits
 from scorer.store.backup import back_up
 from scorer.store.checksums import DERIVED, RECORDED, REPAIR, RESTORE, is_sound, layout, row_name
 from scorer.store.database import Database
 from scorer.store.events import ABOUT_SUBMISSIONS
-from scorer.store.records import Basis
+from scorer.store.records import Basis, StoredSolution
 from scorer.store.rows import has_sound_hits
 from scorer.store.schema import (
     cached_table,
@@ -40,6 +40,9 @@ from scorer.wording import printable_name
 
 BACKUP = ".before-repair-{time:%Y%m%dT%H%M%S%fZ}.backup"
 """Ends the name of the backup that is made of an SQLite file before it is repaired."""
+
+_AT_A_TIME = 500
+"""Results that are read at a time."""
 
 _CAN = "can be derived again; " + REPAIR
 _CANNOT = "cannot be derived again; " + RESTORE
@@ -94,24 +97,32 @@ def _unreadable(database: Database) -> list[str]:
 
 def unreadable_rows(connection: Connection, view: Snapshot) -> Iterator[str]:
     """Solutions and results that cannot be read, of a snapshot with its connection."""
-    ideals = {}
+    columns = (*layout(result_table).columns, result_table.c.hits)
+    results = select(*columns).order_by(result_table.c.digest).execution_options(yield_per=_AT_A_TIME)
     for digest in view.solution_digests():
+        solution = None
         try:
-            ideals[digest] = view.solution(digest).ideal
+            solution = view.solution(digest)
         except StoreError:
             yield f"the solution {digest[:12]} cannot be read; it {_CAN}"
-    columns = (*layout(result_table).columns, result_table.c.hits)
-    for row in connection.execute(select(*columns).order_by(result_table.c.digest)):
-        if row.digest != result_digest(row.submission_digest, Basis(row.solution_digest, row.matching_digest)):
-            yield f"the result {row.digest[:12]} has the wrong key; it {_CAN}"
-        elif row.status == "scored" and row.solution_digest in ideals:
-            try:
-                matched = view.unpacked(row.hits, partial(unpack_hits, ideal=ideals[row.solution_digest]))
-            except StoreError:
-                yield f"the result {row.digest[:12]} cannot be read; it {_CAN}"
-                continue
-            if not _has_counts_of(row.counts, matched):
-                yield f"the result {row.digest[:12]} has other counts than its lists; it {_CAN}"
+        for row in connection.execute(results.where(result_table.c.solution_digest == digest)):
+            if row.digest != result_digest(row.submission_digest, Basis(row.solution_digest, row.matching_digest)):
+                yield f"the result {row.digest[:12]} has the wrong key; it {_CAN}"
+            elif row.status == "scored" and solution is not None:
+                try:
+                    matched = view.unpacked(row.hits, partial(_matched, solution=solution))
+                except StoreError:
+                    yield f"the result {row.digest[:12]} cannot be read; it {_CAN}"
+                    continue
+                if not _has_counts_of(row.counts, matched):
+                    yield f"the result {row.digest[:12]} has other counts than its lists; it {_CAN}"
+
+
+def _matched(hits: bytes, solution: StoredSolution) -> Matched:
+    """The judged items of a submission. Raises DamagedError if they cannot be those of lists for the solution."""
+    matched = unpack_hits(hits, solution.ideal)
+    check_values(matched, len(solution.query_ids))
+    return matched
 
 
 def _has_counts_of(text: str, matched: Matched) -> bool:

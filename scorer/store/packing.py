@@ -21,6 +21,23 @@ def unpack_ids(packed: bytes) -> tuple[str, ...]:
     return tuple(json.loads(zlib.decompress(packed)))
 
 
+def check_expansion(packed: bytes, most: int) -> None:
+    """Raise ValueError if packed bytes grow to more than so many bytes, or are incomplete."""
+    stream = zlib.decompressobj()
+    stream.decompress(packed, most)
+    if not stream.eof:
+        raise ValueError("grows to more bytes, or is incomplete")
+
+
+def check_ids(packed: bytes, flagged: bytes) -> None:
+    """Raise ValueError unless packed ids are texts with a flag for each, before they become objects."""
+    text = zlib.decompress(packed)
+    if (text[:2], text[-2:]) != (b'["', b'"]') or text.count(b'","') // 8 + 1 != len(flagged):
+        raise ValueError("other queries than flags")
+    for each in text[2:-2].split(b'","'):
+        json.loads(b'"%b"' % each)
+
+
 def pack_flags(flagged: Bools) -> bytes:
     """The flags of queries in few bytes, for `unpack_flags`."""
     return np.packbits(flagged).tobytes()

@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, get_args
 
 from sqlalchemy import BigInteger, Column, Connection, Integer, LargeBinary, Table
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.types import TypeEngine
 
 from scorer import __version__
 from scorer.errors import StoreError
+from scorer.scoring.outcomes import FailureKind
+from scorer.store.bodies import INVALID, check_event, is_whole, need, need_digest, need_time, read_json
 from scorer.store.checksums import rows_of, sealed, verified
 from scorer.store.database import Database, insert_all
 from scorer.store.integrity import unreadable_rows
 from scorer.store.migrations import version_of
+from scorer.store.packing import check_expansion, check_ids
 from scorer.store.rows import hits_checksum
 from scorer.store.schema import (
     SCHEMA_VERSION,
@@ -62,6 +66,9 @@ _LEFT_OUT = frozenset({"checksum", "hits_checksum"})
 _AT_A_TIME = 500
 """Rows inserted by one statement."""
 
+_LONGEST = 200_000
+"""Characters of a text but the body of an event: findings are few and short."""
+
 
 def dumped(view: Snapshot, name: str) -> Iterator[Row]:
     """All rows of a table in `TABLES`, in the order of their keys. Raises StoreError if one is damaged or missing."""
@@ -84,7 +91,7 @@ def _columns(table: Table) -> list[Column[Any]]:
     return [column for column in table.columns if column.name not in _LEFT_OUT]
 
 
-def load(database: Database, rows: RowsOf) -> bool:
+def load(database: Database, rows: RowsOf, most: int) -> bool:
     """Create the tables of a database and insert all rows, in one transaction.
 
     A database that has the same record already is left as it is, so that an import that was killed can be repeated.
@@ -95,6 +102,8 @@ def load(database: Database, rows: RowsOf) -> bool:
         Without tables, or with those of an earlier import of the same bundle.
     rows
         The rows of a bundle, which are not trusted.
+    most
+        The bytes that a compressed value may grow to.
 
     Returns
     -------
@@ -108,19 +117,23 @@ def load(database: Database, rows: RowsOf) -> bool:
         The database fails, is used by another challenge, or has gone on since it was imported.
     """
     database.set_wal()
-    return database.retried(partial(_load, database, rows))
+    return database.retried(partial(_load, database, rows, most))
 
 
-def _load(database: Database, rows: RowsOf) -> bool:
+def _load(database: Database, rows: RowsOf, most: int) -> bool:
     with database.migrating() as connection:
         if version_of(connection, database) is not None:
             _check_same(connection, database, rows)
             return False
         tables.create_all(connection)
         for name, table in TABLES.items():
-            entering = (_entering(table, row, number) for number, row in enumerate(rows(name), 1))
+            entering = (_entering(table, row, number, most) for number, row in enumerate(rows(name), 1))
             while chosen := list(islice(entering, _AT_A_TIME)):
-                insert_all(connection, table, chosen)
+                try:
+                    insert_all(connection, table, chosen)
+                except IntegrityError as error:
+                    found = "two rows have the same key, or one names a solution that has no row"
+                    raise InvalidRowsError(f"table {name}: {found}; export it again") from error
         view = Snapshot(connection, database)
         if len(list(view.all_rows(schema_table))) != 1:
             raise InvalidRowsError("does not have one row of the schema; export it again")
@@ -148,12 +161,21 @@ def _check_same(connection: Connection, database: Database, rows: RowsOf) -> Non
         )
 
 
-def _entering(table: Table, row: Mapping[str, Any], number: int) -> Row:
+def _entering(table: Table, row: Mapping[str, Any], number: int, most: int) -> Row:
     """A row with its checksums. Raises InvalidRowsError."""
     columns = _columns(table)
     if row.keys() != {column.name for column in columns}:
         raise _invalid(table, number, "it does not have the columns of the table")
-    values = {column.name: _value(column, row[column.name], table, number) for column in columns}
+    values = {}
+    for column in columns:
+        try:
+            values[column.name] = _value(column, row[column.name], most)
+        except INVALID as error:
+            raise _invalid(table, number, f"{column.name} is {quoted(str(row[column.name]))}") from error
+    try:
+        _check_row(table, SimpleNamespace(**values))
+    except INVALID as error:
+        raise _invalid(table, number, "its values cannot belong together") from error
     if table is schema_table:
         values |= {"scorer": __version__, "version": SCHEMA_VERSION}
     if table is result_table:
@@ -161,14 +183,53 @@ def _entering(table: Table, row: Mapping[str, Any], number: int) -> Row:
     return sealed(table, values)
 
 
-def _value(column: Column[Any], value: Any, table: Table, number: int) -> Any:
-    """The value of a column as the database has it. Raises InvalidRowsError."""
-    if isinstance(value, str) and isinstance(column.type, LargeBinary):
-        with suppress(ValueError):
-            return base64.b64decode(value, validate=True)
-    elif column.nullable if value is None else _is_possible(column.type, value):
+def _check_row(table: Table, row: Any) -> None:
+    """Check what the type and the value of one column do not show. Raises an error of `INVALID`."""
+    if table is event_table:
+        check_event(row.kind, read_json(row.body))
+    if table is solution_table:
+        check_ids(row.queries, row.flagged)
+    if table is result_table:
+        need({row.hits is not None, row.counts is not None} == {row.status == "scored"})
+    if table is failure_table:
+        need(row.kind in get_args(FailureKind))
+
+
+def _check_findings(text: str) -> None:
+    found = read_json(text)
+    need(is_whole(found["count"]) and all(is_whole(line) and type(each) is str for line, each in found["shown"]))
+
+
+_CHECKS: Mapping[str, Callable[[Any], object]] = {
+    "salt": need_digest,
+    "revision": lambda value: need(value >= 0),
+    "at": need_time,
+    "status": lambda value: need(value in ("scored", "rejected")),
+    "findings": _check_findings,
+    "limits": lambda value: need(all(map(is_whole, read_json(value).values()))),
+    "attempts": lambda value: need(value >= 0),
+}
+"""By the name of a column: raises an error of `INVALID` for a value that it cannot have."""
+
+_COMPRESSED = {"queries": 0, "ideal": 4, "hits": 4}
+"""By the name of a column: where the compressed bytes of a value begin."""
+
+
+def _value(column: Column[Any], value: Any, most: int) -> Any:
+    """The value of a column as the database has it. Raises an error of `INVALID`."""
+    if value is None:
+        need(column.nullable)
+        return None
+    if isinstance(column.type, LargeBinary):
+        value = base64.b64decode(value, validate=True)
+        if column.name in _COMPRESSED:
+            check_expansion(value[_COMPRESSED[column.name] :], most)
         return value
-    raise _invalid(table, number, f"{column.name} is {quoted(str(value))}")
+    need(_is_possible(column.type, value))
+    if column.name in _CHECKS:
+        need(isinstance(value, int) or len(value) <= _LONGEST)
+        _CHECKS[column.name](value)
+    return value
 
 
 def _is_possible(kind: TypeEngine[Any], value: Any) -> bool:
@@ -176,9 +237,11 @@ def _is_possible(kind: TypeEngine[Any], value: Any) -> bool:
     if isinstance(kind, Integer):
         limit = 1 << (63 if isinstance(kind, BigInteger) else 31)
         return type(value) is int and -limit <= value < limit
-    if not isinstance(value, str) or isinstance(kind, LargeBinary):
-        return False
-    return value == storable(value) and len(value) <= (getattr(kind, "length", None) or len(value))
+    return (
+        isinstance(value, str)
+        and value == storable(value)
+        and len(value) <= (getattr(kind, "length", None) or len(value))
+    )
 
 
 def _invalid(table: Table, number: int, found: str) -> InvalidRowsError:

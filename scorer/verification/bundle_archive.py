@@ -34,6 +34,11 @@ from scorer.verification.bundle_format import (
 )
 from scorer.wording import quoted
 
+LONGEST_STRUCTURE = 1_000
+"""Bytes that a row may have outside of strings: empty lists take 24 times as much memory as text."""
+
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?')
+
 LARGEST_MANIFEST = 64 << 20
 LONGEST_LINE = 512 << 20
 """Bytes that a manifest and a line of a table may have, because they are read as a whole."""
@@ -167,7 +172,7 @@ class Bundle:
         name = quoted(info.filename)
         kind = stat.S_IFMT(info.external_attr >> 16)
         if info.filename != MANIFEST and not (_NAME.fullmatch(info.filename) and is_safe(info.filename)):
-            raise self.error(f"has a member {name}", "expected names of a bundle, relative and without ..")
+            raise self.error(f"has a member {name}", "expected names of a bundle, relative, short and without ..")
         if kind not in (0, stat.S_IFREG):
             raise self.error(f"{name} is a link or a special file", "expected regular files")
         if info.compress_type != ZIP_STORED or info.compress_size != info.file_size or info.flag_bits & 1:
@@ -203,6 +208,11 @@ class Bundle:
             raise self.error(f"{MANIFEST} lacks a value, or has one of another kind", NO_BUNDLE)
         return Manifest(**facts, members=members)  # type: ignore[arg-type]
 
+    @property
+    def size(self) -> int:
+        """The bytes of the file."""
+        return self._size
+
     def names(self, folder: str) -> list[str]:
         """The names of the members in a folder, sorted."""
         return sorted(name for name in self.members if name.startswith(folder))
@@ -229,6 +239,8 @@ class Bundle:
             while line := member.readline(LONGEST_LINE):
                 number += 1
                 try:
+                    if len(_STRING.sub(b"", line)) > LONGEST_STRUCTURE:
+                        raise ValueError("more than the values of a row")  # noqa: TRY301
                     row = json.loads(line)
                 except (ValueError, RecursionError) as error:
                     raise self.error(f"{name}, line {number:,}: not JSON", NO_BUNDLE) from error

@@ -36,6 +36,9 @@ HEADER_BYTES, EXTRA_BYTES = 30, 20
 CRC_AT = 14
 """Where a header has the CRC-32 of its member."""
 
+DEEPEST, LONGEST_NAME = 100, 255
+"""Folders on the way to a file, and bytes of a name. Few systems and programs accept more."""
+
 CHUNK = 1 << 20
 """Bytes read at a time."""
 
@@ -44,7 +47,9 @@ def is_safe(path: str) -> bool:
     """Whether a relative path stays in its folder on every system, and can be the name of a member."""
     if re.search(r"[\x00-\x1f\x7f\\:\ud800-\udfff]", path):
         return False
-    return all(part.strip() and part not in (".", "..") for part in path.split("/"))
+    parts = path.split("/")
+    is_short = len(parts) <= DEEPEST and all(len(part.encode()) <= LONGEST_NAME for part in parts)
+    return is_short and all(part.strip() and part not in (".", "..") for part in parts)
 
 
 def chunks_of(stream: IO[bytes], size: int | None = None) -> Iterator[bytes]:
