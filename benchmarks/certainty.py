@@ -22,10 +22,8 @@ from scipy import stats
 from scorer.measures.arrays import Floats
 from scorer.statistics.bootstrap import bca_intervals, percentile_intervals, resampled_means
 from scorer.statistics.paired_tests import randomisation
-from scorer.statistics.rankings import by_mean
-from scorer.statistics.ranks import rank_frequencies, rank_ranges, ranked
+from scorer.statistics.rankings import by_mean, rank_frequencies, rank_ranges, ranked, tiers
 from scorer.statistics.sign_flips import sign_flips
-from scorer.statistics.tiers import tiers
 
 SEED = 1
 

@@ -182,3 +182,15 @@ PHASE_SHOWS = Option(
         "nothing": "the teams, without scores and ranks",
     },
 )
+
+
+# Statistics
+
+RESAMPLES = 10_000
+"""The number of resamples."""
+
+SEED = 1
+"""The seed of the random numbers."""
+
+LEVEL = 0.05
+"""The level of all tests; intervals are at 1 minus the level."""

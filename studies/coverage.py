@@ -14,11 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from scorer.measures.arrays import Floats
+from scorer.options import LEVEL
 from scorer.statistics.bootstrap import bca_intervals, percentile_intervals, resampled_means
-from scorer.statistics.defaults import LEVEL
-from scorer.statistics.ranks import rank_ranges
+from scorer.statistics.rankings import rank_ranges, tiers
 from scorer.statistics.sign_flips import sign_flips
-from scorer.statistics.tiers import tiers
 from studies.drawing import STYLES, Axis, Drawing
 from studies.populations import POPULATIONS, Population
 from studies.study import Claim, Study, verdict

@@ -11,10 +11,15 @@ from scorer.board.board import Board
 from scorer.board.certainty import BINS, Certainty, Interval, Pair, QueryScore, RowCertainty, Tier
 from scorer.measures.arrays import Floats
 from scorer.statistics.bootstrap import percentile_intervals, resampled_means
-from scorer.statistics.ranks import rank_ranges, ranked
-from scorer.statistics.separation import queries_needed, smallest_differences, typical_smallest_difference
-from scorer.statistics.sign_flips import SignFlips, pair_p_values, sign_flips
-from scorer.statistics.tiers import tiers
+from scorer.statistics.rankings import rank_ranges, ranked, tiers
+from scorer.statistics.sign_flips import (
+    SignFlips,
+    pair_p_values,
+    queries_needed,
+    sign_flips,
+    smallest_differences,
+    typical_smallest_difference,
+)
 
 RESAMPLES = 400
 

@@ -12,10 +12,8 @@ from scorer.measures.arrays import Floats, Ints
 from scorer.statistics.agreement import consensus, footrule, resampled_taus, tau_b
 from scorer.statistics.bootstrap import bca_intervals, percentile_intervals, resampled_means
 from scorer.statistics.exact_sums import ExactSums
-from scorer.statistics.holm import holm_matrix
-from scorer.statistics.paired_tests import t_test, wilcoxon_greater
-from scorer.statistics.rankings import RULES, Ranking, by_mean
-from scorer.statistics.ranks import rank_frequencies, rank_quantiles, ranked
+from scorer.statistics.paired_tests import holm_matrix, t_test, wilcoxon_greater
+from scorer.statistics.rankings import RULES, Ranking, by_mean, rank_frequencies, rank_quantiles, ranked
 from tests import challenger
 from tests.challenger import ALGORITHMS, TASKS, drawn, listed, matrix, reference, table
 

@@ -17,18 +17,11 @@ from scorer.measures.arrays import Floats, Ints
 from scorer.statistics import (
     agreement,
     bootstrap,
-    comparisons,
-    effect_size,
     exact_sums,
-    holm,
     paired_tests,
     queries,
     rankings,
-    ranks,
-    separation,
-    shake_up,
     sign_flips,
-    tiers,
     tukey,
 )
 from tests.strategies import score_tables
@@ -49,8 +42,8 @@ OF_PAIRS: dict[str, Callable[[Floats], Floats | Ints]] = {
     "wilcoxon_greater": paired_tests.wilcoxon_greater,
     "t_test": paired_tests.t_test,
     "randomisation": lambda scores: paired_tests.randomisation(scores, 40),
-    "effect_sizes": effect_size.effect_sizes,
-    "outcomes": effect_size.outcomes,
+    "effect_sizes": paired_tests.effect_sizes,
+    "outcomes": paired_tests.outcomes,
     "sign_flips, statistic": lambda scores: sign_flips.sign_flips(scores, 40).statistic,
     "sign_flips, size": lambda scores: sign_flips.sign_flips(scores, 40).size,
     "sign_flips, queries": lambda scores: sign_flips.sign_flips(scores, 40).queries,
@@ -62,37 +55,37 @@ def decisions(scores: Floats) -> sign_flips.SignFlips:
     """The sign flips, and all that follows from them."""
     tests = sign_flips.sign_flips(scores, 40)
     size = scores.shape[1]
-    ranks.rank_ranges(tests.better_marginally(), tests.worse_marginally())
-    tiers.tiers(range(len(scores)), tests.better())
-    separation.smallest_differences(tests, size)
-    separation.typical_smallest_difference(tests, size)
-    separation.queries_needed(float(tests.statistic.max(initial=0.0)), tests.critical, size)
+    rankings.rank_ranges(tests.better_marginally(), tests.worse_marginally())
+    rankings.tiers(range(len(scores)), tests.better())
+    sign_flips.smallest_differences(tests, size)
+    sign_flips.typical_smallest_difference(tests, size)
+    sign_flips.queries_needed(float(tests.statistic.max(initial=0.0)), tests.critical, size)
     return tests
 
 
 OF_ALL: dict[str, Callable[[Floats], Any]] = {
     "sign_flips": decisions,
     "pair_p_values": lambda scores: sign_flips.pair_p_values(scores, 40),
-    "holm": lambda scores: holm.holm(scores.ravel()),
-    "holm_matrix": lambda scores: holm.holm_matrix(paired_tests.t_test(scores), ordered=False),
+    "holm": lambda scores: paired_tests.holm(scores.ravel()),
+    "holm_matrix": lambda scores: paired_tests.holm_matrix(paired_tests.t_test(scores), ordered=False),
     "randomised_tukey": lambda scores: tukey.randomised_tukey(scores, 40),
     "by_mean_rank": rankings.by_mean_rank,
     "by_median_rank": rankings.by_median_rank,
     "by_wins": lambda scores: rankings.by_wins(paired_tests.wilcoxon_greater(scores)),
     "ranking": lambda scores: rankings.ranking(rankings.means(scores)),
-    "ranked": ranks.ranked,
-    "rank_frequencies": lambda scores: ranks.top_shares(ranks.rank_frequencies(ranks.ranked(scores.T))),
-    "rank_quantiles": lambda scores: ranks.rank_quantiles(ranks.ranked(bootstrap.resampled_means(scores, 9))),
+    "ranked": rankings.ranked,
+    "rank_frequencies": lambda scores: rankings.top_shares(rankings.rank_frequencies(rankings.ranked(scores.T))),
+    "rank_quantiles": lambda scores: rankings.rank_quantiles(rankings.ranked(bootstrap.resampled_means(scores, 9))),
     "resampled_taus": lambda scores: agreement.resampled_taus(
-        ranks.ranked(bootstrap.resampled_means(scores, 9)), rankings.by_mean(scores).ranks
+        rankings.ranked(bootstrap.resampled_means(scores, 9)), rankings.by_mean(scores).ranks
     ),
     "tau_b": lambda scores: agreement.tau_b(rankings.by_mean(scores).ranks, rankings.by_median(scores).ranks),
     "footrule": lambda scores: agreement.footrule(rankings.by_mean(scores).ranks, rankings.by_median(scores).ranks),
-    "consensus": lambda scores: agreement.consensus(ranks.ranked(scores.T)),
-    "shake_up": lambda scores: shake_up.shake_up(scores, np.arange(scores.shape[1]) % 3 == 0, True, sets=9),
+    "consensus": lambda scores: agreement.consensus(rankings.ranked(scores.T)),
+    "shake_up": lambda scores: agreement.shake_up(scores, np.arange(scores.shape[1]) % 3 == 0, True, sets=9),
     "difficulties": queries.difficulties,
     "discriminations": queries.discriminations,
-    "compare_pairs": lambda scores: comparisons.compare_pairs(scores, 0.05),
+    "compare_pairs": lambda scores: paired_tests.compare_pairs(scores, 0.05),
     "magnitude": exact_sums.magnitude,
 }
 """Numbers that need all submissions, or anything else than scores."""

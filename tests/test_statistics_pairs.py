@@ -15,11 +15,22 @@ from statsmodels.stats.libqsturng import psturng
 from statsmodels.stats.multitest import multipletests
 
 from scorer.measures.arrays import Floats
-from scorer.statistics.effect_size import effect_sizes, outcomes
-from scorer.statistics.holm import holm, holm_matrix
-from scorer.statistics.paired_tests import randomisation, t_test, wilcoxon_greater
-from scorer.statistics.separation import queries_needed, smallest_differences, typical_smallest_difference
-from scorer.statistics.sign_flips import pair_p_values, sign_flips
+from scorer.statistics.paired_tests import (
+    effect_sizes,
+    holm,
+    holm_matrix,
+    outcomes,
+    randomisation,
+    t_test,
+    wilcoxon_greater,
+)
+from scorer.statistics.sign_flips import (
+    pair_p_values,
+    queries_needed,
+    sign_flips,
+    smallest_differences,
+    typical_smallest_difference,
+)
 from scorer.statistics.tukey import randomised_tukey
 from tests.strategies import score_tables
 

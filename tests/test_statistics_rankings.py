@@ -12,13 +12,22 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from scorer.measures.arrays import Bools, Floats, Ints
-from scorer.statistics.agreement import consensus, footrule, resampled_taus, tau_b
+from scorer.statistics.agreement import consensus, footrule, resampled_taus, shake_up, tau_b
 from scorer.statistics.queries import difficulties, discriminations
-from scorer.statistics.rankings import RULES, by_mean, by_wins, means, ranking
-from scorer.statistics.ranks import rank_frequencies, rank_quantiles, rank_ranges, ranked, top_shares
-from scorer.statistics.shake_up import shake_up
+from scorer.statistics.rankings import (
+    RULES,
+    by_mean,
+    by_wins,
+    means,
+    rank_frequencies,
+    rank_quantiles,
+    rank_ranges,
+    ranked,
+    ranking,
+    tiers,
+    top_shares,
+)
 from scorer.statistics.sign_flips import sign_flips
-from scorer.statistics.tiers import tiers
 from tests.strategies import score_tables
 
 NAN = math.nan

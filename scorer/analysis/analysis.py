@@ -12,12 +12,10 @@ from scorer.analysis.resampling import Resampling, resampled
 from scorer.analysis.rules import Agreement, RuleRanking, agreements, rankings
 from scorer.analysis.task import Task
 from scorer.measures.arrays import Bools, Floats, Ints
-from scorer.statistics.defaults import RESAMPLES, SEED
+from scorer.options import RESAMPLES, SEED
 from scorer.statistics.rankings import means as means_of
-from scorer.statistics.ranks import rank_ranges
-from scorer.statistics.separation import typical_smallest_difference
-from scorer.statistics.sign_flips import sign_flips
-from scorer.statistics.tiers import tiers
+from scorer.statistics.rankings import rank_ranges, tiers
+from scorer.statistics.sign_flips import sign_flips, typical_smallest_difference
 from scorer.statistics.tukey import randomised_tukey
 
 

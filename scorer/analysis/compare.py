@@ -15,12 +15,11 @@ from scorer.errors import MeasureError, ScorerError
 from scorer.matching.solution import Solution
 from scorer.measures import Measure
 from scorer.measures.arrays import Floats, Ints
-from scorer.options import Missing, NothingRelevant, Split, Ties, Unjudged
+from scorer.options import LEVEL, RESAMPLES, SEED, Missing, NothingRelevant, Split, Ties, Unjudged
 from scorer.scoring.evaluation import Evaluation, Source, evaluate, measures_named
 from scorer.scoring.several import Several
 from scorer.statistics.bootstrap import resampled_means
-from scorer.statistics.defaults import LEVEL, RESAMPLES, SEED
-from scorer.statistics.effect_size import effect_sizes, outcomes
+from scorer.statistics.paired_tests import effect_sizes, outcomes
 from scorer.statistics.rankings import means as means_of
 from scorer.wording import counted
 

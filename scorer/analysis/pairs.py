@@ -9,9 +9,9 @@ import numpy as np
 
 from scorer.analysis.task import Task
 from scorer.measures.arrays import Bools, Floats
+from scorer.options import LEVEL
 from scorer.statistics import paired_tests
-from scorer.statistics.defaults import LEVEL
-from scorer.statistics.holm import holm_matrix
+from scorer.statistics.paired_tests import holm_matrix
 from scorer.statistics.sign_flips import pair_p_values
 
 MOST_ALGORITHMS = 60

@@ -11,7 +11,7 @@ from scorer.analysis.analysis import Settings, TaskAnalysis, analysed
 from scorer.analysis.task import Na, Task, without_missing
 from scorer.measures.arrays import Floats, Ints
 from scorer.statistics.agreement import consensus
-from scorer.statistics.ranks import ranked
+from scorer.statistics.rankings import ranked
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from scorer.analysis.task import Task
 from scorer.measures.arrays import Floats, Ints
 from scorer.statistics.agreement import resampled_taus
 from scorer.statistics.bootstrap import bca_intervals, percentile_intervals, resampled_means
-from scorer.statistics.ranks import rank_frequencies, rank_quantiles, ranked
+from scorer.statistics.rankings import rank_frequencies, rank_quantiles, ranked
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,14 +14,17 @@ from scorer.analysis.pairs import sign_flips_of
 from scorer.board.certain import ExtremeQuery, MeasureStatistics, ScoredRows
 from scorer.board.certainty import BINS, Certainty, Interval, Pair, RowCertainty, ShakeUp, Tier
 from scorer.measures.arrays import Bools, Floats, Ints
-from scorer.statistics.agreement import tau_b
+from scorer.statistics.agreement import shake_up, tau_b
 from scorer.statistics.bootstrap import bca_intervals, percentile_intervals, resampled_means
 from scorer.statistics.paired_tests import randomisation
-from scorer.statistics.ranks import rank_ranges
-from scorer.statistics.separation import queries_needed, smallest_differences, typical_smallest_difference
-from scorer.statistics.shake_up import shake_up
-from scorer.statistics.sign_flips import SignFlips, sign_flips
-from scorer.statistics.tiers import tiers
+from scorer.statistics.rankings import rank_ranges, tiers
+from scorer.statistics.sign_flips import (
+    SignFlips,
+    queries_needed,
+    sign_flips,
+    smallest_differences,
+    typical_smallest_difference,
+)
 
 NEIGHBOURS = 3
 """How many rows above it, and how many below it, a row is compared with."""

@@ -11,8 +11,8 @@ from scorer.board.certainty import Certainty, RowCertainty
 from scorer.board.rule_sheet import rules
 from scorer.entries.entry import Entry, rounded
 from scorer.entries.schedule import State
+from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.reports.boards import export_columns, export_rows, shown_interval
-from scorer.statistics.defaults import LEVEL, RESAMPLES, SEED
 from scorer.store.log import LogLine
 from scorer.wording import iso_time
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from scorer.analysis.analysis import TaskAnalysis
+from scorer.options import LEVEL
 from scorer.reports.document import Block, Captioned, Figure, Section
 from scorer.reports.phrases import (
     decimals_of,
@@ -24,7 +25,6 @@ from scorer.reports.phrases import (
 from scorer.reports.rules_and_pairs import pairs_blocks, rules_blocks, values_blocks
 from scorer.reports.table import Cell, Column, Table
 from scorer.reports.undefined_results import undefined
-from scorer.statistics.defaults import LEVEL
 from scorer.wording import counted
 
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from scorer.analysis.analysis import TaskAnalysis
 from scorer.analysis.pairs import MOST_ALGORITHMS, ONE_SIDED, can_be_significant, sign_flips_for
+from scorer.options import LEVEL
 from scorer.reports.document import Block, Captioned, Figure
 from scorer.reports.phrases import decimals_of, name, names, number, p_value
 from scorer.reports.table import Cell, Column, Table
-from scorer.statistics.defaults import LEVEL
 from scorer.wording import counted, joined
 
 MOST_COLUMNS = 20

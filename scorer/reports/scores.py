@@ -18,7 +18,7 @@ from scorer.reports.trec import trec_document
 from scorer.scoring.evaluation import Evaluation
 
 if TYPE_CHECKING:
-    from scorer.statistics.comparisons import Comparison
+    from scorer.statistics.paired_tests import Comparison
 
 Comparisons = Mapping[str, tuple["Comparison", ...]]
 """The comparisons of all pairs of submissions, by measure."""
@@ -113,7 +113,7 @@ def _letters_below(found: tuple[Comparison, ...], index: int) -> str:
 def _note(report: ScoreReport) -> str:
     if report.significance is None:
         return ""
-    from scorer.statistics.comparisons import rounds_needed  # noqa: PLC0415 (as below)
+    from scorer.statistics.paired_tests import rounds_needed  # noqa: PLC0415 (as below)
 
     further = " (after z come a2, b2, ...)" if len(report.submissions) > len(ascii_lowercase) else ""
     return (
@@ -129,7 +129,7 @@ def _comparisons(report: ScoreReport) -> Comparisons:
     """Compare all pairs of submissions under each measure that is a mean; nothing if no test is requested."""
     if report.significance is None:
         return {}
-    from scorer.statistics.comparisons import compare_pairs  # noqa: PLC0415 (SciPy takes as long to load as the rest)
+    from scorer.statistics.paired_tests import compare_pairs  # noqa: PLC0415 (SciPy takes as long to load as the rest)
 
     by_query = [list(evaluation.by_query().values()) for _, evaluation in report.submissions]
     return {
@@ -181,7 +181,7 @@ def _submission(path: str, tag: str | None, evaluation: Evaluation, per_query: b
 
 
 def _significance(report: ScoreReport, level: float) -> dict[str, Any]:
-    from scorer.statistics.comparisons import rounds_needed  # noqa: PLC0415 (as above)
+    from scorer.statistics.paired_tests import rounds_needed  # noqa: PLC0415 (as above)
 
     paths = [path for path, _ in report.submissions]
     return {

@@ -13,6 +13,7 @@ from scorer.board.certainty import RowCertainty
 from scorer.board.rule_sheet import counting_rule, rules
 from scorer.challenge.settings import Track
 from scorer.entries.entry import ColumnScores
+from scorer.options import RESAMPLES, SEED
 from scorer.site.captions import (
     Statement,
     are_interleaved,
@@ -32,7 +33,6 @@ from scorer.site.strip import Axis, Place, Strip, board_axis, places, strips
 from scorer.site.task_view import TaskView
 from scorer.site.track_pages import PageLink, shared_rank, track_links
 from scorer.site.unscored import why_without_score
-from scorer.statistics.defaults import RESAMPLES, SEED
 from scorer.wording import letters
 
 __all__ = [

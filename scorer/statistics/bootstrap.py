@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from scorer.measures.arrays import Floats
-from scorer.statistics.defaults import LEVEL, RESAMPLES, SEED
+from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.statistics.exact_sums import ROUNDING, ExactSums
 
 _CHUNK = 1 << 21
@@ -27,24 +27,11 @@ Counts = npt.NDArray[np.unsignedinteger[Any]]
 
 
 def resampled_means(scores: Floats, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
-    """Return the mean of each submission over each resample of the queries.
+    """Return the mean of each submission over each resample of the queries, given its scores, [submission, query].
 
-    Two calls with the same seed and number of queries use the same resamples. So the resampled differences of two
-    submissions are the means of their differences `scores[i] - scores[j]`, or the differences of their columns if both
-    have scores for the same queries.
-
-    Parameters
-    ----------
-    scores
-        [submission, query]; NaN where undefined.
-    resamples
-        The number of resamples.
-    seed
-        The seed of the random numbers.
-
-    Returns
-    -------
-    [resample, submission]; NaN where no query of the resample has a score.
+    [resample, submission]; NaN where no query of the resample has a score. Two calls with the same seed and number of
+    queries use the same resamples. So the resampled differences of two submissions are the means of their differences
+    `scores[i] - scores[j]`, or the differences of their columns if both have scores for the same queries.
     """
     queries = scores.shape[1]
     exact = ExactSums(scores, most=queries)
@@ -78,19 +65,10 @@ def _counts(queries: int, resamples: int, seed: int) -> Iterator[Counts]:
 
 
 def percentile_intervals(means: Floats, level: float = LEVEL) -> Floats:
-    """Return the percentile interval of each mean.
+    """Return the percentile interval of each mean, [value, 2], from `means`, [resample, value].
 
-    Parameters
-    ----------
-    means
-        [resample, value]; resamples where a value is NaN are left out.
-    level
-        One minus the confidence of the intervals.
-
-    Returns
-    -------
-    [value, 2]: the quantiles at half the level and at one minus half the level, interpolated linearly; NaN where all
-    means of a value are NaN.
+    The quantiles at half the level and at one minus half the level, interpolated linearly, over the resamples without
+    NaN; NaN where all means of a value are NaN.
     """
     shares = np.array([level / 2, 1 - level / 2])
     if means.size and not np.isnan(means).any():
@@ -99,23 +77,12 @@ def percentile_intervals(means: Floats, level: float = LEVEL) -> Floats:
 
 
 def bca_intervals(means: Floats, scores: Floats, level: float = LEVEL) -> Floats:
-    """Return the bias-corrected and accelerated interval of each mean.
+    """Return the bias-corrected and accelerated interval of each mean, [value, 2].
 
-    The bias is the share of the resampled means that are below the observed one; of those that are equal to it, half
-    count. So the interval of negated scores is the negated interval, also of scores with few different values.
-
-    Parameters
-    ----------
-    means
-        [resample, value]: of `resampled_means`, or differences of its columns.
-    scores
-        [value, query]: what the means are over; NaN where undefined.
-    level
-        One minus the confidence of the intervals.
-
-    Returns
-    -------
-    [value, 2]; NaN where all scores of a value are equal, or none is defined.
+    `means`, [resample, value], are those of `resampled_means`, or differences of its columns; `scores`, [value, query],
+    are what they are over. The bias is the share of the resampled means that are below the observed one; of those that
+    are equal to it, half count. So the interval of negated scores is the negated interval, also of scores with few
+    different values. NaN where all scores of a value are equal, or none is defined.
     """
     ends = ndtri(np.array([level / 2, 1 - level / 2]))
     intervals = np.full((len(scores), 2), np.nan)

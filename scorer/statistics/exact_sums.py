@@ -31,17 +31,12 @@ class ExactSums:
     The scores are split into two parts. All values of a submission in a part are multiples of a unit, which is a power
     of two and so large that no sum exceeds 2^52 units; so each sum of a part is exact. Of a score less than 2^-78 of
     the submission's largest score is lost.
-
-    Attributes
-    ----------
-    masks
-        [mask, query]: 1 where a score is defined, else 0; each distinct row of the submissions once.
-    mask_of
-        [submission]: the index of its mask.
     """
 
     masks: Floats
+    """[mask, query]: 1 where a score is defined, else 0; each distinct row of the submissions once."""
     mask_of: Ints
+    """[submission]: the index of its mask."""
 
     def __init__(self, scores: Floats, most: int) -> None:
         """Prepare `scores`, [submission, query] with NaN where undefined, for weights.

@@ -1,36 +1,48 @@
-"""Tests of the difference between two submissions, for all pairs; none is adjusted for their number.
+"""The difference between two submissions, for all pairs: tests, effect sizes, and Holm's adjustment of p-values.
 
-A pair is tested over the queries with scores of both.
+Scores are [submission, query]. A pair is tested over the queries with scores of both.
 """
 
 from __future__ import annotations
 
+import math
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TypeVar
+
 import numpy as np
 from scipy.special import ndtr, stdtr
 
-from scorer.measures.arrays import Floats
-from scorer.statistics.defaults import SEED
+from scorer.measures.arrays import Floats, Ints, ratio
+from scorer.options import SEED
 from scorer.statistics.exact_sums import magnitude
-from scorer.statistics.flips import FLIPS, PairSums, random_signs
-from scorer.statistics.threads import in_threads
+from scorer.statistics.sign_flips import FLIPS, PairSums, random_signs
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Return the results of `work` for all items, in their order, with a thread for each processor."""
+    items = list(items)
+    threads = min(os.cpu_count() or 1, len(items))
+    if threads < 2:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, items))
 
 
 def wilcoxon_greater(scores: Floats) -> Floats:
-    """Return one-sided p-values of Wilcoxon's signed rank test: row better than column.
+    """Return one-sided p-values of Wilcoxon's signed rank test, [i, j]: i better than j.
 
     As R's `wilcox.test(paired=TRUE, alternative="greater", exact=FALSE)`: queries without a difference are left out,
     equal differences share their mean rank, and the normal distribution approximates that of the sum of ranks, with a
-    continuity correction of 0.5. Differences are equal if their floats are. Sources: Wilcoxon, Individual Comparisons
-    by Ranking Methods, 1945; Pratt and Gibbons, Concepts of Nonparametric Theory, 1981.
-
-    Parameters
-    ----------
-    scores
-        [submission, query]; NaN where undefined.
-
-    Returns
-    -------
-    [i, j]; NaN on the diagonal, and where no query has a difference.
+    continuity correction of 0.5. Differences are equal if their floats are. NaN on the diagonal, and where no query has
+    a difference. Sources: Wilcoxon, Individual Comparisons by Ranking Methods, 1945; Pratt and Gibbons, Concepts of
+    Nonparametric Theory, 1981.
     """
     count = len(scores)
 
@@ -65,16 +77,9 @@ def _signed_rank(differences: Floats) -> tuple[float, float]:
 
 
 def t_test(scores: Floats) -> Floats:
-    """Return two-sided p-values of the paired t-test (Student, The Probable Error of a Mean, 1908).
+    """Return two-sided p-values of the paired t-test, [i, j] (Student, The Probable Error of a Mean, 1908).
 
-    Parameters
-    ----------
-    scores
-        [submission, query]; NaN where undefined.
-
-    Returns
-    -------
-    [i, j]; NaN on the diagonal, for fewer than two queries, and where all differences are equal.
+    NaN on the diagonal, for fewer than two queries, and where all differences are equal.
     """
     count = len(scores)
     p_values = np.full((count, count), np.nan)
@@ -108,25 +113,12 @@ def moments(differences: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def randomisation(scores: Floats, flips: int = FLIPS, seed: int = SEED) -> Floats:
-    """Return two-sided p-values of the paired randomisation test.
+    """Return two-sided p-values of the paired randomisation test, [i, j], in (0, 1].
 
-    The p-value is the share of random signs whose sum is at least as far from 0 as the observed sum. Sources: Fisher,
-    The Design of Experiments, 1935; for retrieval: Smucker, Allan and Carterette, A Comparison of Statistical
-    Significance Tests for Information Retrieval Evaluation, 2007.
-
-    Parameters
-    ----------
-    scores
-        [submission, query]; NaN where undefined.
-    flips
-        The number of random draws of all signs. The observed signs count as one more draw, so the smallest p-value is
-        1 / (flips + 1).
-    seed
-        The seed of the random numbers.
-
-    Returns
-    -------
-    [i, j]: in (0, 1]; 1 where no query has a difference; NaN on the diagonal.
+    The p-value is the share of random signs whose sum is at least as far from 0 as the observed sum. The observed signs
+    count as one more draw, so the smallest p-value is 1 / (flips + 1). 1 where no query has a difference; NaN on the
+    diagonal. Sources: Fisher, The Design of Experiments, 1935; for retrieval: Smucker, Allan and Carterette, A
+    Comparison of Statistical Significance Tests for Information Retrieval Evaluation, 2007.
     """
     count, queries = scores.shape
     pairs = PairSums(scores)
@@ -139,3 +131,104 @@ def randomisation(scores: Floats, flips: int = FLIPS, seed: int = SEED) -> Float
     p_values = (counts + counts.T + 1) / (flips + 1)
     np.fill_diagonal(p_values, np.nan)
     return p_values
+
+
+def effect_sizes(scores: Floats) -> Floats:
+    """Return the mean of the differences, i minus j, in units of their standard deviation, [i, j] (Cohen's d).
+
+    NaN on the diagonal, for fewer than two queries, and where all differences are equal. Source: Cohen, Statistical
+    Power Analysis for the Behavioral Sciences, 1988.
+    """
+    count = len(scores)
+    sizes = np.full((count, count), np.nan)
+    for i in range(count - 1):
+        mean, deviation, _ = moments(scores[i] - scores[i + 1 :])
+        found = ratio(mean, deviation, deviation > 0)
+        sizes[i, i + 1 :], sizes[i + 1 :, i] = found, -found
+    return sizes
+
+
+def outcomes(scores: Floats) -> Ints:
+    """Return on how many queries i has a higher, the same, or a lower score than j, [i, j, 3]."""
+    count = len(scores)
+    found = np.zeros((count, count, 3), dtype=np.int64)
+    for i, own in enumerate(scores):
+        later = scores[i:]
+        won, lost, tied = (compare(own, later).sum(axis=1) for compare in (np.greater, np.less, np.equal))
+        found[i, i:] = np.stack([won, tied, lost], axis=1)
+        found[i:, i] = np.stack([lost, tied, won], axis=1)
+    return found
+
+
+# Several tests
+
+
+def holm(p_values: Floats) -> Floats:
+    """Adjust p-values of several tests, so that the probability of any false positive is at most the level.
+
+    The smallest p-value is multiplied by the number of tests, the next by one less, and so on; none may be below the
+    one before it, or above 1. A test whose p-value is NaN does not count as a test. Source: Holm, A Simple Sequentially
+    Rejective Multiple Test Procedure, 1979.
+    """
+    count = p_values.size - int(np.isnan(p_values).sum())
+    ascending = np.argsort(p_values, kind="stable")[:count]
+    multiplied = np.maximum.accumulate(p_values[ascending] * np.arange(count, 0, -1))
+    adjusted = np.full(p_values.size, np.nan)
+    adjusted[ascending] = np.minimum(multiplied, 1.0)
+    return adjusted
+
+
+def holm_matrix(p_values: Floats, ordered: bool) -> Floats:
+    """Adjust the p-values of pairs, [i, j], without the diagonal; NaN where the p-value is NaN.
+
+    If they are `ordered`, (i, j) and (j, i) are two tests, as of a one-sided test. Otherwise the matrix is symmetric,
+    and the pairs above the diagonal are the tests.
+    """
+    above = np.triu(np.ones(p_values.shape, dtype=bool), 1)
+    tests = above | above.T if ordered else above
+    adjusted = np.full(p_values.shape, np.nan)
+    adjusted[tests] = holm(p_values[tests])
+    return adjusted if ordered else np.where(above.T, adjusted.T, adjusted)
+
+
+LEAST_ROUNDS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The difference between two submissions."""
+
+    first: int
+    """The index of a submission."""
+    second: int
+    """The index of another submission, greater than `first`."""
+    difference: float
+    """The mean score of the first submission minus that of the second."""
+    p_value: float
+    """The p-value of the paired randomisation test, adjusted by Holm's method over all pairs."""
+    significant: bool
+    """Whether the p-value is below the level."""
+
+
+def compare_pairs(scores: Floats, level: float) -> tuple[Comparison, ...]:
+    """Compare all pairs of submissions by the randomisation test with Holm's correction, given [submission, query].
+
+    In the order (0, 1), (0, 2), ..., (1, 2), ...; none for fewer than two submissions.
+    """
+    means = [_mean(row) for row in scores]
+    p_values = holm_matrix(randomisation(scores, rounds_needed(len(scores), level)), ordered=False).tolist()
+    return tuple(
+        Comparison(i, j, means[i] - means[j], p_values[i][j], p_values[i][j] < level)
+        for i, j in combinations(range(len(scores)), 2)
+    )
+
+
+def rounds_needed(submissions: int, level: float) -> int:
+    """Return the rounds of the test with which the smallest adjusted p-value is at most a tenth of the level."""
+    return max(LEAST_ROUNDS, math.ceil(10 * math.comb(submissions, 2) / level))
+
+
+def _mean(scores: Floats) -> float:
+    """The mean of the defined scores, summed one by one as means over queries are; NaN without any."""
+    defined = scores[~np.isnan(scores)]
+    return float(np.cumsum(defined)[-1]) / defined.size if defined.size else math.nan

@@ -9,17 +9,7 @@ from scorer.statistics.exact_sums import ROUNDING, magnitude
 
 
 def difficulties(scores: Floats) -> Floats:
-    """Return the mean score of all submissions on each query; the lower, the more difficult.
-
-    Parameters
-    ----------
-    scores
-        [submission, query]; NaN where undefined.
-
-    Returns
-    -------
-    [query]; NaN where no submission has a score.
-    """
+    """Return the mean of the scores, [submission, query], on each query; the lower, the more difficult."""
     defined = ~np.isnan(scores)
     return _column_means(scores, defined)
 
@@ -28,18 +18,10 @@ def discriminations(scores: Floats) -> Floats:
     """Return the correlation of the scores on each query with the submissions' means over the other queries.
 
     A query that good submissions solve and poor ones do not is near 1; one that says nothing about the others is near
-    0; one that poor submissions solve is negative. This is the corrected item-total correlation of test theory.
-    Source: Nunnally and Bernstein, Psychometric Theory, 1994.
-
-    Parameters
-    ----------
-    scores
-        [submission, query]; NaN where undefined.
-
-    Returns
-    -------
-    [query]: Pearson's correlation over the submissions with scores for this query and another one; NaN for fewer than
-    three, and where they have equal scores on the query or equal means over the others.
+    0; one that poor submissions solve is negative. This is the corrected item-total correlation of test theory:
+    Pearson's, over the submissions with scores for this query and another one. NaN for fewer than three, and where they
+    have equal scores on the query or equal means over the others. Source: Nunnally and Bernstein, Psychometric Theory,
+    1994.
     """
     defined = ~np.isnan(scores)
     filled = np.where(defined, scores / magnitude(scores), 0.0)

@@ -1,4 +1,4 @@
-"""The rules to rank submissions by, as in R's challengeR (Wiesenfarth et al. 2021).
+"""Ranks, the rules to rank submissions by, as in R's challengeR (Wiesenfarth et al. 2021), rank ranges and tiers.
 
 Source: Wiesenfarth, Reinke, Landman, Eisenmann, Saiz, Cardoso, Maier-Hein and Kopp-Schneider, Methods and Open-Source
 Toolkit for Analyzing and Visualizing Challenge Results, 2021.
@@ -7,16 +7,79 @@ Toolkit for Analyzing and Visualizing Challenge Results, 2021.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from scorer.measures.arrays import Floats, Ints
-from scorer.statistics.defaults import LEVEL
-from scorer.statistics.holm import holm_matrix
-from scorer.statistics.paired_tests import wilcoxon_greater
-from scorer.statistics.ranks import ranked
+from scorer.measures.arrays import Bools, Floats, Ints
+from scorer.options import LEVEL
+from scorer.statistics.exact_sums import ROUNDING
+from scorer.statistics.paired_tests import holm_matrix, wilcoxon_greater
+
+# Ranks
+
+
+def rank_ranges(better: Bools, worse: Bools | None = None) -> Ints:
+    """Return the first and the last rank that each submission may have, [submission, 2], by the pairs that are decided.
+
+    A range goes from 1 plus the submissions that are significantly better to N minus those that are significantly
+    worse; without `worse`, i is worse where j is better than i. If all pairs are tested at once, all ranges hold at
+    once. Source: Mogstad, Romano, Shaikh and Wilhelm, Inference for Ranks with Applications to Mobility across
+    Neighbourhoods and Academic Achievement across Countries, 2024.
+    """
+    worse = better.T if worse is None else worse
+    return np.stack([1 + worse.sum(axis=1), len(better) - better.sum(axis=1)], axis=1)
+
+
+def ranked(values: Floats) -> Ints:
+    """Return the rank of each value along the last axis, the highest first; equal values share the best rank.
+
+    Values that differ by rounding only are equal. NaN ranks one after the last rank that a number has, as in R's
+    challengeR.
+    """
+    order = np.argsort(-values, axis=-1, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=-1)
+    before, after = ordered[..., :-1], ordered[..., 1:]
+    position = np.zeros(values.shape, dtype=np.int64)
+    if values.shape[-1] > 1:
+        with np.errstate(invalid="ignore"):
+            opens = before - after > ROUNDING * np.maximum(np.abs(before), np.abs(after))
+        at = np.arange(1, values.shape[-1])
+        position[..., 1:] = np.maximum.accumulate(np.where(opens, at, 0), axis=-1)
+    undefined = np.isnan(ordered)
+    last = np.where(undefined, -1, position).max(axis=-1, initial=-1, keepdims=True)
+    position = np.where(undefined, last + 1, position)
+    ranks = np.empty(values.shape, dtype=np.int64)
+    np.put_along_axis(ranks, order, position + 1, axis=-1)
+    return ranks
+
+
+def rank_frequencies(ranks: Ints) -> Floats:
+    """Return in which share of the resamples each submission has each rank, [submission, rank].
+
+    `ranks` is [resample, submission]. The first column is the share in which a submission is best.
+    """
+    resamples, count = ranks.shape
+    cells = np.bincount((np.arange(count) * count + ranks - 1).ravel(), minlength=count * count)
+    frequencies: Floats = cells.reshape(count, count) / max(resamples, 1)
+    return frequencies
+
+
+def top_shares(frequencies: Floats) -> Floats:
+    """Return how often each submission has each rank or a better one, [submission, rank], from `rank_frequencies`."""
+    return np.minimum(np.cumsum(frequencies, axis=1), 1.0)
+
+
+def rank_quantiles(ranks: Ints, level: float = LEVEL) -> Floats:
+    """Return the middle ranks of each submission, [submission, 3], from `ranks`, [resample, submission].
+
+    The quantiles at half the level, at one half, and at one minus half the level; interpolated linearly.
+    """
+    return np.asarray(np.quantile(ranks, (level / 2, 0.5, 1 - level / 2), axis=0).T, dtype=np.float64)
+
+
+# Rules
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,18 +120,10 @@ def by_median_rank(scores: Floats) -> Ranking:
 
 
 def by_wins(p_values: Floats, level: float = LEVEL) -> Ranking:
-    """Rank by the share of the other submissions that are significantly worse, highest first.
+    """Rank by the share of the other submissions that are significantly worse, highest first; losses do not count.
 
-    Parameters
-    ----------
-    p_values
-        [i, j]: of a one-sided test that i is better than j. NaN is no win. Losses do not count.
-    level
-        The level of the test.
-
-    Returns
-    -------
-    A ranking; the values are NaN for a single submission.
+    `p_values`, [i, j], are of a one-sided test that i is better than j; NaN is no win. The value of a single submission
+    is NaN.
     """
     count = len(p_values)
     if count < 2:
@@ -107,3 +162,22 @@ def _defined(scores: Floats) -> list[Floats]:
 def _query_ranks(scores: Floats) -> Floats:
     """[submission, query]: the ranks of the defined scores on each query; NaN where undefined."""
     return np.where(np.isnan(scores), np.nan, ranked(np.ascontiguousarray(scores.T)).T)
+
+
+# Decisions
+
+
+def tiers(order: Sequence[int], better: Bools) -> list[list[int]]:
+    """Return the tiers of submissions in `order`, the best first; in each tier, its leader is first.
+
+    A tier opens with the best submission that is in no tier yet, and holds all following submissions that are in no
+    tier yet and not significantly worse than this leader. Its leader is fixed, so tiers do not chain. Tiers may
+    interleave: a submission may be significantly worse than the leader although a lower one is not. `better` is [i, j].
+    """
+    left, found = list(order), []
+    while left:
+        leader = left[0]
+        tier = [each for each in left if not better[leader, each]]
+        found.append(tier)
+        left = [each for each in left if better[leader, each]]
+    return found

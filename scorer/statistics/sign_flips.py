@@ -1,15 +1,90 @@
-"""Decisions on all pairs of submissions by random sign flips of the differences, the same flips for all pairs."""
+"""Sums of the differences of submissions with random signs, the same for all pairs, and decisions on all pairs by them.
+
+Under the null hypothesis that two submissions are equal, each difference of their scores is as likely to have the
+opposite sign. The sum of flipped differences is the difference of flipped sums, so one matrix product of signs and
+scores has the flipped sums of all pairs. Source: Fisher, The Design of Experiments, 1935.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from scorer.measures.arrays import Bools, Floats, Ints, ratio
-from scorer.statistics.defaults import LEVEL, SEED
+from scorer.options import LEVEL, SEED
 from scorer.statistics.exact_sums import ROUNDING, ExactSums, magnitude
-from scorer.statistics.flips import FLIPS, PairSums, random_signs
+
+FLIPS = 10_000
+"""The number of random draws of all signs."""
+
+_AT_ONCE = 512
+"""Draws in a block: their sums for all submissions remain in the cache of a processor."""
+
+
+def random_signs(flips: int, queries: int, seed: int) -> Iterator[tuple[slice, Floats]]:
+    """Yield blocks of draws: which of all `flips`, and their signs, [flip, query], 1 or -1 with equal probability.
+
+    The numbers of the bit generator are the same in every version of NumPy and on every machine. Fewer flips are the
+    first ones of more.
+    """
+    bits = np.random.PCG64(seed)
+    words = -(-queries // 64)
+    for start in range(0, flips, _AT_ONCE):
+        block = slice(start, min(start + _AT_ONCE, flips))
+        drawn = np.asarray(bits.random_raw((block.stop - start) * words), dtype="<u8").view(np.uint8)
+        ones = np.unpackbits(drawn.reshape(block.stop - start, words * 8), axis=1, count=queries)
+        yield block, ones.astype(np.float64) * 2 - 1
+
+
+class Row(NamedTuple):
+    """The pairs of a submission i with all later ones."""
+
+    i: int
+    later: slice
+    values: Floats
+    """[later submission, flip]"""
+
+
+class PairSums:
+    """The sums of the differences of all pairs of submissions, over the queries with scores of both."""
+
+    def __init__(self, scores: Floats) -> None:
+        """Prepare `scores`, [submission, query] with NaN where undefined."""
+        self._exact = ExactSums(scores, most=scores.shape[1])
+        self._absolute = self._exact.masks @ np.nan_to_num(np.abs(scores)).T
+        self._count, self._queries = scores.shape
+
+    def rows(self, signs: Floats) -> Iterator[Row]:
+        """Yield, for each submission but the last, its sums with `signs`, [flip, query], minus those of later ones."""
+        sums, mask_of = self._exact.masked_sums(signs), self._exact.mask_of
+        buffer = np.empty(sums.shape[1:])
+        for i in range(self._count - 1):
+            later = slice(i + 1, self._count)
+            mine = sums[0, i] if len(sums) == 1 else sums[mask_of[later], i]
+            yield Row(i, later, np.subtract(mine, sums[mask_of[i], later], out=buffer[later]))
+
+    def observed(self) -> Floats:
+        """Return the sums without flips, [i, j]: of the scores of i minus those of j."""
+        found = np.zeros((self._count, self._count))
+        for i, later, values in self.rows(np.ones((1, self._queries))):
+            found[i, later], found[later, i] = values[:, 0], 0 - values[:, 0]
+        return found
+
+    def rounding(self) -> Floats:
+        """Return by how much two sums of a pair may differ by rounding only, [i, j]."""
+        # [j, i]: the sum of the scores of i over the queries with scores of both.
+        sums = self._absolute[self._exact.mask_of]
+        rounding: Floats = ROUNDING * (sums + sums.T)
+        return rounding
+
+    def queries(self) -> Ints:
+        """Return the number of queries with scores of both, [i, j]."""
+        masks, mask_of = self._exact.masks, self._exact.mask_of
+        return np.asarray(masks @ masks.T, dtype=np.int64)[np.ix_(mask_of, mask_of)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,23 +125,12 @@ class SignFlips:
 
 
 def sign_flips(scores: Floats, flips: int = FLIPS, seed: int = SEED, level: float = LEVEL) -> SignFlips:
-    """Test all differences between submissions.
+    """Test all differences between submissions, [submission, query].
 
     The statistic of a pair is the sum of its differences in units of sqrt(sum d^2), which no flip changes. A pair is
     compared with the largest statistic of all pairs under the same flips; so the probability of any false decision is
-    at most the level, regardless of which submissions are equal. Source of the maximum: Westfall and Young,
-    Resampling-Based Multiple Testing, 1993.
-
-    Parameters
-    ----------
-    scores
-        [submission, query]; NaN where undefined.
-    flips
-        The number of random draws of all signs. The observed signs count as one more draw.
-    seed
-        The seed of the random numbers.
-    level
-        The level of `SignFlips.critical`.
+    at most the level, regardless of which submissions are equal. The observed signs count as one more draw. `level` is
+    that of `SignFlips.critical`. Source of the maximum: Westfall and Young, Resampling-Based Multiple Testing, 1993.
     """
     count, queries = scores.shape
     unit = magnitude(scores)
@@ -95,15 +159,7 @@ def sign_flips(scores: Floats, flips: int = FLIPS, seed: int = SEED, level: floa
 
 
 def pair_p_values(differences: Floats, flips: int = FLIPS, seed: int = SEED) -> Floats:
-    """Return the two-sided p-value of each pair, without any adjustment.
-
-    Parameters
-    ----------
-    differences
-        [pair, query]; NaN where undefined.
-    flips, seed
-        As for `sign_flips`.
-    """
+    """Return the p-value of each pair, given its differences, [pair, query]: as of `paired_tests.randomisation`."""
     queries = differences.shape[1]
     exact = ExactSums(differences, most=queries)
     (observed,) = np.abs(exact.sums(np.ones((1, queries))))
@@ -140,3 +196,35 @@ def _critical(ascending: Floats, level: float) -> float:
     """The largest of the ascending statistics that more flips reach than the level allows; infinite if none do."""
     allowed = int(level * (ascending.size + 1) + ROUNDING) - 1
     return float(ascending[ascending.size - 1 - allowed]) if 0 <= allowed < ascending.size else float("inf")
+
+
+# What a number of queries separates
+
+
+def smallest_differences(tests: SignFlips, queries: int) -> Floats:
+    """Return the difference of means from which each pair is significant, [i, j], if its differences vary as they do.
+
+    A mean difference m of n queries with variance v has the statistic n m / sqrt(n (v + m^2)), which exceeds the
+    critical value c from m = c sqrt(v / (n - c^2)). Infinite if so few queries separate no pair; 0 on the diagonal.
+    """
+    freedom = queries - tests.critical**2
+    # The observed signs and their opposites are 2 of 2^n sign patterns, so few queries are never significant.
+    if not freedom > 0 or 2.0 ** (1 - queries) > LEVEL:
+        return np.where(np.eye(len(tests.size), dtype=bool), 0.0, np.inf)
+    # The variance is sum d^2 / n minus the square of the mean.
+    deviation = tests.size * np.sqrt(np.maximum(1 - tests.statistic**2 / queries, 0) / queries)
+    return tests.critical / math.sqrt(freedom) * deviation
+
+
+def typical_smallest_difference(tests: SignFlips, queries: int) -> float:
+    """Return the median of `smallest_differences` over all pairs that differ; NaN without such a pair."""
+    differs = np.triu(tests.size, 1) > 0
+    return float(np.median(smallest_differences(tests, queries)[differs])) if differs.any() else math.nan
+
+
+def queries_needed(statistic: float, critical: float, queries: int) -> float:
+    """Return how many queries would separate a pair whose differences stay as they are; infinite without a difference.
+
+    The statistic grows with the square root of the number of queries.
+    """
+    return queries * (critical / statistic) ** 2 if statistic else math.inf

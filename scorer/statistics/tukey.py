@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from scorer.measures.arrays import Floats
-from scorer.statistics.defaults import SEED
+from scorer.options import SEED
 from scorer.statistics.exact_sums import ROUNDING
-from scorer.statistics.threads import in_threads
+from scorer.statistics.paired_tests import in_threads
 
 PERMUTATIONS = 10_000
 """The number of random permutations."""
@@ -20,24 +20,12 @@ _CHUNK = 1 << 20
 
 
 def randomised_tukey(scores: Floats, permutations: int = PERMUTATIONS, seed: int = SEED) -> Floats:
-    """Return two-sided p-values of all pairs, adjusted for all pairs.
+    """Return two-sided p-values of all pairs, [i, j], adjusted for all pairs.
 
     Under the null hypothesis that all submissions are equal, the scores of a query could belong to the submissions in
-    any order. A difference of means is compared with the range of all means after such permutations. Sums are over the
-    same queries for all submissions: submissions without any score are left out, and then queries that lack a score.
-
-    Parameters
-    ----------
-    scores
-        [submission, query]; NaN where undefined.
-    permutations
-        The number of random permutations. The observed order counts as one more.
-    seed
-        The seed of the random numbers.
-
-    Returns
-    -------
-    [i, j]: in (0, 1]; NaN on the diagonal, and for pairs with a submission without any score.
+    any order. A difference of means is compared with the range of all means after such permutations; the observed order
+    counts as one more. Sums are over the same queries for all submissions: submissions without any score are left out,
+    and then queries that lack a score. NaN on the diagonal, and for pairs with a submission without any score.
     """
     tested = ~np.isnan(scores).all(axis=1)
     complete = scores[tested]
