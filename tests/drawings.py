@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorer.charts.blob_plot import blob_plot
-from scorer.charts.curves import Curve
+from scorer.charts.curves import RECALLS, Curve, precision_recall, r_precision_by_cutoff
 from scorer.charts.leaders_over_time import NARROW, leaders_over_time
 from scorer.charts.leads import History
 from scorer.charts.podium_plot import podium_plot
-from scorer.charts.precision_recall import RECALLS, precision_recall
 from scorer.charts.preliminary_against_final import Moved, preliminary_against_final
 from scorer.charts.query_boxes import query_boxes
-from scorer.charts.r_precision_by_cutoff import r_precision_by_cutoff
 from scorer.charts.ranking_rules import ranking_rules
 from scorer.charts.scores_with_intervals import ScoreRow, scores_with_intervals
 from scorer.charts.significance_map import significance_map

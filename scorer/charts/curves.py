@@ -1,13 +1,15 @@
-"""Lines over cut-offs or recall levels, one for each team."""
+"""Precision over recall levels, and R-precision over cut-offs, as lines, one for each team."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from scorer.charts.labels import LINE, SMALL, column_width, fitted, spoken
-from scorer.charts.panel import ACCENT, DOTTED, JOIN, PAPER, REFERENCE, SOFT, Panel, Point, end_labels
-from scorer.charts.rows import first_of
+from scorer.charts.panel import ACCENT, DOTTED, JOIN, PAPER, REFERENCE, SOFT, WIDTH, Panel, Point, end_labels
+from scorer.charts.rows import below, first_of
+from scorer.charts.svg import Cache, Svg, svg
 from scorer.charts.ticks import Tick, number, score_ticks
 
 MOST = 10
@@ -15,6 +17,12 @@ MOST = 10
 
 BASELINES = 4
 """The number of baselines that a chart has at most."""
+
+RECALLS = tuple(level / 10 for level in range(11))
+"""The levels of recall: 0, 0.1, ..., 1."""
+
+TICKS = 12
+"""The number of cut-offs that have a number on the axis at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +35,36 @@ class Curve:
     is_baseline: bool = False
 
 
-def curves_panel(
+def precision_recall(curves: Sequence[Curve], *, width: float = WIDTH, cache: Cache | None = None) -> Svg:
+    """Draw the mean interpolated precision at each of `RECALLS`; the names are on the left, where lines differ most."""
+    ticks = [(level, f"{level:g}") for level in RECALLS[::2]]
+    return svg(
+        partial(_panel, _first_curves(curves), _teams(curves), RECALLS, ticks, "recall", width, labels_left=True),
+        "Interpolated precision at eleven levels of recall",
+        _description(curves, RECALLS, "recall"),
+        cache,
+    )
+
+
+def r_precision_by_cutoff(
+    curves: Sequence[Curve], cutoffs: Sequence[int], *, width: float = WIDTH, cache: Cache | None = None
+) -> Svg:
+    """Draw the mean R-precision Rp@z at each cut-off z, ascending."""
+    step = -(-len(cutoffs) // TICKS)
+    ticks = [(float(cutoff), str(cutoff)) for cutoff in cutoffs[::step]]
+    return svg(
+        partial(_panel, _first_curves(curves), _teams(curves), tuple(cutoffs), ticks, "cut-off z", width),
+        "R-precision Rp@z at each cut-off z",
+        _description(curves, cutoffs, "z ="),
+        cache,
+    )
+
+
+def _teams(curves: Sequence[Curve]) -> int:
+    return sum(1 for curve in curves if not curve.is_baseline)
+
+
+def _panel(
     curves: Sequence[Curve],
     count: int,
     across: Sequence[float],
@@ -62,8 +99,7 @@ def curves_panel(
     panel.grid_down(down, right=labels_left)
     panel.grid_across(ticks, top=False)
     panel.texts([(panel.x_at(panel.width / 2), panel.y_at(panel.height + 32), axis)], SOFT, "middle", SMALL)
-    for note in notes:
-        panel.texts([(panel.x_at(-left), panel.y_at(panel.height + 50), note)], SOFT, size=SMALL, fontStyle="italic")
+    below(panel, notes)
     _draw(panel, curves, across)
     at = -1 if not labels_left else 0
     named = [(curve, defined[at]) for curve in curves if (defined := points(curve, across))]
@@ -92,7 +128,7 @@ def _draw(panel: Panel, curves: Sequence[Curve], across: Sequence[float]) -> Non
     panel.dots([point for _, place, line in lines if place == first for point in line], 3, ACCENT)
 
 
-def described(curves: Sequence[Curve], across: Sequence[float], axis: str, decimals: int = 3) -> str:
+def _description(curves: Sequence[Curve], across: Sequence[float], axis: str, decimals: int = 3) -> str:
     """Return the text alternative of curves: the ends of the first one, and which is highest at either end."""
     teams = [(curve, line) for curve in curves if not curve.is_baseline and (line := points(curve, across))]
     if not teams:
@@ -106,11 +142,11 @@ def described(curves: Sequence[Curve], across: Sequence[float], axis: str, decim
         rightmost = max(teams, key=lambda team: team[1][-1][1])[0]
         at_end = "and at the end" if rightmost is leftmost else f"{spoken(rightmost.name)} at the end"
         words += f" {spoken(leftmost.name)} is highest at the start{' ' if rightmost is leftmost else ', '}{at_end}."
-    count = sum(1 for curve in curves if not curve.is_baseline)
+    count = _teams(curves)
     return words + (f" {first_of(MOST, count)}" if count > MOST else "")
 
 
-def first_curves(curves: Sequence[Curve]) -> tuple[Curve, ...]:
+def _first_curves(curves: Sequence[Curve]) -> tuple[Curve, ...]:
     """Return the curves that a chart has: the first teams, then the first baselines."""
     teams = [curve for curve in curves if not curve.is_baseline]
     return (*teams[:MOST], *[curve for curve in curves if curve.is_baseline][:BASELINES])

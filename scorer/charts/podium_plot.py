@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from scorer.charts.labels import SMALL, fitted, spoken
 from scorer.charts.panel import ACCENT, HAIR, INTERVAL, SOFT, WIDTH, Panel
-from scorer.charts.rows import first_of
+from scorer.charts.rows import below, first_of
 from scorer.charts.svg import Cache, Svg, svg
 from scorer.charts.ticks import score_ticks
 from scorer.wording import counted
@@ -142,17 +142,15 @@ def _panel(
         "middle",
         min(9.0, 1.6 * panel.width / (teams * (teams + 1))),
     )
-    below = total + 28
     panel.texts(
         [
-            (panel.x_at(-left + (width / 2) * (place % 2)), panel.y_at(below + 16 * (place // 2)), key)
+            (panel.x_at(-left + (width / 2) * (place % 2)), panel.y_at(total + 28 + 16 * (place // 2)), key)
             for place, key in enumerate(keys)
         ],
         SOFT,
         size=SMALL,
     )
-    end = panel.y_at(total + panel.bottom - 10)
-    panel.texts([(panel.x_at(-left), end, " ".join(notes))] if notes else [], SOFT, size=SMALL, fontStyle="italic")
+    below(panel, [" ".join(notes)] if notes else [])
     return panel
 
 

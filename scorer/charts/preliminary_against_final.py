@@ -8,7 +8,7 @@ from functools import partial
 
 from scorer.charts.labels import LINE, SIZE, SMALL, Label, fitted, spoken, text_width
 from scorer.charts.panel import ACCENT, DOTTED, INK, PAPER, REFERENCE, SOFT, WIDTH, Panel, Point
-from scorer.charts.rows import first_of
+from scorer.charts.rows import below, first_of
 from scorer.charts.svg import Cache, Svg, svg
 from scorer.charts.ticks import ticks
 from scorer.wording import counted
@@ -79,9 +79,7 @@ def _panel(teams: Sequence[Moved], count: int, measure: str, width: float) -> Pa
         [(panel.x_at(side / 2), panel.y_at(panel.height + 32), f"preliminary {measure}")], SOFT, "middle", SMALL
     )
     panel.texts([(panel.x_at(-left), panel.y_at(-14), f"final {measure}")], SOFT, size=SMALL)
-    if cut:
-        note = first_of(len(teams), count)
-        panel.texts([(panel.x_at(-left), panel.y_at(panel.height + 50), note)], SOFT, size=SMALL, fontStyle="italic")
+    below(panel, [first_of(len(teams), count)] if cut else [])
     _name(panel, teams)
     at = {team: (team.preliminary, team.final) for team in teams}
     panel.dots([at[team] for team in teams if not team.rise], 4, PAPER, SOFT, strokeWidth=1.5)

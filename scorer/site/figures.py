@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from scorer.board.board import Board, Row
 from scorer.board.counting import counting_scores
 from scorer.board.curves import RECALLS, cutoffs
-from scorer.charts.curves import Curve
+from scorer.charts.curves import Curve, precision_recall, r_precision_by_cutoff
 from scorer.charts.leaders_over_time import MEDIUM, NARROW, WIDE, leaders_over_time
 from scorer.charts.leads import History, leaders_sentence
-from scorer.charts.precision_recall import precision_recall
 from scorer.charts.preliminary_against_final import Moved, preliminary_against_final
-from scorer.charts.r_precision_by_cutoff import r_precision_by_cutoff
 from scorer.charts.svg import Cache, Svg
 from scorer.wording import counted, in_words
 
