@@ -106,12 +106,7 @@ class Registry:
         """Split a comma-separated list of names: ``AP,P@5,10,RR`` into ``AP``, ``P@5,10`` and ``RR``.
 
         Commas within parentheses or braces do not separate. A number belongs to the name before it, and so does a gain
-        of a grade, as in ``ndcg.1=3.5,2=9``.
-
-        Raises
-        ------
-        MeasureError
-            There is no name before or after a comma.
+        of a grade, as in ``ndcg.1=3.5,2=9``. Raises MeasureError where there is no name before or after a comma.
         """
         return spellings.listed(text)
 

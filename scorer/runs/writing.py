@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import pyarrow as pa
@@ -30,31 +30,31 @@ UNFIT = np.isin(np.arange(256), [0xEF, *b"\0\t\n\v\f\r #"])
 """[byte]: whether TREC's format may not hold an id with this byte."""
 
 
-class Sink(Protocol):
-    """A file that is being written."""
-
-    def prepared(self, lists: FusedLists) -> Any:
-        """Return the content that the lists become. Several threads may call this at the same time."""
-        ...
-
-    def write(self, content: Any) -> None:
-        """Write content after that which was written before."""
-        ...
-
-    def restart(self) -> None:
-        """Forget everything that was written."""
-        ...
-
-    def finish(self) -> None:
-        """Write what is still to be written."""
-        ...
-
-
-class _TrecSink:
-    """A run in TREC's format."""
+class Sink:
+    """A file that is being written. Several threads may call `prepared` at the same time."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
+
+    def prepared(self, lists: FusedLists) -> Any:
+        """Return the content that the lists become."""
+        raise NotImplementedError
+
+    def write(self, content: Any) -> None:
+        """Write content after that which was written before."""
+        raise NotImplementedError
+
+    def restart(self) -> None:
+        """Forget everything that was written."""
+        self._stream.seek(0)
+        self._stream.truncate()
+
+    def finish(self) -> None:
+        """Write what is still to be written."""
+
+
+class _TrecSink(Sink):
+    """A run in TREC's format."""
 
     def prepared(self, lists: FusedLists) -> list[memoryview]:
         return list(trec_lines(lists))
@@ -63,19 +63,12 @@ class _TrecSink:
         for lines in content:
             self._stream.write(lines)
 
-    def restart(self) -> None:
-        self._stream.seek(0)
-        self._stream.truncate()
 
-    def finish(self) -> None:
-        """All is written."""
-
-
-class _ParquetSink:
+class _ParquetSink(Sink):
     """A Parquet file with columns query, item, score and rank."""
 
     def __init__(self, stream: BinaryIO, names: Mapping[str, str]) -> None:
-        self._stream = stream
+        super().__init__(stream)
         self._names = names
         self._writer: Any = None
 
@@ -95,19 +88,18 @@ class _ParquetSink:
 
     def restart(self) -> None:
         self._writer = None
-        self._stream.seek(0)
-        self._stream.truncate()
+        super().restart()
 
     def finish(self) -> None:
         if self._writer is not None:
             self._writer.close()
 
 
-class _WholeSink:
+class _WholeSink(Sink):
     """A file in any format, which is written at the end."""
 
     def __init__(self, stream: BinaryIO, form: DetectedFormat) -> None:
-        self._stream = stream
+        super().__init__(stream)
         self._form = form
         self._batches: list[Ranked] = []
 
