@@ -15,7 +15,7 @@ import pytest
 
 from scorer.challenge.settings import Challenge
 from scorer.errors import ScorerError
-from scorer.paths.lock import locked
+from scorer.paths.writing import locked
 from scorer.site import folder as site_folder
 from scorer.site.folder import LOCK, MANIFEST, write
 from scorer.site.pages import ASSETS, pages, site_files
@@ -303,7 +303,7 @@ HOLDER = """
 import sys
 from pathlib import Path
 from scorer.challenge.settings import Challenge
-from scorer.paths.lock import locked
+from scorer.paths.writing import locked
 with locked(Path(sys.argv[1]), 0):
     print("locked", flush=True)
     sys.stdin.read()

@@ -166,7 +166,7 @@ def _default_output(source: str) -> str:
 
 
 def _write(text: str, path: Path) -> None:
-    from scorer.paths.replacing import replace_content
+    from scorer.paths.writing import replace_content
 
     try:
         replace_content(path, f"{text}\n".encode())

@@ -13,7 +13,7 @@ from scorer.challenge.settings import Challenge, Track
 from scorer.entries.schedule import Schedule, schedule
 from scorer.errors import ChallengeError
 from scorer.organising.decisions import entry_named
-from scorer.paths.replacing import replace_content
+from scorer.paths.writing import replace_content
 from scorer.store.canonical import encoded
 from scorer.store.events import Event
 from scorer.store.log import LogLine, event_text, log_lines, nonce_of

@@ -14,8 +14,7 @@ from scorer.challenge.settings import Challenge, suggestion
 from scorer.challenge.teams import FILE, TeamSettings, compared, edited, read_teams, teams_in
 from scorer.entries.teams import UNCHANGED, TeamState, shown_names, team_states
 from scorer.errors import ChallengeError
-from scorer.paths.lock import LockedError, locked
-from scorer.paths.replacing import replace_content
+from scorer.paths.writing import LockedError, locked, replace_content
 from scorer.store.store import Store
 from scorer.wording import printable_name, quoted
 

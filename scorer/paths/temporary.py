@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from scorer.paths.lock import try_lock
+from scorer.paths.writing import try_lock
 
 PREFIX = "scorer-"
 """Begins the names of the folders."""

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from scorer.errors import ScorerError
-from scorer.paths.lock import LockedError, locked
-from scorer.paths.replacing import part_of, replace_content
+from scorer.paths.writing import LockedError, locked, part_of, replace_content
 from scorer.wording import quoted
 
 MANIFEST = ".manifest.json"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scorer.challenge.branding import STATIC
 from scorer.errors import ScorerError
-from scorer.paths.replacing import PART
+from scorer.paths.writing import PART
 
 FOLDER = "static"
 """Their folder in the site."""

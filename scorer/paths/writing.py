@@ -1,4 +1,4 @@
-"""A lock file that one process at a time holds."""
+"""Writing to files that other processes use: a lock that one of them holds, and content that is replaced at once."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ else:
 
 PAUSE = 0.05
 """Seconds between two attempts."""
+
+PART = ".part"
+"""The suffix of a file that is being written."""
 
 
 class LockedError(Exception):
@@ -58,3 +61,36 @@ def locked(path: Path, wait: float) -> Iterator[None]:
                 )
             time.sleep(PAUSE)
         yield
+
+
+def part_of(path: Path) -> Path:
+    """Return the file that the new content is written to first."""
+    return path.with_name(path.name + PART)
+
+
+def replace_content(path: Path, content: bytes) -> bool:
+    """Replace the content of a file; return whether it changed. Its folder is made if necessary. Raises OSError.
+
+    A device or a pipe, such as /dev/stdout, is written to directly.
+    """
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+        return True
+    if _bytes(path) == content:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = part_of(path)
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
+    return True
+
+
+def _bytes(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
