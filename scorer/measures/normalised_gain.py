@@ -29,65 +29,6 @@ _experimental = partial(
 
 @partial(
     _experimental,
-    name="binG",
-    title="Binary normalised gain",
-    formula="binG = (sum over the ranks r of relevant items of 1 / log2(2 + n(r))) / R, where n(r) = number of "
-    "other items before r",
-    latex=(
-        r"$$\mathrm{binG} = \frac{1}{R} \sum_{r} \frac{\mathrm{rel}(r)}{\log_2(2 + n_r)}$$ where $n_r$ is the number "
-        r"of items before rank $r$ that are not relevant."
-    ),
-)
-def binary_gain(matched: Matched, *, rel: Relevant = "positive") -> Floats:
-    """The mean, over the query's relevant items, of a discount by the number of other items ranked before each.
-
-    Relevant items that come first do not discount the items after them, unlike in nDCG. A relevant item that is not in
-    the list adds 0, and an unjudged item counts as not relevant. Undefined where the query has no relevant item.
-    """
-    hits, wanted = matched.found.relevant(rel), matched.relevant_items(rel)
-    others = hits.rank - hits.position_in_query()
-    return ratio(matched.total(hits, 1 / np.log2(2 + others)), wanted, wanted > 0)
-
-
-@partial(
-    _experimental,
-    name="G",
-    title="Normalised gain",
-    formula="G = (sum over r of gain(r) / log2(2 + loss(r))) / (sum of the ideal gains), where loss(r) = sum over "
-    "i ≤ r of (max(ideal gain at i, 1) − gain(i))",
-    latex=(
-        r"$$\mathrm{G} = \frac{1}{B} \sum_{r} \frac{\mathrm{gain}(g_r)}{\log_2(2 + l_r)}$$ where $b_i$ is the gain at "
-        r"rank $i$ of the ideal list, 0 after its end, $B = \sum_{i} b_i$, and $l_r$ is the sum of $\max(b_i, 1) - "
-        r"\mathrm{gain}(g_i)$ over $i \le r$."
-    ),
-)
-def normalised_gain(matched: Matched, *, gain: GradeGain = "linear") -> Floats:
-    """The sum of the gains of the list, each discounted by the gain lost up to its rank, divided by all gains.
-
-    An item is discounted by how much more gain the ideal list has up to its rank, where each rank of the ideal list
-    counts at least 1. So a perfect list scores 1 if no gain is between 0 and 1. An item with a negative grade has gain
-    0. Undefined where the query has no positive grade.
-    """
-    gains = absolute_gains(gain)
-    highest = highest_gains(matched, gains)
-    highest = np.where(highest == 0, 1, highest)
-    unit = np.maximum(highest, 1)  # sums of gains in this unit cannot exceed the floating-point numbers
-    ideal = by_gain(matched.ideal, gains)
-    best = gains(ideal)
-    costs = RankSums.of(ideal, np.maximum(best / unit[ideal.query], 1 / unit[ideal.query]))
-    hits = matched.found.where(gains(matched.found) > 0)
-    query, items = hits.query, matched.total(ideal)
-    after_end = np.maximum(hits.rank - items[query], 0)
-    reached = cumulative(hits.position_in_query(), gains(hits) / unit[query])
-    lost = np.maximum(costs.at(query, hits.rank) + after_end / unit[query] - reached, 0)
-    discount = np.log2(unit)[query] + np.log2(2 / unit[query] + lost)
-    summed = matched.total(hits, gains(hits) / highest[query] / discount)
-    possible = matched.total(ideal, best / highest[ideal.query])
-    return ratio(summed, np.where(possible > 0, possible, 1), best_grades(matched) > 0)
-
-
-@partial(
-    _experimental,
     name="nDCGrel",
     title="nDCG averaged over the relevant items",
     formula="nDCGrel = (sum over the ranks r of relevant items of nDCG@r + m · DCG / IDCG) / n, where n = number of "
@@ -140,6 +81,65 @@ def ndcg_over_levels(matched: Matched, *, gain: GradeGain = "linear", rel: Relev
     total = matched.total(levels, shares) + np.where(longer, sums.whole(matched), 0)
     defined = (matched.relevant_items(rel) > 0) & (best_grades(matched) > 0)
     return ratio(total, np.maximum(matched.total(levels) + longer, 1), defined)
+
+
+@partial(
+    _experimental,
+    name="G",
+    title="Normalised gain",
+    formula="G = (sum over r of gain(r) / log2(2 + loss(r))) / (sum of the ideal gains), where loss(r) = sum over "
+    "i ≤ r of (max(ideal gain at i, 1) − gain(i))",
+    latex=(
+        r"$$\mathrm{G} = \frac{1}{B} \sum_{r} \frac{\mathrm{gain}(g_r)}{\log_2(2 + l_r)}$$ where $b_i$ is the gain at "
+        r"rank $i$ of the ideal list, 0 after its end, $B = \sum_{i} b_i$, and $l_r$ is the sum of $\max(b_i, 1) - "
+        r"\mathrm{gain}(g_i)$ over $i \le r$."
+    ),
+)
+def normalised_gain(matched: Matched, *, gain: GradeGain = "linear") -> Floats:
+    """The sum of the gains of the list, each discounted by the gain lost up to its rank, divided by all gains.
+
+    An item is discounted by how much more gain the ideal list has up to its rank, where each rank of the ideal list
+    counts at least 1. So a perfect list scores 1 if no gain is between 0 and 1. An item with a negative grade has gain
+    0. Undefined where the query has no positive grade.
+    """
+    gains = absolute_gains(gain)
+    highest = highest_gains(matched, gains)
+    highest = np.where(highest == 0, 1, highest)
+    unit = np.maximum(highest, 1)  # sums of gains in this unit cannot exceed the floating-point numbers
+    ideal = by_gain(matched.ideal, gains)
+    best = gains(ideal)
+    costs = RankSums.of(ideal, np.maximum(best / unit[ideal.query], 1 / unit[ideal.query]))
+    hits = matched.found.where(gains(matched.found) > 0)
+    query, items = hits.query, matched.total(ideal)
+    after_end = np.maximum(hits.rank - items[query], 0)
+    reached = cumulative(hits.position_in_query(), gains(hits) / unit[query])
+    lost = np.maximum(costs.at(query, hits.rank) + after_end / unit[query] - reached, 0)
+    discount = np.log2(unit)[query] + np.log2(2 / unit[query] + lost)
+    summed = matched.total(hits, gains(hits) / highest[query] / discount)
+    possible = matched.total(ideal, best / highest[ideal.query])
+    return ratio(summed, np.where(possible > 0, possible, 1), best_grades(matched) > 0)
+
+
+@partial(
+    _experimental,
+    name="binG",
+    title="Binary normalised gain",
+    formula="binG = (sum over the ranks r of relevant items of 1 / log2(2 + n(r))) / R, where n(r) = number of "
+    "other items before r",
+    latex=(
+        r"$$\mathrm{binG} = \frac{1}{R} \sum_{r} \frac{\mathrm{rel}(r)}{\log_2(2 + n_r)}$$ where $n_r$ is the number "
+        r"of items before rank $r$ that are not relevant."
+    ),
+)
+def binary_gain(matched: Matched, *, rel: Relevant = "positive") -> Floats:
+    """The mean, over the query's relevant items, of a discount by the number of other items ranked before each.
+
+    Relevant items that come first do not discount the items after them, unlike in nDCG. A relevant item that is not in
+    the list adds 0, and an unjudged item counts as not relevant. Undefined where the query has no relevant item.
+    """
+    hits, wanted = matched.found.relevant(rel), matched.relevant_items(rel)
+    others = hits.rank - hits.position_in_query()
+    return ratio(matched.total(hits, 1 / np.log2(2 + others)), wanted, wanted > 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
