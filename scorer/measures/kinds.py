@@ -95,10 +95,8 @@ class Kind(Declared[Floats]):
     """The name of the mean over queries, where it has its own."""
     decimals: str = ""
     """The parameter that decimals after the name set: with "p", ``rbp.95`` sets p to 0.95."""
-    numbers: tuple[str, ...] = ()
-    """The parameters that numbers after the name set: with ("beta",), ``set_F.0.5`` sets beta to 0.5."""
-    trailing_with: Mapping[str, Value] = field(default_factory=dict)
-    """Other parameters that these two spellings set."""
+    decimals_with: Mapping[str, Value] = field(default_factory=dict)
+    """Other parameters that this spelling sets."""
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -124,6 +122,11 @@ class Kind(Declared[Floats]):
     def families(self) -> dict[str, str]:
         """Names that trec_eval reads as several cut-offs, each with those cut-offs as trec_eval prints them."""
         return {each.name: each.cutoffs for each in self.in_trec_eval if each.cutoffs and each.name not in AMBIGUOUS}
+
+    @property
+    def with_numbers(self) -> TrecMeasure | None:
+        """The measure of trec_eval, if any, that has numbers after its name: ``set_F.0.5`` sets beta to 0.5."""
+        return next((each for each in self.in_trec_eval if each.takes == "numbers"), None)
 
     @property
     def usage(self) -> str:

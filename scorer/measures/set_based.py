@@ -178,8 +178,6 @@ def _plain_weight(measure: Measure) -> Measure | None:
     source=_SOURCE,
     whole_list_names={"F1": {"beta": 1.0}},
     unlike=(Unlike("ir_measures", "weight", _plain_weight),),
-    numbers=("beta",),
-    trailing_with={"weight": "plain"},
 )
 def set_f_measure(
     matched: Matched, *, beta: Beta = 1.0, weight: Weight = "squared", rel: Relevant = "positive"
@@ -237,7 +235,6 @@ def set_average_precision(matched: Matched, *, rel: Relevant = "positive") -> Fl
     ),
     source="trec_eval",
     bounded=False,
-    numbers=("relevant", "other", "missed", "rest"),
 )
 def utility(
     matched: Matched,

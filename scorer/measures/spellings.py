@@ -123,16 +123,17 @@ def _suffix(kind: Kind, spelling: Spelling) -> tuple[str | None, dict[str, Value
         return written, found
     if "=" in written:  # ndcg.1=3.5,2=9 or rbp.p=0.8
         return None, {**found, **_pairs(kind, spelling, written)}
-    if kind.numbers and joint in (".", "_"):
+    theirs = kind.with_numbers
+    if theirs is not None and joint in (".", "_"):
         numbers = written.split(",")
-        if len(numbers) > len(kind.numbers):
+        if len(numbers) > len(theirs.named):
             raise MeasureError(
-                f"{quoted(spelling.text)}: {spelling.name} takes {len(kind.numbers)} of {', '.join(kind.numbers)}; "
+                f"{quoted(spelling.text)}: {spelling.name} takes {len(theirs.named)} of {', '.join(theirs.named)}; "
                 f"found {len(numbers)}"
             )
-        return None, {**found, **kind.trailing_with, **dict(zip(kind.numbers, numbers, strict=False))}
+        return None, {**found, **theirs.parameters, **dict(zip(theirs.named, numbers, strict=False))}
     if kind.decimals and joint == "." and written.isdecimal():
-        return None, {**found, **kind.trailing_with, kind.decimals: f"0.{written}"}
+        return None, {**found, **kind.decimals_with, kind.decimals: f"0.{written}"}
     return written, found
 
 

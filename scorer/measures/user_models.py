@@ -73,7 +73,7 @@ def _decimals_of_rbp(measure: Measure) -> Measure | None:
     source="Moffat and Zobel, Rank-Biased Precision for Measurement of Retrieval Effectiveness, ACM TOIS 27(1), 2008",
     bounded_except={"gain": "linear"},
     decimals="p",
-    trailing_with={"gain": "linear"},
+    decimals_with={"gain": "linear"},
     unlike=(Unlike("ir_measures", "p", _binary_rbp), Unlike("ranx", "p", _decimals_of_rbp)),
     highest=highest_rbp,
 )
