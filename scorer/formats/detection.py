@@ -137,7 +137,7 @@ def opened(
         detected = format_named(name) if name else None
         start = read_chunk(stream)
         if detected is None:
-            detected = _recognised(_sample(start.removeprefix(BYTE_ORDER_MARK)), setting, one_block=True)
+            detected = recognised(_sample(start.removeprefix(BYTE_ORDER_MARK)), setting, one_block=True)
         if detected is not None and detected.format.ONE_BLOCK:
             head = Block(_document(start, stream, limits).removeprefix(BYTE_ORDER_MARK), 1, limits)
             if _is_blank(head.content):
@@ -184,7 +184,7 @@ def format_named(text: str) -> DetectedFormat:
 def _detected(first: Block, setting: Setting) -> DetectedFormat:
     """Return the format that recognises the file's first lines. Raises UnreadableError."""
     lines = _sample(first.content)
-    detected = _recognised(lines, setting)
+    detected = recognised(lines, setting)
     if detected is not None:
         return detected
     example = "SOLUTION" if setting == "solution_format" else "SUBMISSION"
@@ -197,7 +197,7 @@ def _detected(first: Block, setting: Setting) -> DetectedFormat:
     )
 
 
-def _recognised(lines: list[str], setting: Setting, *, one_block: bool = False) -> DetectedFormat | None:
+def recognised(lines: list[str], setting: Setting, *, one_block: bool = False) -> DetectedFormat | None:
     """Return the first format that recognises the lines; with `one_block`, only of those read as one block."""
     for format_ in FORMATS.values():
         if one_block <= format_.ONE_BLOCK and lines and format_.recognises(lines):

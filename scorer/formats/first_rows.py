@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from scorer.errors import Findings
 from scorer.formats import letor, trec
-from scorer.formats.detection import FORMATS, SAMPLE_LINES, opened
+from scorer.formats.detection import SAMPLE_LINES, opened, recognised
 from scorer.formats.reading.batches import Batch, Reader
 from scorer.formats.reading.blocks import BYTE_ORDER_MARK, Block
 from scorer.formats.reading.bytes import UnreadableError, open_bytes
@@ -67,15 +67,12 @@ def run_tag(path: str | os.PathLike[str], format_name: str | None = None) -> str
     if len(start) == TAG_BYTES:
         text = text.rpartition("\n")[0]  # the last line may go on
     lines = [line for line in text.split("\n") if line.strip()][:SAMPLE_LINES]
-    if format_name is None and _recognised(lines) is not trec:
+    detected = recognised(lines, "from") if format_name is None else None
+    if format_name is None and (detected is None or detected.format is not trec):
         return None
     rows = (line.split() for line in lines if not line.startswith("#"))
     first = next(rows, [])
     return first[trec.RUN_COLUMNS - 1] if len(first) >= trec.RUN_COLUMNS else None
-
-
-def _recognised(lines: list[str]) -> object:
-    return next((form for form in FORMATS.values() if lines and form.recognises(lines)), None)
 
 
 def _start(path: str | os.PathLike[str]) -> bytes:
