@@ -11,6 +11,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import pytest
 import tomlkit
+from sqlalchemy import NullPool, create_engine, inspect
 
 from scorer.errors import ScorerError
 from scorer.organising.bundle_writer import BundleWriter
@@ -345,6 +346,22 @@ def test_a_key_file_is_a_path(bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     assert "names a file outside of the challenge" in refusal(found, tmp_path / "b")
     assert stat.S_IMODE(outside.stat().st_mode) == 0o644
+
+
+def test_a_page_that_is_refused_leaves_no_table(bundle: Path, tmp_path: Path, place: str) -> None:
+    """The rows are stored before the site is rendered. The database can be used for another import."""
+    address = place if "://" in place else f"sqlite:///{place}"
+    name = "challenge/pages/10-data.md"
+    other = with_manifest({**members(bundle), name: b"# Data\n\n![x](../../etc/passwd)\n"}, challenge="Other")
+    (tmp_path / "b.zip").write_bytes(archive(other))
+
+    with pytest.raises(ScorerError, match="found an image from"):
+        import_bundle(tmp_path / "b.zip", tmp_path / "new", address, clock=lambda: NOW)
+
+    assert not (tmp_path / "new").exists()
+    assert "://" not in place or inspect(create_engine(address, poolclass=NullPool)).get_table_names() == []
+    assert not Path(place).exists()
+    import_bundle(bundle, tmp_path / "new", address, clock=lambda: NOW)
 
 
 def test_two_members_cannot_be_the_same_file(bundle: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -31,7 +32,7 @@ from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store, now
 from scorer.store.transfer import TABLES as TABLE_NAMES
-from scorer.store.transfer import InvalidRowsError, dumped, load
+from scorer.store.transfer import InvalidRowsError, dumped, load, unload
 from scorer.verification.bundle import verified_content
 from scorer.verification.bundle_archive import DAMAGED, NO_BUNDLE, Bundle, opened_bundle, printed
 from scorer.verification.bundle_format import (
@@ -227,9 +228,20 @@ def _build(bundle: Bundle, built: Path, database: str | None, clock: Callable[[]
         settings.write_bytes(with_database(settings.read_bytes(), database))
         challenge = read_challenge(settings, solutions=False)
     try:
-        _load(bundle, challenge.database_address)
+        is_new = _load(bundle, challenge.database_address)
     except InvalidRowsError as error:
         raise ScorerError(f"{bundle.path}: {error}") from error
+    try:
+        return _complete(bundle, challenge, clock)
+    except ScorerError:
+        if is_new:
+            with _opened(challenge.database_address) as opened:
+                unload(opened)
+        raise
+
+
+def _complete(bundle: Bundle, challenge: Challenge, clock: Callable[[], datetime]) -> tuple[str, ...]:
+    """Store files and means beside the rows, and render the site; return notes on it."""
     with Store.open(challenge.database_address, create=False, clock=clock) as store:
         _store(bundle, SOLUTIONS, store.archive(challenge.root), None)
         if challenge.keep_submissions:
@@ -239,12 +251,13 @@ def _build(bundle: Bundle, built: Path, database: str | None, clock: Callable[[]
         return render(challenge, store, pending=True).notes
 
 
-def _load(bundle: Bundle, database: str | Path) -> None:
-    opened = Database(database, create=True, wait=WAIT)
-    try:
-        load(opened, lambda table: bundle.rows(f"{TABLES}{table}.jsonl"), most_expanded(bundle.size))
-    finally:
-        opened.close()
+def _load(bundle: Bundle, database: str | Path) -> bool:
+    with _opened(database) as opened:
+        return load(opened, lambda table: bundle.rows(f"{TABLES}{table}.jsonl"), most_expanded(bundle.size))
+
+
+def _opened(database: str | Path) -> closing[Database]:
+    return closing(Database(database, create=True, wait=WAIT))
 
 
 def verified_rows(path: Path) -> Iterator[Verified]:

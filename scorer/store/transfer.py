@@ -143,6 +143,15 @@ def _load(database: Database, rows: RowsOf, most: int) -> bool:
         return True
 
 
+def unload(database: Database) -> None:
+    """Drop the tables that `load` created, or delete their file. Raises StoreError if the database fails."""
+    with database.migrating() as connection:
+        tables.drop_all(connection)
+    database.close()
+    if database.file is not None:
+        database.file.unlink()
+
+
 def _check_same(connection: Connection, database: Database, rows: RowsOf) -> None:
     """Refuse a database that does not have exactly the record of the bundle."""
     found = Snapshot(connection, database).schema_row
