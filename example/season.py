@@ -79,6 +79,10 @@ class Simulation:
         match step.kind:
             case "file":
                 write(file, self.plan.contents[step.content].text, step.time)
+            case "upload":
+                write(file.with_name(f".{file.name}"), self.plan.contents[step.content].text, step.time)
+            case "complete":
+                file.with_name(f".{file.name}").rename(file)
             case "delete":
                 file.unlink()
             case "picks":

@@ -20,8 +20,8 @@ Grades = Mapping[str, Mapping[str, int]]
 """By query: the grade of each item of a solution."""
 
 Kind = Literal[
-    "file", "delete", "picks", "pick", "rename", "merge", "unmerge", "disqualify", "withdraw", "reinstate", "amend",
-    "forget", "extend", "solution", "preview", "apply", "cancel", "reveal", "run",
+    "file", "upload", "complete", "delete", "picks", "pick", "rename", "merge", "unmerge", "disqualify", "withdraw",
+    "reinstate", "amend", "forget", "extend", "solution", "preview", "apply", "cancel", "reveal", "run",
 ]  # fmt: skip
 
 
@@ -220,6 +220,7 @@ def season(seed: int = 20270128, *, teams: int = 60, files: int = 2500, runs: in
     _add_unscored(draft)
     _add_before_freezes(draft)
     _add_vanished(draft)
+    _add_forged(draft)
     draft.steps.sort(key=lambda step: step.at)
     return Season(seed, tracks, tuple(draft.contents), tuple(draft.steps))
 
@@ -548,3 +549,26 @@ def _add_before_freezes(draft: _Draft) -> None:
                     draft.add(frozen - 3 * MINUTE, "file", track=track.name, team=draft.teams[number], file=file,
                               content=draft.content(track, 0.9), time=received)  # fmt: skip
                 draft.add(frozen - 2 * MINUTE, "run", time=frozen - 2 * MINUTE)
+
+
+def _add_forged(draft: _Draft) -> None:
+    """Files that come after a close and state a time before it, and uploads from before it that are completed after it.
+
+    Both are the best of their phase. Runs look into the folder at the close and after it. The organiser amends the time
+    of some forged files.
+    """
+    for track in draft.tracks:
+        for number, phase in enumerate(track.phases):
+            closes, stated = phase.end + phase.grace, (phase.end - 3 * HOUR).replace(microsecond=0)
+            for team, name in zip(draft.teams, (f"{stated:%Y%m%dT%H%M%SZ}-forged", f"touched-{number}"), strict=False):
+                forged = {"track": track.name, "team": team, "file": f"{track.name}/{team}/{name}.txt",
+                          "content": draft.content(track, 1.0), "time": stated}  # fmt: skip
+                draft.add(closes + 20 * MINUTE, "file", **forged)
+                if number == 1:
+                    draft.add(closes + 50 * MINUTE, "amend", **forged, text="The mail server confirms the time.")
+            team, sent = draft.teams[2], phase.end - 2 * HOUR
+            slow = {"track": track.name, "team": team, "file": f"{track.name}/{team}/slow-{number}.txt"}
+            draft.add(sent, "upload", content=draft.content(track, 1.0), time=sent, **slow)
+            for moment in (phase.end - HOUR, closes + 30 * MINUTE, closes + 70 * MINUTE):
+                draft.add(moment, "run", time=moment)
+            draft.add(closes + 60 * MINUTE, "complete", **slow)

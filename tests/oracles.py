@@ -1138,6 +1138,8 @@ class LiveEntry:
     received: datetime
     present: bool
     misdated: bool
+    absent: datetime | None = None
+    """The last look that did not find it; None once its time is amended."""
     presence: str = "present"
     phase: str | None = None
     admission: str = "ok"
@@ -1173,9 +1175,13 @@ class LiveRecord:
         """Track, digest and number of the solution, of each content with a result."""
         self.contents = {content.digest: content for content in season.contents}
         self.folder: dict[str, tuple[str, str, datetime]] = {}
+        self.uploads: dict[str, tuple[str, str, datetime]] = {}
+        """In progress, by the names that they will have."""
         self.picks_files: dict[tuple[str, str], tuple[tuple[str, ...], datetime]] = {}
         self.solution = {track.name: 0 for track in season.tracks}
         self.last_run: dict[str, datetime] = {}
+        self.looks: dict[str, list[tuple[datetime, set[tuple[str, str]]]]] = {}
+        """Of each track, in the order of the runs: when its folder was listed, and the files and digests in it."""
         self.open_erratum: dict[str, int] = {}
         self.done = 0
         self.means: dict[tuple[str, str, int, bool], float] = {}
@@ -1192,8 +1198,11 @@ class LiveRecord:
     def _do(self, step: Step) -> None:
         digest = self.season.contents[step.content].digest if step.content >= 0 else ""
         match step.kind:
-            case "file":
-                self.folder[step.file] = (step.team, digest, step.time)
+            case "file" | "upload":
+                files = self.folder if step.kind == "file" else self.uploads
+                files[step.file] = (step.team, digest, step.time)
+            case "complete":
+                self.folder[step.file] = self.uploads.pop(step.file)
             case "delete":
                 del self.folder[step.file]
             case "picks":
@@ -1263,14 +1272,18 @@ class LiveRecord:
         """Arrivals in order of (received, team, file), then changes of presence in order of (file, digest)."""
         before = {(each.file, each.digest): each for each in live_states(self.events, (), track)}
         here = {file: found for file, found in self.folder.items() if file.startswith(f"{track}/")}
+        looks = self.looks.setdefault(track, [])
         new = [
             (received, team, file, digest)
             for file, (team, digest, received) in here.items()
             if (file, digest) not in before
         ]
         for received, team, file, digest in sorted(new):
-            body = {"team": team, "file": file, "digest": digest, "received": received}
+            lacking = [min(look, clock) for look, seen in looks if (file, digest) not in seen]
+            absent = lacking[-1] if lacking else None
+            body = {"team": team, "file": file, "digest": digest, "received": received, "absent": absent}
             self._append(track, "arrival", clock, body)
+        looks.append((clock, {(file, digest) for file, (_, digest, _) in (self.folder | self.uploads).items()}))
         for (file, digest), entry in sorted(before.items()):
             is_there = file in here and here[file][1] == digest
             if is_there != entry.present and not self._has_closed(track, entry, clock):
@@ -1430,12 +1443,13 @@ def live_states(events: Sequence[LiveEvent], until: Until, track: str) -> list[L
             is_old = announced is not None and received < announced - MISDATED
             misdated = received > event.at + MISDATED or received.year < 1990 or is_old
             key = body["file"], body["digest"]
-            found[key] = LiveEntry(event.index, body["team"], *key, received, present=True, misdated=misdated)
+            found[key] = LiveEntry(event.index, body["team"], *key, received, True, misdated, body["absent"])
         if event.kind in ("withdrawal", "return"):
             found[event.body["file"], event.body["digest"]].present = event.kind == "return"
         if event.kind == "amendment":
             entry = found[event.body["file"], event.body["digest"]]
             entry.received = event.body["received"]
+            entry.absent = None
             entry.misdated = entry.received > event.at + MISDATED or entry.received.year < 1990
     return list(found.values())
 
@@ -1495,14 +1509,22 @@ def _place(entry: LiveEntry, entries: Iterable[LiveEntry], plan: TrackPlan, phas
         entry.presence = "superseded" if others else "withdrawn"
     if entry.team in plan.baselines:
         return
-    begun = [phase for phase in phases if phase.start <= entry.received]
-    if entry.misdated:
+    scope = _scope(entry.received, plan, phases)
+    is_backdated = entry.absent is not None and entry.received < entry.absent
+    if entry.misdated or (is_backdated and entry.absent and _scope(entry.absent, plan, phases) != scope):
         entry.admission = "misdated"
-    elif not begun:
-        entry.admission = "early"
     else:
-        entry.phase = begun[-1].name
-        entry.admission = "late" if entry.received >= begun[-1].end + begun[-1].grace else "ok"
+        entry.phase, entry.admission, _ = scope
+
+
+def _scope(moment: datetime, plan: TrackPlan, phases: Iterable[PhasePlan]) -> tuple[str | None, str, date | None]:
+    """The phase at a moment, how it admits an entry, and the day of the quota of an entry in it."""
+    begun = [phase for phase in phases if phase.start <= moment]
+    if not begun:
+        return None, "early", None
+    if moment >= begun[-1].end + begun[-1].grace:
+        return begun[-1].name, "late", None
+    return begun[-1].name, "ok", moment.astimezone(ZoneInfo(plan.quota.zone)).date()
 
 
 def live_shows(phases: Sequence[PhasePlan], now: datetime) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import shutil
 import tempfile
 from functools import partial
@@ -14,11 +15,12 @@ from hypothesis import strategies as st
 
 from scorer.errors import ScorerError
 from scorer.organising.bundles import import_bundle
+from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.transfer import TABLES
 from scorer.verification.bundle import EVENTS
 from scorer.verification.bundle_format import INDEX
 from tests.bundle_1.make import BUNDLE, NOW
-from tests.bundles import edited, members, rerecorded
+from tests.bundles import archive, edited, lines_of, members, rerecorded, with_manifest
 from tests.strategies import examples
 
 MEMBERS = (*(f"tables/{name}.jsonl" for name in TABLES), INDEX)
@@ -66,8 +68,16 @@ def change(rows: list[dict[str, Any]], draw: st.DataObject) -> None:
             table[key] = copy.deepcopy(other)
 
 
-CONTENT = members(BUNDLE)
-"""Of the bundle of a season."""
+LOOKS = [
+    {
+        "track": track,
+        "at": f"{NOW:%FT%T}+00:00",
+        "unread": json.dumps({f"{track}/a": None, f"{track}//0": NOW.isoformat()}),
+    }
+    for track in ("items", "lists")
+]
+CONTENT = with_manifest({**members(BUNDLE), "tables/folder_look.jsonl": lines_of(LOOKS)}, schema=SCHEMA_VERSION)
+"""Of the bundle of a season, with a table that it did not have."""
 
 
 def outcome(bundle: bytes) -> str:
@@ -104,3 +114,11 @@ def check(draw: st.DataObject) -> None:
 def test_changed_rows_are_imported_or_refused(draw: st.DataObject) -> None:
     """With one message."""
     check(draw)
+
+
+def test_the_bundle_is_imported() -> None:
+    """As it is; with other looks, it is refused."""
+    assert outcome(archive(CONTENT)) == ""
+    for unread in ("[]", "{", '{"x": "2027-01-01"}', '{"x": 1}'):
+        changed = edited(CONTENT, "tables/folder_look.jsonl", lambda rows: rows[0].update(unread=unread))  # noqa: B023
+        assert "table folder_look, row 1: its values cannot belong together; export it again" in outcome(changed)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from scorer.challenge.loading import read_challenge
 from scorer.organising.bundles import import_bundle
+from scorer.store.store import Store
 from scorer.verification.bundle import verified_bundle
 from tests import bundle_1
 from tests.bundle_1.make import BUNDLE, NOW
@@ -21,10 +23,16 @@ def test_a_bundle_of_version_1_is_sound() -> None:
 
 
 def test_a_bundle_of_version_1_gives_the_same_boards(tmp_path: Path, new_place: NewPlace) -> None:
-    """All columns that the version which wrote it had. Its entries have their results, so nothing is scored."""
+    """All columns that the version which wrote it had. Its entries have their results, so nothing is scored. The last
+    look into each folder is the end of the last run.
+    """
     import_bundle(BUNDLE, tmp_path / "new", url_of(new_place()), clock=lambda: NOW)
 
     for track in ("items", "lists"):
+        with Store.open(read_challenge(tmp_path / "new").database_address) as store:
+            last_run, look = store.read(lambda view: (view.last_run(track), view.last_look(track)))  # noqa: B023
+        assert look is not None
+        assert look.at == last_run
         expected = json.loads((FOLDER / f"expected-{track}.json").read_text(encoding="utf-8"))["rows"]
         board = json.loads((tmp_path / "new" / "site" / track / "leaderboard.json").read_text(encoding="utf-8"))
         found = [{name: row[name] for name in expected[0]} for row in board["rows"]]

@@ -97,6 +97,7 @@ def test_defaults_are_the_documented_ones(challenge_file: Write) -> None:
         baselines=(),
         phases=(),
         late_board=False,
+        trusted_times=False,
         quota=NO_QUOTA,
         per_query="hidden",
         reveal_solution=False,
@@ -140,6 +141,7 @@ def test_every_value_is_read(challenge_file: Write) -> None:
         "baselines": ("random", "007"),
         "phases": (),
         "late_board": False,
+        "trusted_times": False,
         "quota": NO_QUOTA.model_dump(),
         "deciding_phase": None,
         "auto_decimals": 0,
@@ -266,8 +268,8 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
             "decimal = 4",
             "decimal: unknown key (did you mean decimals?); known: title, description, solution, queries, items, "
             "submissions, list_length, cutoffs, primary, measures, decimals, missing, ties, equal_ranks, entry, picks, "
-            "stage, split, final, baselines, phases, late_board, quota, per_query, reveal_solution, solution_format, "
-            "submission_format",
+            "stage, split, final, baselines, phases, late_board, trusted_times, quota, per_query, reveal_solution, "
+            "solution_format, submission_format",
         ),
     ],
 )

@@ -22,8 +22,8 @@ from tests.live import ANNOUNCED, DAY, END, INVALID, ONE, SECOND, START, TWO, Li
 HOUR = timedelta(hours=1)
 
 KEYS = [
-    *("id", "track", "team", "file", "sha256", "received", "phase", "outcome", "admission", "presence", "state"),
-    *("reason", "counts", "preliminary", "final"),
+    *("id", "track", "team", "file", "sha256", "received", "recorded", "phase", "outcome", "admission", "presence"),
+    *("state", "reason", "counts", "preliminary", "final"),
 ]
 
 
@@ -75,6 +75,7 @@ def test_json_has_the_documented_structure(live: Live, terminal: Terminal) -> No
         "file": "main/a/1",
         "sha256": hashlib.sha256(live.path("a/1").read_bytes()).hexdigest(),
         "received": "2011-04-18T10:00:00Z",
+        "recorded": None,
         "phase": "one",
         "outcome": "scored",
         "admission": "ok",
@@ -144,6 +145,7 @@ def test_table_and_csv_have_the_same_entries(live: Live, terminal: Terminal) -> 
         "team",
         "file",
         "received",
+        "recorded",
         "phase",
         "state",
         "counts",

@@ -25,6 +25,7 @@ from tests.schema_2.make import write_odd_names
 SCHEMA_1 = Path(__file__).parent / "schema_1"
 SCHEMA_2 = Path(__file__).parent / "schema_2"
 SCHEMA_3 = Path(__file__).parent / "schema_3"
+SCHEMA_4 = Path(__file__).parent / "schema_4"
 BACKUP = "schema-1.db.schema-1.backup"
 
 
@@ -181,7 +182,7 @@ def test_an_earlier_schema_on_a_server_is_migrated_too(source: Path, name: str, 
     assert seen[0] == seen[1]
 
 
-@pytest.mark.parametrize("source", [SCHEMA_1, SCHEMA_2, SCHEMA_3])
+@pytest.mark.parametrize("source", [SCHEMA_1, SCHEMA_2, SCHEMA_3, SCHEMA_4])
 def test_a_migrated_database_has_the_tables_of_a_new_one(source: Path, tmp_path: Path) -> None:
     """Each step is frozen, so this fails if the last step and the current tables differ."""
     migrated, new = tmp_path / "migrated.db", tmp_path / "new.db"
@@ -220,12 +221,14 @@ def test_a_database_of_schema_2_renders_the_same_boards(folder_2: Path, terminal
     assert rows(str(folder_2 / "schema-2.db"), "SELECT version FROM scorer_schema") == [(SCHEMA_VERSION,)]
 
 
-def test_a_database_of_schema_3_renders_the_same_boards(folder_2: Path, terminal: Terminal) -> None:
+@pytest.mark.parametrize("source", [SCHEMA_3, SCHEMA_4])
+def test_a_later_database_renders_the_same_boards(folder_2: Path, terminal: Terminal, source: Path) -> None:
     """It has the submissions of schema 2, but for one; a run scores nothing again, and events stay as they are."""
-    database = folder_2 / "schema-3.db"
-    shutil.copy(SCHEMA_3 / "schema-3.db", database)
+    (stored,) = source.glob("*.db")
+    database = folder_2 / stored.name
+    shutil.copy(stored, database)
     settings = folder_2 / "challenge.toml"
-    settings.write_text(settings.read_text().replace("schema-2.db", "schema-3.db"))
+    settings.write_text(settings.read_text().replace("schema-2.db", stored.name))
     before = rows(str(database), 'SELECT "index", track, kind, body, checksum FROM event ORDER BY "index"')
     for command in ("render", "run"):
         answer = terminal.run(command, folder_2)
@@ -236,10 +239,10 @@ def test_a_database_of_schema_3_renders_the_same_boards(folder_2: Path, terminal
     assert "main: 0 scored, 7 known, 1 rejected" in answer.err
     assert after[: len(before)] == before
     assert rows(str(database), "SELECT version FROM scorer_schema") == [(SCHEMA_VERSION,)]
-    assert (folder_2 / "schema-3.db.schema-3.backup").is_file()
+    assert (folder_2 / f"{stored.name}.{stored.stem}.backup").is_file()
 
 
-@pytest.mark.parametrize(("source", "count"), [(SCHEMA_1, 10), (SCHEMA_2, 15), (SCHEMA_3, 7)])
+@pytest.mark.parametrize(("source", "count"), [(SCHEMA_1, 10), (SCHEMA_2, 15), (SCHEMA_3, 7), (SCHEMA_4, 7)])
 def test_migrated_rows_have_checksums(source: Path, count: int, tmp_path: Path) -> None:
     """Each is verified, and damage to it is found."""
     database = tmp_path / "copy.db"

@@ -28,6 +28,7 @@ CHANGES = {
     "entry": ("decimals = 3", 'decimals = 3\nentry = "last"'),
     "picks": ('entry = "picks"', 'entry = "picks"\npicks = 1'),
     "final": ("decimals = 3", 'decimals = 3\nfinal = "rest"'),
+    "trusted_times": ("decimals = 3", "decimals = 3\ntrusted_times = true"),
     "quota": ("decimals = 3", "decimals = 3\nquota = {total = 1}"),
     "split": ("decimals = 3", "decimals = 3\nsplit = {preliminary = 0.5}"),
     "baselines": ("decimals = 3", 'decimals = 3\nbaselines = ["a"]'),

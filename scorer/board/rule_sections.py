@@ -78,6 +78,12 @@ def _file_rules(track: Track) -> Iterator[str]:
         "The time of receipt is the UTC time at the beginning of the name, as in 20260131T120000Z-first.txt, or else "
         "the time of the last change of the file."
     )
+    if not track.trusted_times and (track.phases or track.quota.counts_days):
+        yield (
+            "A look into the folder that did not find a file shows that it came later. If its time of receipt is "
+            "earlier, and in another phase or on another day of the quota, the entry does not count until the "
+            "organiser corrects the time."
+        )
     closed = " before its phase has closed" if track.phases else ""
     yield (
         f"A file that is removed withdraws its entry when the next run finds it gone{closed}. A file that returns with "

@@ -40,6 +40,11 @@ class Quota(SettingsTable):
         """Whether there is any limit."""
         return any(each is not None for each in (self.per_day, self.per_phase, self.total, self.rejected_per_day))
 
+    @property
+    def counts_days(self) -> bool:
+        """Whether the day of an entry matters."""
+        return self.per_day is not None or self.rejected_per_day is not None
+
     def day(self, moment: datetime) -> str:
         """The calendar day of a moment in the zone of the quota, as in ``2027-04-18``."""
         return self._local(moment).date().isoformat()

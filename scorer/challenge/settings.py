@@ -94,6 +94,7 @@ class Track(SettingsTable):
     baselines: tuple[Stated, ...] = Field((), strict=False, description="names of teams, each once")
     phases: tuple[Phase, ...] = Field((), strict=False, description="tables, as in [[tracks.cold-start.phases]]")
     late_board: bool = Field(False, description="true or false")
+    trusted_times: bool = Field(False, description="true or false")
     quota: Quota = Field(NO_QUOTA, description="a table, as in quota = {per_day = 5}")
     per_query: PerQuery = Field("hidden", description=PER_QUERY.allowed)
     reveal_solution: bool = Field(False, description="true or false")

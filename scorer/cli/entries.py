@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from scorer.cli.arguments import add_as_of, add_folder, add_form, add_track, open_challenge, selected
-from scorer.cli.console import print_result
+from scorer.cli.console import print_message, print_result
 
 FORMS = ("table", "json", "csv")
 
@@ -23,10 +23,12 @@ def add_entries(parser: ArgumentParser) -> None:
 def entries(folder: Path, track: str | None, form: str, as_of: datetime | int | None) -> int:
     """Print every entry: when it was received, in which phase, its state, and whether it counts.
 
+    The time at which it was recorded is there if a phase had closed since the time of receipt.
+
     The scores are those that visitors may see: no final scores before their time, and none of a frozen period.
     """
     from scorer.organising.entries import listed_entries
-    from scorer.reports.entries import entries_json, entries_table
+    from scorer.reports.entries import entries_json, entries_table, misdated_lines
     from scorer.reports.table import csv_table, text_table
     from scorer.store.store import Store
 
@@ -37,4 +39,7 @@ def entries(folder: Path, track: str | None, form: str, as_of: datetime | int | 
         print_result(entries_json(found))
     else:
         print_result((csv_table if form == "csv" else text_table)(entries_table(found)))
+    if form == "table":
+        for line in misdated_lines(entry for each in found for entry in each.entries):
+            print_message(line)
     return 0

@@ -14,7 +14,7 @@ from scorer.cli.arguments import WrongCallError, add_folder, add_track, number, 
 from scorer.cli.console import print_message, with_progress
 from scorer.errors import ChallengeError, ExecutorError, FileError
 from scorer.limits import ATTEMPTS, Limits
-from scorer.wording import printable_name, utc_moment
+from scorer.wording import printable_name
 
 if TYPE_CHECKING:
     from scorer.challenge.settings import Challenge, Track
@@ -191,29 +191,18 @@ UNRANKED: Sequence[State] = ("early", "late", "over-quota", "misdated")
 
 def _print_earlier(entries: Sequence[Entry], work: Work, rejected_now: set[str]) -> set[str]:
     """Print what earlier runs left for the organiser to look at; return all files that are rejected."""
+    from scorer.reports.entries import misdated_lines
+
     rejected = {entry.file for entry in entries if entry.outcome == "rejected"}
     _print_some(
         f"{file}: rejected by an earlier run; the page of its team has the errors"
         for file in sorted(rejected - rejected_now)
     )
-    _print_some(
-        f"{entry.file}: received {utc_moment(entry.received)}, {_why_misdated(entry)}; it does not count until "
-        "`scorer amend` corrects the time"
-        for entry in entries
-        if entry.admission == "misdated"
-    )
+    _print_some(misdated_lines(entries))
     for submission, failure in work.given_up:
         given_up = f"{printable_name(submission.file)}: given up after {failure.attempts} attempts"
         print_message(f"{given_up}: {failure.reason}; `scorer retry` has it tried again")
     return rejected
-
-
-def _why_misdated(entry: Entry) -> str:
-    from scorer.store.events import FIRST_RECEIPT
-
-    if entry.is_in_future:
-        return "which is in the future"
-    return "which is impossible" if entry.received < FIRST_RECEIPT else "before the phases were announced"
 
 
 def _print_some(lines: Iterable[str]) -> None:

@@ -187,10 +187,28 @@ def _place(each: StoredSubmission, present: Collection[str], plan: Schedule, tra
         presence = "superseded" if each.submission.file in present else "withdrawn"
     if is_baseline(each.submission.team, track):
         return _Place(None, presence, "ok")
-    if each.misdated:
+    if each.misdated or _is_backdated(each, plan, track):
         return _Place(None, presence, "misdated")
     phase, admission = plan.place(each.submission.received)
     return _Place(phase, presence, admission)
+
+
+def _is_backdated(each: StoredSubmission, plan: Schedule, track: Track) -> bool:
+    """Whether the stated time gives an entry another phase or day than the last look that did not find its file.
+
+    As the phase itself, this follows from the schedule in force: if a phase is extended beyond that look, the entry is
+    in it by both times.
+    """
+    received, absent_at = each.submission.received, each.absent_at
+    if track.trusted_times or absent_at is None or received >= absent_at:
+        return False
+    return _scope(received, plan, track) != _scope(absent_at, plan, track)
+
+
+def _scope(moment: datetime, plan: Schedule, track: Track) -> tuple[str | None, Admission, str]:
+    """What the rules make of a time of receipt: the phase, the admission, and the day of the quota where it counts."""
+    phase, admission = plan.place(moment)
+    return phase, admission, track.quota.day(moment) if track.quota.counts_days and admission == "ok" else ""
 
 
 def _admitted(place: _Place, within: bool | None) -> _Place:
@@ -270,6 +288,10 @@ def _entry(
         findings=tuple(findings) if findings else (),
         findings_count=findings.count if findings else 0,
         picks=picks,
+        absent_at=each.absent_at if place.admission == "misdated" and not each.misdated else None,
+        is_recorded_late=any(
+            each.submission.received < phase.closes <= (each.recorded or phase.start) for phase in track.phases
+        ),
         answer=look.answer if look else None,
     )
 

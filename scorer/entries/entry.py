@@ -69,6 +69,10 @@ class Entry:
     """How many there are in all."""
     answer: Answer | None = None
     """Of the Ladder, where it decides which scores are shown; then `preliminary` has only a score that it released."""
+    absent_at: datetime | None = None
+    """If its time of receipt is impossible because its file was not there then: the last look that did not find it."""
+    is_recorded_late: bool = False
+    """Whether a phase closed after its time of receipt and before it was recorded."""
     picks: tuple[tuple[datetime, bool], ...] = ()
     """Whether it is among the picks of its team, from each time on; empty without picks, or if they do not count."""
 

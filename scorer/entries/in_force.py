@@ -26,6 +26,7 @@ RULES = (
     "entry",
     "picks",
     "final",
+    "trusted_times",
     "quota",
     "split",
     "baselines",
@@ -93,7 +94,8 @@ def with_rules(track: Track, recorded: RecordedBasis) -> Track:
     """
     values = {name: getattr(track, name) for name in Track.model_fields}
     stored = recorded.settings or {}
-    rules = {name: stored[name] for name in RULES if name in stored}
+    # Recorded settings have trusted_times only where it is true.
+    rules = {"trusted_times": False, **{name: stored[name] for name in RULES if name in stored}}
     if track.split is not None and isinstance(split := rules.get("split"), dict):
         rules["split"] = {**split, "key_file": track.split.key_file}  # where the key is, is no rule
     # The stage follows from the phases, also in a track that `at_stage` returned.

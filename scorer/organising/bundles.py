@@ -32,7 +32,7 @@ from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store, now
 from scorer.store.transfer import TABLES as TABLE_NAMES
-from scorer.store.transfer import InvalidRowsError, dumped, load, unload
+from scorer.store.transfer import VERSIONS, InvalidRowsError, dumped, load, unload
 from scorer.verification.bundle import verified_content
 from scorer.verification.bundle_archive import DAMAGED, NO_BUNDLE, Bundle, opened_bundle, printed
 from scorer.verification.bundle_format import (
@@ -189,7 +189,7 @@ def import_bundle(
         for each in verified_content(bundle):
             if each.contradiction:
                 raise bundle.error(each.contradiction, DAMAGED)
-        if bundle.manifest.schema != SCHEMA_VERSION:
+        if bundle.manifest.schema not in VERSIONS:
             found = f"has tables of schema version {bundle.manifest.schema}, but this scorer reads {SCHEMA_VERSION}"
             writer = printed(bundle.manifest.scorer)
             raise bundle.error(found, f"install scorer {writer} or later, which wrote it")
@@ -253,7 +253,8 @@ def _complete(bundle: Bundle, challenge: Challenge, clock: Callable[[], datetime
 
 def _load(bundle: Bundle, database: str | Path) -> bool:
     with _opened(database) as opened:
-        return load(opened, lambda table: bundle.rows(f"{TABLES}{table}.jsonl"), most_expanded(bundle.size))
+        schema, most = bundle.manifest.schema, most_expanded(bundle.size)
+        return load(opened, lambda table: bundle.rows(f"{TABLES}{table}.jsonl"), schema, most)
 
 
 def _opened(database: str | Path) -> closing[Database]:
@@ -264,7 +265,7 @@ def verified_rows(path: Path) -> Iterator[Verified]:
     """Verify that a database accepts the rows of a bundle, whose bytes are verified. Raises ScorerError."""
     with opened_bundle(path) as bundle, temporary_folder(Path(tempfile.gettempdir())) as folder:
         found = ""
-        if bundle.read_directory().schema == SCHEMA_VERSION:
+        if bundle.read_directory().schema in VERSIONS:
             try:
                 _load(bundle, folder / "scores.db")
             except InvalidRowsError as error:

@@ -8,6 +8,7 @@ import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from scorer.challenge.settings import Track
@@ -24,6 +25,7 @@ from scorer.organising.submission_files import (
 )
 from scorer.paths import AnyFile, digest
 from scorer.paths.below import FileBelow, RefusedError
+from scorer.store.folder_looks import content_mark, folder_of
 from scorer.store.records import ScannedFile, Submission
 from scorer.wording import counted, printable_name, quoted
 
@@ -58,6 +60,9 @@ class Scan:
     """What to do if so many files are missing that the folder may be the wrong one; none is withdrawn then."""
     picks: tuple[PicksFile, ...]
     """The files with the picks of teams."""
+    unread: tuple[str, ...] | None
+    """The marks of what was listed and is no submission yet, see `FolderLook`; None if nothing was listed, although
+    submissions are recorded: the disk may not be mounted."""
 
 
 def scan(
@@ -95,7 +100,7 @@ def scan(
         The folder cannot be read.
     """
     listed = submission_files(track)
-    chosen, left_out = _within_limit(listed, limits, recorded)
+    chosen, unread, left_out = _within_limit(listed, limits, recorded)
     found: list[tuple[SubmissionFile, Submission]] = []
     skipped: list[SkippedFile | UploadInProgress] = []
     statuses: dict[str, ScannedFile] = {}
@@ -112,6 +117,14 @@ def scan(
         found.append((file, Submission(track.name, file.team, file.file, status.digest, file.received)))
         if status.inode:
             statuses[file.file] = status
+    for each in _first(skipped, limits.files_per_team):
+        if isinstance(each, SkippedFile):
+            unread.append(each.file)
+        elif each.upload is not None:
+            with suppress(OSError):
+                _, status = _read(each.upload, limits, known.get(each.file))
+                unread.append(content_mark(each.file, status.digest))
+                statuses |= {each.file: status} if status.inode else {}
     gone = sorted(file for file in recorded if file not in kept and listed.is_missing(file))
     doubtful = not confirmed and _are_too_many(len(gone), len(recorded), len(found))
     return Scan(
@@ -121,23 +134,30 @@ def scan(
         statuses=statuses,
         warning=_warning(track, gone, len(recorded)) if doubtful else None,
         picks=listed.picks,
+        unread=tuple(unread) if listed.found or not recorded or confirmed else None,
     )
 
 
 def _bounded(skipped: Iterable[SkippedFile | UploadInProgress]) -> Iterator[SkippedFile | UploadInProgress]:
     """The first `SHOWN` of each kind in the folder of each team, and how many more there are."""
     counts: Counter[tuple[str, bool]] = Counter()
-    for each in skipped:
-        _, _, inside = each.file.partition("/")
-        kind = each.file.rpartition("/")[0], isinstance(each, UploadInProgress)
-        if "/" in inside:
-            counts[kind] += 1
-        if counts[kind] <= SHOWN:
-            yield each
+    yield from _first(skipped, SHOWN, counts)
     for (folder, in_progress), count in counts.items():
         if count > SHOWN:
             more = count - SHOWN
             yield UploadInProgress(folder, more) if in_progress else SkippedFile(folder, f"and {more:,} more files")
+
+
+def _first(
+    skipped: Iterable[SkippedFile | UploadInProgress], limit: int, counts: Counter[tuple[str, bool]] | None = None
+) -> Iterator[SkippedFile | UploadInProgress]:
+    """The first of each kind in the folder of each team; `counts` receives how many there are."""
+    counts = Counter() if counts is None else counts
+    for each in skipped:
+        kind = folder_of(each.file), isinstance(each, UploadInProgress)
+        counts[kind] += "/" in kind[0]
+        if counts[kind] <= limit:
+            yield each
 
 
 def _are_too_many(gone: int, recorded: int, found: int) -> bool:
@@ -220,8 +240,8 @@ def _scanned(status: os.stat_result, found: str) -> ScannedFile:
 
 def _within_limit(
     listed: Iterable[Found], limits: Limits, recorded: Collection[str]
-) -> tuple[list[Found], tuple[str, ...]]:
-    """The files without those beyond `files_per_team`, and a message for each team that has such files.
+) -> tuple[list[Found], list[str], tuple[str, ...]]:
+    """The files without those beyond `files_per_team`; some of these; and a message for each team that has such files.
 
     Recorded files come first, then those received earlier.
     """
@@ -230,15 +250,17 @@ def _within_limit(
         if isinstance(each, SubmissionFile):
             by_team[each.team].append(each)
     left_out: set[str] = set()
-    messages = []
+    some, messages = [], []
     for team, files in by_team.items():
         if len(files) <= limits.files_per_team:
             continue
         files.sort(key=lambda each: (each.file not in recorded, each.received, each.file))
-        left_out.update(each.file for each in files[limits.files_per_team :])
+        beyond = [each.file for each in files[limits.files_per_team :]]
+        left_out.update(beyond)
+        some += beyond[: limits.files_per_team]
         messages.append(
             f"{printable_name(files[0].file.partition('/')[0])}/{printable_name(team)}: {len(files):,} files; "
             f"{len(files) - limits.files_per_team:,} of them are left out; the limit is {limits.files_per_team:,} "
             "(limits.files_per_team)"
         )
-    return [each for each in listed if each.file not in left_out], tuple(messages)
+    return [each for each in listed if each.file not in left_out], some, tuple(messages)

@@ -122,6 +122,8 @@ def settings(track: Track) -> Mapping[str, object]:
         recorded["stage"] = None
     if track.entry != "picks":
         del recorded["picks"]  # it has no effect
+    if not track.trusted_times:
+        del recorded["trusted_times"]  # so that they are those of earlier versions
     split = split_of(track)
     return recorded if split is None else {**recorded, "split": {**recorded["split"], "key_sha256": split.key_sha256}}
 

@@ -28,6 +28,7 @@ from scorer.organising.submission_files import SkippedFile, UploadInProgress, su
 from scorer.organising.waves import Pending, entries_by, pending, queries_of, score
 from scorer.paths.temporary import remove_abandoned_folders
 from scorer.store.events import key_of
+from scorer.store.folder_looks import NewLook
 from scorer.store.records import Failure, Submission
 from scorer.store.store import SecondLook, Store
 from scorer.wording import counted, quoted
@@ -113,13 +114,14 @@ def plan(
     rules = store.read(lambda view: rules_in_force(view, track, archive))
     basis = rules.basis
     # All results are read, so that a damaged database is reported before anything is written to it.
-    found, scanned_before, recorded, is_stored, last_run = store.read(
+    found, scanned_before, recorded, is_stored, last_run, last_look = store.read(
         lambda view: (
             entries_by(view, rules),
             view.scanned_files(track.name),
             view.recorded_basis(track.name),
             basis.solution in view.solution_digests(),
             view.last_run(track.name),
+            view.last_look(track.name),
         )
     )
     if store.void_rejections(basis, limits):
@@ -151,6 +153,7 @@ def plan(
         allowed=lambda kind, state: (
             (kind == "return" or scanned.warning is None) and not stays(state.submission, phases, rules.track, now)
         ),
+        look=NewLook(now, scanned.unread, last_look),
     ):
         found = store.read(lambda view: entries_by(view, rules))
     store.store_scanned_files(track.name, scanned.statuses)

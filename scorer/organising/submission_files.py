@@ -7,7 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -68,6 +68,8 @@ class UploadInProgress:
     file: str
     more: int = 0
     """Above 0: `file` is a folder, and so many files in it are meant that are not reported one by one."""
+    upload: SubmissionFile | None = field(default=None, compare=False)
+    """As if the name had no dot; None for a folder."""
 
     def __str__(self) -> str:
         name = printable_name(self.file)
@@ -157,8 +159,8 @@ def submission_files(track: Track) -> Listing:
 def _in_folder(folder: Path, shown: str) -> Iterator[Found | PicksFile]:
     for below, status in files_in(folder):
         file = f"{shown}/{below.name}"
-        if (skipped := _by_name(below.name, file)) is not None:
-            yield from skipped
+        if below.name.startswith("."):
+            yield from _hidden(_found(below, file, None, status))
         elif isinstance(status, os.stat_result) and stat.S_ISDIR(status.st_mode):
             yield from _in_team_folder(below, file)
         else:
@@ -169,8 +171,8 @@ def _in_team_folder(folder: FileBelow, shown: str) -> Iterator[Found | PicksFile
     try:
         for below, status in folder.list():
             file = f"{shown}/{below.name}"
-            if (skipped := _by_name(below.name, file)) is not None:
-                yield from skipped
+            if below.name.startswith("."):
+                yield from _hidden(_found(below, file, folder.name, status))
             elif below.name == PICKS:
                 yield PicksFile(below, file, folder.name)
             elif isinstance(status, os.stat_result) and stat.S_ISDIR(status.st_mode):
@@ -194,8 +196,8 @@ def _found(below: FileBelow, file: str, team: str | None, status: os.stat_result
 def _in_remote(folder: Remote, shown: str, team: str | None) -> Iterator[Found | PicksFile]:
     for path in sorted(folder.iterdir(), key=lambda path: path.name):
         file = f"{shown}/{path.name}"
-        if (skipped := _by_name(path.name, file)) is not None:
-            yield from skipped
+        if path.name.startswith("."):
+            yield from _hidden(SubmissionFile(path, file, team or "", received(path.name, 0.0), None))
             continue
         if team is not None and path.name == PICKS:
             yield PicksFile(path, file, team)
@@ -216,11 +218,10 @@ def _in_remote(folder: Remote, shown: str, team: str | None) -> Iterator[Found |
 A_FOLDER = "a folder in the folder of a team; move its files up into the folder of the team"
 
 
-def _by_name(name: str, file: str) -> list[Found] | None:
-    """What a file is by its name; None if its status decides."""
-    if LITTER.fullmatch(name):
-        return []
-    return [UploadInProgress(file)] if name.startswith(".") else None
+def _hidden(found: Found) -> Iterator[UploadInProgress]:
+    """The upload in progress that a file is whose name begins with a dot, unless a system created it."""
+    if not LITTER.fullmatch(found.file.rpartition("/")[2]):
+        yield UploadInProgress(found.file, upload=found if isinstance(found, SubmissionFile) else None)
 
 
 def why_skipped(error: OSError) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 from scorer.board.board import Board
 from scorer.entries.entry import Entry
 from scorer.reports.table import Cell, Column, Table
-from scorer.wording import iso_time, printable_name
+from scorer.store.events import FIRST_RECEIPT
+from scorer.wording import iso_time, printable_name, utc_moment
 
 VERSION = 1
 """The version of the structure. It increases with every change that a reader could notice, except for new keys."""
@@ -56,7 +57,7 @@ def entries_json(tracks: Iterable[TrackEntries]) -> str:
 
 def entries_table(tracks: Sequence[TrackEntries]) -> Table:
     """Return the entries as a table."""
-    heads = ("id", "track", "team", "file", "received", "phase", "state", "counts", "preliminary", "final")
+    heads = ("id", "track", "team", "file", "received", "recorded", "phase", "state", "counts", "preliminary", "final")
     numeric = {"id", "preliminary", "final"}
     shown = {each.board.track.name: each.board.track for each in tracks}
 
@@ -81,6 +82,7 @@ def _of_track(each: TrackEntries) -> Iterable[dict[str, Any]]:
             "file": entry.file,
             "sha256": entry.digest,
             "received": iso_time(entry.received),
+            "recorded": iso_time(entry.recorded) if entry.recorded and entry.is_recorded_late else None,
             "phase": entry.phase,
             "outcome": entry.outcome,
             "admission": _admission(entry),
@@ -94,8 +96,12 @@ def _of_track(each: TrackEntries) -> Iterable[dict[str, Any]]:
 
 
 def _admission(entry: Entry) -> str:
-    """The admission for programs: an impossible time is early if it is before the phases, and late in the future."""
-    return ("late" if entry.is_in_future else "early") if entry.admission == "misdated" else entry.admission
+    """The admission for programs: an impossible time is late if it is in the future, or if the file was not there yet;
+    otherwise it is early.
+    """
+    if entry.admission != "misdated":
+        return entry.admission
+    return "late" if entry.is_in_future or entry.absent_at else "early"
 
 
 def _reason(entry: Entry, shown: Entry | None) -> str | None:
@@ -105,4 +111,24 @@ def _reason(entry: Entry, shown: Entry | None) -> str | None:
         return f"{first} (and {more:,} more)" if more > 0 else first
     if entry.state == "scored" and shown is not None and shown.answer is not None:
         return REASONS.get(shown.answer)
+    if entry.state == "misdated" and entry.absent_at:
+        return f"not in the folder at {utc_moment(entry.absent_at)}; `scorer amend` corrects the time of receipt"
     return REASONS.get(entry.state)
+
+
+def misdated_lines(entries: Iterable[Entry]) -> list[str]:
+    """For the organiser: why the time of receipt of entries is impossible, and what to do."""
+    return [
+        f"{entry.file}: received {utc_moment(entry.received)}, {_why_misdated(entry)}; it does not count until "
+        f"`scorer amend {entry.index} --received TIME --reason TEXT` corrects the time"
+        for entry in entries
+        if entry.state == "misdated"
+    ]
+
+
+def _why_misdated(entry: Entry) -> str:
+    if entry.absent_at:
+        return f"but a run at {utc_moment(entry.absent_at)} did not find it in the folder"
+    if entry.is_in_future:
+        return "which is in the future"
+    return "which is impossible" if entry.received < FIRST_RECEIPT else "before the phases were announced"

@@ -44,6 +44,13 @@ NOTES: Mapping[Word, str] = {
 """What the states mean, for the notes below the table."""
 
 
+NOT_THERE = (
+    "A file was not in the folder yet when the organisers' machine looked into it after the time of receipt that the "
+    "file states. Ask the organisers to correct the time."
+)
+"""The note on such files."""
+
+
 def status_words(entry: Entry) -> str:
     """What became of an entry: its outcome, or why it does not matter, as in ``replaced, late``."""
     words: list[Word] = [
@@ -60,7 +67,8 @@ def entry_notes(entries: Collection[Entry]) -> tuple[str, ...]:
     if any(entry.state in ("waiting", "failed") for entry in entries):
         states.add("waiting")
     states |= {entry.answer for entry in entries if entry.answer is not None and entry.state == "scored"}
-    return tuple(text for state, text in NOTES.items() if state in states)
+    absent = [NOT_THERE] if any(entry.absent_at for entry in entries) else []
+    return (*absent, *(text for state, text in NOTES.items() if state in states))
 
 
 def looks_in_words(board: Board, row: Row) -> str:

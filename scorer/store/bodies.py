@@ -122,6 +122,8 @@ _KEYS: Mapping[Kind, str] = {
 def check_event(kind: Kind, body: Mapping[str, Any]) -> None:
     """Check the kind and the body of an event. Raises an error of `INVALID`."""
     _check_keys(body, _KEYS[kind])
+    if "absent_at" in body:
+        _CHECKS["received"](body["absent_at"])
     if kind == "team":
         TeamSettings.model_validate(body["settings"])
     if kind == "erratum" and body["state"] == "applied":

@@ -23,6 +23,7 @@ from scorer.store.schema import (
     event_table,
     failure_table,
     last_run_table,
+    look_table,
     mean_table,
     result_table,
     scanned_file_table,
@@ -34,7 +35,11 @@ DOCTOR = "`scorer doctor` lists all damage"
 REPAIR = "`scorer doctor --repair` deletes what is damaged and can be derived again, and `scorer run` derives it"
 RESTORE = "restore a backup of the database"
 
-RECORDED = {schema_table.name: "the row of the schema", event_table.name: "event"}
+RECORDED = {
+    schema_table.name: "the row of the schema",
+    event_table.name: "event",
+    look_table.name: "the last look into the folder of the track",
+}
 """Tables whose rows cannot be derived again, and what a row is called."""
 
 DERIVED = {

@@ -59,6 +59,8 @@ class SubmissionState:
     """Whether its time of receipt is impossible, see `is_misdated` and `_precedes_phases`."""
     was_escaped: bool
     """Whether its names were recorded escaped, by schema 1 or 2."""
+    absent_at: datetime | None = None
+    """The last look into the folder that did not find it; None if it is not known, or if the time was amended."""
 
 
 SecondLook = Callable[[set[str]], Mapping[str, str | None]]
@@ -87,10 +89,11 @@ def event_of(index: int, track: str, kind: Kind, at: str | None, body: str) -> E
     """The event of a row. Raises ValueError, LookupError, TypeError or AttributeError if it is none."""
     values = json.loads(body)
     _check_body(kind, values)
-    return Event(index, track, kind, None if at is None else _time(at), values)
+    return Event(index, track, kind, None if at is None else time_of(at), values)
 
 
-def _time(text: str) -> datetime:
+def time_of(text: str) -> datetime:
+    """The time of a text. Raises ValueError if it is none, or has no zone."""
     time = datetime.fromisoformat(text)
     if time.tzinfo is None:
         raise ValueError(f"a time without a zone: {text}")
@@ -98,13 +101,14 @@ def _time(text: str) -> datetime:
 
 
 def _check_body(kind: str, body: Mapping[str, Any]) -> None:
-    for key in KEYS.get(kind, ()):
+    for key in (*KEYS.get(kind, ()), *({"absent_at"} & body.keys())):
         _READERS.get(key, str.strip)(body[key])
 
 
 _READERS: Mapping[str, Callable[[Any], object]] = {
-    "received": _time,
-    "end": _time,
+    "received": time_of,
+    "absent_at": time_of,
+    "end": time_of,
     "number": int,
     "settings": lambda settings: dict(settings or {}),
     "generations": dict,
@@ -170,16 +174,16 @@ def arrived(event: Event) -> SubmissionState:
     was_escaped = body.get("names") != "raw"
     team, file = (unescaped(body[name]) if was_escaped else body[name] for name in ("team", "file"))
     submission = Submission(event.track, team, file, body["digest"], received)
-    return SubmissionState(
-        event.index, event.at, submission, True, body["source"], is_misdated(received, event.at), was_escaped
-    )
+    absent_at = datetime.fromisoformat(body["absent_at"]) if "absent_at" in body else None
+    misdated = is_misdated(received, event.at)
+    return SubmissionState(event.index, event.at, submission, True, body["source"], misdated, was_escaped, absent_at)
 
 
 def _changed(state: SubmissionState, event: Event) -> SubmissionState:
     if event.kind == "amendment":
         received = datetime.fromisoformat(event.body["received"])
         submission = replace(state.submission, received=received)
-        return replace(state, submission=submission, misdated=is_misdated(received, event.at))
+        return replace(state, submission=submission, misdated=is_misdated(received, event.at), absent_at=None)
     if event.kind in ("withdrawal", "return"):
         return replace(state, present=event.kind == "return")
     return state

@@ -17,6 +17,7 @@ from scorer.store.schema import SCHEMA_VERSION, schema_table, tables
 from scorer.store.step_to_2 import to_2
 from scorer.store.step_to_3 import to_3
 from scorer.store.step_to_4 import to_4
+from scorer.store.step_to_5 import to_5
 
 BACKUP = ".schema-{version}.backup"
 """Ends the name of the backup that is made of an SQLite file before it is migrated."""
@@ -115,5 +116,5 @@ def _bring_forward(database: Database) -> None:
             version += 1
 
 
-STEPS: Mapping[int, Callable[[Connection], None]] = {1: to_2, 2: to_3, 3: to_4}
+STEPS: Mapping[int, Callable[[Connection], None]] = {1: to_2, 2: to_3, 3: to_4, 4: to_5}
 """By the version that the step starts from."""

@@ -15,11 +15,12 @@ from scorer.store import events
 from scorer.store.canonical import iso
 from scorer.store.database import Database, insert_all
 from scorer.store.decisions import PickSource, pick_body, team_changes
+from scorer.store.folder_looks import NewLook
 from scorer.store.kinds import Kind
 from scorer.store.records import Basis, Submission
 from scorer.store.schema import event_table
 from scorer.store.snapshot import Snapshot
-from scorer.store.writing import drop_outcomes
+from scorer.store.writing import drop_outcomes, replace_look
 from scorer.wording import printable_name
 
 GENERATIONS = {"matching": MATCHING_GENERATION, "measures": MEASURE_GENERATION}
@@ -103,6 +104,7 @@ class Record:
         found: Sequence[Submission],
         second_look: events.SecondLook | None = None,
         allowed: Callable[[Kind, events.SubmissionState], bool] = lambda _kind, _state: True,
+        look: NewLook | None = None,
     ) -> bool:
         """Record which submissions of a track have arrived, are withdrawn, or have returned.
 
@@ -120,6 +122,8 @@ class Record:
             Looks again at files; without it, the scan is taken to be the latest.
         allowed
             Whether a recorded submission may be withdrawn, or return, given the kind of the event.
+        look
+            The look that the scan was; it is stored in the same transaction. None: no look is known.
 
         Returns
         -------
@@ -131,27 +135,35 @@ class Record:
             states = events.submission_states(view.events(track))
             return events.is_complete(states, events.as_recorded(states, found))
 
-        if self.read(complete):
+        is_complete = self.read(complete)
+        if is_complete and look is None:
             return False
 
         def work(connection: Connection) -> bool:
             nonlocal changed
-            states = events.submission_states(self._snapshot(connection).events(track))
+            view = self._snapshot(connection)
+            last = view.last_look(track)
+            stored = look.stored_after(last) if look else None
+            if stored:
+                replace_look(connection, track, stored)
+            if is_complete:
+                return stored is not None
+            states = events.submission_states(view.events(track))
             changes = events.import_changes(states, found, second_look)
             changed = self._append(
                 connection,
                 track,
                 [
-                    (kind, body)
+                    (kind, look.completed(last, body) if look and kind == "arrival" else body)
                     for kind, body in changes
                     if kind == "arrival"
                     or (state := states.get((body["file"], body["digest"]))) is None
                     or allowed(kind, state)
                 ],
             )
-            return changed
+            return changed or stored is not None
 
-        self._write(work)
+        self._write(work, revises=not is_complete)
         return changed
 
     def record_basis(

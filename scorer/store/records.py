@@ -135,6 +135,8 @@ class StoredSubmission:
     """Of its arrival in the record; it identifies the submission."""
     recorded: datetime | None = None
     """When the arrival was recorded, in UTC; None if schema 1 recorded it."""
+    absent_at: datetime | None = None
+    """The last look into the folder that did not find it; None if it is not known, or if the time was amended."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,7 +20,7 @@ from sqlalchemy import (
     TypeDecorator,
 )
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 
 def storable(text: str) -> str:
@@ -163,6 +163,17 @@ last_run_table = Table(
     Column("at", Time, nullable=False),
     _checksum(),
 )
+
+look_table = Table(
+    "folder_look",
+    tables,
+    Column("track", Text, primary_key=True),
+    Column("at", Time, nullable=False),
+    Column("unread", String, nullable=False),
+    _checksum(),
+)
+"""The last look into the folder of each track, see `FolderLook`. It cannot be derived again, and the next look replaces
+it; `unread` is JSON in ASCII."""
 
 cached_table = Table(
     "cached",

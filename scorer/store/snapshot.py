@@ -24,6 +24,8 @@ from scorer.scoring.compact import unpack_hits, unpack_ideal
 from scorer.scoring.means import Mean, all_means, split_masks
 from scorer.store.cache import Cache
 from scorer.store.checksums import rows_of
+from scorer.store.events import time_of
+from scorer.store.folder_looks import FolderLook
 from scorer.store.history import History
 from scorer.store.names import decoded_name
 from scorer.store.packing import unpack_flags, unpack_ids
@@ -40,6 +42,7 @@ from scorer.store.schema import (
     cached_table,
     failure_table,
     last_run_table,
+    look_table,
     scanned_file_table,
     schema_table,
     solution_table,
@@ -86,6 +89,15 @@ class Snapshot(History):
         found = {row.track: row.at for row in self.verified(last_run_table, rows_of(last_run_table))}
         with self._database.decoding():
             return datetime.fromisoformat(found[track]) if track in found else None
+
+    def last_look(self, track: str) -> FolderLook | None:
+        """The last look into the folder of a track; None if there was none."""
+        statement = rows_of(look_table).where(look_table.c.track == track)
+        with self._database.decoding():
+            for row in self.verified(look_table, statement):
+                unread = {mark: at and time_of(at) for mark, at in json.loads(row.unread).items()}
+                return FolderLook(time_of(row.at), unread)
+        return None
 
     def scanned_files(self, track: str) -> dict[str, ScannedFile]:
         """What the last scan of a track's folder found, by the names of the files."""
@@ -170,6 +182,7 @@ class Snapshot(History):
                 state.misdated,
                 state.index,
                 state.recorded,
+                state.absent_at,
             )
             for state in submissions
         )

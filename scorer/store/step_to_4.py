@@ -32,7 +32,12 @@ _cached = Table(
 def to_4(connection: Connection) -> None:
     """Add the table of cached values."""
     _cached.create(connection)
+    set_version(connection, 4)
+
+
+def set_version(connection: Connection, version: int) -> None:
+    """Set the version in the row of the schema, and the package that wrote it."""
     (row,) = connection.execute(select(_schema)).mappings()
-    changed = sealed(_schema, {**row, "version": 4, "scorer": __version__})
+    changed = sealed(_schema, {**row, "version": version, "scorer": __version__})
     connection.execute(delete(_schema))
     insert_all(connection, _schema, [changed])

@@ -33,6 +33,7 @@ from scorer.store.schema import (
     event_table,
     failure_table,
     last_run_table,
+    look_table,
     result_table,
     schema_table,
     solution_table,
@@ -40,13 +41,17 @@ from scorer.store.schema import (
     tables,
 )
 from scorer.store.snapshot import Snapshot
+from scorer.store.step_to_5 import add_looks
 from scorer.wording import quoted
 
 TABLES: Mapping[str, Table] = {
     table.name: table
-    for table in (schema_table, event_table, solution_table, result_table, failure_table, last_run_table)
+    for table in (schema_table, event_table, solution_table, result_table, failure_table, last_run_table, look_table)
 }
 """The tables in a bundle, in the order in which their rows are inserted."""
+
+VERSIONS = range(4, SCHEMA_VERSION + 1)
+"""The schema versions of bundles that are read."""
 
 SCHEMA, EVENTS = schema_table.name, event_table.name
 
@@ -91,7 +96,7 @@ def _columns(table: Table) -> list[Column[Any]]:
     return [column for column in table.columns if column.name not in _LEFT_OUT]
 
 
-def load(database: Database, rows: RowsOf, most: int) -> bool:
+def load(database: Database, rows: RowsOf, version: int, most: int) -> bool:
     """Create the tables of a database and insert all rows, in one transaction.
 
     A database that has the same record already is left as it is, so that an import that was killed can be repeated.
@@ -102,6 +107,8 @@ def load(database: Database, rows: RowsOf, most: int) -> bool:
         Without tables, or with those of an earlier import of the same bundle.
     rows
         The rows of a bundle, which are not trusted.
+    version
+        The version of their schema, one of `VERSIONS`.
     most
         The bytes that a compressed value may grow to.
 
@@ -117,16 +124,19 @@ def load(database: Database, rows: RowsOf, most: int) -> bool:
         The database fails, is used by another challenge, or has gone on since it was imported.
     """
     database.set_wal()
-    return database.retried(partial(_load, database, rows, most))
+    return database.retried(partial(_load, database, rows, version, most))
 
 
-def _load(database: Database, rows: RowsOf, most: int) -> bool:
+def _load(database: Database, rows: RowsOf, version: int, most: int) -> bool:
     with database.migrating() as connection:
         if version_of(connection, database) is not None:
             _check_same(connection, database, rows)
             return False
         tables.create_all(connection)
         for name, table in TABLES.items():
+            if table is look_table and version < 5:
+                add_looks(connection)
+                continue
             entering = (_entering(table, row, number, most) for number, row in enumerate(rows(name), 1))
             while chosen := list(islice(entering, _AT_A_TIME)):
                 try:
@@ -200,6 +210,9 @@ def _check_row(table: Table, row: Any) -> None:
         check_ids(row.queries, row.flagged)
     if table is result_table:
         need({row.hits is not None, row.counts is not None} == {row.status == "scored"})
+    if table is look_table:
+        for at in read_json(row.unread).values():
+            need_time(row.at if at is None else at)
     if table is failure_table:
         need(row.kind in get_args(FailureKind))
 

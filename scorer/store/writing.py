@@ -1,4 +1,4 @@
-"""The rows of derived tables: how they are made, inserted and deleted."""
+"""The rows of derived tables and of looks: how they are made, inserted and deleted."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from scorer.errors import LONGEST, Findings
 from scorer.scoring.means import Mean
 from scorer.scoring.outcomes import Failed, Rejected, Summary
 from scorer.scoring.rules import MEASURE_GENERATION
-from scorer.store.canonical import iso
+from scorer.store.canonical import encoded, iso
 from scorer.store.checksums import is_sound, layout, rows_of, sealed, verified
 from scorer.store.database import insert_all
+from scorer.store.folder_looks import FolderLook
 from scorer.store.names import encoded_name
 from scorer.store.records import Basis, ScannedFile
 from scorer.store.rows import forgotten, has_sound_hits, hits_checksum
-from scorer.store.schema import failure_table, mean_table, result_table, scanned_file_table
+from scorer.store.schema import failure_table, look_table, mean_table, result_table, scanned_file_table
 from scorer.wording import shortened
 
 _Row = dict[str, Any]
@@ -152,6 +153,13 @@ def replace_scanned_files(
         for file, scanned in changed.items()
     ]
     insert_all(connection, table, [sealed(table, row) for row in rows])
+
+
+def replace_look(connection: Connection, track: str, look: FolderLook) -> None:
+    """Store the last look into the folder of a track."""
+    unread = {mark: at and iso(at) for mark, at in look.unread.items()}
+    connection.execute(delete(look_table).where(look_table.c.track == track))
+    add(connection, look_table, {"track": track, "at": iso(look.at), "unread": encoded(unread)})
 
 
 def _keys(key: str, submission_digest: str, basis: Basis) -> _Row:
