@@ -12,43 +12,22 @@ from scorer.runs.methods import Method
 from scorer.runs.normalisation import Normalisation
 from scorer.wording import quoted
 
-METHODS: tuple[Method, ...] = (
-    fusion.reciprocal_rank,
-    fusion.inverse_square_rank,
-    fusion.logarithmic_isr,
-    fusion.smoothed_logarithmic_isr,
-    fusion.rank_biased_centroid,
-    voting.borda,
-    voting.weighted_borda,
-    voting.condorcet,
-    voting.weighted_condorcet,
-    fusion.comb_sum,
-    fusion.comb_mnz,
-    fusion.comb_gmnz,
-    fusion.comb_anz,
-    fusion.comb_max,
-    fusion.comb_min,
-    fusion.comb_med,
-    fusion.weighted_sum,
-    fusion.weighted_mnz,
-    fusion.mixed,
+METHODS: tuple[Method, ...] = tuple(
+    sorted(
+        (each for family in (fusion, voting) for each in vars(family).values() if isinstance(each, Method)),
+        key=lambda method: method.uses,
+    )
 )
+"""All methods: those that use ranks, then those that use scores, in the order of their declarations."""
 
-NORMALISATIONS: tuple[Normalisation, ...] = (
-    normalisation.min_max,
-    normalisation.min_max_inverted,
-    normalisation.by_maximum,
-    normalisation.by_sum,
-    normalisation.z_score,
-    normalisation.by_rank,
-    normalisation.by_borda,
-    normalisation.unchanged,
+NORMALISATIONS: tuple[Normalisation, ...] = tuple(
+    each for each in vars(normalisation).values() if isinstance(each, Normalisation)
 )
 
 TRAINED = ("bayesfuse", "mapfuse", "posfuse", "probfuse", "segfuse", "slidefuse")
 """Methods of ranx that are left out, because they must be trained on other runs."""
 
-Declared = TypeVar("Declared", bound=Method | Normalisation)
+Named = TypeVar("Named", bound=Method | Normalisation)
 
 
 def method_named(name: str) -> Method:
@@ -69,7 +48,7 @@ def normalisation_named(name: str | None, method: Method) -> Normalisation:
     return chosen
 
 
-def _named(name: str, known: Sequence[Declared], what: str) -> Declared:
+def _named(name: str, known: Sequence[Named], what: str) -> Named:
     for each in known:
         if name.casefold() in (each.name, *each.aliases):
             return each
