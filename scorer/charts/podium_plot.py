@@ -94,7 +94,8 @@ def _panel(
     width: float,
 ) -> Panel:
     teams = max(1, len(names))
-    ticks = score_ticks(*_ends([score for line in drawn for _, _, score in line]), 5)
+    scores = [score for line in drawn for _, _, score in line]
+    ticks = score_ticks(min(scores, default=0.0), max(scores, default=1.0), 5)
     low, high = ticks[0][0], ticks[-1][0]
     keys = [fitted(f"{place + 1} {name}", width / 2 - 10) for place, name in enumerate(names)]
     notes = [f"Dots: {counted(len(drawn), 'query', 'queries')} of {queries:,}."] if queries > len(drawn) else []
@@ -152,10 +153,6 @@ def _panel(
     )
     below(panel, [" ".join(notes)] if notes else [])
     return panel
-
-
-def _ends(values: Sequence[float]) -> tuple[float, float]:
-    return min(values, default=0.0), max(values, default=1.0)
 
 
 def _bars(panel: Panel, counts: Sequence[Sequence[float]], queries: int) -> None:

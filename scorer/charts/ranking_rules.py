@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from scorer.charts.labels import LINE, SMALL, column_width, fitted, spoken, wrapped
-from scorer.charts.panel import HAIR, INK, JOIN, PAPER, REFERENCE, SOFT, WIDTH, Panel, Point, end_labels
+from scorer.charts.panel import HAIR, INK, JOIN, PAPER, REFERENCE, SOFT, WIDTH, Panel, end_labels
 from scorer.charts.rows import MOST, below, first_of
 from scorer.charts.svg import Cache, Svg, svg
 from scorer.charts.ticks import rank_ticks
@@ -94,11 +94,7 @@ def _panel(
     for places, stroke in (([place for place in range(len(lines)) if place not in moved], REFERENCE), (moved, INK)):
         panel.lines([points[place] for place in places], stroke, 1.5 if stroke == INK else 1)
     panel.dots([point for line in points for point in line], 3.5, INK, PAPER, strokeWidth=1.5)
-    _name(panel, names, points, left)
+    named = [(line[0][1], fitted(name, left - JOIN - 30)) for line, name in zip(points, names, strict=True) if line]
+    end_labels(panel, named, left=True, apart=20.0)
     below(panel, notes)
     return panel
-
-
-def _name(panel: Panel, names: Sequence[str], points: Sequence[Sequence[Point]], left: float) -> None:
-    named = [(line[0][1], name) for line, name in zip(points, names, strict=True) if line]
-    end_labels(panel, [(y, fitted(name, left - JOIN - 30)) for y, name in named], left=True, apart=20.0)

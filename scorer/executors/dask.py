@@ -182,7 +182,7 @@ class _Batch:
                 worker.on_trial = True
 
     def _submit(self, index: int, address: str, worker: _Worker) -> None:
-        task = self.client.submit(_score, worker.shared, self.files[index], workers=[address], pure=False)
+        task = self.client.submit(outcome_of, worker.shared, self.files[index], workers=[address], pure=False)
         worker.assigned[task] = index
 
     def _done(self) -> list[tuple[Any, int]]:
@@ -290,7 +290,3 @@ def differences(worker: str, theirs: Mapping[str, str]) -> str:
     if not found:
         return ""
     return f"the worker at {worker} has {'; '.join(found)}; install the same there, and restart the worker"
-
-
-def _score(shared: Scoring, file: FileToScore) -> FileOutcome:
-    return outcome_of(shared, file)

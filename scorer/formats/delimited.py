@@ -159,7 +159,7 @@ def rows_below(
     """
     lines = Lines.of(block, trim="\r\n")
     lines = lines.where(lines.number > line)
-    split = _quoted(lines, delimiter, findings) if block.holds(b'"') else _split(lines, delimiter)
+    split = _quoted(lines, delimiter, findings) if block.holds(b'"') else pc.split_pattern(lines.text, delimiter)
     lengths = list_lengths(split)
     whole = lengths == count
     starts = (np.cumsum(lengths) - lengths)[whole]
@@ -193,10 +193,6 @@ def _delimiters(options: Mapping[str, str]) -> tuple[str, ...]:
 def head_names(header: str, delimiter: str) -> list[str]:
     """Return the names of the columns, in lower case."""
     return [name.strip().strip('"').strip().lower() for name in header.split(delimiter)]
-
-
-def _split(lines: Lines, delimiter: str) -> pa.ListArray:
-    return pc.split_pattern(lines.text, delimiter)
 
 
 def _quoted(lines: Lines, delimiter: str, findings: Findings) -> pa.ListArray:

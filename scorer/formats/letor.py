@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from scorer.errors import Findings
 from scorer.formats.reading import compute as pc
+from scorer.formats.reading import tables
 from scorer.formats.reading.arrow import booleans, joined, keep, list_lengths, numbers, take, text_lengths, texts
 from scorer.formats.reading.batches import Graded, Ranked, Reader, rows_of
 from scorer.formats.reading.blocks import Block, Lines
@@ -107,12 +108,9 @@ class _Vectors:
         text = self.label if wanted is None else self._numbered(wanted) if self.numbered else self._listed(wanted)
         value = numbers(text)
         what = "the label" if wanted is None else f"feature {wanted}"
-        wrong = np.flatnonzero(np.isnan(value))
-        findings.add_each(
-            self.lines.number[wrong],
-            lambda at: f"found {quoted(text[wrong[at]].as_py())} as {what}; expected a finite number",
-        )
-        return value, ~np.isnan(value)
+        wrong = np.isnan(value)
+        tables.report_wrong(text, wrong, self.lines.number, findings, f"{what}; expected a finite number")
+        return value, ~wrong
 
     def _numbered(self, wanted: int) -> pa.StringArray:
         words = pc.list_flatten(self.values)

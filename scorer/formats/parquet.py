@@ -108,7 +108,8 @@ def read_columns(block: Block, chosen: Callable[[Sequence[str]], Sequence[int]])
     if file.metadata.num_rows > block.limits.items:
         raise LimitError(block.limits, "items", f"the table has {file.metadata.num_rows:,} rows")
     _check_dictionaries(file, names, block)
-    return pa.Table.from_batches(_bounded(file.iter_batches(ROWS, columns=names), block), _schema(file, names))
+    schema = pa.schema([file.schema_arrow.field(name) for name in names])
+    return pa.Table.from_batches(_bounded(file.iter_batches(ROWS, columns=names), block), schema)
 
 
 @contextmanager
@@ -122,10 +123,6 @@ def errors_in_words() -> Iterator[None]:
         # The text may have several lines, and bytes of the file.
         reason = printable(" ".join(str(error).split()))
         raise UnreadableError(f"no whole Parquet file ({reason}); write it again") from error
-
-
-def _schema(file: Any, names: list[str]) -> pa.Schema:
-    return pa.schema([file.schema_arrow.field(name) for name in names])
 
 
 def _check_dictionaries(file: Any, names: Sequence[str], block: Block) -> None:

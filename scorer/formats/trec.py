@@ -13,13 +13,13 @@ import pyarrow as pa
 
 from scorer.errors import Findings
 from scorer.formats.reading import compute as pc
-from scorer.formats.reading import regular
+from scorer.formats.reading import regular, tables
 from scorer.formats.reading.arrow import keep, list_lengths, numbers, take, text_buffers, texts
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block, Lines
 from scorer.formats.reading.bytes import UnreadableError, open_bytes, read_chunk
 from scorer.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
-from scorer.measures.arrays import Bools, Floats, Ints
+from scorer.measures.arrays import Floats, Ints
 from scorer.wording import quoted
 
 NAME = "trec"
@@ -147,12 +147,15 @@ def _rows(
     if fast is not None:
         return fast
     lines = Lines.of(block, comments=True)
-    lengths, words = _columns(lines)
+    split = pc.ascii_split_whitespace(lines.text)
+    lengths, words = list_lengths(split), pc.list_flatten(split)
     wrong = lengths < count if tail else lengths != count
     lines = lines.sound(wrong, findings, expected)
-    query, item, text, second = _picked(words, lengths, ~wrong, (*places, 1))
+    starts = (np.cumsum(lengths) - lengths)[~wrong]
+    query, item, text, second = (take(words, starts + column) for column in (*places, 1))
     number = numbers(text)
-    kept = _sound(lines, text, number, findings, value)
+    kept = ~np.isnan(number)
+    tables.report_wrong(text, ~kept, lines.number, findings, f"the {value}; expected a finite number")
     subtopic = keep(second, kept) if count == QRELS_COLUMNS else None
     return _Rows(keep(query, kept), lines.number[kept], keep(item, kept), number[kept], subtopic)
 
@@ -202,25 +205,3 @@ def _one_iteration(block: Block, query: pa.StringArray, item: pa.StringArray) ->
         if (codes[place + len(first)] > ord(" ")).any():
             return None
     return texts([first.decode()])
-
-
-def _columns(lines: Lines) -> tuple[Ints, pa.StringArray]:
-    """Return the number of columns of each line, and all columns in one array."""
-    split = pc.ascii_split_whitespace(lines.text)
-    return list_lengths(split), pc.list_flatten(split)
-
-
-def _picked(words: pa.StringArray, lengths: Ints, kept: Bools, columns: tuple[int, ...]) -> list[pa.StringArray]:
-    """Return the columns at these positions, of the kept lines."""
-    starts = (np.cumsum(lengths) - lengths)[kept]
-    return [take(words, starts + column) for column in columns]
-
-
-def _sound(lines: Lines, text: pa.StringArray, value: Floats, findings: Findings, what: str) -> Bools:
-    """Report the lines without a finite number; return a mask of the others."""
-    wrong = np.flatnonzero(np.isnan(value))
-    findings.add_each(
-        lines.number[wrong],
-        lambda at: f"found {quoted(text[wrong[at]].as_py())} as the {what}; expected a finite number",
-    )
-    return ~np.isnan(value)

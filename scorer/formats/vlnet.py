@@ -9,12 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
+from scorer.formats.reading import columns, tables
 from scorer.formats.reading import compute as pc
 from scorer.formats.reading.arrow import booleans, equal, keep, list_lengths, numbers, take, text_lengths
 from scorer.formats.reading.batches import Graded, Ranked, Reader, rows_of
 from scorer.formats.reading.blocks import Block, Lines
 from scorer.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
-from scorer.measures.arrays import Bools, Ints
+from scorer.measures.arrays import Ints
 from scorer.wording import quoted
 
 NAME = "vlnet"
@@ -91,7 +92,7 @@ def _graded(block: Block, findings: Findings) -> Graded:
     lines, (query, flag, tail), plain = _parts(block, 3, findings, SOLUTION)
     flagged = equal(flag, "1")
     kept = flagged | equal(flag, "0")
-    _report(findings, lines.number, ~kept, flag, "found {} as the flag; expected 1 (preliminary) or 0")
+    tables.report_wrong(flag, ~kept, lines.number, findings, f"the flag; expected {columns.A_FLAG}")
     _, tokens, row = _items(tail, plain, lines.number, findings)
     pair = pc.split_pattern(tokens, "|", max_splits=1, reverse=True)
     whole = list_lengths(pair) == 2
@@ -102,7 +103,11 @@ def _graded(block: Block, findings: Findings) -> Graded:
     named = np.zeros(len(tokens), dtype=bool)
     named[whole] = text_lengths(item) > 0
     sound = named & ~np.isnan(score)
-    _report(findings, lines.number[row], ~sound, tokens, "found {}; expected item|score, with a finite number")
+    wrong = np.flatnonzero(~sound)
+    findings.add_each(
+        lines.number[row[wrong]],
+        lambda at: f"found {quoted(tokens[wrong[at]].as_py())}; expected item|score, with a finite number",
+    )
     if not (plain and whole.all() and _count(block, "|") == len(tokens)):
         _report_items(item, row[whole], lines.number, findings, SOLUTION)
     sound &= kept[row]
@@ -195,9 +200,3 @@ def _items(tails: pa.StringArray, plain: bool, number: Ints, findings: Findings)
     )
     kept = ~empty
     return np.bincount(row[kept], minlength=len(tails)), keep(tokens, kept), row[kept]
-
-
-def _report(findings: Findings, line: Ints, bad: Bools, found: pa.StringArray, sentence: str) -> None:
-    """Report what is `bad` by the sentence, with the text found in place of its braces."""
-    wrong = np.flatnonzero(bad)
-    findings.add_each(line[wrong], lambda at: sentence.format(quoted(found[wrong[at]].as_py())))

@@ -112,7 +112,8 @@ def f_measure(
 
     0 if precision and recall are 0. β is squared by default. Undefined where the query has no relevant item.
     """
-    return _harmonic(matched, matched.relevant_found(rel, k), k, _recall_weight(beta, weight), rel)
+    factor = beta**2 if weight == "squared" else beta
+    return _harmonic(matched, matched.relevant_found(rel, k), k, factor, rel)
 
 
 @partial(
@@ -265,10 +266,6 @@ def _recalled(matched: Matched, k: int | None, denominator: Capped, rel: Thresho
     if denominator == "min":
         divisor = np.maximum(np.minimum(wanted, matched.retrieved if k is None else k), 1)
     return ratio(matched.relevant_found(rel, k), divisor, wanted > 0)
-
-
-def _recall_weight(beta: float, weight: Weight) -> float:
-    return beta**2 if weight == "squared" else beta
 
 
 def _harmonic(matched: Matched, found: Floats, retrieved: Ints | int, weight: float, rel: Threshold) -> Floats:

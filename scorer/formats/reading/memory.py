@@ -112,7 +112,8 @@ def _table(source: Any, wanted: tuple[str, ...]) -> pa.Table:
     """Return an Arrow table with the columns wanted."""
     if _is_frame(source):
         # The columns of a frame may hold anything, so Arrow does not convert them.
-        return _converted(_frame_columns(source, wanted))
+        places = _places(map(str, source.columns), wanted)
+        return _converted({column: source.iloc[:, at] for column, at in places.items()})
     if isinstance(source, ArrowTable):
         try:
             return pa.RecordBatchReader.from_stream(source).read_all()
@@ -126,10 +127,6 @@ def _table(source: Any, wanted: tuple[str, ...]) -> pa.Table:
 
 def _is_frame(source: object) -> TypeGuard[pd.DataFrame]:
     return hasattr(source, "iloc") and hasattr(source, "columns")
-
-
-def _frame_columns(frame: pd.DataFrame, wanted: tuple[str, ...]) -> dict[str, Any]:
-    return {column: frame.iloc[:, at] for column, at in _places(map(str, frame.columns), wanted).items()}
 
 
 def _places(names: Iterable[str], wanted: tuple[str, ...]) -> dict[str, int]:
