@@ -19,7 +19,7 @@ import scorer
 from scorer.board.board import Board
 from scorer.board.certainty import BINS
 from scorer.board.curves import cutoffs
-from scorer.board.statistics import MeasureScores, extreme_queries, pairs
+from scorer.board.measure_statistics import measured, pairs
 from scorer.challenge.loading import read_challenge
 from scorer.entries.entry import rounded
 from scorer.options import Split
@@ -182,8 +182,8 @@ def test_rows_are_compared_with_the_first_ranked_one(baselines: int) -> None:
     scores = np.random.default_rng(baselines).random((rows, 12))
     neighbours = {(one, other) for one, other in combinations(range(rows), 2) if other - one <= 3}
 
-    led = pairs(MeasureScores(scores, (0.5,) * rows, (*[False] * baselines, *[True] * 6)), has_counts=True)
-    leaderless = pairs(MeasureScores(scores, (0.5,) * rows, (False,) * rows), has_counts=True)
+    led = pairs(measured(scores, (0.5,) * rows, (*[False] * baselines, *[True] * 6)), has_counts=True)
+    leaderless = pairs(measured(scores, (0.5,) * rows, (False,) * rows), has_counts=True)
 
     assert {(pair.row, pair.other) for pair in led} == neighbours | {
         (min(row, baselines), max(row, baselines)) for row in range(rows) if row != baselines
@@ -205,9 +205,9 @@ def test_the_field_of_a_row_is_the_other_ranked_rows(teams: int) -> None:
     """Medians are those of the scores without the row's own; a baseline is compared with all ranked rows."""
     random = np.random.default_rng(teams)
     scores = random.integers(0, 4, size=(teams + 1, 30)) / 3
-    measured = MeasureScores(scores, (0.5,) * (teams + 1), (*[True] * teams, False))
+    found = measured(scores, (0.5,) * (teams + 1), (*[True] * teams, False))
 
-    for row, (best, worst) in enumerate(extreme_queries(measured, np.arange(30))):
+    for row, (best, worst) in enumerate(found.extreme_queries()):
         others = [other for other in range(teams) if other != row]
         if not others:
             assert (best, worst) == ((), ())
@@ -274,7 +274,7 @@ def test_statistics_are_computed_once(folder: Path, monkeypatch: pytest.MonkeyPa
     """A second render reads them from the database, and the revision stays as it is."""
     before = cached(folder)
     revision = rows(str(folder / "scores.db"), "SELECT revision FROM scorer_schema")
-    monkeypatch.setattr("scorer.board.certain._computed", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr("scorer.board.published_statistics._computed", lambda *_: pytest.fail("computed again"))
 
     assert here("render", folder).code == 0
     assert cached(folder) == before != []

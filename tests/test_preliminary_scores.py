@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorer.board.board import Board
-from scorer.board.certain import SHARE_DECIMALS
 from scorer.board.certainty import Pair
+from scorer.board.published_statistics import SHARE_DECIMALS
 from scorer.challenge.decimals import auto_decimals
 from scorer.challenge.phases import Phase
 from scorer.entries import looks

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from scorer.board import build
-from scorer.board.certain import ScoredRows
+from scorer.board.published_statistics import ScoredRows
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Track
 from scorer.challenge.splits import KeySplit, QuerySplit, make_key, read_key

@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scorer.analysis.pairs import ONE_SIDED, PairTest, pair_tests, sign_flips_for, tested_pairs
-from scorer.analysis.resampling import Resampling, resampled
+from scorer.analysis.resampling import Resampling, resampling_of
 from scorer.analysis.rules import Agreement, RuleRanking, agreements, rankings
+from scorer.analysis.scores import TaskScores
 from scorer.analysis.task import Task
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.options import RESAMPLES, SEED
 from scorer.statistics.rankings import means as means_of
 from scorer.statistics.rankings import rank_ranges, tiers
-from scorer.statistics.sign_flips import sign_flips, typical_smallest_difference
+from scorer.statistics.sign_flips import typical_smallest_difference
 from scorer.statistics.tukey import randomised_tukey
 
 
@@ -39,6 +40,8 @@ class TaskAnalysis:
 
     task: Task
     """Its algorithms are sorted by their means, the best first; equal ones are in the order of the data."""
+    scores: TaskScores
+    """Of the algorithms, and what boards show of them."""
     means: Floats
     """[algorithm]: as reported, with the sign of the values."""
     rules: Mapping[str, RuleRanking]
@@ -72,40 +75,32 @@ class TaskAnalysis:
 
 
 def analysed(task: Task, settings: Settings | None = None) -> TaskAnalysis:
-    """Return the analysis of a task.
-
-    Parameters
-    ----------
-    task
-        Its missing values are treated, see `task.without_missing`; NaN are left out.
-    settings
-        None: the defaults.
-    """
+    """Return the analysis of a task whose missing values are treated, see `task.without_missing`; NaN are left out."""
     settings = settings or Settings()
     task = _best_first(task)
-    scores = task.scores
-    means = _means(task)
-    flips = sign_flips(scores, seed=settings.seed)
-    # A test never contradicts the ranking: algorithms with equal means are not decided as different.
-    above = task.sign * means[:, None] > task.sign * means[None, :]
-    better = flips.better() & above
-    tested = tested_pairs(len(scores), all_pairs=settings.all_pairs)
-    tests = pair_tests(scores, tested, sign_flips_for(task), settings.seed)
+    means, count = _means(task), len(task.algorithms)
+    scores = TaskScores(
+        task.scores, task.sign * means, np.arange(count), sign_flips_for(task), settings.resamples, settings.seed
+    )
+    flips, above = scores.tests, scores.above
+    tested = tested_pairs(count, all_pairs=settings.all_pairs)
+    tests = pair_tests(scores, tested)
     rules = rankings(task, means, tests[ONE_SIDED], tested)
     return TaskAnalysis(
         task=task,
+        scores=scores,
         means=means,
         rules=rules,
         agreement=agreements(rules),
         tested=tested,
         tests=tests,
-        tukey=randomised_tukey(scores, seed=settings.seed) if settings.tukey else None,
-        better=better,
+        tukey=randomised_tukey(task.scores, seed=settings.seed) if settings.tukey else None,
+        better=scores.better,
         ranges=rank_ranges(flips.better_marginally() & above, flips.worse_marginally() & above.T),
-        simultaneous=rank_ranges(better),
-        tiers=tuple(map(tuple, tiers(range(len(scores)), better))),
+        simultaneous=rank_ranges(scores.better),
+        tiers=tuple(map(tuple, tiers(range(count), scores.better))),
         smallest_difference=typical_smallest_difference(flips, int(flips.queries.min())),
-        resampling=resampled(task, rules["mean"].ranks, settings.resamples, settings.seed),
+        resampling=resampling_of(task, scores, rules["mean"].ranks),
     )
 
 

@@ -9,18 +9,14 @@ import numpy as np
 
 from scorer.analysis.analysis import Settings, TaskAnalysis, analysed
 from scorer.analysis.comparison import DECISIVE, Comparison, DecisiveCase, Pair
-from scorer.analysis.resampling import bca_of
 from scorer.analysis.task import Task, Words, without_missing
 from scorer.errors import MeasureError, ScorerError
 from scorer.matching.solution import Solution
 from scorer.measures import Measure
-from scorer.measures.arrays import Floats, Ints
 from scorer.options import LEVEL, RESAMPLES, SEED, Missing, NothingRelevant, Split, Ties, Unjudged
 from scorer.scoring.evaluation import Evaluation, Source, evaluate, measures_named
 from scorer.scoring.several import Several
-from scorer.statistics.bootstrap import resampled_means
-from scorer.statistics.paired_tests import effect_sizes, outcomes
-from scorer.statistics.rankings import means as means_of
+from scorer.statistics.paired_tests import effect_sizes
 from scorer.wording import counted
 
 WORDS = Words("measure", "measures", "submission", "submissions", "query", "queries")
@@ -150,24 +146,18 @@ def task_of(evaluations: Mapping[str, Evaluation], name: str, measure: Measure) 
 def compared(task: Task, settings: Settings) -> Comparison:
     """Return the comparison of the algorithms of a task; missing values are left out."""
     analysis = analysed(without_missing(task, "drop"), settings)
-    return Comparison(analysis.task.measure or analysis.task.name, _pairs(analysis, settings), analysis, settings)
+    return Comparison(analysis.task.measure or analysis.task.name, _pairs(analysis), analysis, settings)
 
 
-def _pairs(analysis: TaskAnalysis, settings: Settings) -> tuple[Pair, ...]:
-    names, scores, test = analysis.names, analysis.task.scores, analysis.tests["randomisation"]
+def _pairs(analysis: TaskAnalysis) -> tuple[Pair, ...]:
+    names, test = analysis.names, analysis.tests["randomisation"]
     first, second = np.nonzero(np.triu(analysis.tested, 1))
-    differences = scores[first] - scores[second]
-    sizes, counts = effect_sizes(scores), outcomes(scores)
+    differences = analysis.scores.differences(first, second)
+    sizes = effect_sizes(analysis.scores.scores)
     found = []
-    for i, j, difference, interval, decisive in zip(
-        first.tolist(),
-        second.tolist(),
-        means_of(differences).tolist(),
-        _intervals(scores, first, second, settings).tolist(),
-        (_decisive(analysis, i, j) for i, j in zip(first.tolist(), second.tolist(), strict=True)),
-        strict=True,
+    for i, j, difference, interval, (wins, ties, losses) in zip(
+        first.tolist(), second.tolist(), *(each.tolist() for each in differences), strict=True
     ):
-        wins, ties, losses = counts[i, j].tolist()
         found.append(
             Pair(
                 first=names[i],
@@ -181,23 +171,10 @@ def _pairs(analysis: TaskAnalysis, settings: Settings) -> tuple[Pair, ...]:
                 wins=wins,
                 ties=ties,
                 losses=losses,
-                decisive=decisive,
+                decisive=_decisive(analysis, i, j),
             )
         )
     return tuple(found)
-
-
-def _intervals(scores: Floats, first: Ints, second: Ints, settings: Settings) -> Floats:
-    """[pair, 2]: the BCa intervals of the differences; NaN with one query, which is its only resample."""
-    differences = scores[first] - scores[second]
-    if scores.shape[1] < 2:
-        return np.full((len(first), 2), np.nan)
-    if np.isnan(scores).any():
-        means = resampled_means(differences, settings.resamples, settings.seed)
-    else:
-        each = resampled_means(scores, settings.resamples, settings.seed)
-        means = each[:, first] - each[:, second]
-    return bca_of(means, differences)
 
 
 def _decisive(analysis: TaskAnalysis, i: int, j: int) -> tuple[DecisiveCase, ...]:

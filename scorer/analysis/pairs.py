@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scorer.analysis.scores import TaskScores
 from scorer.analysis.task import Task
 from scorer.measures.arrays import Bools, Floats
 from scorer.options import LEVEL
-from scorer.statistics import paired_tests
-from scorer.statistics.paired_tests import holm_matrix
+from scorer.statistics.paired_tests import holm_matrix, t_test, wilcoxon_greater
 from scorer.statistics.sign_flips import pair_p_values
 
 MOST_ALGORITHMS = 60
@@ -72,25 +72,14 @@ def can_be_significant(count: int, flips: int) -> bool:
     return math.comb(count, 2) / (flips + 1) <= LEVEL
 
 
-def pair_tests(scores: Floats, tested: Bools, flips: int, seed: int) -> dict[str, PairTest]:
-    """Return the tests by name: wilcoxon, t, randomisation.
+def pair_tests(scores: TaskScores, tested: Bools) -> dict[str, PairTest]:
+    """Return the tests of the pairs that are tested, [i, j], by name: wilcoxon, t, randomisation.
 
     Holm's method counts all pairs, also those that are not tested: they count as if their p-value were 1. The adjusted
     p-values of the others are then never too small.
-
-    Parameters
-    ----------
-    scores
-        [algorithm, case]; larger is better; NaN where missing.
-    tested
-        As `tested_pairs` returns it.
-    flips
-        The number of sign flips of the randomisation test.
-    seed
-        The seed of the sign flips.
     """
     found = {}
-    for name, p in _p_values(scores, tested, flips, seed).items():
+    for name, p in _p_values(scores, tested).items():
         filled = np.where(tested, p, 1.0)
         np.fill_diagonal(filled, np.nan)
         adjusted = holm_matrix(filled, ordered=name == ONE_SIDED)
@@ -98,20 +87,17 @@ def pair_tests(scores: Floats, tested: Bools, flips: int, seed: int) -> dict[str
     return found
 
 
-def _p_values(scores: Floats, tested: Bools, flips: int, seed: int) -> dict[str, Floats]:
+def _p_values(task: TaskScores, tested: Bools) -> dict[str, Floats]:
     """The p-values of each test, [i, j]; NaN where not tested."""
+    scores = task.scores
     if tested.sum() == tested.size - len(tested):
-        return {
-            ONE_SIDED: paired_tests.wilcoxon_greater(scores),
-            "t": paired_tests.t_test(scores),
-            "randomisation": paired_tests.randomisation(scores, flips, seed),
-        }
+        return {ONE_SIDED: wilcoxon_greater(scores), "t": t_test(scores), "randomisation": task.p_values}
     found = {name: np.full(tested.shape, np.nan) for name in (ONE_SIDED, "t", "randomisation")}
     first, second = np.nonzero(np.triu(tested))
     for i, j in zip(first.tolist(), second.tolist(), strict=True):
         pair = np.ix_((i, j), (i, j))
-        found[ONE_SIDED][pair] = paired_tests.wilcoxon_greater(scores[[i, j]])
-        found["t"][pair] = paired_tests.t_test(scores[[i, j]])
-    p_values = pair_p_values(scores[first] - scores[second], flips, seed)
+        found[ONE_SIDED][pair] = wilcoxon_greater(scores[[i, j]])
+        found["t"][pair] = t_test(scores[[i, j]])
+    p_values = pair_p_values(scores[first] - scores[second], task.flips, task.seed)
     found["randomisation"][first, second] = found["randomisation"][second, first] = p_values
     return found

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scorer.analysis.scores import TaskScores
 from scorer.analysis.task import Task
 from scorer.measures.arrays import Floats, Ints
 from scorer.statistics.agreement import resampled_taus
-from scorer.statistics.bootstrap import bca_intervals, percentile_intervals, resampled_means
+from scorer.statistics.bootstrap import bca_intervals
 from scorer.statistics.rankings import rank_frequencies, rank_quantiles, ranked
 
 
@@ -49,18 +50,8 @@ class Resampling:
         return low, median, high
 
 
-def resampled(task: Task, ranks: Ints, resamples: int, seed: int) -> Resampling:
-    """Return what the bootstrap shows about a task.
-
-    Parameters
-    ----------
-    task
-        The task; NaN are left out.
-    ranks
-        [algorithm]: by the mean over all cases.
-    resamples, seed
-        As for `bootstrap.resampled_means`.
-    """
+def resampling_of(task: Task, scores: TaskScores, ranks: Ints) -> Resampling:
+    """Return what the bootstrap shows about a task, given the ranks by the mean over all cases, [algorithm]."""
     count, cases = task.values.shape
     if cases < 2:
         nan = np.full
@@ -71,32 +62,16 @@ def resampled(task: Task, ranks: Ints, resamples: int, seed: int) -> Resampling:
             nan((count, count), np.nan),
             np.zeros(0),
         )
-    means = resampled_means(task.scores, resamples, seed)
+    means = scores.resampled
     drawn = ranked(means if task.decimals is None else np.round(means, task.decimals))
-    percentile, bca = percentile_intervals(means), bca_of(means, task.scores)
+    taus = resampled_taus(drawn, ranks)
     return Resampling(
-        percentile=_as_reported(percentile, task),
-        bca=_as_reported(bca, task),
+        percentile=_as_reported(scores.percentile, task),
+        bca=_as_reported(bca_intervals(means, scores.scores), task),
         quantiles=rank_quantiles(drawn),
         frequencies=rank_frequencies(drawn),
-        taus=_defined(resampled_taus(drawn, ranks)),
+        taus=taus[~np.isnan(taus)],
     )
-
-
-def _defined(taus: Floats) -> Floats:
-    return taus[~np.isnan(taus)]
-
-
-def bca_of(means: Floats, scores: Floats) -> Floats:
-    """Return the BCa intervals as `bca_intervals`, also of scores so small that their powers would be 0.
-
-    Scaling by a power of two changes no digit.
-    """
-    with np.errstate(invalid="ignore"):
-        largest = np.nanmax(np.abs(scores), axis=1, initial=0.0)
-    exponent = -np.frexp(largest)[1]
-    scaled = bca_intervals(np.ldexp(means, exponent), np.ldexp(scores, exponent[:, None]))
-    return np.asarray(np.ldexp(scaled, -exponent[:, None]), dtype=np.float64)
 
 
 def _as_reported(intervals: Floats, task: Task) -> Floats:

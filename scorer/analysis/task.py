@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -59,6 +59,15 @@ class Task:
     def sign(self) -> float:
         """1 if larger values are better, otherwise -1."""
         return 1.0 if self.larger_is_better else -1.0
+
+
+class ExtremeQuery(NamedTuple):
+    """A query on which a row is far above or far below the others."""
+
+    query: int
+    score: float
+    median: float
+    """The median of the other ranked rows."""
 
 
 def without_missing(task: Task, na: Na) -> Task:

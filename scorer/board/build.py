@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from scorer.board.board import Board, MergedTeam, Row, SaltedDigest, Team
-from scorer.board.certain import with_statistics
 from scorer.board.curves import curves
 from scorer.board.published_split import published_split
+from scorer.board.published_statistics import with_statistics
 from scorer.board.ranking import ranked
 from scorer.board.slugs import slugs
 from scorer.challenge.settings import Track

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from scorer.board.board import Board, Curve
-from scorer.board.certain import ScoredRows
+from scorer.board.published_statistics import ScoredRows
 from scorer.entries.entry import rounded
 from scorer.errors import MeasureError
 from scorer.measures import Measure, parse_one

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scorer.board.board import Board, Row
-from scorer.board.certain import SHARE_DECIMALS
 from scorer.board.certainty import Interval, Pair
+from scorer.board.published_statistics import SHARE_DECIMALS
 from scorer.site.field import Field
 from scorer.site.strip import Axis, axis_for, svg_percent
 

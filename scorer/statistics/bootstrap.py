@@ -84,6 +84,10 @@ def bca_intervals(means: Floats, scores: Floats, level: float = LEVEL) -> Floats
     are equal to it, half count. So the interval of negated scores is the negated interval, also of scores with few
     different values. NaN where all scores of a value are equal, or none is defined.
     """
+    # Scaling by a power of two changes no digit, and keeps the powers of small scores above 0.
+    with np.errstate(invalid="ignore"):
+        exponent = -np.frexp(np.nanmax(np.abs(scores), axis=1, initial=0.0))[1]
+    means, scores = np.ldexp(means, exponent), np.ldexp(scores, exponent[:, None])
     ends = ndtri(np.array([level / 2, 1 - level / 2]))
     intervals = np.full((len(scores), 2), np.nan)
     for value, own in enumerate(scores):
@@ -97,7 +101,7 @@ def bca_intervals(means: Floats, scores: Floats, level: float = LEVEL) -> Floats
         if np.isfinite(bias):
             shares = ndtr(bias + (bias + ends) / (1 - acceleration * (bias + ends)))
             intervals[value] = _quantiles(means[:, value], shares)
-    return intervals
+    return np.asarray(np.ldexp(intervals, -exponent[:, None]), dtype=np.float64)
 
 
 def _share_below(means: Floats, observed: float, rounding: float) -> float:

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from pydantic import TypeAdapter
 
+from scorer.analysis.task import ExtremeQuery
 from scorer.board.board import Board, Row
 from scorer.board.certainty import Certainty, Interval, Pair, QueryScore, RowCertainty, ShakeUp
 from scorer.entries.entry import rounded
@@ -19,17 +20,6 @@ from scorer.scoring.means import QueryMask, split_masks
 from scorer.store.cache import Cache, digest_of
 from scorer.store.records import Basis
 from scorer.store.snapshot import Snapshot
-
-
-@dataclass(frozen=True, slots=True)
-class ExtremeQuery:
-    """A query on which a team is far above or far below the field."""
-
-    query: int
-    """Its position in the solution."""
-    score: float
-    median: float
-    """The median of the other ranked teams."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +198,7 @@ def _to_digits(number: int) -> int:
 
 def _computed(scored: ScoredRows, scores: Floats, column: int) -> str:
     """The statistics of a measure as JSON."""
-    from scorer.board.statistics import measure_statistics  # noqa: PLC0415 (SciPy is slow to load)
+    from scorer.board.measure_statistics import measure_statistics  # noqa: PLC0415 (SciPy is slow to load)
 
     return _JSON.dump_json(measure_statistics(scored, scores, column)).decode()
 
