@@ -43,7 +43,7 @@ OF_PAIRS: dict[str, Callable[[Floats], Floats | Ints]] = {
     "t_test": paired_tests.t_test,
     "randomisation": lambda scores: paired_tests.randomisation(scores, 40),
     "effect_sizes": paired_tests.effect_sizes,
-    "outcomes": paired_tests.outcomes,
+    "outcomes": lambda scores: paired_tests.outcomes(scores[:, None] - scores),
     "sign_flips, statistic": lambda scores: sign_flips.sign_flips(scores, 40).statistic,
     "sign_flips, size": lambda scores: sign_flips.sign_flips(scores, 40).size,
     "sign_flips, queries": lambda scores: sign_flips.sign_flips(scores, 40).queries,

@@ -350,7 +350,7 @@ def test_effect_sizes_are_means_in_units_of_the_deviation_of_the_differences() -
 @given(score_tables())
 def test_outcomes_count_wins_ties_and_losses(scores: Floats) -> None:
     """Of the queries with scores of both."""
-    found = outcomes(scores)
+    found = outcomes(scores[:, None] - scores)
 
     for i, j in product(range(len(scores)), repeat=2):
         both = [(x, y) for x, y in zip(scores[i], scores[j], strict=True) if not np.isnan([x, y]).any()]

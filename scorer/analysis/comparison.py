@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scorer.analysis.analysis import Settings, TaskAnalysis
+from scorer.wording import counted, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 DECISIVE = 5
 """How many queries a comparison names in each direction."""
+
+
+HEADS = (
+    *("first", "second", "difference", "low", "high", "p_value", "adjusted", "is_significant"),
+    *("effect_size", "wins", "ties", "losses"),
+)
+"""`low` and `high` are the ends of the interval of the difference; the others are named as in `Pair`."""
+
+Value = str | float | bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +141,39 @@ class Comparison:
         """
         import pandas as pd  # noqa: PLC0415 (slow to load, and needed only here)
 
-        from scorer.analysis.pair_table import HEADS, rows  # noqa: PLC0415 (it imports this module for types)
-
-        return pd.DataFrame(rows(self), columns=list(HEADS))
+        return pd.DataFrame([_row(pair) for pair in self.pairs], columns=list(HEADS))
 
     def _repr_html_(self) -> str:
         """The tables that a notebook shows."""
-        from scorer.analysis.pair_table import comparison_html  # noqa: PLC0415 (it imports this module for types)
-
-        return comparison_html(self)
+        words, cases = self.analysis.task.words, len(self.analysis.task.cases)
+        over = f"{self.measure} over {counted(cases, words.case, words.cases)}"
+        means = [[name, _shown(value)] for name, value in self.means.items()]
+        pairs = [[_shown(value) for value in _row(pair)] for pair in self.pairs]
+        legend = (
+            f"first minus second, with the 95 % interval (BCa, {self.settings.resamples:,} resamples); "
+            "two-sided paired randomisation test, adjusted by Holm's method"
+        )
+        return "\n".join([html_table([words.algorithm, "mean"], means, over), html_table(HEADS, pairs, legend)])
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.means.items())
         return f"Comparison({self.measure}: {means}; queries={len(self.analysis.task.cases)})"
+
+
+def _row(pair: Pair) -> list[Value]:
+    """A value for each of `HEADS`; NaN where undefined."""
+    low, high = pair.interval or (math.nan, math.nan)
+    effect_size = math.nan if pair.effect_size is None else pair.effect_size
+    return [
+        *(pair.first, pair.second, pair.difference, low, high, pair.p_value, pair.adjusted, pair.is_significant),
+        *(effect_size, pair.wins, pair.ties, pair.losses),
+    ]
+
+
+def _shown(value: Value) -> str:
+    """A value with four decimals; "-" where it is undefined."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return "-" if math.isnan(value) else f"{value:.4f}"
+    return str(value)

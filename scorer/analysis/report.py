@@ -41,25 +41,9 @@ class Report:
 
 
 def report(title: str, tasks: Sequence[Task], settings: Settings, na: Na = None, notes: Sequence[str] = ()) -> Report:
-    """Analyse tasks.
+    """Analyse tasks, at least one; `na` is for `task.without_missing`, `notes` are about the data of all tasks.
 
-    Parameters
-    ----------
-    title
-        What is analysed, such as the name of a challenge or of a file.
-    tasks
-        At least one.
-    settings
-        Of the analysis.
-    na
-        What missing values are replaced by, see `task.without_missing`.
-    notes
-        Sentences about the data of all tasks.
-
-    Raises
-    ------
-    ScorerError
-        Values are missing and `na` does not say what to do.
+    Raises ScorerError if values are missing and `na` does not say what to do.
     """
     treated = [without_missing(task, na) for task in tasks]
     found = tuple(analysed(task, settings) for task in treated)

@@ -32,18 +32,9 @@ class RuleRanking:
 
 
 def rankings(task: Task, means: Floats, wilcoxon: PairTest, tested: Bools) -> dict[str, RuleRanking]:
-    """Return the ranking by each rule.
+    """Return the ranking by each rule. `means`, with the sign of the values, decide the rule "mean".
 
-    Parameters
-    ----------
-    task
-        The task; NaN are left out.
-    means
-        [algorithm]: with the sign of the values; they decide the rule "mean".
-    wilcoxon
-        The one-sided Wilcoxon tests of the pairs.
-    tested
-        Which pairs are tested. The rules that count wins need all of them, and at least two algorithms.
+    The rules that count wins by the one-sided Wilcoxon tests need at least two algorithms, and tests of all pairs.
     """
     found = {"mean": RuleRanking(means, ranking(task.sign * means).ranks)}
     for rule in ("median", "mean-rank", "median-rank"):

@@ -12,7 +12,7 @@ from scorer.analysis.task import ExtremeQuery
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.options import RESAMPLES, SEED
 from scorer.statistics.bootstrap import bca_intervals, percentile_intervals, resampled_means
-from scorer.statistics.paired_tests import randomisation
+from scorer.statistics.paired_tests import outcomes, randomisation
 from scorer.statistics.rankings import means as means_of
 from scorer.statistics.sign_flips import SignFlips, sign_flips
 
@@ -91,8 +91,7 @@ class TaskScores:
     def differences(self, first: Ints, second: Ints) -> Differences:
         """Return the differences of pairs of rows, first minus second."""
         differences = self.scores[first] - self.scores[second]
-        counts = [(differences > 0).sum(axis=1), (differences == 0).sum(axis=1), (differences < 0).sum(axis=1)]
-        return Differences(means_of(differences), self._intervals(differences, first, second), np.stack(counts, axis=1))
+        return Differences(means_of(differences), self._intervals(differences, first, second), outcomes(differences))
 
     def _intervals(self, differences: Floats, first: Ints, second: Ints) -> Floats:
         """[pair, 2]; NaN with one query, which is its only resample."""

@@ -48,27 +48,11 @@ class _Rows:
 
 
 def read_table(path: str | os.PathLike[str], *, larger_is_better: bool = True) -> list[Task]:
-    """Read a table with a row for each value.
+    """Read a CSV or Parquet file, or a URL of one, also compressed, with a row for each value; "-" is standard input.
 
-    The tasks, their algorithms and their cases are sorted by name, so that the order of the rows changes nothing.
-
-    Parameters
-    ----------
-    path
-        A path or a URL of a CSV file (with commas, tabs or semicolons) or a Parquet file, also compressed; "-" is
-        standard input.
-    larger_is_better
-        Whether larger values are better.
-
-    Returns
-    -------
-    The tasks. A pair of an algorithm and a case of the same task without a row has a missing value, which a note of the
-    task reports.
-
-    Raises
-    ------
-    TableError
-        The file cannot be read or is invalid. All errors are reported together.
+    The tasks, their algorithms and their cases are sorted by name, so that the order of the rows changes nothing. A
+    pair of an algorithm and a case of the same task without a row has a missing value, which a note of the task
+    reports. Raises TableError with all errors if the file cannot be read or is invalid.
     """
     findings = Findings()
     parts: list[_Rows] = []

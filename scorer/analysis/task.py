@@ -73,18 +73,8 @@ class ExtremeQuery(NamedTuple):
 def without_missing(task: Task, na: Na) -> Task:
     """Return the task with its missing values treated, and with a note about them.
 
-    Parameters
-    ----------
-    task
-        Any task.
-    na
-        A number that replaces them. With "drop", they stay NaN, which the statistics leave out; a case without any
-        value is removed.
-
-    Raises
-    ------
-    ScorerError
-        Values are missing and `na` is None, or no value of an algorithm is left.
+    With "drop", they stay NaN, which the statistics leave out; a case without any value is removed. Raises ScorerError
+    if values are missing and `na` is None, or if an algorithm has no value.
     """
     missing = np.isnan(task.values)
     count = int(missing.sum())

@@ -40,24 +40,7 @@ def cutoffs(list_length: int) -> tuple[int, ...]:
 
 
 def curves(board: Board, view: Snapshot, basis: Basis, cache: Cache) -> tuple[Curve, ...]:
-    """The curves of the first teams and baselines of a board.
-
-    Parameters
-    ----------
-    board
-        Ranked.
-    view
-        A snapshot of the database.
-    basis
-        The solution and the matching rules of its scores.
-    cache
-        Has the curves that were computed before.
-
-    Raises
-    ------
-    StoreError
-        The database fails.
-    """
+    """The curves of the first teams and baselines of a ranked board. Raises StoreError if the database fails."""
     places = [place for place, row in enumerate(board.rows) if row.entry and row.rank is not None][:TEAMS]
     places += [place for place, row in enumerate(board.rows) if row.entry and row.baseline][:BASELINES]
     if not places:

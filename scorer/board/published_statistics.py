@@ -87,24 +87,7 @@ class ScoredRows:
 
 
 def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) -> Board:
-    """The board with the statistics of its measures.
-
-    Parameters
-    ----------
-    board
-        Ranked, without statistics.
-    view
-        A snapshot of the database.
-    basis
-        The solution and the matching rules of its scores.
-    cache
-        Has the statistics that were computed before.
-
-    Raises
-    ------
-    StoreError
-        The database fails.
-    """
+    """The board, ranked, with the statistics of its measures. Raises StoreError if the database fails."""
     track = board.track
     places = [place for place, row in enumerate(board.rows) if board.shown_scores(row.entry)[0] is not None]
     if not places:
@@ -144,19 +127,10 @@ NEEDED_DIGITS = 2
 
 
 def as_shown(found: MeasureStatistics, scores: Sequence[float | None], decimals: int) -> MeasureStatistics:
-    """The statistics of preliminary scores, rounded as the scores are.
+    """The statistics of preliminary scores, rounded to `decimals` as the scores are, given the shown primary ones.
 
     More digits would tell about single queries what rounded scores do not. What is published about single queries
-    stays: it is there only if the organiser chose so.
-
-    Parameters
-    ----------
-    found
-        The statistics of a measure.
-    scores
-        The shown primary score of each row; differences are those of these scores.
-    decimals
-        Of the scores.
+    stays: it is there only if the organiser chose so. Differences are those of the shown scores.
     """
 
     def interval(ends: Interval | None) -> Interval | None:

@@ -11,6 +11,7 @@ import numpy as np
 from scorer.analysis.compare import need_mean
 from scorer.analysis.task import Task, Words
 from scorer.board.board import Board, Row
+from scorer.board.published_statistics import ScoredRows
 from scorer.challenge.settings import Track
 from scorer.entries.entry import rounded
 from scorer.errors import MeasureError, ScorerError
@@ -18,7 +19,7 @@ from scorer.measures import Measure, parse
 from scorer.options import Split
 from scorer.organising.render import boards
 from scorer.organising.rules import current_basis
-from scorer.scoring.means import aggregated, split_masks
+from scorer.scoring.means import aggregated
 from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, quoted
 
@@ -42,10 +43,7 @@ class TrackTasks:
 def track_tasks(view: Snapshot, tracks: Sequence[Track]) -> TrackTasks:
     """Return tracks as tasks: their ranked teams on the primary measure, without baselines.
 
-    Raises
-    ------
-    ScorerError
-        No track can be analysed, or the database fails.
+    Raises ScorerError if no track can be analysed, or the database fails.
     """
     tasks, notes = [], []
     for board in boards(view, tracks):
@@ -60,45 +58,36 @@ def track_tasks(view: Snapshot, tracks: Sequence[Track]) -> TrackTasks:
 
 
 def track_task(view: Snapshot, board: Board, measure: Measure | None = None, rows: Sequence[Row] | None = None) -> Task:
-    """Return a track as a task. A query for which the measure is undefined for all teams is no case.
+    """Return a track as a task, from a board of the same snapshot. A query without a score of any team is no case.
 
-    Parameters
-    ----------
-    view
-        A snapshot of the database.
-    board
-        Of the track, from this snapshot.
-    measure
-        Any measure whose aggregate is a mean; None: the primary one.
-    rows
-        The rows of the teams, each with an entry that counts; None: the ranked teams.
+    Without a measure, which must be a mean, it is about the primary one; without rows, about the ranked teams. Each row
+    has an entry that counts.
     """
     track = board.track
     basis = current_basis(view, track)
     if basis is None:
         raise ScorerError(f"{track.name}: no results yet; `scorer run` computes them")
     chosen = measure or track.primary_measure
-    split = track.shown_split
-    solution = view.solution(basis.solution)
-    inside = split_masks(view.flags(basis))[split].inside
-    teams = [row for row in board.rows if row.rank is not None] if rows is None else rows
-    by_digest = dict(view.scores([row.entry.digest for row in teams if row.entry], basis, [chosen]))
-    scores = np.array([by_digest[row.entry.digest][0, inside] for row in teams if row.entry], dtype=np.float64)
+    ranked = [row for row in board.rows if row.rank is not None]
+    scored = ScoredRows(board, tuple(ranked if rows is None else rows), view, basis, view.flags(basis))
+    inside = scored.mask.inside
+    scores = scored.scores([chosen])[0][:, inside]
     means = [rounded(aggregated(row, "mean"), track.shown_decimals) for row in scores]
     defined = np.atleast_1d(~np.isnan(scores).all(axis=0))
-    inside_ids = [query for query, is_inside in zip(solution.query_ids, inside.tolist(), strict=True) if is_inside]
+    ids = view.solution(basis.solution).query_ids
+    inside_ids = [query for query, is_inside in zip(ids, inside.tolist(), strict=True) if is_inside]
     left_out = int((~defined).sum())
     return Task(
         name=track.name,
-        algorithms=tuple(row.team.name for row in teams),
+        algorithms=tuple(row.team.name for row in scored.rows),
         cases=tuple(query for query, kept in zip(inside_ids, defined.tolist(), strict=True) if kept),
         values=scores[:, defined],
         means=tuple(float("nan") if mean is None else mean for mean in means),
-        ranked=sum(row.rank is not None for row in board.rows),
+        ranked=len(ranked),
         decimals=track.shown_decimals,
         measure=chosen.mean_name,
         words=WORDS,
-        notes=_notes(split, left_out),
+        notes=_notes(track.shown_split, left_out),
     )
 
 
@@ -115,23 +104,10 @@ def measure_of(track: Track, name: str | None) -> Measure:
 
 
 def teams_task(view: Snapshot, track: Track, names: Sequence[str], measure: Measure) -> Task:
-    """Return the scores of some teams of a track as a task.
+    """Return the scores of some teams of a track, and of baselines, by their names on the board, as a task.
 
-    Parameters
-    ----------
-    view
-        A snapshot of the database.
-    track
-        The track.
-    names
-        The names of teams, as the board shows them; also of baselines.
-    measure
-        As `measure_of` returns it.
-
-    Raises
-    ------
-    ScorerError
-        There is no such team, it has no scored entry, or the phase of the track publishes no statistics.
+    Raises ScorerError if there is no such team, it has no scored entry, or the phase of the track publishes no
+    statistics.
     """
     (board,) = boards(view, [track])
     if board.track.shows != "score":

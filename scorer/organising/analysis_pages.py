@@ -18,27 +18,10 @@ _JSON = TypeAdapter(TaskView)
 
 
 def analysis_view(view: Snapshot, board: Board, cache: Cache) -> TaskView | None:
-    """Return the analysis of a track by its primary measure, as its page shows it.
+    """Return the analysis of a track by its primary measure, as its page shows it; the board is of the same snapshot.
 
-    Parameters
-    ----------
-    view
-        A snapshot of the database.
-    board
-        Of the track, from this snapshot.
-    cache
-        Has the analyses that were computed before.
-
-    Returns
-    -------
-    TaskView or None
-        None without two ranked teams, for a measure that is not a mean, and where the scores of queries are hidden,
-        as by the Ladder.
-
-    Raises
-    ------
-    StoreError
-        The database fails.
+    None without two ranked teams, for a measure that is not a mean, and where the scores of queries are hidden, as by
+    the Ladder. Raises StoreError if the database fails.
     """
     track = board.track
     ranked = [row for row in board.rows if row.rank is not None and row.entry is not None]

@@ -148,16 +148,10 @@ def effect_sizes(scores: Floats) -> Floats:
     return sizes
 
 
-def outcomes(scores: Floats) -> Ints:
-    """Return on how many queries i has a higher, the same, or a lower score than j, [i, j, 3]."""
-    count = len(scores)
-    found = np.zeros((count, count, 3), dtype=np.int64)
-    for i, own in enumerate(scores):
-        later = scores[i:]
-        won, lost, tied = (compare(own, later).sum(axis=1) for compare in (np.greater, np.less, np.equal))
-        found[i, i:] = np.stack([won, tied, lost], axis=1)
-        found[i:, i] = np.stack([lost, tied, won], axis=1)
-    return found
+def outcomes(differences: Floats) -> Ints:
+    """Return on how many queries differences, [..., query], are positive, 0 and negative: [..., 3]."""
+    counts = [(differences > 0).sum(axis=-1), (differences == 0).sum(axis=-1), (differences < 0).sum(axis=-1)]
+    return np.stack(counts, axis=-1)
 
 
 # Several tests
