@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scorer.measures import Measure
@@ -12,7 +12,7 @@ from scorer.scoring.compact import DamagedError, pack_hits, pack_ideal, unpack_h
 from tests import strategies
 
 
-@settings(max_examples=200, deadline=None)
+@strategies.examples(200)
 @given(strategies.solutions(), strategies.submissions(), strategies.measures(), st.booleans())
 def test_measures_come_out_to_the_last_bit(
     solution: strategies.Solution, submission: strategies.Submission, measure: Measure, all_right: bool

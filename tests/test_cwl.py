@@ -16,6 +16,7 @@ from hypothesis import given, settings
 import scorer
 from docs.peers import IR_MEASURES_CONTINUATION, IR_MEASURES_CWL, filled
 from scorer.measures import continuation, parse_one
+from tests.strategies import number
 from tests.test_peers import Qrels, Run, ours, qrels, repeatable, untied, untied_runs
 
 ROBUST = Path(os.environ.get("SCORER_REAL_DATA", Path(__file__).parents[2] / "shared" / "data")) / "trec2003_robust"
@@ -57,7 +58,7 @@ def same_as_cwl_eval(ir_measures: Any, judgements: Qrels, run: Run, names: Mappi
     return len(peer)
 
 
-@settings(repeatable, max_examples=12)
+@settings(repeatable, max_examples=number(12))
 @given(judgements=qrels(), run=untied_runs())
 def test_all_measures_of_cwl_eval(ir_measures: Any, judgements: Qrels, run: Run) -> None:
     """Scores are equal for each name of the table."""

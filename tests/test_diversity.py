@@ -112,7 +112,7 @@ def with_parameters(name: str, given: Mapping[str, object]) -> str:
     return f"{base}({','.join(f'{key}={value}' for key, value in given.items() if key in known)}){at}{k}"
 
 
-@settings(max_examples=40, derandomize=True, deadline=None, database=None)
+@settings(strategies.examples(40), derandomize=True, database=None)
 @given(
     seed=st.integers(0, 10**6),
     alpha=st.sampled_from([0.5, 0.3, 0.0, 1.0]) | st.floats(0, 1).map(lambda value: round(value, 3)),
@@ -423,7 +423,7 @@ def test_a_subtopic_that_is_no_id_is_an_error(tmp_path: Path) -> None:
 COLUMN = st.sampled_from(["0", "1", "10", "Q0", "é", "a b"])
 
 
-@settings(max_examples=60, deadline=None)
+@strategies.examples(60)
 @given(
     st.lists(st.tuples(st.sampled_from(["q", "q1"]), COLUMN, st.sampled_from(["a", "b", "0"])), min_size=1),
     st.sampled_from([" ", "\t"]),

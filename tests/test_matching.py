@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from scorer.errors import Findings
@@ -69,7 +69,7 @@ def assert_same(found: JudgedItems, expected: JudgedItems) -> None:
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
 
 
-@settings(max_examples=150, deadline=None)
+@strategies.examples(150)
 @given(strategies.solutions(), strategies.submissions(), st.booleans())
 def test_match_equals_the_slow_matcher(
     solution: strategies.Solution, submission: strategies.Submission, listed_is_relevant: bool
@@ -88,7 +88,7 @@ def test_match_equals_the_slow_matcher(
     np.testing.assert_array_equal(matched.retrieved, expected.retrieved)
 
 
-@settings(max_examples=100, deadline=None)
+@strategies.examples(100)
 @given(strategies.solutions(), strategies.submissions(), st.randoms(use_true_random=False))
 def test_run_scores_order_shuffled_lines(
     solution: strategies.Solution, submission: strategies.Submission, random: Random
@@ -102,7 +102,7 @@ def test_run_scores_order_shuffled_lines(
     assert_same(matched.found, strategies.matched(solution, submission).found)
 
 
-@settings(max_examples=100, deadline=None)
+@strategies.examples(100)
 @given(
     st.lists(st.tuples(st.sampled_from("pq"), st.text("aéz0", min_size=1, max_size=2), st.integers(0, 2)), max_size=30),
     st.sampled_from(["trec", "order"]),
@@ -129,7 +129,7 @@ def test_equal_run_scores_follow_the_rule(lines: list[tuple[str, str, int]], tie
     assert_same(matched.found, strategies.matched(solution, submission).found)
 
 
-@settings(max_examples=100, deadline=None)
+@strategies.examples(100)
 @given(strategies.solutions(), strategies.submissions(), st.integers(1, 10))
 def test_a_list_ends_at_the_list_length(
     solution: strategies.Solution, submission: strategies.Submission, length: int
@@ -271,7 +271,7 @@ def in_batches(submission: Mapping[str, Sequence[str]], sizes: Sequence[int], *,
     ]
 
 
-@settings(max_examples=100, deadline=None)
+@strategies.examples(100)
 @given(
     strategies.solutions(),
     strategies.submissions(),
@@ -295,7 +295,7 @@ def test_the_partition_does_not_change_the_result(
             assert_alike(matched_lists(solution, batches, whole_lists, list_length=length, pool=threads), whole)
 
 
-@settings(max_examples=60, deadline=None)
+@strategies.examples(60)
 @given(strategies.solutions(), strategies.submissions(), st.integers(1, 4), st.randoms(use_true_random=False))
 def test_scattered_rows_are_collected_on_disk(
     solution: strategies.Solution, submission: strategies.Submission, partitions: int, random: Random
@@ -342,7 +342,7 @@ def test_a_list_in_two_parts_is_an_error(query: str) -> None:
 
 
 @pytest.mark.parametrize("fingerprint", [0, 2**64 - 1])
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@strategies.examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(solution=strategies.solutions(), submission=strategies.submissions(), scored=st.booleans())
 def test_equal_fingerprints_of_different_items_change_nothing(
     fingerprint: int,
@@ -408,7 +408,7 @@ def test_items_of_other_queries_are_in_the_solution() -> None:
 
 
 @pytest.mark.parametrize("held", [0, 1 << 20])
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@strategies.examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(solution=strategies.solutions(), submission=strategies.submissions())
 def test_no_item_is_counted_exactly_if_none_is_in_the_solution(
     held: int, solution: strategies.Solution, submission: strategies.Submission, monkeypatch: pytest.MonkeyPatch
@@ -458,7 +458,7 @@ def test_few_of_many_items_that_are_not_candidates_are_named() -> None:
         assert [line for line in notes.lines() if "candidate" in line] == expected
 
 
-@settings(max_examples=200, deadline=None)
+@strategies.examples(200)
 @given(st.lists(st.text(max_size=3)), st.lists(st.text(max_size=3)))
 def test_an_id_set_holds_its_ids(ids: list[str], others: list[str]) -> None:
     """Of any number, with repeated ids."""
@@ -467,7 +467,7 @@ def test_an_id_set_holds_its_ids(ids: list[str], others: list[str]) -> None:
     assert absent.tolist() == [text not in ids for text in others + ids]
 
 
-@settings(max_examples=200, deadline=None)
+@strategies.examples(200)
 @given(st.lists(st.text(max_size=20)), st.integers(0, 5))
 def test_fingerprints_are_equal_only_for_equal_texts(texts: list[str], skipped: int) -> None:
     """For texts of any length, at any offset in memory."""

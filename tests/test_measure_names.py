@@ -11,7 +11,7 @@ from pkgutil import iter_modules
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import scorer.measures
@@ -26,7 +26,7 @@ from scorer.measures import (
     registry,
 )
 from scorer.measures.parameters import Given
-from tests.strategies import matched, measures
+from tests.strategies import examples, matched, measures
 
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
@@ -43,7 +43,7 @@ def names(text: str, *cutoffs: int) -> list[str]:
 # --- Written ----------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(measure=measures(), change=st.sampled_from([str, str.upper, str.lower, str.swapcase]))
 def test_what_a_measure_prints_is_read_as_that_measure(measure: Measure, change: type[str]) -> None:
     """The canonical name and the full name are read as the same measure, in upper and lower case."""
@@ -429,7 +429,7 @@ def test_a_measure_error_is_a_scorer_error_and_a_value_error() -> None:
     assert issubclass(MeasureError, ValueError)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(text=st.text(max_size=30) | st.text("PRFndcgMAp@()=,._-0159e +rel", max_size=30))
 def test_any_text_is_a_measure_or_an_error(text: str) -> None:
     """No other exception is raised, and canonical names are read back."""

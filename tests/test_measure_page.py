@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import scorer
@@ -19,6 +19,7 @@ from tests.accessibility import has_axe, violations
 from tests.boards import board_of, challenge
 from tests.browser import IN_BROWSER, Page
 from tests.pages import read
+from tests.strategies import examples
 
 CUTOFF = {"none": "", "optional": "", "required": "@10", "list": "@5,10", "level": "@0.1", "multiple": "@0.5"}
 """A cut-off for each rule."""
@@ -70,7 +71,7 @@ cutoff_lists = st.lists(st.integers(1, 40), min_size=1, max_size=6, unique=True)
 
 
 @given(cutoff_lists, st.integers(1, 40), st.sampled_from(["MARp", "MARp(rel=2)", "MARp(rel=5)"]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_shown_counts_give_the_scores(cutoffs: list[int], list_length: int, primary: str) -> None:
     """For any cut-offs, hits divided by min(m, z) is Rp@z as the measure computes it, and their mean is MARp."""
     example = worked_example(

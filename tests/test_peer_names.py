@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import scorer
@@ -21,7 +21,7 @@ from scorer.errors import MeasureError, SolutionError, SubmissionError
 from scorer.measures import KINDS, SETS, parse, parse_one, registry
 from scorer.measures.kinds import AMBIGUOUS
 from scorer.measures.names import REFUSED
-from tests.strategies import measures
+from tests.strategies import examples, measures
 
 TREC_EVAL_10 = {
     *("runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank"),
@@ -201,7 +201,7 @@ def test_our_own_name_is_refused_where_another_tool_means_another_measure(name: 
     assert read[-1] in [measure for each in registry.listed(name) for measure in parse(each)]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(measure=measures())
 def test_a_name_with_all_parameters_has_one_meaning(measure: Any) -> None:
     """The full name that results have is never refused."""
@@ -268,7 +268,7 @@ def test_a_list_is_split_between_names(text: str, names: list[str]) -> None:
     assert registry.listed(text) == names
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(drawn=st.lists(measures() | st.sampled_from([*TREC_EVAL_FAMILIES, *RANX, *SETS]), min_size=1, max_size=4))
 def test_a_joined_list_is_split_into_its_names(drawn: list[Any]) -> None:
     """Canonical names, full names, families, names of ranx and sets."""
@@ -278,7 +278,7 @@ def test_a_joined_list_is_split_into_its_names(drawn: list[Any]) -> None:
         assert registry.listed(comma.join(names)) == names
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(text=st.text("PRFndcgMAp@()={},._-0159e +rel", max_size=30))
 def test_any_text_is_split_and_read_or_refused(text: str) -> None:
     """Joined again, the parts have the characters of the text; each key is read as the same measure."""
@@ -297,7 +297,7 @@ def test_any_text_is_split_and_read_or_refused(text: str) -> None:
             assert registry.named(key) == {key: measure}
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(measure=measures(), cutoffs=st.lists(st.integers(1, 99), min_size=1, max_size=4, unique=True))
 def test_several_cutoffs_are_the_measures_of_each(measure: Any, cutoffs: list[int]) -> None:
     """`named` and `parse` agree, and each key names its measure."""

@@ -38,6 +38,7 @@ from docs.peers import (
 )
 from scorer.errors import SolutionError, SubmissionError
 from scorer.measures import parse, parse_one
+from tests.strategies import examples, number
 
 Qrels = Mapping[str, Mapping[str, int]]
 Run = Mapping[str, Mapping[str, float]]
@@ -46,9 +47,7 @@ Scores = Mapping[str, Mapping[str, float]]
 
 EXACT = 1e-9
 
-repeatable = settings(
-    max_examples=60, derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
-)
+repeatable = settings(examples(60, [HealthCheck.too_slow]), derandomize=True, database=None)
 
 ITEMS = ("a", "aa", "B", "b", "c", "10", "9", "007", "NA", "x1", "x2", "x3")
 JUNK = ("u1", "u2", "u3", "zz")
@@ -287,7 +286,7 @@ def test_ir_measures_without_ties(ir_measures: Any, judgements: Qrels, run: Run)
     same_means(names, our_means, means)
 
 
-@settings(repeatable, max_examples=20)
+@settings(repeatable, max_examples=number(20))
 @given(judgements=qrels(), run=untied_runs())
 def test_ir_measures_through_cwl_eval(ir_measures: Any, judgements: Qrels, run: Run) -> None:
     """Rank-biased precision of binary gains."""
@@ -299,7 +298,7 @@ def test_ir_measures_through_cwl_eval(ir_measures: Any, judgements: Qrels, run: 
     same_means(IR_MEASURES_CWL, our_means, means)
 
 
-@settings(repeatable, max_examples=20)
+@settings(repeatable, max_examples=number(20))
 @given(judgements=qrels(), order=st.permutations(ITEMS))
 def test_ir_measures_accuracy(ir_measures: Any, judgements: Qrels, order: list[str]) -> None:
     """The scores of lists with a relevant item and another; without them it has no score, or divides by 0."""
@@ -322,7 +321,7 @@ def test_aliases_and_parameters_of_ir_measures(ir_measures: Any) -> None:
     same_means(names, our_means, means)
 
 
-@settings(repeatable, max_examples=10)
+@settings(repeatable, max_examples=number(10))
 @given(judgements=qrels(), run=untied_runs(QUERIES))
 def test_ir_measures_through_gdeval(ir_measures: Any, judgements: Qrels, run: Run) -> None:
     """gdeval has exponential gain, and ERR with highest grade 4; it prints five decimals."""

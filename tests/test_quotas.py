@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scorer.challenge.loading import read_challenge
@@ -43,6 +43,7 @@ from tests.live import (
     solution,
 )
 from tests.oracles import QuotaEntry, admitted, local_day, next_local_day
+from tests.strategies import examples
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
@@ -176,7 +177,7 @@ def cases(draw: st.DrawFn) -> Drawn:
     return Drawn(limits, draw(st.sampled_from(ZONES)), entries, draw(st.integers(0, 9)))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(cases())
 def test_the_fold_equals_a_slow_definition(case: Drawn) -> None:
     """What the fold decides holds for every outcome that open entries may have, and it decides unless one matters.
@@ -240,7 +241,7 @@ def test_a_day_is_a_calendar_day_of_the_zone(zone: str, day: str, hours: int) ->
     assert admissions(claims, limits, solo) == {0: True, 1: True, 2: False, 3: True}
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(MOMENTS, st.sampled_from(ZONES))
 def test_the_next_day_is_the_first_minute_with_another_date(now: datetime, zone: str) -> None:
     """In any zone, also where midnight does not exist or comes twice."""
