@@ -1,5 +1,5 @@
 # make leaderboard   score the challenge in this folder and render its board
-# make test          run the tests but for those of endurance
+# make test          run the tests but for those of endurance and of studies, benchmarks and documentation
 # make endurance     run the tests of endurance, and the properties on more examples
 # make fuzz          check mutated files of every format for SECONDS=60, from the seed SEED=...
 # make check         check style, types and the order of imports
@@ -21,12 +21,14 @@ leaderboard: $(INSTALLED)
 	$(BIN)/scorer score || test $$? -eq 1
 	$(BIN)/scorer render
 
+MARKS ?= not endurance and not ci
+
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "$(MARKS)"
 
 # Hypothesis marks its tests.
 endurance: $(INSTALLED)
-	SCORER_TEST_EXAMPLES=3 $(BIN)/python -m pytest -n auto --dist worksteal -m "endurance or hypothesis"
+	SCORER_TEST_EXAMPLES=3 $(BIN)/python -m pytest -n auto --dist worksteal -m "endurance or ci or hypothesis"
 
 SECONDS ?= 60
 

@@ -22,6 +22,8 @@ from benchmarks.tools import LIBRARIES, MEASURES, READING, Tool, difference, rea
 from scorer import evaluate
 from scorer.verification.log import read_log, verified_log
 
+pytestmark = pytest.mark.ci
+
 ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -14,6 +14,8 @@ from studies.coverage import Alarms, Coverage, Decisions
 from studies.populations import POPULATIONS, Population
 from studies.study import Study
 
+pytestmark = pytest.mark.ci
+
 DOCUMENT = (Path(__file__).parents[1] / "docs" / "statistics.md").read_text(encoding="utf-8")
 
 

@@ -257,6 +257,7 @@ def test_every_value_of_an_option_is_documented(option: Option, name: str) -> No
     assert any(all(value in row for value in option.values) for row in rows)
 
 
+@pytest.mark.ci
 def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
     """Links, images and tables included."""
     pytest.importorskip("sphinx", reason="the docs extra is not installed")

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow.compute as pc
+import pytest
 
 import scorer
 from benchmarks.fusion import CANDIDATES, same, write_run
+
+pytestmark = pytest.mark.ci
 
 
 def test_generated_runs_share_most_of_their_items(tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ from tests.fuzz.cases import COMPRESSIONS, FORMATS, Case, case_of
 from tests.fuzz.properties import check
 from tests.fuzz.workers import Check, Setup
 
+pytestmark = pytest.mark.ci
+
 ENDURANCE = [pytest.mark.endurance]
 
 PLANTED = 3

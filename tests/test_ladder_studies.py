@@ -13,6 +13,8 @@ from studies.ladder_attack import MEASURES, QUERIES, Attack, Challenge, Point, r
 from studies.shown_scores import FREE, LARGE_STEP, MECHANISMS, PLAIN, PRELIMINARY, ROUNDED, SMALL_STEP, Mechanism
 from studies.study import Study
 
+pytestmark = pytest.mark.ci
+
 DOCS = Path(__file__).parents[1] / "docs"
 
 LOOKS = (1, 300, 600)

@@ -17,6 +17,8 @@ from studies.drawing import STYLES, Axis, Drawing
 from studies.rankings import matched
 from studies.study import Claim, Study, verdict
 
+pytestmark = pytest.mark.ci
+
 SVG = "{http://www.w3.org/2000/svg}"
 
 
