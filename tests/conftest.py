@@ -7,15 +7,12 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-from scorer.charts import svg
-from scorer.charts.panel import Panel
 from scorer.site.folder import write
 from scorer.site.pages import pages
 from tests.boards import board
@@ -23,35 +20,43 @@ from tests.boards import challenge as declared_challenge
 from tests.browser import Page, browser
 from tests.commands import Terminal
 from tests.databases import KINDS, NewPlace, new_places
+from tests.shared import sharing
+from tests.strategies import number
 
 # No test measures time: by default Hypothesis fails an example that takes more than 0.2 seconds. `make test` always
 # draws the same examples, so that a checkout passes or fails each time; `make endurance` draws new ones.
-settings.register_profile("fixed", deadline=None, derandomize=True)
-settings.register_profile("random", deadline=None)
+settings.register_profile("fixed", deadline=None, derandomize=True, max_examples=number(100))
+settings.register_profile("random", deadline=None, max_examples=number(100))
 settings.load_profile("random" if "SCORER_TEST_EXAMPLES" in os.environ else "fixed")
+
+MEMORY = Path("/dev/shm")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile the package once, because many tests start processes, and Python may be set to write no bytecode."""
+    """Compile the package once, because many tests start processes, and Python may be set to write no bytecode.
+
+    Folders of tests are in memory where there is room, because databases wait for a disk at each commit.
+    """
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(Path(__file__).parents[1] / "scorer", quiet=1)
+        if in_memory():
+            os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+def in_memory(least: int = 4 << 30) -> bool:
+    """Whether `MEMORY` is a file system with this many bytes of room, which runs programs."""
+    if not os.access(MEMORY, os.W_OK) or os.statvfs(MEMORY).f_flag & os.ST_NOEXEC:
+        return False
+    return shutil.disk_usage(MEMORY).free >= least
 
 
 @pytest.fixture(scope="session", autouse=True)
-def each_chart_drawn_once() -> Iterator[None]:
-    """Draw the same chart once in a process, since many tests render the same boards."""
-    draw = svg._drawn
-    drawn: dict[str, str] = {}
-
-    @wraps(draw)
-    def once(panel: Panel, *words: str) -> str:
-        key = repr([panel, words])
-        if key not in drawn:
-            drawn[key] = draw(panel, *words)
-        return drawn[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(svg, "_drawn", once)
+def derived_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Charts and statistics are derived once by all workers of a run, since many tests render the same boards."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
+    folder.mkdir(exist_ok=True)
+    with sharing(folder):
         yield
 
 

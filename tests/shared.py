@@ -1,0 +1,89 @@
+"""Charts and statistics that tests derive again and again, kept in a folder of all workers of a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import wraps
+from hashlib import sha256
+from pathlib import Path
+from threading import get_ident
+
+import numpy as np
+import pytest
+
+from scorer.board import certain
+from scorer.board.board import Board
+from scorer.board.certain import ScoredRows
+from scorer.charts import svg
+from scorer.charts.panel import Panel
+from scorer.measures.arrays import Floats
+from scorer.organising import analysis_pages
+from scorer.organising.analysis import track_task
+from scorer.store.snapshot import Snapshot
+
+
+class Shared:
+    """Texts by their keys, in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: dict[str, str] = {}
+
+    def text(self, key: str, compute: Callable[[], str]) -> str:
+        """The text with this key, which the first worker computes that needs it."""
+        if key not in self._known:
+            path = self._folder / key
+            try:
+                self._known[key] = path.read_bytes().decode()
+            except FileNotFoundError:
+                self._known[key] = compute()
+                part = path.with_suffix(f".{os.getpid()}-{get_ident()}")
+                part.write_bytes(self._known[key].encode())
+                part.replace(path)
+        return self._known[key]
+
+
+@contextmanager
+def sharing(folder: Path) -> Iterator[None]:
+    """Draw each chart once, and compute each statistic of a board and each analysis of a track once.
+
+    The keys have all arguments, also the scores of each query, so that a wrong key of the cache in a database is found
+    as it is without sharing.
+    """
+    shared = Shared(folder)
+    draw, compute_column, analyse = svg._drawn, certain._computed, analysis_pages._computed
+
+    @wraps(draw)
+    def drawn(panel: Panel, *words: str) -> str:
+        return shared.text(key_of("chart", panel, words), lambda: draw(panel, *words))
+
+    @wraps(compute_column)
+    def computed(scored: ScoredRows, scores: Floats, column: int) -> str:
+        track = scored.board.track
+        rows = [
+            (row.rank, row.preliminary_rank, row.baseline, row.entry and (row.entry.preliminary, row.entry.final))
+            for row in scored.rows
+        ]
+        rules = (repr(track).replace(str(track.root), ""), scored.board.shows_both, scored.flagged.tobytes())
+        key = key_of("statistics", column, scored.key(column), rules, rows, scores.shape, scores.tobytes())
+        return shared.text(key, lambda: compute_column(scored, scores, column))
+
+    @wraps(analyse)
+    def analysed(view: Snapshot, board: Board) -> str:
+        task = track_task(view, board)
+        key = key_of("analysis", replace(task, values=np.zeros(0)), task.values.shape, task.values.tobytes())
+        return shared.text(key, lambda: analyse(view, board))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(svg, "_drawn", drawn)
+        patch.setattr(certain, "_computed", computed)
+        patch.setattr(analysis_pages, "_computed", analysed)
+        yield
+
+
+def key_of(*parts: object) -> str:
+    """A digest of what a text is derived from."""
+    return sha256(repr(parts).encode(errors="surrogatepass")).hexdigest()
