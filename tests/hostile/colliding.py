@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 FIRST, SECOND = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F
@@ -12,7 +14,8 @@ TARGET = np.uint64(0x0123456789ABCDEF)
 LETTERS = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_.", dtype=np.uint8)
 
 
-def colliding_ids(count: int) -> list[str]:
+@cache
+def colliding_ids(count: int) -> tuple[str, ...]:
     """So many texts of 16 letters, digits and marks with the same hash.
 
     The hash is n ^ swap(FIRST * last) ^ swap(SECOND * first), where `swap` reverses the order of the bytes. The lowest
@@ -30,4 +33,5 @@ def colliding_ids(count: int) -> list[str]:
         byte = lacking * inverse & np.uint64(0xFF)
         kept = np.flatnonzero(plain[byte.astype(np.intp)])[:count]
         first, last = first[kept], last[kept] | byte[kept] << shift
-    return [row.tobytes().decode("ascii") for row in np.stack([first, last], axis=1).astype("<u8")]
+    rows = np.stack([first, last], axis=1).astype("<u8")
+    return tuple(row.tobytes().decode("ascii") for row in rows)
