@@ -33,6 +33,7 @@ CHANGES = [
     "an event of the record",
     "a document that can be verified",
     "the bundle of a challenge",
+    "an interval, a test or a tier",
     "a chart",
     "a sentence of a report",
     "a message",
