@@ -14,9 +14,9 @@ from threading import get_ident
 import numpy as np
 import pytest
 
-from scorer.board import certain
+from scorer.board import published_statistics
 from scorer.board.board import Board
-from scorer.board.certain import ScoredRows
+from scorer.board.published_statistics import ScoredRows
 from scorer.charts import svg
 from scorer.charts.panel import Panel
 from scorer.measures.arrays import Floats
@@ -54,7 +54,7 @@ def sharing(folder: Path) -> Iterator[None]:
     as it is without sharing.
     """
     shared = Shared(folder)
-    draw, compute_column, analyse = svg._drawn, certain._computed, analysis_pages._computed
+    draw, compute_column, analyse = svg._drawn, published_statistics._computed, analysis_pages._computed
 
     @wraps(draw)
     def drawn(panel: Panel, *words: str) -> str:
@@ -79,7 +79,7 @@ def sharing(folder: Path) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(svg, "_drawn", drawn)
-        patch.setattr(certain, "_computed", computed)
+        patch.setattr(published_statistics, "_computed", computed)
         patch.setattr(analysis_pages, "_computed", analysed)
         yield
 
