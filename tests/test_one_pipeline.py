@@ -8,14 +8,11 @@ from typing import Any
 
 import pytest
 
-from scorer.analysis.analysis import TaskAnalysis
+from scorer.analysis.analysis import TaskAnalysis, analysed
 from scorer.board.board import Board
 from scorer.challenge.loading import read_challenge
-from scorer.organising.analysis_pages import analysis_view
+from scorer.organising.analysis import track_task
 from scorer.organising.render import boards
-from scorer.site.report_page import task_view
-from scorer.site.task_view import TaskView
-from scorer.store.cache import Cache
 from scorer.store.store import Store
 from tests.commands import here
 from tests.seeded_challenge import BASELINE, SETTINGS, write_challenge
@@ -45,18 +42,9 @@ def board(folder: Path) -> Board:
 @pytest.fixture(scope="module")
 def page(folder: Path, board: Board) -> TaskAnalysis:
     """The analysis that the analysis page shows."""
-    shown: list[TaskAnalysis] = []
-
-    def recorded(found: TaskAnalysis) -> TaskView:
-        shown.append(found)
-        return task_view(found)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scorer.site.report_page.task_view", recorded)
-        challenge = read_challenge(folder)
-        with Store.open(challenge.database_address) as store:
-            store.read(lambda view: analysis_view(view, board, Cache({})))
-    return shown[0]
+    challenge = read_challenge(folder)
+    with Store.open(challenge.database_address) as store:
+        return analysed(store.read(lambda view: track_task(view, board)))
 
 
 @pytest.fixture(scope="module")
