@@ -77,7 +77,7 @@ def test_picks_count_from_the_time_at_which_they_were_made() -> None:
 
 
 def test_nothing_counts_while_a_team_is_disqualified_or_withdrawn() -> None:
-    """From the decision until the next one, regardless of what it sends in between."""
+    """From the decision until the next one, regardless of what it submits in between."""
     gone = changed(MIXED, "disqualified", 2)
     back = changed(gone, "reinstated", 3)
     left = changed(back, "withdrawn", 4)

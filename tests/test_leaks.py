@@ -193,7 +193,7 @@ def test_the_site_does_not_tell_which_items_the_hidden_solution_has(shows: str, 
 @pytest.mark.parametrize("shows", SHOWN)
 def test_the_site_does_not_tell_which_queries_the_hidden_solution_has(shows: str, queries: str, tmp_path: Path) -> None:
     """Files that lack lists, repeat items or list items that are no candidates for queries that may be in the solution,
-    whether the public list has more queries or there is none.
+    whether the public list has more queries, or the track has no list.
     """
     files = {
         f"a/{number}": "".join(f"{query}:c0,c{number},c0,x,z\n" for query in [*QUERIES[:2], *QUERIES[number:]])

@@ -602,8 +602,8 @@ def test_picks_that_do_not_count_are_not_reported_after_the_end(live: Live) -> N
 
 def test_of_merged_teams_the_picks_of_the_final_one_count(live: Live, terminal: Terminal) -> None:
     """Those that the other team had are in force again once it is separated."""
-    live.put("b/1", lists(1, 0, "b"), SECOND_START)
-    live.put("b/2", lists(4, 0, "b"), SECOND_START)
+    live.put("b/1", lists(1, 0, "b"), live.now)
+    live.put("b/2", lists(4, 0, "b"), live.now)
     live.run(live.now)
     for entry in ("main/a/kept", "main/b/1"):
         assert command(terminal, live.folder, entry).code == 0

@@ -171,7 +171,7 @@ def test_trusted_times_count_as_they_are_stated(tmp_path: Path) -> None:
 
 
 def test_an_erratum_puts_trusted_times_into_force(tmp_path: Path) -> None:
-    """A changed file alone does not, once a phase has started."""
+    """A changed file does not, once a phase has started."""
     live = live_at(tmp_path, END)
     live.put("b/1", lists(1, 1), END + HOUR)
     live.put(BY_NAME, lists(1, 1), END + HOUR)

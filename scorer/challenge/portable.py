@@ -63,7 +63,7 @@ def portable(file: Path, challenge: Challenge) -> Portable:
     places: dict[tuple[str, str], str] = {}
     for track in challenge.tracks:
         for key, path in _paths(track):
-            if is_url(path) and key[-1] != "key_file":  # which is a path, whatever it looks like
+            if is_url(path) and key[-1] != "key_file":  # which is a path, also if it looks like a URL
                 if path.partition("://")[0] not in SHARED or "::" in path:
                     raise ChallengeError(
                         f"{file}: tracks.{track.name}.{key[-1]}: names {quoted(shown(path))}, which is no URL of a "

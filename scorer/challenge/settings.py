@@ -280,7 +280,7 @@ class Challenge(SettingsTable):
     """The tracks, in the order of the file."""
     limits: Limits = Field(Limits(), description="a table, as in [limits]")
     keep_submissions: bool = Field(True, description="true or false")
-    """Whether the bytes of submissions that are scored are kept beside the database."""
+    """Whether the bytes of submissions that are scored are kept next to the database."""
     database: PathText = Field("scores.db", description="the path of a file, or the URL of a database")
     site: PathText = Field("site", validate_default=True, description=Branding.model_fields["folder"].description)
     branding: Branding = NO_BRANDING

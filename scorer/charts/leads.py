@@ -13,7 +13,7 @@ from scorer.charts.ticks import day
 from scorer.wording import counted
 
 Steps = tuple[tuple[datetime, float | None], ...]
-"""The score from each time on, in order of time; None: there is none."""
+"""The score from each time on, in order of time; None: no score."""
 
 
 @dataclass(frozen=True, slots=True)

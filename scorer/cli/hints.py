@@ -91,7 +91,7 @@ def stray_measures(requested: Sequence[str], files: Iterable[str]) -> str:
     found: list[str] = []
     for each in files:
         with suppress(MeasureError):
-            found += [each] if parse(each) and not Path(each).exists() else []
+            found += [each] if not Path(each).exists() and parse(each) else []
     return f"no file is called {quoted(found[0])}; write {','.join([*requested, *found])}" if found else ""
 
 

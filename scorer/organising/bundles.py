@@ -241,7 +241,7 @@ def _build(bundle: Bundle, built: Path, database: str | None, clock: Callable[[]
 
 
 def _complete(bundle: Bundle, challenge: Challenge, clock: Callable[[], datetime]) -> tuple[str, ...]:
-    """Store files and means beside the rows, and render the site; return notes on it."""
+    """Store files and means, in addition to the rows, and render the site; return notes on it."""
     with Store.open(challenge.database_address, create=False, clock=clock) as store:
         _store(bundle, SOLUTIONS, store.archive(challenge.root), None)
         if challenge.keep_submissions:

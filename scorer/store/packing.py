@@ -24,7 +24,10 @@ def unpack_ids(packed: bytes) -> tuple[str, ...]:
 def check_expansion(packed: bytes, most: int) -> None:
     """Raise ValueError if packed bytes grow to more than so many bytes, or are incomplete."""
     stream = zlib.decompressobj()
-    stream.decompress(packed, most)
+    try:
+        stream.decompress(packed, most)
+    except zlib.error as error:
+        raise ValueError("not compressed") from error
     if not stream.eof:
         raise ValueError("grows to more bytes, or is incomplete")
 
