@@ -20,6 +20,7 @@ from scorer.organising.decisions import amend
 from scorer.organising.errata import apply, preview
 from scorer.organising.phases import extend
 from scorer.organising.run import plan
+from scorer.paths.below import FileBelow
 from scorer.store.step_to_4 import set_version
 from tests.commands import Terminal
 from tests.live import (
@@ -264,20 +265,29 @@ def test_what_was_listed_before_the_close_keeps_its_time(
     assert live.states()["a/1"] == ("scored" if before else "misdated")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-@pytest.mark.parametrize("what", ["a", "a/1"])
-def test_what_could_not_be_read_before_the_close_keeps_its_time(tmp_path: Path, what: str) -> None:
-    """The file, or its folder."""
+@pytest.mark.parametrize(("method", "name"), [("open", "1"), ("list", "a")])
+def test_what_could_not_be_read_before_the_close_keeps_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, name: str
+) -> None:
+    """The file, or its folder. The error is raised here, because root has every permission."""
     live = live_at(tmp_path, START)
     live.put("a/1", lists(1, 1), END - HOUR)
-    mode = live.path(what).stat().st_mode
-    live.path(what).chmod(0)
-    live.run(END - MINUTE)
-    live.run(END + HOUR)
-    live.path(what).chmod(mode)
+    live.put("b/2", lists(2, 2), END - HOUR)
+    original = getattr(FileBelow, method)
+
+    def refused(path: FileBelow, *mode: str) -> object:
+        if path.parts[-1:] == (name,):
+            raise PermissionError(13, "Permission denied")
+        return original(path, *mode)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FileBelow, method, refused)
+        live.run(END - MINUTE)
+        live.run(END + HOUR)
+    assert live.states() == {"b/2": "scored"}
     live.run(END + 2 * HOUR)
 
-    assert live.states() == {"a/1": "scored"}
+    assert live.states() == {"a/1": "scored", "b/2": "scored"}
 
 
 def test_a_content_that_replaces_an_upload_was_not_seen(tmp_path: Path) -> None:
