@@ -25,7 +25,7 @@ FACTOR = float(os.environ.get("SCORER_TEST_EXAMPLES", "0.3"))
 """How many times the usual number of examples is drawn. `make test` draws the same ones each time, so that more of them
 find little; `make endurance` draws many, and new ones."""
 FEWEST = 3
-"""Examples that are drawn whatever the factor."""
+"""Examples that are drawn with any factor."""
 
 
 def number(count: int) -> int:

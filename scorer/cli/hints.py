@@ -90,7 +90,7 @@ def stray_measures(requested: Sequence[str], files: Iterable[str]) -> str:
 
     found: list[str] = []
     for each in files:
-        with suppress(MeasureError):
+        with suppress(MeasureError, OSError):  # no measure, or too long to be the name of a file
             found += [each] if not Path(each).exists() and parse(each) else []
     return f"no file is called {quoted(found[0])}; write {','.join([*requested, *found])}" if found else ""
 
