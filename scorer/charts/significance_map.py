@@ -27,7 +27,7 @@ def significance_map(
     """Draw a square of cells, filled where the team of the row is significantly better than the team of the column.
 
     All pairs are tested at once, at a level of 5 % together. Cells without a decision are empty, those of the diagonal
-    have a line. Columns are numbered as the rows. `what` is what a name stands for.
+    have a line. Columns are numbered as the rows. `what` is the kind of the names: team or algorithm.
     """
     rows = [[bool(cell) for cell in row] for row in better]
     filled = [(place, start, end) for place, row in enumerate(rows[:MOST]) for start, end in _runs(row[:MOST])]
