@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -13,18 +14,17 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from scorer.challenge.loading import read_challenge
+from scorer.errors import StoreError
 from scorer.organising.render import boards
 from scorer.reports.leaderboard import to_json
 from scorer.store.integrity import derived_problems, record_problems
-from scorer.store.schema import SCHEMA_VERSION
+from scorer.store.schema import SCHEMA_VERSION, schema_table
 from scorer.store.store import Store
 from tests.commands import Terminal, process
-from tests.databases import changed, content, rows, schema
-from tests.schema_2.make import write_odd_names
+from tests.databases import changed, content, rows, schema, seal
+from tests.schema_4.make import write_odd_names
 
 SCHEMA_1 = Path(__file__).parent / "schema_1"
-SCHEMA_2 = Path(__file__).parent / "schema_2"
-SCHEMA_3 = Path(__file__).parent / "schema_3"
 SCHEMA_4 = Path(__file__).parent / "schema_4"
 BACKUP = "schema-1.db.schema-1.backup"
 
@@ -163,28 +163,30 @@ def test_a_migration_that_cannot_write_its_backup_changes_nothing(small_disk: Pa
     assert terminal.run("leaderboard", folder).code == 0
 
 
-@pytest.mark.parametrize(("source", "name"), [(SCHEMA_1, "schema-1.db"), (SCHEMA_2, "schema-2.db")])
-def test_an_earlier_schema_on_a_server_is_migrated_too(source: Path, name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", [SCHEMA_1, SCHEMA_4])
+def test_an_earlier_schema_on_a_server_is_migrated_too(source: Path, tmp_path: Path) -> None:
     """The same rows in PostgreSQL give the same record and the same boards."""
     folder = tmp_path / "challenge"
     shutil.copytree(source, folder)
+    (database,) = folder.glob("*.db")
     with schema() as place:
-        copy_to_server(folder / name, place, SERVER_TABLES[name])
-        with Store.open(place) as on_server, Store.open(folder / name) as in_file:
+        copy_to_server(database, place)
+        with Store.open(place) as on_server, Store.open(database) as in_file:
             challenge = read_challenge(folder)
             seen = [
                 [to_json(board) for board in store.read(lambda view: boards(view, challenge.tracks))]
                 for store in (on_server, in_file)
             ]
-        record = 'SELECT "index", track, kind, at, body, checksum FROM event ORDER BY "index"'
-        assert rows(place, record) == rows(str(folder / name), record)
+        for table in ("event", "folder_look", "solution", "result", "mean"):
+            statement = f"SELECT checksum FROM {table} ORDER BY checksum"
+            assert rows(place, statement) == rows(str(database), statement)
 
     assert seen[0] == seen[1]
 
 
-@pytest.mark.parametrize("source", [SCHEMA_1, SCHEMA_2, SCHEMA_3, SCHEMA_4])
+@pytest.mark.parametrize("source", [SCHEMA_1, SCHEMA_4])
 def test_a_migrated_database_has_the_tables_of_a_new_one(source: Path, tmp_path: Path) -> None:
-    """Each step is frozen, so this fails if the last step and the current tables differ."""
+    """Also in the order of their columns, which a checksum depends on."""
     migrated, new = tmp_path / "migrated.db", tmp_path / "new.db"
     shutil.copy(next(source.glob("*.db")), migrated)
     for database in (migrated, new):
@@ -194,55 +196,69 @@ def test_a_migrated_database_has_the_tables_of_a_new_one(source: Path, tmp_path:
     assert rows(str(migrated), declared) == rows(str(new), declared)
 
 
-@pytest.fixture
-def folder_2(tmp_path: Path) -> Path:
-    """A copy of the challenge with a database of schema 2, and with the files whose names are no plain text."""
-    copied = tmp_path / "challenge-2"
-    shutil.copytree(SCHEMA_2, copied)
-    write_odd_names(copied / "submissions" / "main")
-    return copied
+def test_escaped_names_of_schema_1_are_those_of_files(folder: Path, terminal: Terminal) -> None:
+    """Schema 1 has names that are no plain text in escaped form. A run finds their files, and records no other ones."""
+    database = str(folder / "schema-1.db")
+    for old, new, escaped in (
+        ("popular", b"caf\xe9", r"caf\udce9"),
+        ("river-mill", b"tab\there", r"tab\there"),
+    ):
+        changed(database, f"UPDATE submission SET team = '{escaped}' WHERE track = 'main' AND team = '{old}'")
+        changed(database, f"UPDATE submission SET file = replace(file, '{old}', '{escaped}') WHERE track = 'main'")
+        (file,) = (folder / "submissions" / "main").glob(f"*{old}.txt")
+        file.rename(file.with_name(os.fsdecode(os.fsencode(file.name).replace(old.encode(), new))))
+
+    answer = terminal.run("run", folder)
+
+    assert "main: 0 scored, 7 known" in answer.err
+    events = rows(database, "SELECT kind, body FROM event WHERE track = 'main'")
+    assert [kind for kind, _ in events].count("arrival") == 8
+    assert [kind for kind, _ in events].count("withdrawal") == 1
+    board = json.loads((folder / "site" / "main" / "leaderboard.json").read_text())
+    assert {row["team"] for row in board["rows"]} >= {r"caf\udce9", r"tab\there"}
+    assert "0 new files in the folder" in terminal.run("status", folder).out
+    assert "ok       main: the recorded files are present and unchanged" in terminal.run("doctor", folder).out
 
 
-def test_a_database_of_schema_2_renders_the_same_boards(folder_2: Path, terminal: Terminal) -> None:
-    """And a run scores nothing again, records no event for escaped names, and shows the same board."""
-    before = rows(str(folder_2 / "schema-2.db"), 'SELECT "index", track, kind, body FROM event ORDER BY "index"')
-    expected_board = json.loads((SCHEMA_2 / "expected-main.json").read_text())
+def test_a_database_of_schema_4_renders_the_same_boards(tmp_path: Path, terminal: Terminal) -> None:
+    """A run scores nothing again, and events stay as they are. Names of files may be no plain text."""
+    folder = tmp_path / "challenge"
+    shutil.copytree(SCHEMA_4, folder)
+    write_odd_names(folder / "submissions" / "main")
+    database = str(folder / "schema-4.db")
+    before = rows(database, 'SELECT "index", track, kind, body, checksum FROM event ORDER BY "index"')
     for command in ("render", "run"):
-        answer = terminal.run(command, folder_2)
+        answer = terminal.run(command, folder)
         assert answer.code == 0
-        assert rendered(folder_2, "main") == expected_board
-    after = rows(str(folder_2 / "schema-2.db"), 'SELECT "index", track, kind, body FROM event ORDER BY "index"')
+        assert rendered(folder, "main") == json.loads((SCHEMA_4 / "expected-main.json").read_text())
+    after = rows(database, 'SELECT "index", track, kind, body, checksum FROM event ORDER BY "index"')
 
     assert "main: 0 scored, 7 known, 1 rejected" in answer.err
     assert after[: len(before)] == before
-    assert {kind for _, _, kind, _ in after[len(before) :]} <= {"basis"}
-    assert "0 new files in the folder" in terminal.run("status", folder_2).out
-    assert "ok       main: the recorded files are present and unchanged" in terminal.run("doctor", folder_2).out
-    assert rows(str(folder_2 / "schema-2.db"), "SELECT version FROM scorer_schema") == [(SCHEMA_VERSION,)]
+    assert rows(database, "SELECT version FROM scorer_schema") == [(SCHEMA_VERSION,)]
+    assert (folder / "schema-4.db.schema-4.backup").is_file()
 
 
-@pytest.mark.parametrize("source", [SCHEMA_3, SCHEMA_4])
-def test_a_later_database_renders_the_same_boards(folder_2: Path, terminal: Terminal, source: Path) -> None:
-    """It has the submissions of schema 2, but for one; a run scores nothing again, and events stay as they are."""
-    (stored,) = source.glob("*.db")
-    database = folder_2 / stored.name
-    shutil.copy(stored, database)
-    settings = folder_2 / "challenge.toml"
-    settings.write_text(settings.read_text().replace("schema-2.db", stored.name))
-    before = rows(str(database), 'SELECT "index", track, kind, body, checksum FROM event ORDER BY "index"')
-    for command in ("render", "run"):
-        answer = terminal.run(command, folder_2)
-        assert answer.code == 0
-        assert rendered(folder_2, "main") == json.loads((SCHEMA_2 / "expected-main.json").read_text())
-    after = rows(str(database), 'SELECT "index", track, kind, body, checksum FROM event ORDER BY "index"')
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_database_of_an_unreleased_schema_is_refused_and_unchanged(version: int, tmp_path: Path) -> None:
+    """The message says what to do. The rows of schema 2 have no checksums."""
+    database = tmp_path / "scores.db"
+    Store.open(database).close()
+    changed(str(database), f"UPDATE scorer_schema SET version = {version}")
+    if version == 2:
+        changed(str(database), "ALTER TABLE scorer_schema DROP COLUMN checksum")
+    else:
+        seal(str(database), schema_table)
+    before = content(str(database))
 
-    assert "main: 0 scored, 7 known, 1 rejected" in answer.err
-    assert after[: len(before)] == before
-    assert rows(str(database), "SELECT version FROM scorer_schema") == [(SCHEMA_VERSION,)]
-    assert (folder_2 / f"{stored.name}.{stored.stem}.backup").is_file()
+    with pytest.raises(StoreError, match=rf"an unreleased .* \(schema version {version}\), .* restore a backup"):
+        Store.open(database)
+
+    assert content(str(database)) == before
+    assert list(tmp_path.glob("*.backup")) == []
 
 
-@pytest.mark.parametrize(("source", "count"), [(SCHEMA_1, 10), (SCHEMA_2, 15), (SCHEMA_3, 7), (SCHEMA_4, 7)])
+@pytest.mark.parametrize(("source", "count"), [(SCHEMA_1, 10), (SCHEMA_4, 7)])
 def test_migrated_rows_have_checksums(source: Path, count: int, tmp_path: Path) -> None:
     """Each is verified, and damage to it is found."""
     database = tmp_path / "copy.db"
@@ -256,41 +272,17 @@ def test_migrated_rows_have_checksums(source: Path, count: int, tmp_path: Path) 
         assert len(list(derived_problems(store))) == count
 
 
-SERVER_TABLES = {
-    "schema-1.db": """
-CREATE TABLE scorer_schema (version INTEGER PRIMARY KEY);
-CREATE TABLE solution (digest VARCHAR(64) PRIMARY KEY, queries BYTEA, flagged BYTEA, ideal BYTEA);
-CREATE TABLE track (name VARCHAR PRIMARY KEY, solution_digest VARCHAR(64), settings_digest VARCHAR(64));
-CREATE TABLE submission (track VARCHAR, file VARCHAR, digest VARCHAR(64), team VARCHAR, received TIMESTAMP,
-    present BOOLEAN, PRIMARY KEY (track, file, digest));
-CREATE TABLE result (digest VARCHAR(64) PRIMARY KEY, submission_digest VARCHAR(64), solution_digest VARCHAR(64)
-    REFERENCES solution, settings_digest VARCHAR(64), status VARCHAR(8), counts JSON, findings JSON, hits BYTEA);
-CREATE TABLE mean (result_digest VARCHAR(64) REFERENCES result, split VARCHAR(16), measure VARCHAR,
-    value DOUBLE PRECISION, undefined INTEGER, PRIMARY KEY (result_digest, split, measure));
-""",
-    "schema-2.db": """
-CREATE TABLE scorer_schema (version INTEGER PRIMARY KEY, scorer VARCHAR(32), identity VARCHAR(32), revision BIGINT);
-CREATE TABLE event ("index" BIGINT PRIMARY KEY, track VARCHAR, kind VARCHAR(16), at TIMESTAMP, body VARCHAR);
-CREATE TABLE solution (digest VARCHAR(64) PRIMARY KEY, queries BYTEA, flagged BYTEA, ideal BYTEA);
-CREATE TABLE result (digest VARCHAR(64) PRIMARY KEY, submission_digest VARCHAR(64), solution_digest VARCHAR(64)
-    REFERENCES solution, matching_digest VARCHAR(64), status VARCHAR(8), counts JSON, findings JSON, hits BYTEA,
-    UNIQUE (submission_digest, solution_digest, matching_digest));
-CREATE TABLE mean (result_digest VARCHAR(64) REFERENCES result, measure VARCHAR, mask VARCHAR(32), generation INTEGER,
-    value DOUBLE PRECISION, undefined INTEGER, PRIMARY KEY (result_digest, measure, mask, generation));
-CREATE TABLE last_run (track VARCHAR PRIMARY KEY, at TIMESTAMP);
-""",
-}
-"""By the name of the file; in the order in which rows can be inserted."""
+TYPES = {"BLOB": "BYTEA", "DATETIME": "TIMESTAMP", "DOUBLE": "DOUBLE PRECISION", "WITHOUT ROWID": ""}
+"""The types of SQLite, and those of PostgreSQL for them."""
 
 
-def copy_to_server(file: Path, place: str, declared: str) -> None:
+def copy_to_server(file: Path, place: str) -> None:
     """Copy all tables of a file to a server."""
     engine = create_engine(place)
     with closing(sqlite3.connect(file)) as source, engine.begin() as target:
-        for statement in declared.split(";"):
-            if statement.strip():
-                target.execute(text(statement))
-        for table in re.findall(r"CREATE TABLE (\w+)", declared):
+        for (declared,) in source.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall():
+            target.execute(text(re.sub("|".join(TYPES), lambda found: TYPES[found[0]], declared)))
+        for (table,) in source.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
             cursor = source.execute(f"SELECT * FROM {table}")
             names = [column[0] for column in cursor.description]
             columns, marks = (

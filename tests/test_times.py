@@ -21,7 +21,7 @@ from scorer.organising.errata import apply, preview
 from scorer.organising.phases import extend
 from scorer.organising.run import plan
 from scorer.paths.below import FileBelow
-from scorer.store.step_to_4 import set_version
+from scorer.store.migrations import set_version
 from tests.commands import Terminal
 from tests.live import (
     ANNOUNCED,

@@ -1,26 +1,29 @@
-"""Forward-only migrations, in numbered steps: each turns the tables of one schema version into those of the next."""
+"""Migrations: a database of an earlier schema gets the current tables, in one step from each earlier schema."""
 
 from __future__ import annotations
 
 import secrets
+import sqlite3
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection, insert, inspect, text
+from sqlalchemy import Connection, delete, inspect, select, text
 
 from scorer import __version__
 from scorer.errors import StoreError
-from scorer.store.backup import back_up
 from scorer.store.checksums import rows_of, sealed, verified
-from scorer.store.database import Database
-from scorer.store.schema import SCHEMA_VERSION, schema_table, tables
-from scorer.store.step_to_2 import to_2
-from scorer.store.step_to_3 import to_3
-from scorer.store.step_to_4 import to_4
-from scorer.store.step_to_5 import to_5
+from scorer.store.database import Database, insert_all
+from scorer.store.schema import SCHEMA_VERSION, look_table, schema_table, tables
+from scorer.store.schema_1 import from_1
 
 BACKUP = ".schema-{version}.backup"
 """Ends the name of the backup that is made of an SQLite file before it is migrated."""
+
+UNRELEASED = (2, 3)
+"""The versions that no released scorer wrote, and that cannot be migrated."""
 
 WITHOUT_CHECKSUM = (1, 2)
 """The versions whose rows have no checksums."""
@@ -42,6 +45,21 @@ def prepare(database: Database, *, create: bool) -> None:
             back_up(database.file, target, "a migration")
     if version != SCHEMA_VERSION:
         database.retried(lambda: _bring_forward(database))
+
+
+def back_up(file: Path, target: Path, needed_by: str) -> None:
+    """Copy a database file with SQLite's backup API, which sees one state of it; `target` is complete or not there.
+
+    Raises StoreError, which names what needs the backup, if it cannot be written.
+    """
+    part = target.with_name(target.name + f".{uuid.uuid4().hex}.part")
+    try:
+        with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(part)) as copy:
+            source.backup(copy)
+        part.replace(target)
+    except (OSError, sqlite3.Error) as error:
+        part.unlink(missing_ok=True)
+        raise StoreError(f"{target}: cannot write the backup that {needed_by} needs ({error})") from error
 
 
 def _version(database: Database) -> int | None:
@@ -79,6 +97,12 @@ def _version_of(connection: Connection, database: Database) -> int | None:
             f"{database.where}: {writer} wrote it (schema version {versions[0]}), but this is scorer {__version__}, "
             f"which reads versions up to {SCHEMA_VERSION}; install {writer} or later"
         )
+    if len(versions) == 1 and versions[0] in UNRELEASED:
+        raise StoreError(
+            f"{database.where}: an unreleased version of scorer wrote it (schema version {versions[0]}), and this one "
+            "cannot migrate it; restore a backup of a released version, or move it away and run `scorer run` to score "
+            "all submissions again"
+        )
     if len(versions) != 1 or versions[0] not in (*STEPS, SCHEMA_VERSION):
         found = ", ".join(map(str, versions)) or "none"
         raise StoreError(
@@ -96,25 +120,44 @@ def _has_pages(connection: Connection) -> bool:
 
 
 def _bring_forward(database: Database) -> None:
-    """All steps that are missing, in one transaction; another process may have made them in the meantime."""
+    """Make the current tables, in one transaction; another process may have made them in the meantime."""
     with database.migrating() as connection:
         version = version_of(connection, database)
         if version is None:
             tables.create_all(connection)
-            row = {
-                "version": SCHEMA_VERSION,
-                "scorer": __version__,
-                "identity": uuid.uuid4().hex,
-                "salt": secrets.token_hex(32),
-                "revision": 1,
-            }
-            connection.execute(insert(schema_table), sealed(schema_table, row))
-            return
-        while version < SCHEMA_VERSION:
-            with database.decoding():  # a step reads rows that may have no checksums
+        elif version < SCHEMA_VERSION:
+            with database.decoding():  # the rows of schema 1 have no checksums
                 STEPS[version](connection)
-            version += 1
+        if version in (None, 1):
+            row = {"identity": uuid.uuid4().hex, "salt": secrets.token_hex(32), "revision": 1}
+            _insert_schema(connection, row, SCHEMA_VERSION)
 
 
-STEPS: Mapping[int, Callable[[Connection], None]] = {1: to_2, 2: to_3, 3: to_4, 4: to_5}
-"""By the version that the step starts from."""
+def _from_4(connection: Connection) -> None:
+    """Add the table of looks into folders."""
+    look_table.create(connection)
+    add_looks(connection)
+    set_version(connection, SCHEMA_VERSION)
+
+
+def add_looks(connection: Connection) -> None:
+    """Take the end of the last run of each track to be the last look into its folder."""
+    runs = connection.execute(text("SELECT track, at FROM last_run"))
+    looks = [{"track": run.track, "at": run.at, "unread": "{}"} for run in runs]
+    insert_all(connection, look_table, [sealed(look_table, look) for look in looks])
+
+
+def set_version(connection: Connection, version: int) -> None:
+    """Set the version in the row of the schema, and the package that wrote it."""
+    (row,) = connection.execute(select(schema_table)).mappings()
+    connection.execute(delete(schema_table))
+    _insert_schema(connection, dict(row), version)
+
+
+def _insert_schema(connection: Connection, row: Mapping[str, Any], version: int) -> None:
+    row = {**row, "version": version, "scorer": __version__}
+    insert_all(connection, schema_table, [sealed(schema_table, row)])
+
+
+STEPS: Mapping[int, Callable[[Connection], None]] = {1: from_1, 4: _from_4}
+"""By the version that the step starts from. A step makes the current tables, so a new version of them changes each."""

@@ -23,7 +23,7 @@ def decoded_name(text: str) -> str:
 def unescaped(name: str) -> str:
     """The name that `printable` escaped.
 
-    Schema 1 and 2 recorded names so. A name that has such an escape sequence itself is changed, too.
+    Schema 1 recorded names so. A name that has such an escape sequence itself is changed, too.
     """
 
     def character(match: re.Match[str]) -> str:

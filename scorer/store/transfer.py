@@ -25,7 +25,7 @@ from scorer.store.bodies import INVALID, check_event, is_whole, need, need_diges
 from scorer.store.checksums import rows_of, sealed, verified
 from scorer.store.database import Database, insert_all
 from scorer.store.integrity import unreadable_rows
-from scorer.store.migrations import version_of
+from scorer.store.migrations import add_looks, version_of
 from scorer.store.packing import check_expansion, check_ids
 from scorer.store.rows import hits_checksum
 from scorer.store.schema import (
@@ -41,7 +41,6 @@ from scorer.store.schema import (
     tables,
 )
 from scorer.store.snapshot import Snapshot
-from scorer.store.step_to_5 import add_looks
 from scorer.wording import quoted
 
 TABLES: Mapping[str, Table] = {

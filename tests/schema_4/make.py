@@ -1,9 +1,8 @@
-"""Writes the challenge whose database is ``schema-2.db``: its solution and its submissions, from a fixed seed.
+"""Writes the challenge whose database is ``schema-4.db``: its solution and its submissions, from a fixed seed.
 
-The database and the board ``expected-main.json`` were made by the last version that wrote schema 2, which never was
-released: it ran on the solution of `first_solution`, then on the files that `main` writes. Two names were in
-the folder only then, so that the record has them as schema 2 wrote names: the Latin-1 bytes ``caf<E9>`` and a
-name with a tab. They are never made again: a test opens a copy of the database with the current version.
+The database and the board ``expected-main.json`` were made by the last versions that wrote schema 4 and earlier ones.
+They are never made again: a test opens a copy of the database with the current version. The files with odd names, the
+Latin-1 bytes ``caf<E9>`` and a name with a tab, are written by the test, because not every tool keeps such names.
 """
 
 from __future__ import annotations
