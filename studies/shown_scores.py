@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scorer.entries.ladder import Ladder
+from scorer.live.ladder import Ladder
 from scorer.measures.arrays import Bools, Floats
 
 PRELIMINARY = 443

@@ -8,15 +8,16 @@ from hashlib import sha256
 from itertools import cycle, islice
 from pathlib import Path
 
-from scorer.board.board import Board, Row, SaltedDigest, Team
-from scorer.board.changes import BeforeAfter, Changes, Placing, Scale
-from scorer.board.published_errata import ChangedFile, ChangedRule, PublishedErratum
-from scorer.board.published_log import PublishedLog
-from scorer.board.ranking import ranked
-from scorer.board.timeline import Happening, Timeline
+from scorer.board.board import Board, Row
+from scorer.board.build import ranked
 from scorer.challenge.settings import Challenge, Track
-from scorer.entries.entry import ColumnScores, Entry, State
 from scorer.errors import Problem
+from scorer.live.entry import ColumnScores, Entry, State
+from scorer.live.errata import BeforeAfter, ChangedFile, ChangedRule, Changes, Placing, PublishedErratum, Scale
+from scorer.live.log import PublishedLog
+from scorer.live.rules import SaltedDigest
+from scorer.live.teams import Team
+from scorer.live.timeline import Happening, Timeline
 from scorer.matching.match import Counts
 from scorer.store.events import Event
 from scorer.store.log import log_lines

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from scorer.challenge.settings import Challenge
-from scorer.entries.commitments import Commitment
+from scorer.live.commitment import Commitment
 from scorer.organising.commitment import commit
 from scorer.organising.receipts import named_receipts
 from scorer.organising.reveal import Reveal, reveal

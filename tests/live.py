@@ -10,9 +10,9 @@ import pytest
 
 from scorer.board.board import Board, Row
 from scorer.challenge.settings import Track
-from scorer.entries.entries import Entries, entries
-from scorer.entries.entry import Entry
-from scorer.entries.in_force import in_force
+from scorer.live.entries import Entries, entries
+from scorer.live.entry import Entry
+from scorer.live.rules import in_force
 from scorer.organising.rules import current_basis
 from scorer.organising.run import Work
 from scorer.store.snapshot import Snapshot

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from scorer.board.board import Board
-from scorer.board.changes import Changes
-from scorer.board.timeline import Timeline, timeline
 from scorer.challenge.settings import Challenge, Track
-from scorer.entries.errata import Erratum
 from scorer.executors.base import Executor
 from scorer.executors.local import Serial
+from scorer.live.errata import Changes, Erratum
+from scorer.live.timeline import Timeline, timeline
 from scorer.organising import errata
 from scorer.store.events import Event
 from scorer.store.store import Store

@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 
 from scorer.board.board import Board
 from scorer.board.build import board as build_board
-from scorer.board.ranking import ranks
-from scorer.board.rule_sheet import rules
-from scorer.board.slugs import slugs
+from scorer.board.build import ranks
+from scorer.board.rules import rules
 from scorer.challenge.settings import Track
-from scorer.entries.entry import Entry, rounded
 from scorer.errors import Findings, Problem
+from scorer.live.entry import Entry, rounded
+from scorer.live.teams import slugs
 from scorer.matching.match import Counts
 from scorer.measures import Measure, parse
 from scorer.reports.boards import export_columns, export_rows, to_csv, to_markdown

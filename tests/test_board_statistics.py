@@ -21,7 +21,7 @@ from scorer.board.certainty import BINS
 from scorer.board.curves import cutoffs
 from scorer.board.measure_statistics import measured, pairs
 from scorer.challenge.loading import read_challenge
-from scorer.entries.entry import rounded
+from scorer.live.entry import rounded
 from scorer.options import Split
 from scorer.organising.render import boards, render
 from scorer.reports.leaderboard import schema, to_json

@@ -9,8 +9,8 @@ import pytest
 
 from scorer.board.board import Board, Row
 from scorer.board.counting import counting_scores, score_at
-from scorer.entries.entry import State
-from scorer.entries.teams import ChangeKind, TeamChange
+from scorer.live.entry import State
+from scorer.live.teams import ChangeKind, TeamChange
 from scorer.site.figures import board_figures
 from tests.boards import board_of, challenge, entry, in_state, team
 

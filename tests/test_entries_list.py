@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import pytest
 
-from scorer.entries.entry import Outcome, Presence
+from scorer.live.entry import Outcome, Presence
 from scorer.organising.entries import listed_entries
 from scorer.reports.entries import entry_values
 from tests.commands import Terminal

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from scorer.board.changes import Placing
 from scorer.challenge.settings import Challenge
-from scorer.entries.errata import errata, open_erratum
 from scorer.errors import ChallengeError
 from scorer.executors.base import FileOutcomes, FileToScore
 from scorer.executors.local import Serial
 from scorer.limits import Limits
+from scorer.live.errata import Placing, errata, open_erratum
 from scorer.matching.solution import Solution
 from scorer.organising.render import boards
 from scorer.organising.run import carry_out, plan

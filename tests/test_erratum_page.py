@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scorer.board.board import SaltedDigest
-from scorer.board.changes import Scale
-from scorer.board.published_errata import ChangedFile, PublishedErratum, value_text
+from scorer.live.errata import ChangedFile, PublishedErratum, Scale
+from scorer.live.rules import SaltedDigest, value_text
 from scorer.organising.teams import merge, rename
 from scorer.site.pages import pages
 from tests.boards import HOSTILE, board, challenge, digest, erratum, timeline

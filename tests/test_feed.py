@@ -10,8 +10,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from scorer.board.timeline import Happening
 from scorer.challenge.settings import Challenge
+from scorer.live.timeline import Happening
 from scorer.site.feed import FORBIDDEN, feed
 from tests.boards import HOSTILE, UPDATED, challenge, erratum, timeline
 from tests.live_errata import BEFORE, Live, day

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorer.entries.ladder import Ladder
+from scorer.live.ladder import Ladder
 from tests.oracles import ladder_fixed, ladder_free
 from tests.strategies import examples
 

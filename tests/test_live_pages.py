@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from scorer.board.rule_sections import rule_sections
+from scorer.board.rules import rule_sections
 from scorer.limits import ATTEMPTS, Limits
+from scorer.live.entries import quota_line
 from scorer.organising import past_boards
 from scorer.organising.past_boards import closing_board
 from scorer.organising.phases import extend
 from scorer.organising.picks import pick
-from scorer.organising.quota_lines import quota_line
 from scorer.organising.render import boards
 from scorer.organising.reveal import reveal
 from scorer.site.status import status
@@ -149,7 +149,7 @@ def test_status_follows_an_extension_during_a_freeze(live: LiveChallenge) -> Non
     found = live.public_board(january(19, 13))
 
     assert found.frozen_since == january(19, 12)
-    assert found.schedule.phases[0].end == january(20, 12)
+    assert found.phases.all[0].end == january(20, 12)
 
 
 def test_a_phase_that_shows_nothing_lists_teams_without_scores(build: Callable[..., LiveChallenge]) -> None:
@@ -395,7 +395,7 @@ def test_the_board_of_a_close_has_no_statistics_and_one_measure(live: LiveChalle
     live.send("birch/1.txt", BEST, january(10, 2))
     live.run(january(11))
     (track,) = live.challenge.tracks
-    phase = live.public_board(january(26)).schedule.phases[0]
+    phase = live.public_board(january(26)).phases.all[0]
     with live.opened(january(26)) as store:
         found = store.read(lambda view: closing_board(view, track, phase))
 

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from scorer.board.published_log import PublishedLog, published_log
+from scorer.live.log import PublishedLog, published_log
 from scorer.organising.phases import extend
 from scorer.organising.render import render
 from scorer.store.log import log_lines

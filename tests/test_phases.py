@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.phases import Phase, check_order, duration_text
-from scorer.entries.schedule import Schedule
 from scorer.errors import ChallengeError
+from scorer.live.phases import Phases
 from scorer.organising.decisions import amend
 from scorer.organising.phases import extend
 from tests.commands import Terminal
@@ -42,7 +42,7 @@ def made(name: str = "one", start: datetime = START, end: datetime = END, **more
     return Phase.model_validate({"name": name, "start": start, "end": end, **more})
 
 
-TIMES = Schedule(
+TIMES = Phases(
     (made(grace="5m", freeze="24h"), made("two", SECOND_START, SECOND_END, shows="nothing")),
 )
 
@@ -79,12 +79,12 @@ def test_the_offset_of_a_time_has_no_effect() -> None:
     assert there == made()
     assert there.recorded() == made().recorded()
     for received in (START - MICROSECOND, START, END - MICROSECOND, END):
-        assert Schedule((there,)).place(received.astimezone(east)) == Schedule((made(),)).place(received)
+        assert Phases((there,)).place(received.astimezone(east)) == Phases((made(),)).place(received)
 
 
 def test_without_phases_an_entry_is_received_at_any_time() -> None:
     """It has no phase; nothing starts, is over, or is frozen."""
-    none = Schedule(())
+    none = Phases(())
 
     assert none.place(START) == (None, "ok")
     assert (none.has_started(START), none.is_over(START), none.has_closed(None, START)) == (False, False, False)
@@ -130,7 +130,7 @@ def test_scores_are_hidden_during_a_phase_that_shows_nothing() -> None:
     """From its start until it has closed."""
     moments = (SECOND_START - MICROSECOND, SECOND_START, SECOND_END - MICROSECOND, SECOND_END)
 
-    assert [TIMES.deciding(now) is TIMES.phases[1] for now in moments] == [False, True, True, False]
+    assert [TIMES.deciding(now) is TIMES.all[1] for now in moments] == [False, True, True, False]
 
 
 def test_a_recorded_phase_is_read_back() -> None:
@@ -536,7 +536,7 @@ def test_phases_are_announced_once(tmp_path: Path) -> None:
         live.run(now)
 
     assert live.kinds().count("phases") == 1
-    (announcement,) = live.entries().schedule.announcements
+    (announcement,) = live.entries().phases.announcements
     assert (announcement.at, [each.name for each in announcement.phases]) == (ANNOUNCED, ["one", "two"])
 
 
@@ -549,9 +549,9 @@ def test_a_phase_may_change_before_it_starts(tmp_path: Path) -> None:
     live.configure(phase("one", START + DAY, END, 'grace = "1h"'))
     live.run(START + 2 * DAY)
 
-    plan = live.entries().schedule
+    plan = live.entries().phases
     assert [len(each.phases) for each in plan.announcements] == [2, 2, 1]
-    assert plan.phases == (made(start=START + DAY, grace="1h"),)
+    assert plan.all == (made(start=START + DAY, grace="1h"),)
 
 
 @pytest.mark.parametrize(
@@ -646,7 +646,7 @@ def test_an_extension_is_recorded_with_its_history(tmp_path: Path) -> None:
     live.put("b/1.txt", lists(3, 3), END + DAY)
     live.run(END + 2 * DAY)
 
-    plan = live.entries().schedule
+    plan = live.entries().phases
     assert [(each.at, each.phase, each.before, each.end, each.reason) for each in plan.extensions] == [
         (END - HOUR, "one", END, END + HOUR, "the server was down"),
         (END, "one", END + HOUR, END + DAY, "again"),
@@ -664,7 +664,7 @@ def test_after_an_extension_the_file_may_have_any_earlier_end(tmp_path: Path) ->
     for number, end in enumerate((END, END + HOUR, END + DAY)):
         live.configure(phase("one", START, end), TWO)
         live.run(START + DAY + number * HOUR)
-        assert live.entries().schedule.phases[0].end == END + DAY
+        assert live.entries().phases.all[0].end == END + DAY
     live.configure(phase("one", START, END + 2 * HOUR), TWO)
     with pytest.raises(ChallengeError, match="was announced with 2011-04-29 10:00:00 UTC"):
         live.run(START + 2 * DAY)
@@ -681,7 +681,7 @@ def test_an_end_that_was_written_into_the_file_first_can_be_recorded(tmp_path: P
     extended(live, START + DAY, END + DAY)
     live.run(START + 2 * DAY)
 
-    assert live.entries().schedule.phases[0].end == END + DAY
+    assert live.entries().phases.all[0].end == END + DAY
 
 
 def test_a_phase_that_has_not_started_keeps_its_extension(tmp_path: Path) -> None:
@@ -691,11 +691,11 @@ def test_a_phase_that_has_not_started_keeps_its_extension(tmp_path: Path) -> Non
     extended(live, ANNOUNCED, SECOND_END + DAY, "two")
     live.configure(ONE, phase("two", SECOND_START, SECOND_END, 'grace = "1h"'))
     live.run(ANNOUNCED + DAY)
-    assert live.entries().schedule.phases[1] == made("two", SECOND_START, SECOND_END + DAY, grace="1h")
+    assert live.entries().phases.all[1] == made("two", SECOND_START, SECOND_END + DAY, grace="1h")
 
     live.configure(ONE, phase("two", SECOND_START, SECOND_END + 2 * DAY))
     live.run(ANNOUNCED + 2 * DAY)
-    assert live.entries().schedule.phases[1] == made("two", SECOND_START, SECOND_END + 2 * DAY)
+    assert live.entries().phases.all[1] == made("two", SECOND_START, SECOND_END + 2 * DAY)
 
 
 def test_phases_that_overlap_by_an_extension_are_refused(tmp_path: Path) -> None:
@@ -748,7 +748,7 @@ def test_a_phase_is_extended_until_it_has_closed_and_up_to_the_next_one(tmp_path
     live.run(ANNOUNCED)
     extended(live, now, SECOND_START - HOUR)
 
-    assert live.entries().schedule.phases[0].closes == SECOND_START
+    assert live.entries().phases.all[0].closes == SECOND_START
 
 
 def test_an_extension_is_public_during_a_freeze(tmp_path: Path) -> None:
@@ -760,7 +760,7 @@ def test_an_extension_is_public_during_a_freeze(tmp_path: Path) -> None:
     extended(live, END - HOUR, END + HOUR)
 
     frozen = live.board(END)
-    assert (frozen.frozen_since, [each.end for each in frozen.schedule.phases]) == (END - DAY + HOUR, [END + HOUR])
+    assert (frozen.frozen_since, [each.end for each in frozen.phases.all]) == (END - DAY + HOUR, [END + HOUR])
     assert ranking(frozen) == [(1, "a", 0.2)]
 
 
@@ -888,7 +888,7 @@ def test_a_phase_is_extended_by_the_command(
         "main: the phase one ends at 2011-05-01 10:00:00 UTC, not at 2011-04-28 10:00:00 UTC; `scorer run` shows it\n",
         "",
     )
-    assert live.entries(START).schedule.phases[0].end == datetime(2011, 5, 1, 10, tzinfo=UTC)
+    assert live.entries(START).phases.all[0].end == datetime(2011, 5, 1, 10, tzinfo=UTC)
 
 
 def test_a_challenge_without_phases_says_so(challenge: Path, terminal: Terminal) -> None:

@@ -13,8 +13,8 @@ import pytest
 
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Track
-from scorer.entries.picks import picked
 from scorer.errors import ChallengeError, StoreError
+from scorer.live.picks import picked
 from scorer.organising.decisions import amend
 from scorer.organising.picks import clear_picks, import_picks, pick
 from scorer.organising.run import plan

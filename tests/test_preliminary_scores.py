@@ -21,11 +21,11 @@ from scorer.board.certainty import Pair
 from scorer.board.published_statistics import SHARE_DECIMALS
 from scorer.challenge.decimals import auto_decimals
 from scorer.challenge.phases import Phase
-from scorer.entries import looks
-from scorer.entries.entry import rounded
-from scorer.entries.schedule import Schedule
 from scorer.errors import ChallengeError, ScorerError
 from scorer.executors import executor_named
+from scorer.live import ladder
+from scorer.live.entry import rounded
+from scorer.live.phases import Phases
 from scorer.organising.analysis import measure_of, teams_task, track_tasks
 from scorer.organising.entries import listed_entries
 from scorer.organising.errata import apply, preview
@@ -158,7 +158,7 @@ def test_a_step_does_not_change_once_its_phase_has_started(tmp_path: Path) -> No
 def at_times(*shows: str) -> list[str | None]:
     """What two phases with these settings let the board show: before, in, between, in, and after them."""
     times = ((START, END), (SECOND_START, SECOND_END))
-    plan = Schedule(
+    plan = Phases(
         tuple(
             Phase.model_validate({"name": f"p{number}", "start": start, "end": end, "shows": each})
             for number, (each, (start, end)) in enumerate(zip(shows, times, strict=True))
@@ -361,13 +361,13 @@ def test_released_scores_are_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """A team is looked at again only if it has another entry, or the rules are others."""
     live = with_entries(tmp_path, STEP, files=[*STEPS, ("b/1", found(0, mark="b"))])
     done: list[int] = []
-    folded = looks._folded
+    folded = ladder._folded
 
     def counted(track: Any, sequence: Sequence[str], scores: Any) -> str:
         done.append(len(sequence))
         return folded(track, sequence, scores)
 
-    monkeypatch.setattr(looks, "_folded", counted)
+    monkeypatch.setattr(ladder, "_folded", counted)
 
     def shown() -> list[int]:
         done.clear()

@@ -12,17 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorer.challenge.loading import read_challenge
+from scorer.challenge.phases import Phase
 from scorer.challenge.quota import Quota
-from scorer.entries.entries import Entries
-from scorer.entries.quotas import Claim, Cost, Left, admissions, remaining
 from scorer.errors import ChallengeError
 from scorer.executors.base import Executor, FileOutcomes, FileToScore
 from scorer.executors.local import Serial
 from scorer.limits import ATTEMPTS, Limits
+from scorer.live.entries import Entries, quota_line
+from scorer.live.phases import Phases
+from scorer.live.quotas import Claim, Cost, Left, UsedQuota, admissions
 from scorer.matching.solution import Solution
 from scorer.organising.decisions import amend, retry
 from scorer.organising.errata import apply, preview
-from scorer.organising.quota_lines import quota_line
 from scorer.organising.run import carry_out, plan
 from scorer.scoring.outcomes import Failed
 from scorer.scoring.rules import Rules
@@ -277,6 +278,14 @@ def test_an_invalid_quota_is_refused(tmp_path: Path, value: str, message: str) -
 
 
 # What is left
+
+
+def remaining(
+    claims: Sequence[Claim], limits: Quota, members: Collection[str], now: datetime, phase: str
+) -> tuple[Left, ...]:
+    """What is left while a phase is open."""
+    open_now = Phase.model_validate({"name": phase, "start": now - HOUR, "end": now + HOUR})
+    return UsedQuota(limits, Phases((open_now,)), tuple(claims)).left(members, now)
 
 
 def test_what_is_left_of_each_limit() -> None:
@@ -565,7 +574,7 @@ def test_what_is_left_follows_from_the_entries(tmp_path: Path) -> None:
     live.run(START + HOUR)
     found: Entries = live.entries()
 
-    day, rejected = remaining(found.claims, live.track.quota, ("a",), live.now, "one")
+    day, rejected = found.quota.left(("a",), live.now)
 
     assert (day.used, day.left, day.resets) == (2, 1, datetime(2011, 4, 19, tzinfo=UTC))
     assert (rejected.used, rejected.left) == (1, 1)

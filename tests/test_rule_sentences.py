@@ -18,14 +18,16 @@ from typing import TypeVar
 import pytest
 
 from scorer.board.board import Board
-from scorer.board.live_rules import TEAM_RULES, entry_rules, erratum_rules, phase_rules, quota_rules
-from scorer.board.rule_sheet import rules
+from scorer.board.rules import rules
 from scorer.challenge.phases import Phase
 from scorer.challenge.settings import Track
-from scorer.entries.in_force import at_stage
-from scorer.entries.schedule import Schedule
 from scorer.errors import ChallengeError
 from scorer.executors import executor_named
+from scorer.live.errata import erratum_rules
+from scorer.live.phases import Phases, at_stage, phase_rules
+from scorer.live.picks import entry_rules
+from scorer.live.quotas import quota_rules
+from scorer.live.teams import TEAM_RULES
 from scorer.organising.decisions import amend
 from scorer.organising.errata import apply, preview
 from scorer.organising.phases import extend
@@ -74,10 +76,10 @@ def holds(*patterns: str) -> Callable[[Test], Test]:
 def live_rules(board: Board, *, has_preliminary: bool = True) -> tuple[str, ...]:
     """The rules of a live challenge."""
     return (
-        *phase_rules(board.schedule, board.track, has_preliminary=has_preliminary),
+        *phase_rules(board.phases, board.track, has_preliminary=has_preliminary),
         *quota_rules(board.track),
         *entry_rules(board.track),
-        *erratum_rules(board.schedule),
+        *erratum_rules(board.phases),
         *TEAM_RULES,
     )
 
@@ -141,7 +143,7 @@ def sentences(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
             found |= set(rules(live.board(now)))
             live.run(now)
         found |= set(rules(live.board(START + HOUR)))
-    blank = replace(board, preliminary_queries=0, track=at_stage(board.track, board.schedule, "preliminary"))
+    blank = replace(board, preliminary_queries=0, track=at_stage(board.track, board.phases, "preliminary"))
     return found | set(rules(blank))
 
 
@@ -321,7 +323,7 @@ def test_the_sentences_say_when_the_ladder_decides(shows: Sequence[str]) -> None
         .model_copy(update={"shows": each})
         for at, each in enumerate(shows)
     ]  # fmt: skip
-    plan = Schedule(tuple(phases))
+    plan = Phases(tuple(phases))
     track = Track.model_construct(baselines=(), late_board=False)
     text = " ".join(phase_rules(plan, track, has_preliminary=True))
     begins = {"beginning": ANNOUNCED} | {f"start of the phase {each.name}": each.start for each in phases}
@@ -486,7 +488,7 @@ def test_an_edited_end_is_refused_and_an_extension_is_shown(tmp_path: Path) -> N
         extend(live.challenge, store, None, "one", END + DAY, "the server was down")
     live.run(START + HOUR)
 
-    (shown,) = live.board().schedule.extensions
+    (shown,) = live.board().phases.extensions
     assert (shown.before, shown.end, shown.reason) == (END, END + DAY, "the server was down")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scorer.challenge.settings import Track
-from scorer.entries.in_force import RULES
+from scorer.live.rules import RULES
 from tests.live import ANNOUNCED, DAY, END, ONE, START, TWO, Live, lists, ranking, solution
 
 HOUR = timedelta(hours=1)

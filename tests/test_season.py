@@ -15,10 +15,10 @@ from example.season_plan import ERRATUM, FIRST_RUN, SEASON, Season, season
 from scorer.board.board import Board
 from scorer.board.build import board
 from scorer.board.counting import counting_scores, score_at
-from scorer.board.published_log import published_log
 from scorer.challenge.settings import Challenge
-from scorer.entries.entries import entries
-from scorer.entries.in_force import in_force
+from scorer.live.entries import entries
+from scorer.live.log import published_log
+from scorer.live.rules import in_force
 from scorer.organising.render import boards
 from scorer.organising.rules import current_basis
 from scorer.store.cache import Cache

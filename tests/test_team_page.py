@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from scorer.board.board import Board, Row, Team
+from scorer.board.board import Board, Row
 from scorer.board.certainty import BINS, Certainty, Pair, QueryScore, RowCertainty, Tier
-from scorer.entries.entry import State
 from scorer.errors import LONGEST, Problem
 from scorer.errors import SHOWN as MOST_SHOWN
+from scorer.live.entry import State
+from scorer.live.teams import Team
 from scorer.matching.match import Counts
 from scorer.site.distribution import distribution, query_table
 from scorer.site.field import field_of

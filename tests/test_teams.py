@@ -12,13 +12,12 @@ from typing import Any
 
 import pytest
 
-from scorer.board.board import MergedTeam
-from scorer.board.ranking import ranked
+from scorer.board.build import ranked
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge
 from scorer.challenge.teams import FILE, compared, read_teams
-from scorer.entries.teams import TeamChange, TeamState, merges, shown_names, team_states
 from scorer.errors import ChallengeError, StoreError
+from scorer.live.teams import MergedTeam, TeamChange, TeamState, merges, shown_names, team_states
 from scorer.organising.teams import disqualify, import_teams, listed_teams, merge, rename
 from scorer.site.folder import write
 from scorer.site.pages import pages

@@ -12,10 +12,10 @@ import pytest
 from jinja2 import Environment
 
 from docs.templates import FILE, PAGES, attributes, page, values
-from scorer.board.board import MergedTeam
-from scorer.board.past import PastBoard
+from scorer.board.board import PastBoard
 from scorer.challenge.phases import Phase
-from scorer.entries.schedule import Schedule
+from scorer.live.phases import Phases
+from scorer.live.teams import MergedTeam
 from scorer.site import pages as site_pages
 from scorer.site.context import EveryPage
 from scorer.site.pages import pages
@@ -48,7 +48,7 @@ def contexts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, set[s
     late = replace(one.rows[0], entries=(in_state(one.rows[0].entries[0], "early"),))
     merged = (MergedTeam(team("gone"), team("solo")),)
     past = (PastBoard(phase, 4, True, ()),)
-    live = replace(one, merged=merged, schedule=Schedule((phase,)), late=(late,), past=past)
+    live = replace(one, merged=merged, phases=Phases((phase,)), late=(late,), past=past)
     pages(declared, [live], timeline=timeline(erratum()), log=published_log())
     return found
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorer.board.slugs import slugs
 from scorer.errors import LONGEST, SHOWN, Findings, Problem, SubmissionError
+from scorer.live.teams import slugs
 from scorer.wording import iso_time, letters, printable_name, utc_time
 from tests.commands import Terminal
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scorer.board.timeline import Happening, Timeline
 from scorer.challenge.settings import Challenge
+from scorer.live.timeline import Happening, Timeline
 from scorer.organising.phases import extend
 from scorer.organising.reveal import reveal
 from scorer.organising.teams import disqualify, merge, reinstate, rename, unmerge, withdraw

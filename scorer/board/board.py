@@ -6,54 +6,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from scorer.board.certainty import Certainty, Pair, QueryScore, RowCertainty, ShakeUp
-from scorer.board.past import PastBoard
-from scorer.board.published_split import PublishedSplit
+from scorer.challenge.phases import Phase
 from scorer.challenge.settings import Track
-from scorer.entries.entry import ColumnScores, Entry
-from scorer.entries.quotas import Left
-from scorer.entries.schedule import Schedule
-from scorer.entries.teams import TeamChange, TeamStatus
+from scorer.live.entry import ColumnScores, Entry
+from scorer.live.phases import Phases
+from scorer.live.quotas import Left
+from scorer.live.rules import SaltedDigest
+from scorer.live.splits import PublishedSplit
+from scorer.live.teams import MergedTeam, Team, TeamStatus
 
-NO_SCHEDULE = Schedule(())
+NO_PHASES = Phases(())
 EPOCH = datetime.fromtimestamp(0, UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class Team:
-    """A team with at least one submission."""
-
-    name: str
-    """The display name, or else that of the folder as `printable_name` returns it: different teams have different
-    names."""
-    slug: str
-    """Safe in paths and URLs; unique among all teams, also when case is ignored. It comes from the folder."""
-    folder: str = ""
-    """The name of its folder, as `printable_name` returns it; it never changes."""
-    affiliation: str = ""
-    links: tuple[str, ...] = ()
-    """URLs that begin with http:// or https://, as `code` and `paper`."""
-    code: str = ""
-    paper: str = ""
-    status: TeamStatus = "ranked"
-    reason: str = ""
-    """Of the last decision about the team; empty if none was given."""
-    since: datetime | None = None
-    """When the present status, or the merge, was recorded, in UTC; None if there was no decision."""
-    history: tuple[TeamChange, ...] = ()
-    """Changes of its name and decisions about it, the earliest first. Other teams have the names of their folders."""
-
-    @property
-    def is_excluded(self) -> bool:
-        """Whether it is disqualified or withdrawn, so that it has no rank."""
-        return self.status != "ranked"
-
-
-@dataclass(frozen=True, slots=True)
-class MergedTeam:
-    """A team whose entries are in the row of another team."""
-
-    team: Team
-    into: Team
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,18 +74,6 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class SaltedDigest:
-    """Shows that a file stays the same, without a clue to its content before it is revealed."""
-
-    salted: str
-    """The HMAC-SHA256 of `digest` with the salt as the key, in hexadecimal."""
-    digest: str = ""
-    """SHA-256 of the file, in hexadecimal; empty until it is revealed."""
-    salt: str = ""
-    """In hexadecimal; empty until it is revealed."""
-
-
-@dataclass(frozen=True, slots=True)
 class Curve:
     """The scores of a row at points of a curve; rounded as all scores of the track, None where undefined."""
 
@@ -168,7 +119,7 @@ class Board:
     late: tuple[Row, ...] = ()
     """The late board: teams with entries that were received before the first phase or after the end of one, unranked,
     the best first; empty until the last phase has closed, and without `late_board`."""
-    schedule: Schedule = NO_SCHEDULE
+    phases: Phases = NO_PHASES
     """The phases in force."""
     frozen_since: datetime | None = None
     """Visitors see the board as of this time, in UTC; None if it is not frozen."""
@@ -184,7 +135,7 @@ class Board:
         """Whether there are no preliminary queries, so that the board shows scores over all queries all the time."""
         if self.preliminary_queries or self.track.stage == "preliminary":
             return False
-        return self.scored_queries > 0 or not self.schedule.is_over(self.now)
+        return self.scored_queries > 0 or not self.phases.is_over(self.now)
 
     @property
     def shows_looks(self) -> bool:
@@ -204,3 +155,33 @@ class Board:
     def shown_scores(self, entry: Entry | None) -> ColumnScores:
         """The scores of an entry that the board shows and ranks by; all None without an entry."""
         return (None,) * len(self.columns) if entry is None else entry.scores(final=self.track.shows_final)
+
+
+@dataclass(frozen=True, slots=True)
+class PastRow:
+    """A team on the board of a phase that has closed, with its name and its status of that time."""
+
+    rank: int | None
+    """From 1; None for baselines, and for teams without a score or without a rank."""
+    name: str
+    folder: str
+    """The name of its folder, as `printable_name` returns it; it never changes."""
+    status: TeamStatus
+    baseline: bool
+    score: float | None
+    """On the primary measure, rounded."""
+    entries: int
+    """How many of its entries were there."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastBoard:
+    """The board of a track as it was when a phase closed."""
+
+    phase: Phase
+    decimals: int
+    """Of the scores."""
+    shows_final: bool
+    """Whether its scores are over all queries, because there were no preliminary ones."""
+    rows: tuple[PastRow, ...]
+    """The best first."""

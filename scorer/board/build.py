@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from scorer.board.board import Board, MergedTeam, Row, SaltedDigest, Team
+from scorer.board.board import Board, Row
 from scorer.board.curves import curves
-from scorer.board.published_split import published_split
 from scorer.board.published_statistics import with_statistics
-from scorer.board.ranking import ranked
-from scorer.board.slugs import slugs
 from scorer.challenge.settings import Track
-from scorer.entries.entries import defined_queries, entries, is_baseline
-from scorer.entries.entry import Entry, counting_entry
-from scorer.entries.hidden import are_queries_public, without_solution
-from scorer.entries.quota_left import quota_left
-from scorer.entries.quotas import Left
-from scorer.entries.teams import UNCHANGED, Merges, TeamState, shown_names, team_states
+from scorer.live.entries import defined_queries, entries, is_baseline
+from scorer.live.entry import Entry, are_queries_public, counting_entry, without_solution
+from scorer.live.quotas import Left
+from scorer.live.rules import salted_digest
+from scorer.live.splits import published_split
+from scorer.live.teams import (
+    MergedTeam,
+    Merges,
+    Team,
+    teams,
+)
+from scorer.options import EqualRanks
 from scorer.store.cache import Cache
 from scorer.store.records import Basis
 from scorer.store.snapshot import Snapshot
-from scorer.wording import printable_name
 
 
 def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None = None) -> Board:
@@ -69,7 +72,7 @@ def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None
             track,
             baseline=name in baselines,
             by_preliminary=preliminary_queries > 0,
-            left=() if name in baselines else quota_left(stored, track, joined.members(name), view.now),
+            left=() if name in baselines else stored.quota.left(joined.members(name), view.now),
         )
         for name, own in by_team.items()
         if any(entry.presence == "present" for entry in own)
@@ -86,7 +89,7 @@ def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None
         updated=view.updated(track.name),
         split=published_split(view, basis) if basis else None,
         late=_late_rows(by_team, known),
-        schedule=stored.schedule,
+        phases=stored.phases,
         now=view.now,
     )
     if basis is None or cache is None or track.shows != "score":
@@ -107,32 +110,6 @@ def _late_rows(by_team: Mapping[str, Sequence[Entry]], known: Mapping[str, Team]
     )
 
 
-def teams(view: Snapshot, also: Iterable[str] = ()) -> Mapping[str, Team]:
-    """All teams of the record, and those in `also`, by the names of their folders."""
-    states = team_states(view.events())
-    targets = (state.merged_into for state in states.values() if state.merged_into is not None)
-    # A team may have a decision, but no file yet, as of an earlier time.
-    folders = tuple(dict.fromkeys((*view.teams, *also, *states, *targets)))
-    names, addresses = shown_names(folders, states), slugs(folders)
-    return {each: _team(each, names[each], addresses[each], states.get(each, UNCHANGED)) for each in folders}
-
-
-def _team(folder: str, name: str, slug: str, state: TeamState) -> Team:
-    return Team(
-        name=name,
-        slug=slug,
-        folder=printable_name(folder),
-        affiliation=state.affiliation,
-        links=state.links,
-        code=state.code,
-        paper=state.paper,
-        status=state.status,
-        reason=state.reason,
-        since=state.at,
-        history=state.history,
-    )
-
-
 def _merged(entries: Iterable[Entry], joined: Merges, known: Mapping[str, Team]) -> tuple[MergedTeam, ...]:
     """The teams with submissions that are merged into others."""
     here = {entry.team for entry in entries}
@@ -141,14 +118,6 @@ def _merged(entries: Iterable[Entry], joined: Merges, known: Mapping[str, Team])
         for name, team in known.items()
         if name in here and joined.final(name) != name
     )
-
-
-def salted_digest(view: Snapshot, track: Track, digest: str) -> SaltedDigest:
-    """What pages show about a file: its plain digest and the salt only if the organiser reveals the solution."""
-    salted = view.salted_digest(digest)
-    if not track.reveal_solution:
-        return SaltedDigest(salted)
-    return SaltedDigest(salted, digest, view.secret("solutions").hex())
 
 
 def _row(
@@ -177,3 +146,64 @@ def _row(
         entries=marked,
         left=left,
     )
+
+
+def ranks(scores: Sequence[float | None], indexes: Sequence[int], equal_ranks: EqualRanks) -> tuple[int | None, ...]:
+    """Ranks of entries by their scores, the highest first.
+
+    Parameters
+    ----------
+    scores : sequence of shape (entries,)
+        Rounded to the track's decimals; None for a blank.
+    indexes : sequence of shape (entries,)
+        The place of each entry in the record.
+    equal_ranks : {"shared", "earlier"}
+        "shared": equal scores share a rank (1, 1, 3). "earlier": of equal scores, the entry recorded earlier ranks
+        higher.
+
+    Returns
+    -------
+    tuple of shape (entries,)
+        From 1; None for a blank.
+    """
+    keys = [
+        None if score is None else (-score, index if equal_ranks == "earlier" else 0)
+        for score, index in zip(scores, indexes, strict=True)
+    ]
+    ordered = sorted(key for key in keys if key is not None)
+    return tuple(None if key is None else 1 + bisect_left(ordered, key) for key in keys)
+
+
+def ranked(rows: Iterable[Row], track: Track) -> tuple[Row, ...]:
+    """The rows in the order of the board, with both of their ranks.
+
+    Rows are ordered by score, then by the place of their entries in the record. Rows with a blank score follow, then
+    rows with no scored entry. Baselines are ordered with the others. Teams that are disqualified or withdrawn come
+    last. Neither have a rank or affect the ranks of others.
+    """
+    ordered = sorted(rows, key=lambda row: _position(row, track))
+    by_shown = _ranks_of(ordered, track, final=track.shows_final)
+    by_preliminary = _ranks_of(ordered, track, final=False)
+    return tuple(
+        replace(row, rank=rank, preliminary_rank=preliminary_rank)
+        for row, rank, preliminary_rank in zip(ordered, by_shown, by_preliminary, strict=True)
+    )
+
+
+def _ranks_of(rows: Sequence[Row], track: Track, *, final: bool) -> tuple[int | None, ...]:
+    scores = [None if row.baseline or row.team.is_excluded else _primary_score(row, final=final) for row in rows]
+    indexes = [(row.entry or row.entries[0]).index for row in rows]
+    return ranks(scores, indexes, track.equal_ranks)
+
+
+def _position(row: Row, track: Track) -> tuple[bool, int, float, int, str]:
+    """A sort key for the rows of a board."""
+    excluded = row.team.is_excluded
+    if row.entry is None:
+        return excluded, 2, 0.0, 0, row.team.name
+    score = _primary_score(row, final=track.shows_final)
+    return excluded, 1 if score is None else 0, -(score or 0.0), row.entry.index, row.team.name
+
+
+def _primary_score(row: Row, *, final: bool) -> float | None:
+    return None if row.entry is None else row.entry.scores(final=final)[0]

@@ -7,7 +7,7 @@ from datetime import datetime
 from operator import itemgetter
 
 from scorer.board.board import Board, Row
-from scorer.entries.entry import Entry, counting_entry
+from scorer.live.entry import Entry, counting_entry
 
 Steps = tuple[tuple[datetime, float | None], ...]
 """The score that counts from each time on, where it changes, in order of time; None: no score counts."""

@@ -10,8 +10,8 @@ from pydantic import TypeAdapter
 
 from scorer.board.board import Board, Curve
 from scorer.board.published_statistics import ScoredRows
-from scorer.entries.entry import rounded
 from scorer.errors import MeasureError
+from scorer.live.entry import rounded
 from scorer.measures import Measure, parse_one
 from scorer.paths import code_digest
 from scorer.scoring.means import aggregated

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from scorer.analysis.task import ExtremeQuery
 from scorer.board.board import Board, Row
 from scorer.board.certainty import Certainty, Interval, Pair, QueryScore, RowCertainty, ShakeUp
-from scorer.entries.entry import rounded
+from scorer.live.entry import rounded
 from scorer.measures import Measure
 from scorer.measures.arrays import Bools, Floats
 from scorer.paths import code_digest

@@ -45,7 +45,7 @@ def _left(track: str, challenge: Path, team: str) -> str:
     """What is left of the quota of a team, by the database of the challenge."""
     from scorer.challenge.loading import read_challenge
     from scorer.errors import ScorerError
-    from scorer.organising.quota_lines import quota_line
+    from scorer.live.entries import quota_line
     from scorer.store.store import Store
 
     settings = read_challenge(challenge, solutions=False)

@@ -10,7 +10,7 @@ from scorer.cli.arguments import WrongCallError, add_challenge, add_track, open_
 from scorer.cli.console import print_result
 
 if TYPE_CHECKING:
-    from scorer.board.changes import Changes
+    from scorer.live.errata import Changes
 
 ACTIONS = {
     "preview": "score all entries by the files as they are now, and print what changes",

@@ -29,7 +29,7 @@ def phases(
     phase is extended until it has closed, that is, until its end and its grace have passed. Without --track, it is
     extended in all tracks that have a phase with this name, or in none of them.
     """
-    from scorer.organising.phase_lines import lines_without_record, phase_lines
+    from scorer.live.phases import lines_without_record, phase_lines
     from scorer.organising.phases import extend
     from scorer.store.store import Store, now
     from scorer.wording import utc_moment

@@ -18,8 +18,8 @@ from scorer.wording import printable_name
 
 if TYPE_CHECKING:
     from scorer.challenge.settings import Challenge, Track
-    from scorer.entries.entry import Entry, State
     from scorer.executors.base import Executor
+    from scorer.live.entry import Entry, State
     from scorer.organising.run import Work
     from scorer.scoring.outcomes import Failed
     from scorer.store.store import Store

@@ -13,8 +13,8 @@ from scorer.analysis.task import Task, Words
 from scorer.board.board import Board, Row
 from scorer.board.published_statistics import ScoredRows
 from scorer.challenge.settings import Track
-from scorer.entries.entry import rounded
 from scorer.errors import MeasureError, ScorerError
+from scorer.live.entry import rounded
 from scorer.measures import Measure, parse
 from scorer.options import Split
 from scorer.organising.render import boards

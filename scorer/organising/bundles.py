@@ -16,9 +16,9 @@ from scorer import __version__
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.portable import portable, with_database
 from scorer.challenge.settings import FILE, Challenge
-from scorer.entries.in_force import in_force
 from scorer.errors import ChallengeError, ScorerError
 from scorer.limits import most_copied, most_expanded
+from scorer.live.rules import in_force
 from scorer.organising.bundle_files import BundledFile, Content, challenge_files, solution_files, submitted_files
 from scorer.organising.bundle_writer import BundleWriter
 from scorer.organising.render import render

@@ -8,9 +8,10 @@ from typing import Any
 
 from scorer.challenge.settings import Challenge, Track
 from scorer.challenge.splits import share_text, split_of
-from scorer.entries.commitments import Commitment, commitments
-from scorer.entries.in_force import rules_of_settings, track_schedule
 from scorer.errors import ChallengeError
+from scorer.live.commitment import Commitment, commitments
+from scorer.live.phases import track_phases
+from scorer.live.rules import rules_of_settings
 from scorer.organising.phases import announcement
 from scorer.organising.rules import RuleSet
 from scorer.organising.run import compare_queries
@@ -85,9 +86,9 @@ def _check_not_started(view: Snapshot, challenge: Challenge) -> None:
                 f"tracks.{track.name}.phases: is missing; a challenge is committed before its start, so every track "
                 f"needs phases; add a table [[tracks.{track.name}.phases]]"
             )
-        plan = track_schedule(view, track)
+        plan = track_phases(view, track)
         if plan.has_started(view.now):
-            first = plan.phases[0]
+            first = plan.all[0]
             raise ChallengeError(
                 f"{track.name}: the phase {first.name} started at {utc_moment(first.start)}; a challenge is committed "
                 "before its start; `scorer erratum preview` changes a solution or a rule afterwards"
@@ -108,7 +109,7 @@ def _kept(store: Store, track: Track) -> RuleSet:
 
 def _content(view: Snapshot, rules: RuleSet, announced: Sequence[tuple[Kind, Mapping[str, Any]]]) -> dict[str, Any]:
     """What is committed about a track."""
-    phases = [phase.recorded() for phase in track_schedule(view, rules.track).phases]
+    phases = [phase.recorded() for phase in track_phases(view, rules.track).all]
     if announced:
         phases = announced[-1][1]["phases"]
     split = split_of(rules.track)

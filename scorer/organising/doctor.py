@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from scorer.challenge.settings import Challenge, Track
 from scorer.challenge.splits import split_of
-from scorer.entries.entries import stays
-from scorer.entries.in_force import track_schedule
 from scorer.errors import ChallengeError, StoreError
+from scorer.live.entries import stays
+from scorer.live.phases import track_phases
+from scorer.live.splits import recorded_key
 from scorer.organising.intake import safe_digest
-from scorer.organising.splits import recorded_key
 from scorer.organising.submission_files import submission_files
 from scorer.paths import digest
 from scorer.store.integrity import derived_problems, file_problems, record_problems, repair
@@ -118,7 +118,7 @@ def _key_problems(store: Store, track: Track) -> Iterator[str]:
 
 def _file_problems(challenge: Challenge, store: Store, track: Track) -> Iterator[str]:
     listed, kept = submission_files(track), store.kept_submissions(challenge.root)
-    states, plan = store.read(lambda view: (view.submissions(track.name), track_schedule(view, track)))
+    states, plan = store.read(lambda view: (view.submissions(track.name), track_phases(view, track)))
     for state in states:
         if not state.present:
             continue

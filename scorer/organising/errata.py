@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from scorer.board.board import Board, Row
 from scorer.board.build import board
-from scorer.board.changes import Changes, changes, recorded_changes
 from scorer.challenge.settings import Challenge, Track
-from scorer.entries.entries import entries
-from scorer.entries.errata import Erratum, errata, open_erratum
-from scorer.entries.in_force import are_rules_fixed, in_force, track_schedule
 from scorer.errors import ChallengeError
 from scorer.executors.base import Executor
+from scorer.live.entries import entries
+from scorer.live.errata import (
+    BeforeAfter,
+    Changes,
+    Erratum,
+    Placing,
+    Scale,
+    errata,
+    open_erratum,
+    recorded_changes,
+)
+from scorer.live.phases import track_phases
+from scorer.live.rules import are_rules_fixed, in_force
 from scorer.organising.rules import RuleSet, current_basis, rules_in_force
 from scorer.organising.run import Work, carry_out, compare_queries, plan
 from scorer.organising.splits import check_preliminary
@@ -173,7 +183,7 @@ def pending_changes(view: Snapshot, track: Track, archive: Archive, *, as_shown:
     bases = ((None, current_basis(view, track)), (erratum.basis, new.basis))
     tracks = [in_force(view, track, recorded) for recorded, _ in bases]
     if not as_shown:
-        deciding = track_schedule(view, track).deciding_between(view.now)
+        deciding = track_phases(view, track).deciding_between(view.now)
         tracks = [
             each.model_copy(update={"deciding_phase": deciding}) if each.hides_scores else each for each in tracks
         ]
@@ -221,7 +231,7 @@ def _check_preview(view: Snapshot, track: Track, by_files: RuleSet, archive: Arc
         raise ChallengeError(
             f"{track.name}: no phase has started, or nothing was scored yet; `scorer run` uses the files as they are"
         )
-    if not track_schedule(view, track).has_started(view.now):
+    if not track_phases(view, track).has_started(view.now):
         raise ChallengeError(
             f"{track.name}: no phase has started; an erratum changes a challenge that has; before the start, "
             "`scorer commit` commits to the changed files"
@@ -289,3 +299,31 @@ def _with_result(view: Snapshot, track: Track, basis: Basis | None) -> dict[int,
 
 def _event(number: int, state: str, reason: str, basis: Mapping[str, Any]) -> dict[str, Any]:
     return {"number": number, "state": state, "reason": reason, "basis": basis}
+
+
+def changes(before: Board, after: Board) -> Changes:
+    """The boards of the same entries by two bases, side by side."""
+    earlier, later = ({row.team.slug: row for row in board.rows} for board in (before, after))
+    order = [*later, *(slug for slug in earlier if slug not in later)]
+    return Changes(
+        _scale(before),
+        _scale(after),
+        tuple(
+            BeforeAfter(
+                team=(later.get(slug) or earlier[slug]).team,
+                baseline=(later.get(slug) or earlier[slug]).baseline,
+                before=_placing(before, earlier.get(slug)),
+                after=_placing(after, later.get(slug)),
+            )
+            for slug in order
+        ),
+        are_hidden=after.track.hides_scores,
+    )
+
+
+def _scale(board: Board) -> Scale:
+    return Scale(board.columns[0], board.track.shown_decimals, board.track.shown_stage)
+
+
+def _placing(board: Board, row: Row | None) -> Placing:
+    return Placing(None, None) if row is None else Placing(row.rank, board.shown_scores(row.entry)[0])

@@ -8,10 +8,9 @@ from typing import Any
 
 from scorer.challenge.phases import Phase, check_order, duration_text
 from scorer.challenge.settings import Challenge, Track, suggestion
-from scorer.entries.commitments import is_committed
-from scorer.entries.in_force import track_schedule
-from scorer.entries.schedule import Extension, Schedule, replace_end
 from scorer.errors import ChallengeError
+from scorer.live.phases import Extension, Phases, replace_end, track_phases
+from scorer.live.rules import is_committed
 from scorer.store.kinds import Kind
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -36,15 +35,15 @@ def announce(store: Store, track: Track) -> None:
 
 def announcement(view: Snapshot, track: Track) -> Added:
     """The event that announces the phases of challenge.toml; none if the record has them. Raises ChallengeError."""
-    recorded = track_schedule(view, track)
+    recorded = track_phases(view, track)
     if not recorded.announcements:
         return [("phases", _body(track.phases))] if track.phases else []
     if not track.phases and is_committed(view.events(), track.name):
         raise ChallengeError(
             f"tracks.{track.name}.phases: is missing, but the challenge is committed with phases; restore them"
         )
-    in_force = {phase.name: phase for phase in recorded.phases}
-    for phase in recorded.phases:
+    in_force = {phase.name: phase for phase in recorded.all}
+    for phase in recorded.all:
         if phase.start <= view.now:
             _check_unchanged(track, phase, recorded.ends[phase.name])
     phases = []
@@ -63,7 +62,7 @@ def announcement(view: Snapshot, track: Track) -> Added:
         check_order(tuple(phases))
     except ValueError as error:
         raise ChallengeError(f"tracks.{track.name}.phases: with the extensions, {error}") from error
-    return [] if tuple(phases) == recorded.phases else [("phases", _body(phases))]
+    return [] if tuple(phases) == recorded.all else [("phases", _body(phases))]
 
 
 def _check_unchanged(track: Track, phase: Phase, ends: Collection[datetime]) -> None:
@@ -117,19 +116,19 @@ def extend(
 
     def decide(view: Snapshot) -> Sequence[tuple[str, Kind, Mapping[str, Any]]]:
         for each in chosen:
-            _check_extension(each, track_schedule(view, each), name, end, view.now)
+            _check_extension(each, track_phases(view, each), name, end, view.now)
         body = {"phase": name, "end": end.isoformat(), "reason": reason.strip()}
         return [(each.name, "extension", body) for each in chosen]
 
     if not reason.strip():
         raise ChallengeError("the reason is blank; give one: visitors read it")
     store.record_all(decide)
-    return store.read(lambda view: {each.name: track_schedule(view, each).extensions[-1] for each in chosen})
+    return store.read(lambda view: {each.name: track_phases(view, each).extensions[-1] for each in chosen})
 
 
 def _with_former_end(store: Store, track: Track, name: str, end: datetime) -> Track:
     """The track; if its file has the new end of the phase already, with the end in force."""
-    in_force = {phase.name: phase for phase in store.read(lambda view: track_schedule(view, track)).phases}
+    in_force = {phase.name: phase for phase in store.read(lambda view: track_phases(view, track)).all}
     phases = tuple(
         replace_end(phase, in_force[name].end)
         if phase.name == name and phase.end == end and name in in_force
@@ -142,25 +141,25 @@ def _with_former_end(store: Store, track: Track, name: str, end: datetime) -> Tr
 def _tracks_with(challenge: Challenge, store: Store, track: str | None, name: str) -> Sequence[Track]:
     if track is not None:
         return [challenge.track(track)]
-    schedules = store.read(lambda view: {each: track_schedule(view, each) for each in challenge.tracks})
-    having = [each for each, plan in schedules.items() if any(phase.name == name for phase in plan.phases)]
+    schedules = store.read(lambda view: {each: track_phases(view, each) for each in challenge.tracks})
+    having = [each for each, plan in schedules.items() if any(phase.name == name for phase in plan.all)]
     if having:
         return having
-    known = sorted({phase.name for plan in schedules.values() for phase in plan.phases})
+    known = sorted({phase.name for plan in schedules.values() for phase in plan.all})
     raise ChallengeError(
         f"no phase is called {quoted(name)}{suggestion(name, known)}; the phases are: {', '.join(known) or 'none'}"
     )
 
 
-def _check_extension(track: Track, recorded: Schedule, name: str, end: datetime, now: datetime) -> None:
-    names = [phase.name for phase in recorded.phases]
+def _check_extension(track: Track, recorded: Phases, name: str, end: datetime, now: datetime) -> None:
+    names = [phase.name for phase in recorded.all]
     if name not in names:
         raise ChallengeError(
             f"track {track.name} has no phase {quoted(name)}{suggestion(name, names)}; "
             f"its phases are: {', '.join(names) or 'none'}"
         )
     position = names.index(name)
-    phase, following = recorded.phases[position], recorded.phases[position + 1 : position + 2]
+    phase, following = recorded.all[position], recorded.all[position + 1 : position + 2]
     if now >= phase.closes:
         raise ChallengeError(
             f"{track.name}: the phase {name} closed at {utc_moment(phase.closes)}; a closed phase is not extended: "

@@ -14,11 +14,12 @@ from typing import Any
 
 from scorer.board.board import Board
 from scorer.challenge.settings import Challenge, Track, suggestion
-from scorer.entries.entries import stays
-from scorer.entries.entry import Entry
-from scorer.entries.in_force import in_force, track_schedule
-from scorer.entries.teams import merges
 from scorer.errors import ChallengeError
+from scorer.live.entries import stays
+from scorer.live.entry import Entry
+from scorer.live.phases import track_phases
+from scorer.live.rules import in_force
+from scorer.live.teams import merges
 from scorer.organising.decisions import entry_named
 from scorer.organising.rules import track_entries
 from scorer.organising.submission_files import (
@@ -103,7 +104,7 @@ def with_picks_problems(view: Snapshot, board: Board) -> Board:
     problems: dict[str, list[str]] = defaultdict(list)
     with suppress(ChallengeError):
         files, last_run = submission_files(track).picks, view.last_run(track.name)
-        for each in examine(view, track, files, closed_at=board.schedule.end, last_run=last_run)[1]:
+        for each in examine(view, track, files, closed_at=board.phases.end, last_run=last_run)[1]:
             problems[printable_name(each.team)].append(str(each))
     rows = (replace(row, picks_problems=tuple(problems.get(row.team.folder, ()))) for row in board.rows)
     return replace(board, rows=tuple(rows))
@@ -272,7 +273,7 @@ def _picked(view: Snapshot, challenge: Challenge, names: Sequence[str]) -> tuple
         raise ChallengeError(
             f"found {counted(len(states), 'pick')}; the limit is {track.picks} (tracks.{track.name}.picks)"
         )
-    found, plan = track_entries(view, track), track_schedule(view, track)
+    found, plan = track_entries(view, track), track_phases(view, track)
     picked = [found[state.index] for state in states]
     for state, entry in zip(states, picked, strict=True):
         if entry.never_counts or (not state.present and stays(state.submission, plan, track, view.now)):
@@ -293,7 +294,7 @@ def _with_picks(view: Snapshot, track: Track) -> Track:
         raise ChallengeError(
             f'tracks.{track.name}.entry: found "{track.entry}", so picks have no effect; set entry = "picks"'
         )
-    closed_at = track_schedule(view, track).end
+    closed_at = track_phases(view, track).end
     if closed_at is not None and view.now >= closed_at:
         raise ChallengeError(f"{track.name}: picks were accepted until {utc_moment(closed_at)}")
     return track

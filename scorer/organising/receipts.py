@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from scorer.board.slugs import slugs
 from scorer.challenge.settings import Challenge, Track
-from scorer.entries.schedule import Schedule, schedule
 from scorer.errors import ChallengeError
+from scorer.live.receipts import receipts
+from scorer.live.teams import slugs
 from scorer.organising.decisions import entry_named
 from scorer.paths.writing import replace_content
-from scorer.store.canonical import encoded
-from scorer.store.events import Event
-from scorer.store.log import LogLine, event_text, log_lines, nonce_of
-from scorer.store.signing import signature
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
-
-VERSION = 1
-"""Of a receipt."""
 
 
 def named_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], names: Sequence[str]) -> list[str]:
@@ -112,55 +102,3 @@ def write_receipt(path: Path, text: str) -> None:
         replace_content(path, text.encode("ascii"))
     except OSError as error:
         raise ChallengeError(f"{path}: cannot be written: {error.strerror}; name another file") from error
-
-
-def receipts(view: Snapshot, challenge: str, indexes: set[int]) -> Mapping[int, str]:
-    """The receipts of entries by their indexes.
-
-    A receipt depends only on the record until its entry and on the name of the challenge, so it is always the same.
-
-    Parameters
-    ----------
-    view
-        A snapshot with all events.
-    challenge
-        The name of the challenge.
-    indexes
-        Of arrivals.
-    """
-    return dict(_receipts(view, challenge, indexes))
-
-
-def _receipts(view: Snapshot, challenge: str, indexes: set[int]) -> Iterator[tuple[int, str]]:
-    events, log_key, signing_key = view.events(), view.secret("log"), view.secret("receipts")
-    dates: list[Event] = []
-    for event, line in zip(events, log_lines(log_key, events), strict=True):
-        if event.kind in ("phases", "extension"):
-            dates.append(event)
-        if event.index not in indexes:
-            continue
-        phases = schedule(each for each in dates if each.track == event.track)
-        text = f"{encoded(_fields(challenge, event, line, log_key, phases))}\n"
-        signed = base64.b64encode(signature(signing_key, text.encode("ascii")))
-        yield event.index, f"{text}{signed.decode('ascii')}\n"
-
-
-def _fields(challenge: str, event: Event, line: LogLine, log_key: bytes, phases: Schedule) -> Mapping[str, Any]:
-    """What a receipt says; the names are as the event has them."""
-    text, body = event_text(event), event.body
-    phase, place = phases.place(datetime.fromisoformat(body["received"]))
-    return {
-        "version": VERSION,
-        "challenge": challenge,
-        "track": event.track,
-        "team": body["team"],
-        "file": body["file"],
-        "digest": body["digest"],
-        "received": body["received"],
-        "phase": phase if place == "ok" else None,
-        "index": event.index,
-        "event": text.decode("ascii"),
-        "nonce": nonce_of(log_key, event.index, text).hex(),
-        "leaf": line.leaf.hex(),
-        "head": line.head.hex(),
-    }

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from scorer.board.board import Board
 from scorer.board.build import board
-from scorer.board.published_commitment import PublishedCommitment, published_commitment
-from scorer.board.published_log import PublishedLog, published_log
-from scorer.board.timeline import Timeline, timeline
 from scorer.challenge.settings import Challenge, Track
 from scorer.challenge.splits import exposure
-from scorer.entries.in_force import are_rules_fixed, in_force, public, track_schedule
 from scorer.errors import StoreError
+from scorer.live.commitment import PublishedCommitment, published_commitment
+from scorer.live.log import PublishedLog, published_log
+from scorer.live.phases import public, track_phases
+from scorer.live.rules import are_rules_fixed, in_force
+from scorer.live.timeline import Timeline, timeline
 from scorer.organising.analysis_pages import analysis_view
 from scorer.organising.past_boards import archived_boards
 from scorer.organising.picks import with_picks_problems
@@ -154,9 +155,9 @@ def boards(
                     "settings yet; `scorer run` computes them"
                 )
         # The times of the phases are public during a freeze, too.
-        plan = track_schedule(view, each)
+        plan = track_phases(view, each)
         made = board(shown, track, basis, cache)
-        found.append(replace(made, schedule=plan, frozen_since=plan.frozen_since(view.now), now=view.now))
+        found.append(replace(made, phases=plan, frozen_since=plan.frozen_since(view.now), now=view.now))
     return found
 
 

@@ -8,11 +8,10 @@ from functools import cached_property
 
 from scorer.challenge.settings import Track
 from scorer.challenge.splits import split_of
-from scorer.entries.entries import entries
-from scorer.entries.entry import Entry
-from scorer.entries.errata import changed_names
-from scorer.entries.in_force import are_rules_fixed, in_force, with_rules
 from scorer.errors import ChallengeError, Findings, SolutionError
+from scorer.live.entries import entries
+from scorer.live.entry import Entry
+from scorer.live.rules import are_rules_fixed, changed_names, in_force, with_rules
 from scorer.matching.solution import Solution, read_ids
 from scorer.matching.subtopics import NO_ITERATIONS
 from scorer.paths import Location, digest, is_regular

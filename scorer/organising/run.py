@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 
 from scorer.challenge.settings import Challenge, Track
-from scorer.entries.entries import Entries, stays
-from scorer.entries.entry import Entry
-from scorer.entries.errata import open_erratum
 from scorer.errors import ChallengeError
 from scorer.executors.base import Executor, FileOutcome
 from scorer.limits import ATTEMPTS, Limits
+from scorer.live.entries import Entries, stays
+from scorer.live.entry import Entry
+from scorer.live.errata import open_erratum
 from scorer.matching.match import Counts
 from scorer.matching.solution import Solution
 from scorer.organising.intake import safe_digest, scan
@@ -126,7 +126,7 @@ def plan(
     )
     if store.void_rejections(basis, limits):
         found = store.read(lambda view: entries_by(view, rules))
-    phases, now = found.schedule, store.now()
+    phases, now = found.phases, store.now()
     scanned = scan(
         track,
         limits,

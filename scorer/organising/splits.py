@@ -8,8 +8,8 @@ from pathlib import Path
 from scorer.challenge.preliminary import check_ladder, check_stage
 from scorer.challenge.settings import Challenge, Track
 from scorer.challenge.splits import QuerySplit, check_split, make_key
-from scorer.entries.in_force import in_force
 from scorer.errors import ChallengeError
+from scorer.live.rules import in_force
 from scorer.matching.solution import Solution
 from scorer.store.records import Basis, StoredQueries
 from scorer.store.snapshot import Snapshot
@@ -86,9 +86,3 @@ def selected_queries(track: Track, split: QuerySplit) -> tuple[int, int]:
     flags = split.flags(solution.queries.to_pylist())
     check_split(track.name, int(solution.flagged.sum()), sum(flags), len(flags))
     return sum(flags), len(flags)
-
-
-def recorded_key(view: Snapshot, track: str) -> str | None:
-    """The SHA-256 of the key that the board of a track is based on; None without a board or without a split."""
-    recorded = view.recorded_basis(track)
-    return None if recorded is None else recorded.key_sha256

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 from scorer.challenge.settings import Challenge, Track
-from scorer.entries.entries import entries
-from scorer.entries.entry import State
-from scorer.entries.errata import open_erratum
-from scorer.entries.in_force import in_force
+from scorer.live.entries import entries
+from scorer.live.entry import State
+from scorer.live.errata import open_erratum
+from scorer.live.rules import in_force
 from scorer.organising.rules import current_basis
 from scorer.organising.submission_files import submission_files
 from scorer.site.folder import MANIFEST
@@ -67,11 +67,11 @@ def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
     )
     last_run = view.last_run(track.name)
     stage = f"stage {rules.stage or 'not set'}"
-    phase = found.schedule.current(view.now)
+    phase = found.phases.current(view.now)
     if phase is not None:
         stage = f"phase {phase.name} until {utc_moment(phase.closes)}"
-    elif found.schedule.phases:
-        following = found.schedule.upcoming(view.now)
+    elif found.phases.all:
+        following = found.phases.upcoming(view.now)
         stage = f"phase {following.name} from {utc_moment(following.start)}" if following else "all phases are over"
     yield f"{track.name}: last run {utc_moment(last_run) if last_run else 'never'}; {stage}"
     erratum = open_erratum(view.events(track.name))

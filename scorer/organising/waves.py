@@ -7,10 +7,10 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import closing
 
-from scorer.entries.entries import Entries, entries
 from scorer.executors.base import Executor, FileOutcome, FileToScore
 from scorer.executors.local import Processes
 from scorer.limits import Limits
+from scorer.live.entries import Entries, entries
 from scorer.matching.solution import Solution
 from scorer.organising.kept import Found, Kept
 from scorer.organising.rules import RuleSet

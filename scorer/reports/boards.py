@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scorer.board.board import Board, Row
 from scorer.board.certainty import RowCertainty
-from scorer.entries.entry import ColumnScores, Entry, rounded
+from scorer.live.entry import ColumnScores, Entry, rounded
 from scorer.reports.table import Cell, CellValue, Column, Table, csv_table, markdown_table
 from scorer.wording import iso_time, letters
 

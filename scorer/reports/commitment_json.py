@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from scorer.board.published_commitment import CommittedTrack, PublishedCommitment
+from scorer.live.commitment import CommittedTrack, PublishedCommitment
 from scorer.wording import iso_time
 
 VERSION = 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scorer.board.board import Board
-from scorer.entries.entry import Entry
+from scorer.live.entry import Entry
 from scorer.reports.table import Cell, Column, Table
 from scorer.store.events import FIRST_RECEIPT
 from scorer.wording import iso_time, printable_name, utc_moment

@@ -8,9 +8,9 @@ from typing import Any, get_args
 
 from scorer.board.board import Board, Row
 from scorer.board.certainty import Certainty, RowCertainty
-from scorer.board.rule_sheet import rules
-from scorer.entries.entry import Entry, rounded
-from scorer.entries.schedule import State
+from scorer.board.rules import rules
+from scorer.live.entry import Entry, rounded
+from scorer.live.phases import State
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.reports.boards import export_columns, export_rows, shown_interval
 from scorer.store.log import LogLine
@@ -69,12 +69,12 @@ def to_json(board: Board, head: LogLine | None = None) -> str:
 
 def _phase(board: Board) -> dict[str, Any] | None:
     """Return the phase that receives entries, or else the next one, or else the last one; None without phases."""
-    phase = board.schedule.shown_phase(board.now)
+    phase = board.phases.shown_phase(board.now)
     if phase is None:
         return None
     return {
         "name": phase.name,
-        "state": board.schedule.state(board.now),
+        "state": board.phases.state(board.now),
         "start": iso_time(phase.start),
         "end": iso_time(phase.end),
         "closes": iso_time(phase.closes),

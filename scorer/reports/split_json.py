@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from scorer.board.published_split import PublishedSplit
+from scorer.live.splits import PublishedSplit
 
 VERSION = 1
 """Of the document."""

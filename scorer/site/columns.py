@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from scorer.board.board import Board
-from scorer.entries.entry import ColumnScores
+from scorer.live.entry import ColumnScores
 from scorer.site.measure_columns import MeasureColumn
 
 MARKED_ROWS = 300

@@ -7,15 +7,15 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
-from scorer.board.board import Team
-from scorer.board.past import PastBoard
-from scorer.board.published_commitment import PublishedCommitment
-from scorer.board.published_errata import PublishedErratum
-from scorer.board.published_log import PublishedLog
-from scorer.board.rule_sections import RuleSection
-from scorer.board.timeline import Happening, Timeline
+from scorer.board.board import PastBoard
+from scorer.board.rules import RuleSection
 from scorer.challenge.branding import Link
 from scorer.challenge.settings import Challenge
+from scorer.live.commitment import PublishedCommitment
+from scorer.live.errata import PublishedErratum
+from scorer.live.log import PublishedLog
+from scorer.live.teams import Team
+from scorer.live.timeline import Happening, Timeline
 from scorer.site.errata import ErratumRow
 from scorer.site.figures import Figure
 from scorer.site.latest import LatestEntry

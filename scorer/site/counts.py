@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from scorer.board.board import Board
-from scorer.entries.entry import State
+from scorer.live.entry import State
 
 STATUS_WORDS: dict[State, str] = {
     "scored": "scored",

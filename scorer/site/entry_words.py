@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from markupsafe import Markup, escape
 
 from scorer.board.board import Board, Row
-from scorer.board.quota_words import left_in_words, next_reset
-from scorer.entries.entry import Admission, Answer, Entry, Outcome, Presence
+from scorer.live.entry import Admission, Answer, Entry, Outcome, Presence
+from scorer.live.quotas import left_in_words, next_reset
 from scorer.site.status import moment
 from scorer.wording import counted
 
@@ -82,7 +82,7 @@ def quota_left(board: Board, row: Row) -> Markup:
     """What the team has left of its quota, as a sentence of HTML; empty without a quota."""
     if not row.left:
         return Markup()
-    phase = board.schedule.current_or_next(board.now)
+    phase = board.phases.current_or_next(board.now)
     words = left_in_words(row.left, phase.name if phase else None)
     lead = "Left of its quota" if board.frozen_since is None else "Left of its quota when the board was frozen"
     text = escape(f"{lead}: {words}.")

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Container
 from dataclasses import dataclass
 
-from scorer.board.changes import BeforeAfter
-from scorer.board.published_errata import PublishedErratum
+from scorer.live.errata import BeforeAfter, PublishedErratum
 from scorer.site.track_pages import shared_rank
 
 

@@ -9,9 +9,9 @@ from datetime import datetime
 from uuid import UUID, uuid5
 from xml.etree import ElementTree as ET
 
-from scorer.board.published_log import NO_LOG, PublishedLog
-from scorer.board.timeline import Happening
 from scorer.challenge.settings import Challenge
+from scorer.live.log import NO_LOG, PublishedLog
+from scorer.live.timeline import Happening
 from scorer.store.log import LogLine
 from scorer.wording import iso_time
 

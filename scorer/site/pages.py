@@ -11,15 +11,15 @@ from jinja2 import BaseLoader, ChoiceLoader, Environment, PrefixLoader, Template
 from markupsafe import Markup
 
 from scorer.board.board import Board
-from scorer.board.published_commitment import COMMITMENT, NO_COMMITMENT, OPENING, RECEIPTS, PublishedCommitment
-from scorer.board.published_log import NO_LOG, PublishedLog
-from scorer.board.rule_sections import rule_sections
-from scorer.board.timeline import NO_TIMELINE, Timeline
+from scorer.board.rules import rule_sections
 from scorer.challenge.branding import STATIC
 from scorer.challenge.colours import DARK, LIGHT, softened
 from scorer.challenge.settings import FILE, Challenge
 from scorer.charts.svg import Cache
 from scorer.errors import ScorerError
+from scorer.live.commitment import COMMITMENT, NO_COMMITMENT, OPENING, RECEIPTS, PublishedCommitment
+from scorer.live.log import NO_LOG, PublishedLog
+from scorer.live.timeline import NO_TIMELINE, Timeline
 from scorer.reports.boards import to_csv
 from scorer.reports.citation import to_bibtex, to_cff
 from scorer.reports.commitment_json import commitment_json

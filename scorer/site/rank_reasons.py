@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 
 from scorer.board.board import Row
 from scorer.board.certainty import Pair
-from scorer.entries.entry import State
+from scorer.live.entry import State
 from scorer.site.captions import significant
 from scorer.site.field import Field
 from scorer.site.status import without_scores

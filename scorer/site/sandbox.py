@@ -16,7 +16,7 @@ MODULES = (
     "scorer.board",
     "scorer.challenge",
     "scorer.charts",
-    "scorer.entries",
+    "scorer.live",
     "scorer.measures",
     "scorer.reports",
     "scorer.site",

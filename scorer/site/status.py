@@ -27,7 +27,7 @@ class Status:
 
 def status(board: Board) -> Status | None:
     """The status of a track as of its board; None for a track without phases."""
-    if not board.schedule.phases:
+    if not board.phases.all:
         return None
     return Status(_phase(board), _scores(board), _received(board), _frozen(board))
 
@@ -43,8 +43,8 @@ def _until(when: datetime) -> Markup:
 
 
 def _phase(board: Board) -> Markup:
-    plan = board.schedule
-    phase = plan.shown_phase(board.now) or plan.phases[0]
+    plan = board.phases
+    phase = plan.shown_phase(board.now) or plan.all[0]
     state = plan.state(board.now)
     if state == "open":
         return Markup("<b>Phase {} is open</b> until {}").format(phase.name, _until(phase.end))
@@ -59,8 +59,8 @@ def _phase(board: Board) -> Markup:
 
 
 def _scores(board: Board) -> Markup:
-    plan = board.schedule
-    phase, end = plan.current(board.now), plan.phases[-1].closes
+    plan = board.phases
+    phase, end = plan.current(board.now), plan.all[-1].closes
     sentences = []
     if board.track.hides_scores and phase is not None:
         hidden = Markup("<b>No scores</b> are shown until the phase has closed, {}; the board lists the teams.")
@@ -85,7 +85,7 @@ def _received(board: Board) -> str:
 
 
 def _frozen(board: Board) -> Markup:
-    phase = board.schedule.current(board.now)
+    phase = board.phases.current(board.now)
     if phase is None or board.frozen_since is None:
         return Markup()
     return Markup(
@@ -96,8 +96,8 @@ def _frozen(board: Board) -> Markup:
 
 def without_scores(board: Board) -> str:
     """Why the board of a track with phases has no scores now, in one sentence; empty if nothing hides them."""
-    plan = board.schedule
-    if not plan.phases:
+    plan = board.phases
+    if not plan.all:
         return ""
     if board.track.hides_scores and (phase := plan.current(board.now)) is not None:
         return f"Scores are not shown until phase {phase.name} has closed, {exact_time(phase.closes)}."

@@ -9,7 +9,7 @@ from typing import Literal
 
 from scorer.board.board import Board
 from scorer.board.certainty import Certainty
-from scorer.entries.entry import ColumnScores
+from scorer.live.entry import ColumnScores
 
 MOST_STEPS = 7
 """How many steps an axis has at most."""

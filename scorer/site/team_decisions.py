@@ -8,8 +8,8 @@ from datetime import datetime
 
 from markupsafe import Markup
 
-from scorer.board.board import Board, MergedTeam, Team
-from scorer.entries.teams import ChangeKind, TeamChange
+from scorer.board.board import Board
+from scorer.live.teams import ChangeKind, MergedTeam, Team, TeamChange
 from scorer.wording import long_time, shortened
 
 LONGEST_LINK = 60

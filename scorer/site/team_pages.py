@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from scorer.board.board import MergedTeam, Team
 from scorer.charts.svg import Svg
 from scorer.charts.timeline import Point, timeline
-from scorer.entries.entry import ColumnScores, Entry, State
+from scorer.live.entry import ColumnScores, Entry, State
+from scorer.live.teams import MergedTeam, Team
 from scorer.site.distribution import Distribution, QueryTable, distribution, query_table
 from scorer.site.entry_words import entry_notes, looks_in_words, quota_left, status_words
 from scorer.site.field import Field, field_of

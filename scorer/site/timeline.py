@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC
 from itertools import groupby
 
-from scorer.board.timeline import Happening, Timeline
+from scorer.live.timeline import Happening, Timeline
 from scorer.wording import MONTHS
 
 

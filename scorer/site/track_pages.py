@@ -6,10 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from scorer.board.board import Board, Row
-from scorer.board.past import PastBoard, PastRow
+from scorer.board.board import Board, PastBoard, PastRow, Row
 from scorer.challenge.phases import Phase
-from scorer.entries.entry import Entry
+from scorer.live.entry import Entry
 from scorer.wording import counted
 
 RULES, LATE = "rules.html", "late.html"
@@ -65,7 +64,7 @@ def late_entries(board: Board) -> tuple[LateEntry, ...]:
 
 
 def _distance(board: Board, entry: Entry) -> str:
-    phases = board.schedule.phases
+    phases = board.phases.all
     if entry.admission == "early":
         return f"{_rounded(phases[0].start, entry.received)} early"
     phase = next(phase for phase in phases if phase.name == entry.phase)

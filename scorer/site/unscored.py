@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scorer.board.board import Row
-from scorer.entries.entry import ColumnScores
+from scorer.live.entry import ColumnScores
 from scorer.reports.entries import REASONS
 from scorer.wording import counted, day_and_month, utc_time
 

@@ -10,9 +10,9 @@ from functools import cached_property
 
 from scorer.board.board import Board, Row
 from scorer.board.certainty import RowCertainty
-from scorer.board.rule_sheet import counting_rule, rules
+from scorer.board.rules import counting_rule, rules
 from scorer.challenge.settings import Track
-from scorer.entries.entry import ColumnScores
+from scorer.live.entry import ColumnScores
 from scorer.options import RESAMPLES, SEED
 from scorer.site.captions import (
     Statement,

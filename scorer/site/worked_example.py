@@ -11,7 +11,7 @@ from itertools import groupby
 from markupsafe import Markup
 
 from scorer.challenge.settings import Track
-from scorer.entries.entry import rounded
+from scorer.live.entry import rounded
 from scorer.measures import Measure, parse_one
 from scorer.scoring.evaluation import evaluate
 from scorer.site.formulas import mathml

@@ -1,4 +1,4 @@
-"""What the site publishes of the log: a line for each event of the record that visitors may see."""
+"""The log: a line for each event of the record that visitors may see."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scorer.challenge.settings import Track
-from scorer.entries.in_force import public_to_all
+from scorer.live.phases import public_to_all
 from scorer.store.log import LogLine, log_lines
 from scorer.store.snapshot import Snapshot
 

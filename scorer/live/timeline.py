@@ -8,16 +8,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from scorer.board.board import Team
-from scorer.board.build import teams
-from scorer.board.published_commitment import COMMITMENT, OPENING
-from scorer.board.published_errata import PublishedErratum, published_errata
 from scorer.challenge.phases import Phase
 from scorer.challenge.settings import Track
-from scorer.entries.errata import changed_names
-from scorer.entries.in_force import public, public_to_all, track_schedule
-from scorer.entries.schedule import Announcement, Extension, Schedule
-from scorer.entries.teams import OF_NAMES, ChangeKind, TeamChange
+from scorer.live.commitment import COMMITMENT, OPENING
+from scorer.live.errata import PublishedErratum, published_errata
+from scorer.live.phases import Announcement, Extension, Phases, public, public_to_all, track_phases
+from scorer.live.rules import changed_names
+from scorer.live.teams import OF_NAMES, ChangeKind, Team, TeamChange, teams
 from scorer.store.events import EVERY_TRACK, recorded_basis
 from scorer.store.records import RecordedBasis
 from scorer.store.snapshot import Snapshot
@@ -62,7 +59,7 @@ class Happening:
     link: str = ""
     """The path of a page or a file of the site about it; empty without one."""
     index: int = 0
-    """Of its event in the record; 0 for what follows from the schedule."""
+    """Of its event in the record; 0 for what follows from the phases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +100,11 @@ def timeline(view: Snapshot, tracks: Sequence[Track]) -> Timeline:
     upcoming: list[Happening] = []
     errata = {}
     for track in tracks:
-        plan = track_schedule(view, track)
+        plan = track_phases(view, track)
         versions = _versions(plan)
         found += _decisions(track.name, versions)
         found += _passed(track.name, versions, view.now)
-        upcoming += (each for phase in plan.phases for each in _dates(track.name, phase) if each.at > view.now)
+        upcoming += (each for phase in plan.all for each in _dates(track.name, phase) if each.at > view.now)
         found += _scoring(public(view, track), track.name)
         published = published_errata(view, track)
         if published:
@@ -129,7 +126,7 @@ class _Version:
     phases: tuple[Phase, ...]
 
 
-def _versions(plan: Schedule) -> list[_Version]:
+def _versions(plan: Phases) -> list[_Version]:
     """All versions of the phases, the earliest first; at least one."""
     found: list[_Version] = []
     phases: tuple[Phase, ...] = ()
@@ -137,7 +134,7 @@ def _versions(plan: Schedule) -> list[_Version]:
     for each in sorted(decisions, key=lambda each: each.index):
         found.append(_Version(each, phases, each.phases))
         phases = each.phases
-    return found or [_Version(None, (), plan.phases)]
+    return found or [_Version(None, (), plan.all)]
 
 
 def _decisions(track: str, versions: Iterable[_Version]) -> Iterator[Happening]:

@@ -8,13 +8,14 @@ from datetime import datetime
 
 from scorer.challenge.decimals import auto_decimals
 from scorer.challenge.settings import Track
-from scorer.entries.entry import Admission, ColumnScores, Entry, Outcome, Presence, column_scores, rounded
-from scorer.entries.looks import Candidate, Look, looks
-from scorer.entries.picks import picked
-from scorer.entries.quotas import Claim, Cost, admissions
-from scorer.entries.schedule import Schedule, schedule
-from scorer.entries.teams import Merges, merges
 from scorer.limits import ATTEMPTS
+from scorer.live.entry import Admission, ColumnScores, Entry, Outcome, Presence, column_scores, rounded
+from scorer.live.ladder import Candidate, Look, looks
+from scorer.live.phases import Phases, folded_phases
+from scorer.live.picks import picked
+from scorer.live.quotas import Claim, Cost, UsedQuota, admissions
+from scorer.live.rules import in_force
+from scorer.live.teams import Merges, merges
 from scorer.measures import Measure
 from scorer.options import Split
 from scorer.scoring.means import Mean
@@ -31,12 +32,12 @@ class Entries:
 
     all: tuple[Entry, ...]
     """In the order of the record."""
-    claims: tuple[Claim, ...]
-    """Those that the quotas count, as far as they are within them."""
+    quota: UsedQuota
+    """What the teams have used of the quota."""
     to_score: tuple[StoredSubmission, ...]
     """Those whose score is needed and may be computed now, or is known: present and admitted, also those that are early
     or late, but not those that wait for the outcome of an earlier entry."""
-    schedule: Schedule
+    phases: Phases
     stored: tuple[StoredSubmission, ...]
     """The submissions, in the order of the record."""
     track: Track
@@ -96,7 +97,7 @@ def entries(
         queries = defined_queries(_results(stored), "preliminary", str(track.primary_measure), flagged)
         track = track.model_copy(update={"auto_decimals": auto_decimals(queries)})
     events = view.events(track.name)
-    plan = schedule(events, track.phases)
+    plan = folded_phases(events, track.phases)
     present = {each.submission.file for each in stored if each.present}
     places = [_place(each, present, plan, track) for each in stored]
     earlier = _earlier_outcomes(view, track, stored) if track.quota.limits_anything else {}
@@ -138,13 +139,30 @@ def entries(
     )
     return Entries(
         all=found,
-        claims=tuple(claim for claim in claims if within.get(claim.index, True) is not False),
+        quota=UsedQuota(
+            track.quota, plan, tuple(claim for claim in claims if within.get(claim.index, True) is not False)
+        ),
         to_score=tuple(each for each in stored if each.present and within.get(each.index, True)),
-        schedule=plan,
+        phases=plan,
         stored=stored,
         track=track,
         merges=joined,
     )
+
+
+def quota_line(view: Snapshot, track: Track, team: str) -> str:
+    """What a team has left of its quota now, and when the limits of a day begin again, given the name of its folder."""
+    name = printable_name(team)
+    rules = in_force(view, track)
+    if is_baseline(team, rules):
+        return f"{name}: a baseline has no quota"
+    if not rules.quota.limits_anything:
+        return f"{name}: the track {track.name} has no quota"
+    recorded = view.recorded_basis(track.name)
+    listed = entries(view, rules, recorded.basis if recorded else None, measures=())
+    note = "" if team in view.teams else "; no team has an entry under this name"
+    left = listed.quota.in_words(listed.merges.members(team), view.now, note)
+    return f"{name}: {left or f'the last phase of the track {track.name} has closed'}"
 
 
 def defined_queries(results: Iterable[StoredResult], split: Split, measure: str, queries: int) -> int:
@@ -163,9 +181,9 @@ def is_baseline(team: str, track: Track) -> bool:
     return not {team, printable_name(team)}.isdisjoint(track.baselines)
 
 
-def stays(submission: Submission, plan: Schedule, track: Track, now: datetime) -> bool:
+def stays(submission: Submission, plan: Phases, track: Track, now: datetime) -> bool:
     """Whether a submission stays present or withdrawn, regardless of its file, because its phase has closed."""
-    if not plan.phases or is_baseline(submission.team, track):
+    if not plan.all or is_baseline(submission.team, track):
         return False
     return plan.has_closed(plan.place(submission.received)[0], now)
 
@@ -181,7 +199,7 @@ class _Place:
     """Whether the quota waits for the outcome of an earlier entry."""
 
 
-def _place(each: StoredSubmission, present: Collection[str], plan: Schedule, track: Track) -> _Place:
+def _place(each: StoredSubmission, present: Collection[str], plan: Phases, track: Track) -> _Place:
     presence: Presence = "present"
     if not each.present:
         presence = "superseded" if each.submission.file in present else "withdrawn"
@@ -193,10 +211,10 @@ def _place(each: StoredSubmission, present: Collection[str], plan: Schedule, tra
     return _Place(phase, presence, admission)
 
 
-def _is_backdated(each: StoredSubmission, plan: Schedule, track: Track) -> bool:
+def _is_backdated(each: StoredSubmission, plan: Phases, track: Track) -> bool:
     """Whether the stated time gives an entry another phase or day than the last look that did not find its file.
 
-    As the phase itself, this follows from the schedule in force: if a phase is extended beyond that look, the entry is
+    As the phase itself, this follows from the phases in force: if a phase is extended beyond that look, the entry is
     in it by both times.
     """
     received, absent_at = each.submission.received, each.absent_at
@@ -205,7 +223,7 @@ def _is_backdated(each: StoredSubmission, plan: Schedule, track: Track) -> bool:
     return _scope(received, plan, track) != _scope(absent_at, plan, track)
 
 
-def _scope(moment: datetime, plan: Schedule, track: Track) -> tuple[str | None, Admission, str]:
+def _scope(moment: datetime, plan: Phases, track: Track) -> tuple[str | None, Admission, str]:
     """What the rules make of a time of receipt: the phase, the admission, and the day of the quota where it counts."""
     phase, admission = plan.place(moment)
     return phase, admission, track.quota.day(moment) if track.quota.counts_days and admission == "ok" else ""

@@ -1,8 +1,15 @@
-"""Looks: the scored entries of each team in order, and the preliminary scores that the Ladder releases for them."""
+"""The Ladder: it releases a new score only for an entry that is clearly better than the best one so far.
+
+A team that sends many entries learns from each score a little about the hidden queries. The Ladder shows only
+clear improvements, so that most probing teaches little; `docs/studies.md` has what remains.
+
+Source: A. Blum and M. Hardt, The Ladder: a reliable leaderboard for machine learning competitions, ICML 2015.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,15 +19,92 @@ import numpy as np
 
 from scorer.challenge.preliminary import check_ladder
 from scorer.challenge.settings import Track
-from scorer.entries.entry import Answer
-from scorer.entries.ladder import Ladder
+from scorer.challenge.splits import share_text
 from scorer.limits import ATTEMPTS
+from scorer.live.entry import Answer
 from scorer.measures.arrays import Bools, Floats
 from scorer.paths import code_digest
 from scorer.scoring.means import QueryMask
 from scorer.store.cache import Cache, digest_of
 from scorer.store.records import Basis, StoredSubmission
 from scorer.store.snapshot import Snapshot
+
+TOLERANCE = 1e-12
+"""An improvement that exceeds the least one by less than this equals it. Without it, the errors of floating-point
+arithmetic decide: one query more that is right, of n, improves the mean by exactly its standard error, 1 / n."""
+
+DECIMALS = 9
+"""A number is rounded to these decimals before it is rounded to an integer, for the same reason: 0.5 is a tie, and goes
+to the even integer, although it may be computed as 0.49999999999999994."""
+
+
+class Ladder:
+    """The Ladder of one team, which sees its entries in the order of the record.
+
+    Parameters
+    ----------
+    step
+        The least improvement, as a loss; the released loss is a multiple of it. None: the parameter-free form, in which
+        the least improvement is the standard error of the differences from the best entry.
+    """
+
+    def __init__(self, step: float | None = None) -> None:
+        self._step = step
+        self._best: Floats | None = None
+        self.loss = math.inf
+        """The loss that was released last; infinite before the first entry."""
+
+    def look(self, scores: Floats) -> float | None:
+        """Return the score to release for the next entry, or None if that score would not be higher than the last one.
+
+        Parameters
+        ----------
+        scores
+            float64[query]: from 0 to 1, of the preliminary queries for which the measure is defined, always the same.
+            At least two.
+        """
+        losses = 1.0 - scores
+        improvement = self.loss - _mean(losses)
+        if improvement <= self._least_improvement(losses) + TOLERANCE:
+            return None
+        self._best = losses
+        # The minimum is not in the paper: a loss that is rounded up must not exceed the one before.
+        released = min(self.loss, self._rounded(losses))
+        if released == self.loss:
+            return None
+        self.loss = released
+        # A step that does not divide 1 may round the loss up to more than 1.
+        return max(0.0, 1.0 - released)
+
+    def _least_improvement(self, losses: Floats) -> float:
+        """Return the improvement that these losses must exceed: the step, or the standard error of the differences."""
+        if self._step is not None:
+            return self._step
+        if self._best is None:
+            return 0.0
+        return _standard_error(losses - self._best)
+
+    def _rounded(self, losses: Floats) -> float:
+        """Return the mean loss, rounded to a multiple of the step, or to a multiple of 1 / n."""
+        if self._step is None:
+            return _integer(math.fsum(losses)) / len(losses)
+        return _integer(_mean(losses) / self._step) * self._step
+
+
+def _mean(values: Floats) -> float:
+    """Return the mean, the same on every machine."""
+    return math.fsum(values) / len(values)
+
+
+def _standard_error(differences: Floats) -> float:
+    """Return the standard error of their mean."""
+    squares = (differences - _mean(differences)) ** 2
+    return math.sqrt(math.fsum(squares) / (len(differences) - 1) / len(differences))
+
+
+def _integer(value: float) -> int:
+    """Return the nearest integer; of two that are equally near, the even one."""
+    return round(round(value, DECIMALS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,3 +226,30 @@ def _folded(track: Track, sequence: Sequence[str], scores: Mapping[str, Floats])
     check_ladder(track, len(scores[sequence[0]]))
     ladder = Ladder(None if track.ladder_step is None else float(track.ladder_step))
     return json.dumps([ladder.look(scores[digest]) for digest in sequence])
+
+
+def ladder_rules(track: Track, queries: int) -> tuple[str, ...]:
+    """How the Ladder decides which scores on the preliminary queries are shown; none without it."""
+    if not track.has_ladder:
+        return ()
+    if track.ladder_step is not None:
+        step = share_text(track.ladder_step)
+        form = (
+            "The Ladder shows the preliminary score of an entry only if it exceeds the score shown last for its team "
+            f"by more than {step}; what it lacks of 1 is rounded to a multiple of {step}."
+        )
+    else:
+        over = f"the {queries:,} preliminary queries" if queries else "the queries"
+        form = (
+            "The Ladder shows the preliminary score of an entry only if it exceeds the score shown last for its team "
+            f"by more than one standard error, that of the differences on {over} between the entry and the one whose "
+            "score was shown last; the score is rounded to a multiple of one query"
+            + (f", 1/{queries:,}." if queries else ".")
+        )
+    return (
+        form,
+        "The Ladder looks at the scored entries of a team in the order in which they were recorded, also at those that "
+        "are withdrawn or replaced later; an entry waits while an earlier one has no result.",
+        "While the Ladder is used, the best score that was shown for an entry which is there counts. Further measures, "
+        "intervals and tests are not shown.",
+    )

@@ -1,17 +1,53 @@
-"""What the site publishes about the commitment: its hash, and once it is revealed, what it was computed from."""
+"""Commitments: what the organiser committed to before the start, and what visitors see of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
 
-from scorer.board.published_errata import PublishedErratum
 from scorer.challenge.settings import Challenge, Track
-from scorer.entries.commitments import Commitment, commitments
-from scorer.entries.in_force import public, public_to_all, rules_of_settings, track_schedule
+from scorer.live.errata import PublishedErratum
+from scorer.live.phases import public, public_to_all, track_phases
+from scorer.live.rules import rules_of_settings
+from scorer.store.events import Event
 from scorer.store.log import event_text, nonce_of
+from scorer.store.opening import content_of
 from scorer.store.signing import public_key
 from scorer.store.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Commitment:
+    """What the organiser committed to."""
+
+    index: int
+    """Of its event."""
+    at: datetime | None
+    """When it was recorded, in UTC."""
+    sha256: str
+    """Of the opening, in hexadecimal; public from the beginning."""
+    opening: str
+    """Secret until it is revealed."""
+    is_revealed: bool
+
+    @property
+    def content(self) -> Mapping[str, Any]:
+        """The content of the opening."""
+        return content_of(self.opening)
+
+
+def commitments(events: Iterable[Event]) -> tuple[Commitment, ...]:
+    """The commitments among the events of the whole challenge, in their order; the last one is in force."""
+    listed = list(events)
+    revealed = {event.body.get("commitment") for event in listed if event.kind == "reveal"}
+    return tuple(
+        Commitment(event.index, event.at, event.body["sha256"], event.body["opening"], event.body["sha256"] in revealed)
+        for event in listed
+        if event.kind == "commitment"
+    )
+
 
 COMMITMENT = "commitment.json"
 OPENING = "commitment.txt"
@@ -122,7 +158,7 @@ def _tracks(view: Snapshot, tracks: Sequence[Track], last: Commitment) -> Iterat
         if not last.is_revealed:
             yield CommittedTrack(track.name, key)
             continue
-        plan = track_schedule(view, track)
+        plan = track_phases(view, track)
         events = [each.index for each in plan.announcements] + [each.index for each in plan.extensions]
         yield CommittedTrack(
             name=track.name,
@@ -130,6 +166,6 @@ def _tracks(view: Snapshot, tracks: Sequence[Track], last: Commitment) -> Iterat
             solution=recorded.basis.solution,
             items=recorded.items or "",
             rules=rules_of_settings(recorded.settings or {}),
-            phases=tuple(phase.recorded() for phase in plan.phases),
+            phases=tuple(phase.recorded() for phase in plan.all),
             rescheduled=tuple(sorted(index for index in events if index > last.index)),
         )

@@ -1,7 +1,10 @@
-"""Teams: their names, merges and decisions, as they follow from the record."""
+"""Teams: their names, merges and decisions as the record has them, and the rules in sentences."""
 
 from __future__ import annotations
 
+import hashlib
+import re
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,9 +12,50 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal
 
+from scorer.challenge.settings import RESERVED
 from scorer.challenge.teams import compared
 from scorer.store.events import Event
+from scorer.store.snapshot import Snapshot
 from scorer.wording import printable_name
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """A team with at least one submission."""
+
+    name: str
+    """The display name, or else that of the folder as `printable_name` returns it: different teams have different
+    names."""
+    slug: str
+    """Safe in paths and URLs; unique among all teams, also when case is ignored. It comes from the folder."""
+    folder: str = ""
+    """The name of its folder, as `printable_name` returns it; it never changes."""
+    affiliation: str = ""
+    links: tuple[str, ...] = ()
+    """URLs that begin with http:// or https://, as `code` and `paper`."""
+    code: str = ""
+    paper: str = ""
+    status: TeamStatus = "ranked"
+    reason: str = ""
+    """Of the last decision about the team; empty if none was given."""
+    since: datetime | None = None
+    """When the present status, or the merge, was recorded, in UTC; None if there was no decision."""
+    history: tuple[TeamChange, ...] = ()
+    """Changes of its name and decisions about it, the earliest first. Other teams have the names of their folders."""
+
+    @property
+    def is_excluded(self) -> bool:
+        """Whether it is disqualified or withdrawn, so that it has no rank."""
+        return self.status != "ranked"
+
+
+@dataclass(frozen=True, slots=True)
+class MergedTeam:
+    """A team whose entries are in the row of another team."""
+
+    team: Team
+    into: Team
+
 
 TeamStatus = Literal["ranked", "disqualified", "withdrawn"]
 
@@ -194,3 +238,73 @@ def shown_names(teams: Iterable[str], states: Mapping[str, TeamState]) -> Mappin
         else:
             shown[team] = folder
     return shown
+
+
+def teams(view: Snapshot, also: Iterable[str] = ()) -> Mapping[str, Team]:
+    """All teams of the record, and those in `also`, by the names of their folders."""
+    states = team_states(view.events())
+    targets = (state.merged_into for state in states.values() if state.merged_into is not None)
+    # A team may have a decision, but no file yet, as of an earlier time.
+    folders = tuple(dict.fromkeys((*view.teams, *also, *states, *targets)))
+    names, addresses = shown_names(folders, states), slugs(folders)
+    return {each: _team(each, names[each], addresses[each], states.get(each, UNCHANGED)) for each in folders}
+
+
+def _team(folder: str, name: str, slug: str, state: TeamState) -> Team:
+    return Team(
+        name=name,
+        slug=slug,
+        folder=printable_name(folder),
+        affiliation=state.affiliation,
+        links=state.links,
+        code=state.code,
+        paper=state.paper,
+        status=state.status,
+        reason=state.reason,
+        since=state.at,
+        history=state.history,
+    )
+
+
+_LONGEST = 60
+_DIGITS = (8, 16, 32, 64)
+"""How many digits of the SHA-256 of a name a slug may end with; the first number that gives an unused slug is used."""
+
+
+def slugs(names: Iterable[str]) -> dict[str, str]:
+    """The slug of each team: a-z, 0-9 and single hyphens, 1 to 60 characters, and different for different names.
+
+    A slug is the name in lower case, with a hyphen for everything else. Where an earlier team has this slug, or it is
+    reserved or empty, part of the SHA-256 of the name is added.
+
+    Parameters
+    ----------
+    names
+        All teams in the order of their first arrival, so that a later team never changes the slug of an earlier one.
+        Any text, also with the lone surrogates of a file name that is not UTF-8.
+    """
+    found: dict[str, str] = {}
+    taken = set(RESERVED) | {""}
+    for name in names:
+        if name not in found:
+            found[name] = next(slug for slug in _candidates(name) if slug not in taken)
+            taken.add(found[name])
+    return found
+
+
+def _candidates(name: str) -> Iterable[str]:
+    """The slugs that a team may have, the preferred one first."""
+    letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode("ascii").lower()
+    plain = re.sub("[^a-z0-9]+", "-", letters).strip("-")
+    yield plain[:_LONGEST].strip("-")
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    for digits in _DIGITS:
+        stem = plain[: max(0, _LONGEST - digits - 1)].strip("-")
+        yield f"{stem}-{digest[:digits]}" if stem else digest[: min(digits, _LONGEST)]
+
+
+TEAM_RULES = (
+    "A team that is disqualified or withdraws stays on the board without a rank; the teams below it move up.",
+    "Teams may merge: from then on their entries count together, also for the quota; earlier entries stay as they are.",
+)
+"""The rules on teams."""

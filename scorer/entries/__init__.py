@@ -1,1 +1,0 @@
-"""What became of each submission by the challenge's rules."""

@@ -1,0 +1,1 @@
+"""The rules of a running challenge: one file for each rule."""

@@ -1,0 +1,300 @@
+"""Errata: changes of the solution or of the rules while a challenge is live, and what visitors see of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from scorer.challenge.settings import Track
+from scorer.live.phases import Phases, public
+from scorer.live.rules import (
+    SaltedDigest,
+    file_changes,
+    rule_changes,
+    salted_digest,
+    value_text,
+)
+from scorer.live.teams import Team, teams
+from scorer.options import Stage
+from scorer.store.events import Event, recorded_basis
+from scorer.store.records import RecordedBasis
+from scorer.store.snapshot import Snapshot
+from scorer.wording import counted, one_line
+
+ErratumState = Literal["previewed", "applied", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Erratum:
+    """A change of what a track is scored by."""
+
+    track: str
+    number: int
+    """From 1, in the order in which the errata of the track were applied."""
+    state: ErratumState
+    reason: str
+    """Empty until it is applied."""
+    before: RecordedBasis | None
+    """The basis that was in force when it got its state; None if the given events have none."""
+    basis: RecordedBasis
+    """The new basis."""
+    changes: Mapping[str, Any]
+    """What it changed on the board, as plain values; empty until it is applied."""
+    index: int
+    """Of the event that gave it its state."""
+    at: datetime | None
+    """When that was recorded, in UTC."""
+
+
+def errata(events: Iterable[Event]) -> tuple[Erratum, ...]:
+    """The applied errata of a track, given its events in order."""
+    return tuple(each for each in _all(events) if each.state == "applied")
+
+
+def open_erratum(events: Iterable[Event]) -> Erratum | None:
+    """The erratum that was previewed, and neither applied nor cancelled; None without one."""
+    found = _all(events)
+    return found[-1] if found and found[-1].state == "previewed" else None
+
+
+def _all(events: Iterable[Event]) -> list[Erratum]:
+    found = []
+    before = None
+    for event in events:
+        if event.kind == "basis":
+            before = recorded_basis(event.body, event.at)
+        elif event.kind == "erratum":
+            found.append(
+                Erratum(
+                    track=event.track,
+                    number=event.body["number"],
+                    state=event.body["state"],
+                    reason=event.body["reason"],
+                    before=before,
+                    basis=recorded_basis(event.body["basis"], event.at),
+                    changes=event.body.get("changes", {}),
+                    index=event.index,
+                    at=event.at,
+                )
+            )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What the scores of a board are."""
+
+    measure: str
+    """The name of the primary measure."""
+    decimals: int
+    stage: Stage
+    """Which scores the board was ranked by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """A team's place on a board; None where it has none."""
+
+    rank: int | None
+    score: float | None
+    """On the primary measure, rounded to the decimals of the track."""
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeAfter:
+    """A team before and after an erratum."""
+
+    team: Team
+    baseline: bool
+    before: Placing
+    after: Placing
+
+    @property
+    def moves(self) -> bool:
+        """Whether the rank changes."""
+        return self.before.rank != self.after.rank
+
+    @property
+    def is_rescored(self) -> bool:
+        """Whether the score changes."""
+        return self.before.score != self.after.score
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Two boards of the same entries, side by side."""
+
+    before: Scale
+    after: Scale
+    teams: tuple[BeforeAfter, ...]
+    """In the order of the board after; teams that are not on it follow. Baselines are among them."""
+    are_hidden: bool = False
+    """Whether the board showed no scores, because its phase shows nothing; then no team has any."""
+
+    @property
+    def summary(self) -> str:
+        """How many scores and ranks of teams change, in a sentence; baselines are not counted."""
+        if self.are_hidden:
+            return "The board showed no scores at that time, so none are compared."
+        teams = [each for each in self.teams if not each.baseline]
+        scores, ranks = sum(each.is_rescored for each in teams), sum(each.moves for each in teams)
+        return (
+            f"Of {counted(len(teams), 'team')}, {scores:,} {'has' if scores == 1 else 'have'} another score and "
+            f"{ranks:,} another rank."
+        )
+
+
+def recorded_changes(found: Changes) -> dict[str, Any]:
+    """The changes as plain values for the record, with the teams by the names of their folders."""
+    return {
+        "scales": [[each.measure, each.decimals, each.stage] for each in (found.before, found.after)],
+        "teams": [
+            [
+                each.team.folder,
+                each.baseline,
+                [each.before.rank, each.before.score],
+                [each.after.rank, each.after.score],
+            ]
+            for each in found.teams
+        ],
+        "hidden": found.are_hidden,
+    }
+
+
+def changes_of_record(values: Mapping[str, Any], teams: Sequence[Team]) -> Changes:
+    """The changes that `recorded_changes` returned.
+
+    Parameters
+    ----------
+    values
+        The plain values.
+    teams
+        All teams that are known now, with their present names.
+    """
+    known = {team.folder: team for team in teams}
+    before, after = (Scale(*each) for each in values["scales"])
+    rows = (
+        BeforeAfter(known.get(folder, Team(folder, "", folder)), baseline, Placing(*earlier), Placing(*later))
+        for folder, baseline, earlier, later in values["teams"]
+    )
+    return Changes(before, after, tuple(rows), values["hidden"])
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRule:
+    """A rule that an erratum changed."""
+
+    name: str
+    """The key of challenge.toml."""
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A file that an erratum changed: the solution, or the list of candidate items."""
+
+    name: str
+    """``solution`` or ``items``."""
+    before: SaltedDigest | None
+    """None without such a file, as `after`."""
+    after: SaltedDigest | None
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedErratum:
+    """An erratum that was applied."""
+
+    track: str
+    number: int
+    """From 1."""
+    at: datetime
+    """When it was applied, in UTC."""
+    index: int
+    """Of the event that applied it."""
+    reason: str
+    """On one line."""
+    rules: tuple[ChangedRule, ...]
+    files: tuple[ChangedFile, ...]
+    changes: Changes
+    """The board when it was applied; the teams have their present names."""
+
+    @property
+    def path(self) -> str:
+        """Of its page in the site."""
+        return f"{self.track}/errata/{self.number}.html"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of what changed: rules, then ``solution`` and ``items``."""
+        return (*(each.name for each in self.rules), *(each.name for each in self.files))
+
+    @property
+    def changed(self) -> str:
+        """What changed, by name: ``decimals, solution``."""
+        return ", ".join(self.names)
+
+
+def published_errata(view: Snapshot, track: Track) -> tuple[PublishedErratum, ...]:
+    """The errata of a track that visitors may see, the earliest first; during a freeze, those from before it.
+
+    Parameters
+    ----------
+    view
+        A snapshot of the database.
+    track
+        With the settings of challenge.toml.
+
+    Raises
+    ------
+    StoreError
+        The database fails.
+    """
+    shown = public(view, track)
+    found = errata(shown.events(track.name))
+    if not found:
+        return ()
+    known = tuple(teams(shown).values())
+    return tuple(
+        PublishedErratum(
+            track=track.name,
+            number=each.number,
+            at=each.at or shown.now,
+            index=each.index,
+            reason=one_line(each.reason),
+            rules=_rules(each),
+            files=tuple(_files(shown, track, each)),
+            changes=changes_of_record(each.changes, known),
+        )
+        for each in found
+    )
+
+
+def _rules(erratum: Erratum) -> tuple[ChangedRule, ...]:
+    if erratum.before is None:
+        return ()
+    return tuple(
+        ChangedRule(each.name, value_text(each.before), value_text(each.after))
+        for each in rule_changes(erratum.before, erratum.basis)
+    )
+
+
+def _files(view: Snapshot, track: Track, erratum: Erratum) -> list[ChangedFile]:
+    if erratum.before is None:
+        return []
+    return [
+        ChangedFile(name, *(None if each is None else salted_digest(view, track, each) for each in (before, after)))
+        for name, before, after in file_changes(erratum.before, erratum.basis)
+    ]
+
+
+def erratum_rules(plan: Phases) -> tuple[str, ...]:
+    """The rule on changes of the solution and of the rules of scoring; none without phases."""
+    if not plan.all:
+        return ()
+    return (
+        "Once the first phase has started, the solution and the rules of scoring change only by an erratum: all "
+        "entries are scored again, and the scores and ranks before and after are published with the reason.",
+    )

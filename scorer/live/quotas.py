@@ -1,0 +1,204 @@
+"""Quotas: which entries of a team are within the limits, what a team has left of them, and the rules in sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from scorer.challenge.quota import Quota
+from scorer.challenge.settings import Track
+from scorer.live.phases import Phases
+from scorer.wording import counted, joined, utc_moment
+
+Cost = Literal["scored", "rejected", "open", "none"]
+"""What an entry costs: a place among the scored or the rejected ones; not known yet; nothing."""
+
+Pool = Callable[[str, int], Collection[str]]
+"""The teams whose entries count together with those of a team, as of an index of the record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An entry that takes part in the quotas."""
+
+    index: int
+    """Of its arrival: entries are considered in this order."""
+    team: str
+    received: datetime
+    phase: str | None
+    cost: Cost
+    """If it is admitted."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Used:
+    """What a team has used. `scored` and `rejected` are certain; with `open` they are what they may become."""
+
+    scored: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
+    open: Counter[str] = field(default_factory=Counter)
+
+
+TOTAL = "total"
+
+
+def admissions(claims: Iterable[Claim], quota: Quota, pool: Pool) -> dict[int, bool | None]:
+    """Whether each entry is within the quota, by index; None if that depends on an earlier entry without an outcome.
+
+    Entries are considered in the order of their indexes. A scored entry takes a place of its day, of its phase, and of
+    the total; a rejected one takes a place among the rejected files of its day; an entry that could not be scored for a
+    reason of ours takes none. When the rejected files of a day reach their limit, later entries of the day are over the
+    quota. Days are calendar days in the zone of the quota.
+    """
+    used: dict[str, _Used] = {}
+    within: dict[int, bool | None] = {}
+    for claim in sorted(claims, key=lambda claim: claim.index):
+        members = [used.setdefault(team, _Used()) for team in sorted({claim.team, *pool(claim.team, claim.index)})]
+        admitted = _is_within(claim, quota, members)
+        within[claim.index] = admitted
+        if admitted is not False:
+            own = used[claim.team]
+            cost = "open" if admitted is None and claim.cost != "none" else claim.cost
+            if cost != "none":
+                getattr(own, cost).update(_scopes(claim, quota))
+    return within
+
+
+def _scopes(claim: Claim, quota: Quota) -> tuple[str, str, str]:
+    """What an entry counts for: its day, its phase, the total."""
+    return f"day {quota.day(claim.received)}", f"phase {claim.phase or ''}", TOTAL
+
+
+def _is_within(claim: Claim, quota: Quota, members: Sequence[_Used]) -> bool | None:
+    day, phase, total = _scopes(claim, quota)
+    certain = possible = True
+    for limit, scope, kind in (
+        (quota.per_day, day, "scored"),
+        (quota.per_phase, phase, "scored"),
+        (quota.total, total, "scored"),
+        (quota.rejected_per_day, day, "rejected"),
+    ):
+        if limit is None:
+            continue
+        least = sum(getattr(used, kind)[scope] for used in members)
+        most = least + sum(used.open[scope] for used in members)
+        possible &= least < limit
+        certain &= most < limit
+    return None if possible and not certain else possible
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What a team has left of one limit."""
+
+    what: Literal["per_day", "per_phase", "total", "rejected_per_day"]
+    limit: int
+    used: int
+    """By entries with an outcome, and by those that may still take a place."""
+    resets: datetime | None
+    """When it begins again, in UTC; None if it does not."""
+
+    @property
+    def left(self) -> int:
+        return max(self.limit - self.used, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class UsedQuota:
+    """What the teams of a track have used of their quota."""
+
+    quota: Quota
+    phases: Phases
+    claims: tuple[Claim, ...]
+    """The entries that are within the quota, or may be."""
+
+    def left(self, members: Collection[str], now: datetime) -> tuple[Left, ...]:
+        """What a team has left of each limit, given the folders of the teams that share its quota.
+
+        Between phases, the limit on the entries of a phase is that of the next one. Empty without a quota, and once the
+        last phase has closed.
+        """
+        quota = self.quota
+        if not quota.limits_anything or self.phases.is_over(now):
+            return ()
+        current = self.phases.current_or_next(now)
+        phase, today, resets = current and current.name, quota.day(now), quota.next_day(now)
+        ours = [claim for claim in self.claims if claim.team in members]
+        scored, rejected = (
+            [claim for claim in ours if claim.cost in (cost, "open")] for cost in ("scored", "rejected")
+        )
+        counts: Mapping[str, tuple[int, datetime | None]] = {
+            "per_day": (sum(quota.day(claim.received) == today for claim in scored), resets),
+            "per_phase": (sum(claim.phase == phase for claim in scored), None),
+            "total": (len(scored), None),
+            "rejected_per_day": (sum(quota.day(claim.received) == today for claim in rejected), resets),
+        }
+        return tuple(
+            Left(what, limit, *counts[what])
+            for what in ("per_day", "per_phase", "total", "rejected_per_day")
+            if (limit := getattr(quota, what)) is not None
+        )
+
+    def in_words(self, members: Collection[str], now: datetime, note: str = "") -> str:
+        """What a team has left, on one line, with a note after the limits; empty where `left` is."""
+        left = self.left(members, now)
+        if not left:
+            return ""
+        phase = self.phases.current_or_next(now)
+        words = f"left of its quota: {left_in_words(left, phase.name if phase else None)}"
+        waiting = sum(claim.cost == "open" for claim in self.claims if claim.team in members)
+        note += (
+            f"; {counted(waiting, 'entry', 'entries')} without an outcome, counted in every limit" if waiting else ""
+        )
+        reset = next_reset(left)
+        again = f"; the limits of a day begin again at {utc_moment(reset)}" if reset else ""
+        return f"{words}{note}{again}"
+
+
+def left_in_words(left: Sequence[Left], phase: str | None) -> str:
+    """What a team has left of each limit: ``1 of 2 scored entries a day, 4 of 5 scored entries in the phase main``."""
+    scopes = {
+        "per_day": "a day",
+        "per_phase": f"in the phase {phase}" if phase else "in all phases",
+        "total": "in all",
+        "rejected_per_day": "a day",
+    }
+    return ", ".join(f"{limit.left:,} of {_limit(limit)} {scopes[limit.what]}" for limit in left)
+
+
+def _limit(left: Left) -> str:
+    if left.what == "rejected_per_day":
+        return counted(left.limit, "rejected file")
+    return counted(left.limit, "scored entry", "scored entries")
+
+
+def next_reset(left: Sequence[Left]) -> datetime | None:
+    """When the limits of a day begin again, in UTC; None if nothing of them is used."""
+    return next((limit.resets for limit in left if limit.used and limit.resets), None)
+
+
+def quota_rules(track: Track) -> tuple[str, ...]:
+    """The rules on the number of entries; none without a quota."""
+    quota = track.quota
+    if not quota.limits_anything:
+        return ()
+    day = f"a day (a calendar day in the time zone {quota.zone})"
+    limits = ((quota.per_day, day), (quota.per_phase, "a phase"), (quota.total, "in all"))
+    stated = [f"{counted(limit, 'scored entry', 'scored entries')} {per}" for limit, per in limits if limit is not None]
+    sentences = [f"A team has at most {joined(stated)}."] if stated else []
+    if quota.rejected_per_day is not None:
+        sentences.append(
+            f"A team has at most {counted(quota.rejected_per_day, 'rejected file')} {day}; when it has so many, its "
+            "later files of the day are over the quota."
+        )
+    return (
+        *sentences,
+        "An entry over the quota is kept and marked; it is not scored.",
+        "Withdrawn entries that were scored stay in the count. Files that could not be scored for a reason of the "
+        f"organiser do not count{', nor do early and late entries' if track.phases else ''}.",
+        "The day of an entry is that of its time of receipt. Entries are counted in the order in which they were "
+        "recorded; an entry waits while the outcome of an earlier one decides whether it is within the quota.",
+    )
