@@ -100,6 +100,14 @@ def quoted(text: str) -> str:
     return printable(json.dumps(shortened(text, QUOTED), ensure_ascii=False))
 
 
+def suggestion(name: str, names: Sequence[str]) -> str:
+    """`` (did you mean ...?)`` with the most similar of `names`, for messages; empty if none is similar."""
+    from difflib import get_close_matches  # noqa: PLC0415 (only errors need it)
+
+    similar = get_close_matches(name.lower(), names, n=1)
+    return f" (did you mean {similar[0]}?)" if similar else ""
+
+
 def joined(texts: Sequence[str]) -> str:
     """The texts in a sentence: ``A``, ``A and B``, or ``A, B and C``."""
     *most, last = texts

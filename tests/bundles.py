@@ -15,7 +15,7 @@ from typing import Any
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from scorer.challenge.settings import FILE, Challenge
-from scorer.executors.local import Serial
+from scorer.executors.base import Serial
 from scorer.organising.bundles import Exported, Imported, export, import_bundle
 from scorer.organising.teams import import_teams
 from scorer.store.canonical import iso
@@ -23,7 +23,7 @@ from scorer.store.log import START, head_of, leaf_of, nonce_of, text_of_fields
 from scorer.store.secret import secret_of
 from scorer.store.store import Store
 from scorer.verification.bundle import EVENTS, SCHEMA
-from scorer.verification.bundle_format import COMMENT_BYTES, MANIFEST
+from scorer.verification.bundle_archive import COMMENT_BYTES, MANIFEST
 from tests.live_errata import BEFORE, CORRECTED, GOOD, OTHER, POOR, SOLUTION, Live, day
 
 KEY = "07" * 32

@@ -12,8 +12,7 @@ from typing import TypeVar
 from scorer.board.board import Board
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge
-from scorer.executors.base import FileOutcome
-from scorer.executors.local import Serial
+from scorer.executors.base import FileOutcome, Serial
 from scorer.organising.render import boards, render
 from scorer.organising.run import Work, carry_out, plan
 from scorer.store.records import Submission

@@ -9,8 +9,7 @@ from typing import Self, TypeVar
 
 from scorer.board.board import Board
 from scorer.challenge.settings import Challenge, Track
-from scorer.executors.base import Executor
-from scorer.executors.local import Serial
+from scorer.executors.base import Executor, Serial
 from scorer.live.errata import Changes, Erratum
 from scorer.live.timeline import Timeline, timeline
 from scorer.organising import errata

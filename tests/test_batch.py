@@ -12,8 +12,7 @@ import pytest
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge
 from scorer.errors import StoreError
-from scorer.executors.base import Executor, FileOutcome, FileToScore
-from scorer.executors.local import Processes, Serial
+from scorer.executors.base import Executor, FileOutcome, FileToScore, Processes, Serial
 from scorer.limits import Limits
 from scorer.matching.solution import Solution
 from scorer.organising.run import carry_out, plan

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scorer.challenge.branding import NO_BRANDING, Branding
-from scorer.challenge.colours import DARK, LIGHT
+from scorer.challenge.branding import DARK, LIGHT, NO_BRANDING, Branding
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge
 from scorer.errors import ChallengeError, ScorerError

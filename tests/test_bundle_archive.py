@@ -17,8 +17,7 @@ from scorer.errors import ScorerError
 from scorer.organising.bundle_writer import BundleWriter
 from scorer.organising.bundles import import_bundle
 from scorer.verification.bundle import EVENTS
-from scorer.verification.bundle_archive import DIRECTORY, opened_bundle
-from scorer.verification.bundle_format import COMMENT_BYTES, MANIFEST, is_safe
+from scorer.verification.bundle_archive import COMMENT_BYTES, DIRECTORY, MANIFEST, is_safe, opened_bundle
 from tests.bundles import archive, edited, exported, members, parts, rich_challenge, sealed, with_manifest
 from tests.commands import Terminal
 from tests.live_errata import day

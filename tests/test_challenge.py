@@ -11,10 +11,9 @@ from pydantic import ValidationError
 from scorer.challenge.branding import Branding
 from scorer.challenge.loading import LimitSettings, read_challenge
 from scorer.challenge.phases import Phase
-from scorer.challenge.preliminary import check_stage
 from scorer.challenge.quota import NO_QUOTA, Quota
 from scorer.challenge.settings import Challenge, Track
-from scorer.challenge.splits import KeySplit
+from scorer.challenge.splits import KeySplit, check_stage
 from scorer.challenge.starter import FILES, write_new
 from scorer.errors import ChallengeError
 

@@ -15,7 +15,7 @@ import pytest
 
 from scorer.challenge.settings import Challenge
 from scorer.errors import ChallengeError, SolutionError
-from scorer.executors.local import Serial
+from scorer.executors.base import Serial
 from scorer.organising.phases import extend
 from scorer.organising.run import plan
 from scorer.store.log import log_lines

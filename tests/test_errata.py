@@ -10,8 +10,7 @@ import pytest
 
 from scorer.challenge.settings import Challenge
 from scorer.errors import ChallengeError
-from scorer.executors.base import FileOutcomes, FileToScore
-from scorer.executors.local import Serial
+from scorer.executors.base import FileOutcomes, FileToScore, Serial
 from scorer.limits import Limits
 from scorer.live.errata import Placing, errata, open_erratum
 from scorer.matching.solution import Solution

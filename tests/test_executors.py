@@ -19,9 +19,8 @@ import pytest
 
 from scorer.errors import ExecutorError
 from scorer.executors import base, dask, executor_named
-from scorer.executors.base import Executor, FileOutcome, FileToScore
+from scorer.executors.base import Executor, FileOutcome, FileToScore, Processes, Serial
 from scorer.executors.dask import Dask
-from scorer.executors.local import Processes, Serial
 from scorer.limits import Limits
 from scorer.matching.solution import Solution
 from scorer.measures import parse

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from scorer.errors import ChallengeError
+from scorer.executors.base import Processes
 from scorer.executors.dask import Dask
-from scorer.executors.local import Processes
 from scorer.organising.decisions import forget
 from scorer.organising.doctor import examine
 from scorer.organising.run import carry_out, plan

@@ -24,7 +24,7 @@ from sqlalchemy import Engine, create_engine, event, make_url, text
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge
 from scorer.errors import StoreError
-from scorer.executors.local import Serial
+from scorer.executors.base import Serial
 from scorer.organising.run import carry_out, plan
 from scorer.store.database import REPEATS, Database
 from scorer.store.events import Event

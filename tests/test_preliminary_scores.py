@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from scorer.board.board import Board
 from scorer.board.certainty import Pair
 from scorer.board.published_statistics import SHARE_DECIMALS
-from scorer.challenge.decimals import auto_decimals
 from scorer.challenge.phases import Phase
+from scorer.challenge.tables import auto_decimals
 from scorer.errors import ChallengeError, ScorerError
 from scorer.executors import executor_named
 from scorer.live import ladder

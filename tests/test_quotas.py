@@ -15,8 +15,7 @@ from scorer.challenge.loading import read_challenge
 from scorer.challenge.phases import Phase
 from scorer.challenge.quota import Quota
 from scorer.errors import ChallengeError
-from scorer.executors.base import Executor, FileOutcomes, FileToScore
-from scorer.executors.local import Serial
+from scorer.executors.base import Executor, FileOutcomes, FileToScore, Serial
 from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entries import Entries, quota_line
 from scorer.live.phases import Phases

@@ -14,11 +14,11 @@ from pydantic import Field, ValidationError, create_model
 from pydantic_core import ErrorDetails
 
 from scorer.challenge.branding import NO_BRANDING, Branding
-from scorer.challenge.settings import FILE, Challenge, Track, located_in, suggestion
-from scorer.challenge.tables import SettingsTable
+from scorer.challenge.settings import FILE, Challenge, Track
+from scorer.challenge.tables import SettingsTable, located_in
 from scorer.errors import ChallengeError, MeasureError
 from scorer.limits import Limits
-from scorer.wording import QUOTED, quoted, shortened
+from scorer.wording import QUOTED, quoted, shortened, suggestion
 
 Model = TypeVar("Model", bound=SettingsTable)
 

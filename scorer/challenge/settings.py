@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Sequence
 from decimal import Decimal
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -14,12 +11,26 @@ from typing import Annotated, ClassVar
 from pydantic import Field, ValidationInfo, field_validator
 
 from scorer.challenge.branding import NO_BRANDING, Branding
-from scorer.challenge.decimals import AUTO, FULL_DECIMALS, Decimals
-from scorer.challenge.names import FormatText, MeasureName, OneMeasureName, check_unit_mean, parsed
 from scorer.challenge.phases import Phase, check_order
 from scorer.challenge.quota import NO_QUOTA, Quota
 from scorer.challenge.splits import KeySplit
-from scorer.challenge.tables import MARKDOWN, TEXT, PathText, SettingsTable, Stated
+from scorer.challenge.tables import (
+    AUTO,
+    FULL_DECIMALS,
+    MARKDOWN,
+    TEXT,
+    Decimals,
+    FormatText,
+    MeasureName,
+    OneMeasureName,
+    PathText,
+    SettingsTable,
+    Stated,
+    absolute,
+    check_unit_mean,
+    located_in,
+    parsed,
+)
 from scorer.errors import ChallengeError
 from scorer.limits import Limits
 from scorer.measures import Measure, parse
@@ -42,8 +53,8 @@ from scorer.options import (
     Ties,
     TrackMissing,
 )
-from scorer.paths import Location, Remote, is_url
-from scorer.wording import quoted
+from scorer.paths import Location, is_url
+from scorer.wording import quoted, suggestion
 
 FILE = "challenge.toml"
 """The name of the file that makes a folder a challenge."""
@@ -125,9 +136,8 @@ class Track(SettingsTable):
     @field_validator("decimals")
     @classmethod
     def _of_unit_mean(cls, decimals: int | None, validated: ValidationInfo) -> int | None:
-        if decimals is None and (primary := validated.data.get("primary")):
-            for measure in parsed(primary, validated):
-                check_unit_mean(measure, "are the digits that the standard error of the primary score leaves")
+        if decimals is None:
+            check_unit_mean(validated, "are the digits that the standard error of the primary score leaves")
         return decimals
 
     @field_validator("ties")
@@ -170,9 +180,8 @@ class Track(SettingsTable):
     def _in_order(cls, phases: tuple[Phase, ...], validated: ValidationInfo) -> tuple[Phase, ...]:
         check_order(phases)
         names = [phase.name for phase in phases if phase.shows == "ladder"]
-        if names and (primary := validated.data.get("primary")):
-            for measure in parsed(primary, validated):
-                check_unit_mean(measure, f'{names[0]} shows the scores of the Ladder (shows = "ladder")')
+        if names:
+            check_unit_mean(validated, f'{names[0]} shows the scores of the Ladder (shows = "ladder")')
         if phases and validated.data.get("stage") is not None:
             raise ValueError(
                 "cannot be combined with stage; remove stage, because the phases decide which scores are shown"
@@ -260,7 +269,7 @@ class Track(SettingsTable):
     @property
     def key_path(self) -> Path | None:
         """The key file of the split; None without a split."""
-        return None if self.split is None else _absolute(self.root, self.split.key_file)
+        return None if self.split is None else absolute(self.root, self.split.key_file)
 
     @property
     def submissions_path(self) -> Location:
@@ -293,7 +302,7 @@ class Challenge(SettingsTable):
         if is_url(site):
             raise ValueError("is a URL; the site is written to a folder on this machine")
         root: Path = validated.data["root"]
-        folder = _absolute(root, site)
+        folder = absolute(root, site)
         if root.absolute().is_relative_to(folder):
             raise ValueError("contains the challenge itself")
         database = _address(root, validated.data.get("database", ""))
@@ -323,7 +332,7 @@ class Challenge(SettingsTable):
 
     @property
     def site_path(self) -> Path:
-        return _absolute(self.root, self.site)
+        return absolute(self.root, self.site)
 
     @property
     def database_address(self) -> str | Path:
@@ -331,20 +340,5 @@ class Challenge(SettingsTable):
         return _address(self.root, self.database)
 
 
-def located_in(root: Path, path: str) -> Location:
-    """The location that `path` names: a URL, or a path relative to `root`."""
-    return Remote(path) if is_url(path) else _absolute(root, path)
-
-
-def _absolute(root: Path, path: str) -> Path:
-    return Path(os.path.normpath(root.absolute() / path))
-
-
 def _address(root: Path, database: str) -> str | Path:
-    return database if re.match(r"[A-Za-z][\w+]*://", database) else _absolute(root, database)
-
-
-def suggestion(name: str, names: Sequence[str]) -> str:
-    """`` (did you mean ...?)`` with the most similar of `names`, for messages; empty if none is similar."""
-    similar = get_close_matches(name.lower(), names, n=1)
-    return f" (did you mean {similar[0]}?)" if similar else ""
+    return database if re.match(r"[A-Za-z][\w+]*://", database) else absolute(root, database)

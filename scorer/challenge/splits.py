@@ -1,4 +1,4 @@
-"""Splits: a secret key decides which queries of a track enter the preliminary scores."""
+"""Splits: which queries of a track enter the preliminary scores, as a secret key or flags in the solution decide."""
 
 from __future__ import annotations
 
@@ -30,6 +30,9 @@ KEY_BYTES = 32
 
 DECIMALS = 18
 """Decimals of the preliminary share at most: shares that differ by less than 2^-64 select the same queries."""
+
+LADDER_QUERIES = 2
+"""How many preliminary queries the Ladder needs: its standard error is that of a sample."""
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -197,23 +200,9 @@ def exposure(path: Path) -> str | None:
 
 
 def check_split(track: str, flagged: int, selected: int, queries: int) -> None:
-    """Check that a split agrees with the solution of its track.
+    """Raise ChallengeError unless a split agrees with the solution of its track.
 
-    Parameters
-    ----------
-    track
-        The name of the track.
-    flagged
-        How many queries the solution flags.
-    selected
-        How many queries the split selects for the preliminary scores.
-    queries
-        How many queries the solution has.
-
-    Raises
-    ------
-    ChallengeError
-        The solution flags queries, or the split selects no query or all of them.
+    That solution has so many queries and flags `flagged` of them; the split selects `selected` for preliminary scores.
     """
     key = f"tracks.{track}.split"
     if flagged:
@@ -228,3 +217,35 @@ def check_split(track: str, flagged: int, selected: int, queries: int) -> None:
             f"{key}: selects {found} of {queries:,} for the preliminary scores; choose a {better} share, or, before "
             "the challenge opens, delete the key file and make another key with `scorer split`"
         )
+
+
+def check_stage(track: Track, flagged: int) -> None:
+    """Raise ChallengeError unless the track's `stage` agrees with the number of its preliminary queries.
+
+    These are the queries that the solution flags, or that the split selects.
+    """
+    key = f"tracks.{track.name}.stage"
+    if track.phases:
+        return
+    if flagged and track.stage is None:
+        selects = "the solution flags" if track.split is None else "split selects"
+        raise ChallengeError(
+            f"{key}: is missing, and {selects} {counted(flagged, 'query', 'queries')} for preliminary scores; "
+            'set stage = "preliminary" while final scores are hidden, stage = "final" to show them'
+        )
+    if not flagged and track.stage == "preliminary":
+        raise ChallengeError(
+            f'{key}: found "preliminary", but the solution flags no query, so there are no preliminary scores to show; '
+            'flag queries in the solution, set split = {preliminary = 0.2}, or set stage = "final"'
+        )
+
+
+def check_ladder(track: Track, queries: int) -> None:
+    """Raise ChallengeError if a phase uses the Ladder, and there are too few preliminary queries for it."""
+    for position, phase in enumerate(track.phases):
+        if phase.shows == "ladder" and queries < LADDER_QUERIES:
+            raise ChallengeError(
+                f'tracks.{track.name}.phases[{position}].shows: found "ladder", which needs at least {LADDER_QUERIES} '
+                f"preliminary queries with a defined {track.primary_measure}; found {queries}; flag queries in the "
+                'solution, set split = {preliminary = 0.2}, or set shows = "score"'
+            )

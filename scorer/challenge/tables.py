@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import os
+from pathlib import Path
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer, ValidationInfo
+
+from scorer.measures import Measure, parse
+from scorer.options import FORMAT_NAMES
+from scorer.paths import Location, Remote, is_url
 
 TEXT = "a text"
 MARKDOWN = "a text in Markdown"
@@ -36,5 +43,86 @@ def _path_text(text: str) -> str:
     return text
 
 
+def located_in(root: Path, path: str) -> Location:
+    """The location that `path` names: a URL, or a path relative to `root`."""
+    return Remote(path) if is_url(path) else absolute(root, path)
+
+
+def absolute(root: Path, path: str) -> Path:
+    """The absolute path that `path` names, relative to `root`."""
+    return Path(os.path.normpath(root.absolute() / path))
+
+
 Stated = Annotated[str, AfterValidator(_stated)]
 PathText = Annotated[str, AfterValidator(_path_text)]
+
+
+# Names of measures and of formats
+
+
+def parsed(name: str, validated: ValidationInfo) -> tuple[Measure, ...]:
+    """The measures that a name means with the track's cut-offs.
+
+    Invalid cut-offs are a separate error, so the measures that would use them count as valid.
+    """
+    return parse(name, validated.data.get("cutoffs", (1,)))
+
+
+def _measure_name(name: str, validated: ValidationInfo) -> str:
+    parsed(name, validated)
+    return name
+
+
+def _one_measure_name(name: str, validated: ValidationInfo) -> str:
+    measures = parsed(name, validated)
+    if len(measures) > 1:
+        raise ValueError(f"means {' and '.join(map(str, measures))}")
+    return name
+
+
+def _format_name(name: str) -> str:
+    if name.partition(":")[0] not in FORMAT_NAMES:
+        raise ValueError("is not a format")
+    return name
+
+
+def check_unit_mean(validated: ValidationInfo, what: str) -> None:
+    """Raise ValueError unless the primary measure is a mean of scores from 0 to 1; `what` says what needs one."""
+    name = validated.data.get("primary")
+    for measure in parsed(name, validated) if name else ():
+        if measure.kind.aggregation != "mean" or not measure.bounded:
+            raise ValueError(f"{what}, but {measure} is not a mean of scores from 0 to 1")
+
+
+FormatText = Annotated[str, AfterValidator(_format_name)]
+"""The name of a format, with its options if it has any, as in ``letor:feature=21``."""
+
+MeasureName = Annotated[str, AfterValidator(_measure_name)]
+OneMeasureName = Annotated[str, AfterValidator(_one_measure_name)]
+
+
+# The decimals of scores: a number, or those that the number of preliminary queries justifies
+
+FULL_DECIMALS = 4
+"""Of scores, where challenge.toml says nothing else."""
+
+AUTO = "auto"
+
+LARGEST_DEVIATION = 0.5
+"""The standard deviation of scores from 0 to 1 is not larger."""
+
+Decimals = Annotated[
+    int | None,
+    BeforeValidator(lambda value: None if value == AUTO else value),
+    PlainSerializer(lambda value: AUTO if value is None else value, when_used="json"),
+]
+"""The value of the key `decimals`; None: "auto"."""
+
+
+def auto_decimals(queries: int) -> int:
+    """The decimals of preliminary scores with ``decimals = "auto"``: those of the standard error of their mean.
+
+    It is taken over so many queries; 0 if none is scored yet.
+    """
+    # This is -log10(d / √n), but exact where the result is half a number: 4 n is a power of ten there.
+    return round(math.log10(queries / LARGEST_DEVIATION**2) / 2) if queries else 0

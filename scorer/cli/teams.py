@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorer.cli.arguments import WrongCallError, add_challenge, add_form, open_challenge, stated
 from scorer.cli.console import print_result
-from scorer.wording import iso_time, printable_name, quoted, utc_time
+from scorer.wording import iso_time, printable_name, quoted, suggestion, utc_time
 
 if TYPE_CHECKING:
     from scorer.challenge.settings import Challenge
@@ -134,8 +134,6 @@ def _check(action: str, chosen: Action | None, values: Sequence[str], reason: st
 
 def _settings(texts: Sequence[str]) -> dict[str, Any]:
     """The settings in KEY=VALUE; links are separated by spaces, or given one by one."""
-    from scorer.challenge.settings import suggestion
-
     found: dict[str, Any] = {}
     for text in texts:
         key, equals, value = text.partition("=")

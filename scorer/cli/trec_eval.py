@@ -169,7 +169,7 @@ def _qrels(path: str, measures: list[Measure]) -> Solution:
     from scorer.formats.reading.arrow import take
     from scorer.formats.writing import shortest
     from scorer.matching.solution import Solution
-    from scorer.scoring.large_scores import check_gains
+    from scorer.scoring.means import check_gains
 
     try:
         solution = Solution.read(path, _FORMAT)

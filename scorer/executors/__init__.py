@@ -25,8 +25,8 @@ FORMS = "serial, processes, processes:N or dask:ADDRESS"
 
 def executor_named(name: str) -> Executor:
     """The executor with this name, as in the option --executor. Raises ExecutorError for an unknown name."""
+    from scorer.executors.base import Processes, Serial
     from scorer.executors.dask import Dask
-    from scorer.executors.local import Processes, Serial
 
     kind, _, detail = name.partition(":")
     if kind == "serial" and not detail:

@@ -13,13 +13,11 @@ import pyarrow as pa
 from scorer.executors.isolation import isolated
 from scorer.limits import MB, Limits
 from scorer.matching.solution import Solution
-from scorer.paths import is_standard_input
+from scorer.paths import chunks_of, is_standard_input
 from scorer.paths.temporary import temporary_folder
 from scorer.scoring.outcomes import Failed, Rejected, Scored, Summary
 from scorer.scoring.rules import Rules
 from scorer.scoring.submission import check
-
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,11 +54,9 @@ def checked(
 
 def _copy_standard_input(target: Path, limits: Limits) -> None:
     """Copy standard input into a file, up to the first byte that makes it too large."""
-    left = limits.file_mb * MB + 1
     with target.open("wb") as copy:
-        while left > 0 and (chunk := sys.stdin.buffer.read(min(_CHUNK, left))):
+        for chunk in chunks_of(sys.stdin.buffer, limits.file_mb * MB + 1):
             copy.write(chunk)
-            left -= len(chunk)
 
 
 def _outcome(shared: _Check, path: str | os.PathLike[str]) -> Summary | Rejected | Failed:

@@ -19,12 +19,10 @@ import pyarrow as pa
 
 import scorer
 from scorer.errors import ExecutorError
-from scorer.executors.base import FileOutcome, FileOutcomes, FileToScore, Scoring, outcome_of, too_slow
-from scorer.executors.local import Processes
+from scorer.executors.base import FileOutcome, FileOutcomes, FileToScore, Processes, Scoring, outcome_of, too_slow
 from scorer.limits import Limits
 from scorer.matching.solution import Solution
-from scorer.paths import code_digest
-from scorer.paths.compressed import Compressed
+from scorer.paths import Compressed, code_digest
 from scorer.scoring.outcomes import Failed
 from scorer.scoring.rules import Rules
 

@@ -13,8 +13,7 @@ from scorer.live.phases import public, public_to_all, track_phases
 from scorer.live.rules import rules_of_settings
 from scorer.store.events import Event
 from scorer.store.log import event_text, nonce_of
-from scorer.store.opening import content_of
-from scorer.store.signing import public_key
+from scorer.store.secret import content_of, public_key
 from scorer.store.snapshot import Snapshot
 
 

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from scorer.challenge.decimals import auto_decimals
 from scorer.challenge.settings import Track
+from scorer.challenge.tables import auto_decimals
 from scorer.limits import ATTEMPTS
 from scorer.live.entry import Admission, ColumnScores, Entry, Outcome, Presence, column_scores, rounded
 from scorer.live.ladder import Candidate, Look, looks

@@ -17,9 +17,8 @@ from itertools import chain
 
 import numpy as np
 
-from scorer.challenge.preliminary import check_ladder
 from scorer.challenge.settings import Track
-from scorer.challenge.splits import share_text
+from scorer.challenge.splits import check_ladder, share_text
 from scorer.limits import ATTEMPTS
 from scorer.live.entry import Answer
 from scorer.measures.arrays import Bools, Floats

@@ -11,7 +11,7 @@ from scorer.live.phases import Phases, folded_phases
 from scorer.store.canonical import encoded
 from scorer.store.events import Event
 from scorer.store.log import LogLine, event_text, log_lines, nonce_of
-from scorer.store.signing import signature
+from scorer.store.secret import signature
 from scorer.store.snapshot import Snapshot
 
 VERSION = 1

@@ -14,8 +14,8 @@ from scorer.live.phases import Phases, at_stage, track_phases
 from scorer.live.splits import has_preliminary_queries
 from scorer.options import Stage
 from scorer.store.events import Event
-from scorer.store.opening import content_of
 from scorer.store.records import RecordedBasis
+from scorer.store.secret import content_of
 from scorer.store.snapshot import Snapshot
 from scorer.wording import one_line
 

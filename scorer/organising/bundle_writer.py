@@ -1,4 +1,4 @@
-"""Writes a bundle; see `scorer.verification.bundle_format`."""
+"""Writes a bundle; see `scorer.verification.bundle_archive`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Self
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
-from scorer.verification.bundle_format import (
+from scorer.paths import chunks_of, digest_of
+from scorer.verification.bundle_archive import (
     COMMENT,
     COMMENT_BYTES,
     FORMAT,
     MANIFEST,
     SECRET,
     VERSION,
-    chunks_of,
-    digest_of,
 )
 
 EARLIEST = (1980, 1, 1, 0, 0, 0)

@@ -34,15 +34,19 @@ from scorer.store.store import Store, now
 from scorer.store.transfer import TABLES as TABLE_NAMES
 from scorer.store.transfer import VERSIONS, InvalidRowsError, dumped, load, unload
 from scorer.verification.bundle import verified_content
-from scorer.verification.bundle_archive import DAMAGED, NO_BUNDLE, Bundle, opened_bundle, printed
-from scorer.verification.bundle_format import (
+from scorer.verification.bundle_archive import (
     CHALLENGE,
+    DAMAGED,
     INDEX,
+    NO_BUNDLE,
     SECRET,
     SOLUTIONS,
     SUBMISSIONS,
     TABLES,
+    Bundle,
     is_safe,
+    opened_bundle,
+    printed,
 )
 from scorer.verification.statement import Verified
 from scorer.wording import quoted

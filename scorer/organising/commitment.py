@@ -19,9 +19,8 @@ from scorer.organising.splits import check_preliminary
 from scorer.organising.waves import queries_of
 from scorer.store.events import EVERY_TRACK, basis_body, new_basis
 from scorer.store.kinds import Kind
-from scorer.store.opening import opening_of, sha256_of
 from scorer.store.record import GENERATIONS
-from scorer.store.signing import public_key
+from scorer.store.secret import opening_of, public_key, sha256_of
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.wording import utc_moment

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import time
@@ -23,7 +22,7 @@ from scorer.organising.submission_files import (
     submission_files,
     why_skipped,
 )
-from scorer.paths import AnyFile, digest
+from scorer.paths import AnyFile, chunks_of, digest, digest_of
 from scorer.paths.below import FileBelow, RefusedError
 from scorer.store.folder_looks import content_mark, folder_of
 from scorer.store.records import ScannedFile, Submission
@@ -36,9 +35,6 @@ systems are coarse: a file that changes twice within one of their steps keeps it
 FEW_MISSING = 3
 MISSING_SHARE = 10
 """So many missing submissions, and more than one in so many of a track's, must be confirmed."""
-
-CHUNK = 1 << 20
-"""Bytes read at a time."""
 
 SHOWN = 20
 """How many skipped files in the folder of a team are reported one by one."""
@@ -182,12 +178,8 @@ def safe_digest(path: AnyFile, limits: Limits) -> str:
 
 
 def _digest(stream: io.FileIO, size: int) -> str:
-    """SHA-256 of the bytes of a file of this size. If it grows, little more is read: it may grow without end."""
-    found, read = hashlib.sha256(), 0
-    while read <= size and (chunk := stream.read(CHUNK)):
-        found.update(chunk)
-        read += len(chunk)
-    return found.hexdigest()
+    """SHA-256 of the bytes of a file of this size. If it grows, one more is read: it may grow without end."""
+    return digest_of(chunks_of(stream, size + 1))
 
 
 def _read(each: SubmissionFile, limits: Limits, known: ScannedFile | None) -> tuple[SubmissionFile, ScannedFile]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from scorer.limits import MB, Limits
 from scorer.organising.submission_files import SubmissionFile
-from scorer.store.archive import Archive, SourceError, chunks_of
+from scorer.store.archive import Archive, SourceError, content_of
 from scorer.store.records import Submission
 from scorer.store.store import Store
 from scorer.wording import printable_name
@@ -49,7 +49,7 @@ class Kept:
             return
         pool, most = ThreadPoolExecutor(os.cpu_count() or 1), self.limits.file_mb * MB
         with self.archive.adding() as add:
-            copies = {digest: pool.submit(add, chunks_of(file.path, most), digest) for digest, file in new.items()}
+            copies = {digest: pool.submit(add, content_of(file.path, most), digest) for digest, file in new.items()}
 
             def why_not(digest: str) -> str:
                 try:

@@ -7,14 +7,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from scorer.challenge.phases import Phase, check_order, duration_text
-from scorer.challenge.settings import Challenge, Track, suggestion
+from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.live.phases import Extension, Phases, replace_end, track_phases
 from scorer.live.rules import is_committed
 from scorer.store.kinds import Kind
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
-from scorer.wording import quoted, utc_moment
+from scorer.wording import quoted, suggestion, utc_moment
 
 Added = Sequence[tuple[Kind, Mapping[str, Any]]]
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from scorer.board.board import Board
-from scorer.challenge.settings import Challenge, Track, suggestion
+from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.live.entries import stays
 from scorer.live.entry import Entry
@@ -36,7 +36,7 @@ from scorer.store.decisions import last_pick, pick_keys
 from scorer.store.events import Key, key_of
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
-from scorer.wording import counted, printable_name, quoted, utc_moment
+from scorer.wording import counted, printable_name, quoted, suggestion, utc_moment
 
 KB = 1000
 LARGEST = 64

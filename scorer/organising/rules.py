@@ -15,7 +15,7 @@ from scorer.live.rules import are_rules_fixed, changed_names, in_force, with_rul
 from scorer.matching.solution import Solution, read_ids
 from scorer.matching.subtopics import NO_ITERATIONS
 from scorer.paths import Location, digest, is_regular
-from scorer.scoring.large_scores import check_gains
+from scorer.scoring.means import check_gains
 from scorer.scoring.rules import Rules
 from scorer.store.archive import Archive
 from scorer.store.record import GENERATIONS

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from scorer.challenge.preliminary import check_ladder, check_stage
 from scorer.challenge.settings import Challenge, Track
-from scorer.challenge.splits import QuerySplit, check_split, make_key
+from scorer.challenge.splits import QuerySplit, check_ladder, check_split, check_stage, make_key
 from scorer.errors import ChallengeError
 from scorer.live.rules import in_force
 from scorer.matching.solution import Solution

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from scorer.challenge.loading import toml_document
-from scorer.challenge.settings import Challenge, suggestion
+from scorer.challenge.settings import Challenge
 from scorer.challenge.teams import FILE, TeamSettings, compared, edited, read_teams, teams_in
 from scorer.errors import ChallengeError
 from scorer.live.teams import UNCHANGED, TeamState, shown_names, team_states
 from scorer.paths.writing import LockedError, locked, replace_content
 from scorer.store.store import Store
-from scorer.wording import printable_name, quoted
+from scorer.wording import printable_name, quoted, suggestion
 
 LOCK = ".teams.toml.lock"
 """Held while a command edits the file."""

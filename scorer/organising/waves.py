@@ -7,8 +7,7 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import closing
 
-from scorer.executors.base import Executor, FileOutcome, FileToScore
-from scorer.executors.local import Processes
+from scorer.executors.base import Executor, FileOutcome, FileToScore, Processes
 from scorer.limits import Limits
 from scorer.live.entries import Entries, entries
 from scorer.matching.solution import Solution

@@ -15,19 +15,25 @@ import io
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from scorer.paths.below import FileBelow
-from scorer.paths.compressed import Compressed
 
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 """The beginning of a URL. A scheme of one letter would be a drive of Windows."""
+
+LEVEL = 1
+"""Of the compression of kept bytes: the fastest that makes them much smaller; bytes that are compressed already cost
+next to nothing."""
+
+CHUNK = 1 << 20
+"""Bytes read at a time."""
 
 PASSWORD = re.compile(r"(://[^/@:]*:)[^/]*@")
 
@@ -141,11 +147,47 @@ class Remote:
         return str(self)
 
 
+@dataclass(frozen=True)
+class Compressed:
+    """A file of this machine that `compressed` wrote, chunk by chunk; it is read as what it was before."""
+
+    path: Path
+
+    def open(self, mode: str = "rb") -> Any:
+        """Open the file to read its content, the only mode. Raises OSError, also while reading damaged bytes."""
+        del mode
+        import pyarrow as pa  # noqa: PLC0415 (slow to load)
+
+        return pa.CompressedInputStream(pa.OSFile(str(self.path)), "zstd")
+
+    @cached_property
+    def _size(self) -> int:
+        with self.open() as stream:
+            return sum(map(len, chunks_of(stream)))
+
+    def stat(self) -> os.stat_result:
+        """The status of the file with the size of its content, which is counted. Raises OSError."""
+        status = self.path.stat()
+        return os.stat_result((*status[:6], self._size, *status[7:]))
+
+    def __fspath__(self) -> str:
+        """The text that messages show."""
+        return str(self.path)
+
+
 Location = Path | Remote
 """A file or folder of the organiser's."""
 
 AnyFile = Location | FileBelow | Compressed
 """These, the files of teams, and the bytes of submissions that are kept."""
+
+
+def compressed(chunk: bytes) -> bytes:
+    """A chunk of the content of a `Compressed`, as its file has it."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    packed: bytes = pa.Codec("zstd", compression_level=LEVEL).compress(chunk, asbytes=True)
+    return packed
 
 
 def located(path: str | os.PathLike[str]) -> AnyFile:
@@ -207,6 +249,21 @@ def digest(path: str | os.PathLike[str]) -> str:
     """SHA-256 of the file's bytes, in hexadecimal, as ``sha256sum`` prints it. Raises OSError."""
     with located(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def digest_of(chunks: Iterable[bytes]) -> str:
+    """SHA-256 of bytes in chunks, in hexadecimal."""
+    whole = hashlib.sha256()
+    for chunk in chunks:
+        whole.update(chunk)
+    return whole.hexdigest()
+
+
+def chunks_of(stream: IO[bytes], most: int | None = None) -> Iterator[bytes]:
+    """The next bytes of an open file, in chunks: so many at most, or all until its end."""
+    while (most is None or most > 0) and (chunk := stream.read(CHUNK if most is None else min(most, CHUNK))):
+        most = None if most is None else most - len(chunk)
+        yield chunk
 
 
 @cache

@@ -28,8 +28,7 @@ from scorer.runs.normalisation import Normalisation
 from scorer.runs.reading import Run
 from scorer.runs.registry import METHODS, method_named, normalisation_named
 from scorer.scoring.evaluation import Source, read_solution
-from scorer.scoring.large_scores import check_gains
-from scorer.scoring.means import aggregated
+from scorer.scoring.means import aggregated, check_gains
 from scorer.wording import counted, html_table
 
 if TYPE_CHECKING:

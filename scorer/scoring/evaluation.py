@@ -28,7 +28,7 @@ from scorer.options import (
 )
 from scorer.paths import shown
 from scorer.scoring.evaluations import Evaluation, Evaluations
-from scorer.scoring.large_scores import check_gains
+from scorer.scoring.means import check_gains
 from scorer.scoring.outcomes import Failed, Outcome, Rejected, Scored
 from scorer.scoring.rules import Rules
 from scorer.scoring.several import Several, Source, several

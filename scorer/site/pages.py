@@ -12,8 +12,7 @@ from markupsafe import Markup
 
 from scorer.board.board import Board
 from scorer.board.rules import rule_sections
-from scorer.challenge.branding import STATIC
-from scorer.challenge.colours import DARK, LIGHT, softened
+from scorer.challenge.branding import DARK, LIGHT, STATIC, softened
 from scorer.challenge.settings import FILE, Challenge
 from scorer.charts.svg import Cache
 from scorer.errors import ScorerError
@@ -62,7 +61,7 @@ from scorer.site.timeline import months, with_known_links
 from scorer.site.track_pages import LATE, RULES, late_entries, past_path, past_rows
 from scorer.site.views import BoardView, board_view, measure_columns
 from scorer.site.worked_example import worked_example
-from scorer.store.signing import public_pem
+from scorer.store.secret import public_pem
 
 ASSETS = ("style.css", "board.js", "left.js", "team.css", "measures.css", "report.css", "timeline.css")
 """Copied without rendering."""

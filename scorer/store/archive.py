@@ -11,8 +11,7 @@ from pathlib import Path
 
 from scorer.challenge.splits import SHA256
 from scorer.errors import StoreError
-from scorer.paths import AnyFile, located
-from scorer.paths.compressed import Compressed, compressed
+from scorer.paths import AnyFile, Compressed, chunks_of, compressed, located
 from scorer.paths.temporary import remove_abandoned_folders, temporary_folder
 from scorer.scoring.outcomes import CHANGED
 
@@ -21,9 +20,6 @@ SOLUTIONS, SUBMISSIONS = ".solutions", ".submissions"
 
 COMPRESSED = ".zst"
 """Ends the names of compressed files."""
-
-CHUNK = 1 << 20
-"""Bytes read at a time."""
 
 Add = Callable[[Iterable[bytes], str], None]
 """Stores bytes under their digest. Raises SourceError if they have another one, and StoreError."""
@@ -63,19 +59,11 @@ class Archive:
         return sorted(filter(SHA256.fullmatch, found))
 
     def add(self, source: str | os.PathLike[str], digest: str) -> None:
-        """Store the bytes of a file with a digest, unless they are stored already.
-
-        Raises
-        ------
-        SourceError
-            The file cannot be read, or its bytes have another digest because it has changed.
-        StoreError
-            The folder cannot be written.
-        """
+        """Store the bytes of a file with a digest, unless they are stored. Raises SourceError and StoreError."""
         if digest not in self:
             with self.adding() as add:
                 try:
-                    add(chunks_of(source), digest)
+                    add(content_of(source), digest)
                 except SourceError as error:
                     raise SourceError(f"{source}: {error}; run again when it is complete") from error
 
@@ -121,13 +109,10 @@ class Archive:
         return StoreError(f"{self.folder}: cannot {what} a copy of a file: {error.strerror or error}")
 
 
-def chunks_of(source: str | os.PathLike[str], most: int | None = None) -> Iterator[bytes]:
+def content_of(source: str | os.PathLike[str], most: int | None = None) -> Iterator[bytes]:
     """The bytes of a file, until there are more than `most`: it may grow without end. Raises SourceError."""
-    read = 0
     try:
         with located(source).open("rb") as stream:
-            while (most is None or read <= most) and (chunk := stream.read(CHUNK)):
-                read += len(chunk)
-                yield chunk
+            yield from chunks_of(stream, None if most is None else most + 1)
     except OSError as error:
         raise SourceError(f"it cannot be read: {error.strerror or error}") from error

@@ -13,7 +13,7 @@ from scorer.challenge.splits import SHA256
 from scorer.challenge.teams import TeamSettings
 from scorer.store.canonical import iso
 from scorer.store.kinds import Kind
-from scorer.store.opening import content_of
+from scorer.store.secret import content_of
 
 INVALID = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 """What a check raises for an invalid value."""

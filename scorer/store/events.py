@@ -9,10 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from scorer.challenge.phases import Phase
-from scorer.store.canonical import encoded, iso
+from scorer.store.canonical import encoded, iso, unescaped
 from scorer.store.checksums import sealed
 from scorer.store.kinds import KEYS, Kind
-from scorer.store.names import unescaped
 from scorer.store.records import Basis, RecordedBasis, Submission
 from scorer.store.schema import event_table
 

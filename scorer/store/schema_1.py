@@ -27,11 +27,11 @@ from sqlalchemy import (
 
 from scorer.errors import MeasureError
 from scorer.measures import parse_one
+from scorer.scoring.compact import unpack_flags, unpack_ids
 from scorer.scoring.means import split_masks
 from scorer.store.canonical import encoded, iso
 from scorer.store.checksums import sealed
 from scorer.store.database import insert_all
-from scorer.store.packing import unpack_flags, unpack_ids
 from scorer.store.schema import event_table, mean_table, result_table, solution_table, storable, tables
 
 _AT_A_TIME = 500

@@ -20,15 +20,14 @@ from scorer.measures import Measure
 from scorer.measures.arrays import Bools, Floats
 from scorer.measures.matched import JudgedItems
 from scorer.options import SPLITS, Split
-from scorer.scoring.compact import unpack_hits, unpack_ideal
+from scorer.scoring.compact import unpack_flags, unpack_hits, unpack_ideal, unpack_ids
 from scorer.scoring.means import Mean, all_means, split_masks
 from scorer.store.cache import Cache
+from scorer.store.canonical import decoded_name
 from scorer.store.checksums import rows_of
 from scorer.store.events import time_of
 from scorer.store.folder_looks import FolderLook
 from scorer.store.history import History
-from scorer.store.names import decoded_name
-from scorer.store.packing import unpack_flags, unpack_ids
 from scorer.store.records import (
     Basis,
     Failure,

@@ -14,7 +14,7 @@ from scorer.limits import Limits
 from scorer.measures import Measure
 from scorer.measures.arrays import Bools
 from scorer.measures.matched import JudgedItems
-from scorer.scoring.compact import pack_ideal
+from scorer.scoring.compact import pack_flags, pack_ideal, pack_ids
 from scorer.scoring.outcomes import Failed, Rejected, Summary
 from scorer.store import writing
 from scorer.store.archive import SOLUTIONS, SUBMISSIONS, Archive
@@ -24,7 +24,6 @@ from scorer.store.checksums import sealed
 from scorer.store.database import Database, insert_all
 from scorer.store.events import SecondLook
 from scorer.store.migrations import prepare
-from scorer.store.packing import pack_flags, pack_ids
 from scorer.store.record import GENERATIONS, Record
 from scorer.store.records import Basis, ScannedFile
 from scorer.store.schema import cached_table, last_run_table, mean_table, result_table, solution_table

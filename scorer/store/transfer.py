@@ -20,13 +20,13 @@ from sqlalchemy.types import TypeEngine
 
 from scorer import __version__
 from scorer.errors import StoreError
+from scorer.scoring.compact import check_expansion, check_ids
 from scorer.scoring.outcomes import FailureKind
 from scorer.store.bodies import INVALID, check_event, is_whole, need, need_digest, need_time, read_json
 from scorer.store.checksums import rows_of, sealed, verified
 from scorer.store.database import Database, insert_all
 from scorer.store.integrity import unreadable_rows
 from scorer.store.migrations import add_looks, version_of
-from scorer.store.packing import check_expansion, check_ids
 from scorer.store.rows import hits_checksum
 from scorer.store.schema import (
     SCHEMA_VERSION,

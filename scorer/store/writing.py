@@ -15,11 +15,10 @@ from scorer.errors import LONGEST, Findings
 from scorer.scoring.means import Mean
 from scorer.scoring.outcomes import Failed, Rejected, Summary
 from scorer.scoring.rules import MEASURE_GENERATION
-from scorer.store.canonical import encoded, iso
+from scorer.store.canonical import encoded, encoded_name, iso
 from scorer.store.checksums import is_sound, layout, rows_of, sealed, verified
 from scorer.store.database import insert_all
 from scorer.store.folder_looks import FolderLook
-from scorer.store.names import encoded_name
 from scorer.store.records import Basis, ScannedFile
 from scorer.store.rows import forgotten, has_sound_hits, hits_checksum
 from scorer.store.schema import failure_table, look_table, mean_table, result_table, scanned_file_table

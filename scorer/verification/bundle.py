@@ -12,8 +12,16 @@ from scorer.challenge.splits import SHA256
 from scorer.store.canonical import iso
 from scorer.store.log import START, LogLine, head_of, leaf_of, nonce_of, text_of_fields
 from scorer.store.secret import secret_of
-from scorer.verification.bundle_archive import NO_BUNDLE, Bundle, opened_bundle
-from scorer.verification.bundle_format import INDEX, MANIFEST, SOLUTIONS, SUBMISSIONS, TABLES
+from scorer.verification.bundle_archive import (
+    INDEX,
+    MANIFEST,
+    NO_BUNDLE,
+    SOLUTIONS,
+    SUBMISSIONS,
+    TABLES,
+    Bundle,
+    opened_bundle,
+)
 from scorer.verification.log import break_of, gap, read_log
 from scorer.verification.statement import Verified, listed
 from scorer.wording import counted

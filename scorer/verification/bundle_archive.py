@@ -1,4 +1,9 @@
-"""Reads a bundle, which is not trusted: whether its bytes are unchanged, its manifest, and its members."""
+"""The format of a bundle, and how one is read, which is not trusted: its bytes, its manifest and its members.
+
+A bundle is a ZIP archive. Members are not compressed, so that equal content gives equal bytes on any machine, and that
+nothing grows when it is read. The last member, manifest.json, has the SHA-256 of the others. The comment of the archive
+is ``sha256:`` and the SHA-256 of all bytes before the comment, so that any changed byte is noticed.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +24,35 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from scorer.challenge.splits import SHA256
 from scorer.errors import ScorerError
-from scorer.verification.bundle_format import (
-    COMMENT_BYTES,
-    CRC_AT,
-    EXTRA_BYTES,
-    FORMAT,
-    HEADER_BYTES,
-    INDEX,
-    MANIFEST,
-    VERSION,
-    chunks_of,
-    digest_of,
-    is_safe,
-)
+from scorer.paths import chunks_of, digest_of
 from scorer.wording import quoted
+
+FORMAT = "scorer-bundle"
+VERSION = 1
+
+MANIFEST = "manifest.json"
+CHALLENGE = "challenge/"
+TABLES = "tables/"
+SOLUTIONS = "solutions/"
+SUBMISSIONS = "submissions/"
+INDEX = f"{SUBMISSIONS}index.jsonl"
+"""A line for each file of a submissions folder in the bundle: its path and digest, by which the content is a member."""
+
+SECRET = 0o600
+"""The mode of a file that only its owner can read."""
+
+COMMENT = "sha256:"
+COMMENT_BYTES = len(COMMENT) + 64
+"""The length of the comment: what it begins with, and the digits of the digest."""
+
+HEADER_BYTES, EXTRA_BYTES = 30, 20
+"""Bytes of the header of a member before its name, and of the sizes in 64 bits after it."""
+
+CRC_AT = 14
+"""Where a header has the CRC-32 of its member."""
+
+DEEPEST, LONGEST_NAME = 100, 255
+"""Folders on the way to a file, and bytes of a name. Few systems and programs accept more."""
 
 LONGEST_STRUCTURE = 1_000
 """Bytes that a row may have outside of strings: empty lists take 24 times as much memory as text."""
@@ -261,6 +281,15 @@ class Bundle:
     def error(self, found: str, remedy: str) -> ScorerError:
         """The error for a bundle that cannot be used."""
         return ScorerError(f"{self.path}: {found}; {remedy}")
+
+
+def is_safe(path: str) -> bool:
+    """Whether a relative path stays in its folder on every system, and can be the name of a member."""
+    if re.search(r"[\x00-\x1f\x7f\\:\ud800-\udfff]", path):
+        return False
+    parts = path.split("/")
+    is_short = len(parts) <= DEEPEST and all(len(part.encode()) <= LONGEST_NAME for part in parts)
+    return is_short and all(part.strip() and part not in (".", "..") for part in parts)
 
 
 def printed(version: object) -> str:

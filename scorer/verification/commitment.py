@@ -13,7 +13,7 @@ from typing import Any
 from scorer.challenge.splits import SHA256
 from scorer.errors import ScorerError
 from scorer.store.log import LogLine, leaf_of
-from scorer.store.opening import content_of
+from scorer.store.secret import content_of
 from scorer.verification.commitment_document import CommitmentDocument
 from scorer.verification.log import read_log, too_short
 from scorer.verification.receipt import read_key

@@ -13,7 +13,7 @@ from typing import Any
 from scorer.errors import ScorerError
 from scorer.paths import digest
 from scorer.store.log import leaf_of
-from scorer.store.signing import is_signed, key_of_pem
+from scorer.store.secret import is_signed, key_of_pem
 from scorer.verification.log import read_log, too_short
 from scorer.verification.statement import VERSION, Verified, read_bytes
 from scorer.wording import quoted

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from scorer.executors.local import Processes
+from scorer.executors.base import Processes
 from scorer.paths.below import BY_DESCRIPTOR, FileBelow
 from tests.hostile.sieges import HONEST, LISTS, Attack, Siege, assert_printable
 

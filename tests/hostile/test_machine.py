@@ -23,7 +23,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from scorer.executors.local import Processes
+from scorer.executors.base import Processes
 from scorer.formats.reading.failures import system_failure
 from scorer.store.store import Store
 from tests.commands import RUN, Answer, command, here, process
