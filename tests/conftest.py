@@ -6,6 +6,7 @@ import compileall
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,10 +34,12 @@ MEMORY = Path("/dev/shm")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile the package once, because many tests start processes, and Python may be set to write no bytecode.
+    """Compile the package once, because many tests start processes, and let pytest keep the tests that it has compiled,
+    because that takes each worker ten seconds. Python may be set to write no bytecode.
 
     Folders of tests are in memory where there is room, because databases wait for a disk at each commit.
     """
+    sys.dont_write_bytecode = False
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(Path(__file__).parents[1] / "scorer", quiet=1)
         if in_memory():

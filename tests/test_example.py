@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from statistics import mean
 
@@ -19,10 +20,15 @@ from scorer.paths import Location
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = ROOT / "example" / "make.py"
 TRACKS = read_challenge(ROOT).tracks
-MADE = files()
 INVALID = {"20110708T095900Z-loose-leaf.txt", "open-drawer/20110601T000130Z-first.txt"}
 
 Relevant = dict[str, dict[str, int]]
+
+
+@cache
+def made() -> dict[str, str]:
+    """The files that the script makes."""
+    return files()
 
 
 def local(location: Location) -> Path:
@@ -73,7 +79,7 @@ def marp_of(track: Track, grades: dict[str, int], ranking: list[str]) -> float:
 def submissions(track: Track) -> set[str]:
     """The paths of the example's submissions under the track's folder; other files there do not count."""
     folder = f"submissions/{track.name}/"
-    return {path.removeprefix(folder) for path in MADE if path.startswith(folder)}
+    return {path.removeprefix(folder) for path in made() if path.startswith(folder)}
 
 
 def team(file: str) -> str:
@@ -84,19 +90,19 @@ def team(file: str) -> str:
 
 def test_the_script_writes_the_files_of_the_repository() -> None:
     """It writes the same bytes everywhere."""
-    assert differing(MADE, ROOT) == []
+    assert differing(made(), ROOT) == []
 
 
 def test_the_check_finds_a_changed_and_a_missing_file(tmp_path: Path) -> None:
     """One changed byte is enough."""
-    write(MADE, tmp_path)
-    assert differing(MADE, tmp_path) == []
+    write(made(), tmp_path)
+    assert differing(made(), tmp_path) == []
 
     (tmp_path / "queries/cold-start.txt").unlink()
     with (tmp_path / "solutions/cold-start.txt").open("ab") as file:
         file.write(b"\n")
 
-    assert differing(MADE, tmp_path) == ["solutions/cold-start.txt", "queries/cold-start.txt"]
+    assert differing(made(), tmp_path) == ["solutions/cold-start.txt", "queries/cold-start.txt"]
 
 
 def test_the_check_is_a_command() -> None:
@@ -108,7 +114,7 @@ def test_the_check_is_a_command() -> None:
 
 def test_the_example_is_small() -> None:
     """All files together have less than 2 MB."""
-    assert sum(len(text.encode()) for text in MADE.values()) < 2_000_000
+    assert sum(len(text.encode()) for text in made().values()) < 2_000_000
 
 
 def test_solutions_resemble_the_original(track: Track) -> None:

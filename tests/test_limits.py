@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import lzma
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -53,18 +54,22 @@ def nested(depth: int) -> str:
     return "[" * depth + "]" * depth
 
 
-EXCEEDED: dict[str, tuple[Limits, bytes, str]] = {
+EXCEEDED: dict[str, tuple[Limits, bytes | Callable[[], bytes], str]] = {
     "a large file": (Limits(file_mb=1), b"q:a\n" * 300_000, "the file has 1 MB; the limit is 1 (limits.file_mb)"),
     "a large content": (
         Limits(expanded_mb=1),
-        gzip.compress(b"".join(b"q%d:a\n" % number for number in range(300_000))),
+        lambda: gzip.compress(b"".join(b"q%d:a\n" % number for number in range(300_000))),
         "the content has more than 2 MB; the limit is 1 (limits.expanded_mb)",
     ),
-    "gzip": (Limits(), gzip.compress(b"q:a\n" * 20_000_000), "times the size of the file; the limit is 300"),
-    "xz": (Limits(), lzma.compress(b"q:a\n" * 20_000_000, preset=0), "times the size of the file; the limit is 300"),
+    "gzip": (Limits(), lambda: gzip.compress(b"q:a\n" * 20_000_000), "times the size of the file; the limit is 300"),
+    "xz": (
+        Limits(),
+        lambda: lzma.compress(b"q:a\n" * 20_000_000, preset=0),
+        "times the size of the file; the limit is 300",
+    ),
     "zstd": (
         Limits(),
-        pa.compress(b"q:a\n" * 20_000_000, "zstd", asbytes=True),
+        lambda: pa.compress(b"q:a\n" * 20_000_000, "zstd", asbytes=True),
         "times the size of the file; the limit is 300",
     ),
     "a large JSON document": (
@@ -109,23 +114,23 @@ EXCEEDED: dict[str, tuple[Limits, bytes, str]] = {
     ),
     "a large table": (
         Limits(table_mb=1),
-        table(query=["q"] * 200_000, item=list(map(str, range(200_000))), score=[1.0] * 200_000),
+        lambda: table(query=["q"] * 200_000, item=list(map(str, range(200_000))), score=[1.0] * 200_000),
         "the table takes more than 1 MB of memory; the limit is 1 (limits.table_mb)",
     ),
     "a table of many rows": (Limits(items=3), table(query=["q"] * 4, item=list("abcd"), score=[1.0] * 4), "has 4 rows"),
     "a dictionary": (
         Limits(),
-        table(query=["q"] * 400, item=dictionary("x" * 15_000_000, 400), score=[1.0] * 400),
+        lambda: table(query=["q"] * 400, item=dictionary("x" * 15_000_000, 400), score=[1.0] * 400),
         "the table has a text of 15,000,000 bytes; the limit is 1,000 (limits.id_bytes)",
     ),
     "a hidden dictionary": (
         Limits(),
-        table(query=["q"] * 40_000, item=["x" * 2_000] * 40_000, score=[1.0] * 40_000),
+        lambda: table(query=["q"] * 40_000, item=["x" * 2_000] * 40_000, score=[1.0] * 40_000),
         "the table has a text of 2,000 bytes; the limit is 1,000 (limits.id_bytes)",
     ),
     "a dictionary of queries": (
         Limits(table_mb=1),
-        table(query=dictionary("x" * 900, 4_000), item=list(map(str, range(4_000))), score=[1.0] * 4_000),
+        lambda: table(query=dictionary("x" * 900, 4_000), item=list(map(str, range(4_000))), score=[1.0] * 4_000),
         "the table takes more than 3 MB of memory; the limit is 1 (limits.table_mb)",
     ),
 }
@@ -137,7 +142,7 @@ def test_a_file_that_exceeds_a_limit_is_rejected(case: str, threads: int, tmp_pa
     """The message names the limit, and so does the outcome, so that it is void once the limit changes."""
     limits, content, message = EXCEEDED[case]
 
-    found = outcome(content, tmp_path, limits, threads)
+    found = outcome(content if isinstance(content, bytes) else content(), tmp_path, limits, threads)
 
     assert isinstance(found, Rejected)
     assert any(message in line for line in found.problems.lines()), found.problems.lines()
@@ -154,7 +159,7 @@ def test_a_file_that_exceeds_a_limit_is_rejected(case: str, threads: int, tmp_pa
 def test_a_higher_limit_accepts_the_file(case: str, tmp_path: Path) -> None:
     """The limit was the only reason for the rejection."""
     _, content, _ = EXCEEDED[case]
-    found = outcome(content, tmp_path, replace(OWN_FILES, expansion=10**9))
+    found = outcome(content if isinstance(content, bytes) else content(), tmp_path, replace(OWN_FILES, expansion=10**9))
     assert isinstance(found, Scored) or not found.limits  # type: ignore[union-attr]
 
 
