@@ -245,6 +245,10 @@ def test_a_baseline_at_the_top_leaves_the_first_rank_free(sent: Sent, store: Sto
     ]
 
 
+@pytest.mark.holds(
+    r"Scores are rounded to 3 decimals before they are compared\.",
+    r"Teams with equal scores share a rank, as in 1, 1, 3\.",
+)
 def test_scores_that_print_alike_share_a_rank(sent: Sent, store: Store) -> None:
     """Scores are compared after rounding to the track's decimals; of equal ones the first of the record comes first."""
     sent("b-earlier", 0.49951, 2)
@@ -255,6 +259,9 @@ def test_scores_that_print_alike_share_a_rank(sent: Sent, store: Store) -> None:
     assert ranking(board(store, track(decimals=5))) == [(1, "a-later"), (2, "b-earlier"), (3, "c-next")]
 
 
+@pytest.mark.holds(
+    r"Of teams with equal scores, the one with the earlier entry ranks higher\.",
+)
 def test_the_earlier_of_equal_scores_may_rank_higher(sent: Sent, store: Store) -> None:
     """With equal_ranks = "earlier", the order of the record decides; no two entries have the same index."""
     sent("first", 0.5, 3)
@@ -313,6 +320,9 @@ def test_no_score_prints_as_minus_zero() -> None:
 # Which entry counts
 
 
+@pytest.mark.holds(
+    r"Of the entries of a team, the one with the best preliminary P@1 counts; of equal ones, the earliest\.",
+)
 def test_the_best_entry_is_chosen_by_its_preliminary_score(sent: Sent, store: Store) -> None:
     """Final scores do not decide which entry counts; of equal preliminary scores the earliest entry counts."""
     sent("team", outcome(0.5, 0.1), 2)
@@ -322,6 +332,9 @@ def test_the_best_entry_is_chosen_by_its_preliminary_score(sent: Sent, store: St
     assert counting(board(store, track()), "team").received == START + timedelta(hours=2)
 
 
+@pytest.mark.holds(
+    r"Of the entries of a team, the one with the best P@1 counts; of equal ones, the earliest\.",
+)
 def test_without_flags_the_best_entry_is_chosen_by_its_final_score(store: Store) -> None:
     """Where the solution flags no queries, final scores decide which entry counts."""
     sent = Sent(store, np.zeros(5, dtype=bool))
@@ -336,6 +349,9 @@ def test_without_flags_the_best_entry_is_chosen_by_its_final_score(store: Store)
     assert found.preliminary_queries == 0
 
 
+@pytest.mark.holds(
+    r"Of the entries of a team, the last scored one counts\.",
+)
 def test_the_last_valid_entry_may_count(sent: Sent, store: Store) -> None:
     """With entry = "last", neither better entries before it count, nor later ones that are rejected or withdrawn."""
     sent("team", 0.9, 1)
@@ -387,6 +403,9 @@ def test_a_changed_setting_makes_all_entries_pending(sent: Sent, store: Store) -
 # What is shown
 
 
+@pytest.mark.holds(
+    r"Preliminary scores are means over 5 of them, final scores over the other 5\.",
+)
 def test_final_scores_come_from_the_declared_queries(sent: Sent, store: Store) -> None:
     """`final = "all"` includes the flagged queries, `"rest"` leaves them out; preliminary scores use only these."""
     sent("team", outcome(0.5, 0.25))
@@ -398,6 +417,9 @@ def test_final_scores_come_from_the_declared_queries(sent: Sent, store: Store) -
     assert (rest.columns, rest.queries, rest.scored_queries, rest.preliminary_queries) == (("MARp@5,10", "RR"), 5, 5, 1)
 
 
+@pytest.mark.holds(
+    r"Scores are means over the queries for which they are defined: 10 of the 11 queries of the solution for P@1\.",
+)
 def test_queries_without_a_score_are_not_counted(sent: Sent, store: Store) -> None:
     """The board counts the queries for which the primary measure is defined."""
     result = outcome(0.5)

@@ -568,6 +568,9 @@ def test_a_solution_with_flagged_queries_needs_a_stage() -> None:
     )
 
 
+@pytest.mark.holds(
+    r"The solution flags no queries for preliminary scores, so there are no scores to show\.",
+)
 def test_a_preliminary_stage_needs_flagged_queries() -> None:
     """Without them the board would be blank."""
     with pytest.raises(ChallengeError) as caught:

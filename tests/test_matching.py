@@ -102,6 +102,10 @@ def test_run_scores_order_shuffled_lines(
     assert_same(matched.found, strategies.matched(solution, submission).found)
 
 
+@pytest.mark.holds(
+    r"Items with equal run scores are ordered by item id, descending, as in trec_eval\.",
+    r"Items with equal run scores are ordered as listed in the file\.",
+)
 @strategies.examples(100)
 @given(
     st.lists(st.tuples(st.sampled_from("pq"), st.text("aéz0", min_size=1, max_size=2), st.integers(0, 2)), max_size=30),
@@ -129,6 +133,9 @@ def test_equal_run_scores_follow_the_rule(lines: list[tuple[str, str, int]], tie
     assert_same(matched.found, strategies.matched(solution, submission).found)
 
 
+@pytest.mark.holds(
+    r"Only the first 2 items of a list count\.",
+)
 @strategies.examples(100)
 @given(strategies.solutions(), strategies.submissions(), st.integers(1, 10))
 def test_a_list_ends_at_the_list_length(
@@ -155,6 +162,10 @@ def test_counts_of_queries_lists_and_items() -> None:
     assert counts == Counts(queries=3, answered=2, unknown=1, items=4, repeated=2, overlong=0, in_solution=1)
 
 
+@pytest.mark.holds(
+    r"Queries that are not in the solution are ignored\.",
+    r"An item that is listed twice counts once, at its first rank\.",
+)
 def test_notes_report_what_is_scored_nevertheless() -> None:
     """Missing and unknown queries, empty, short and long lists, repeated items: each with its effect."""
     submission = {"q1": ["a", "x", "a", "a"], "q2": [], "q9": ["a"]}

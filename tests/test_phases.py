@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from scorer.board.rules import rules
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.phases import Phase, check_order, duration_text
 from scorer.errors import ChallengeError
@@ -251,6 +252,12 @@ def test_a_phase_without_a_time_is_refused(tmp_path: Path) -> None:
 # Receipt
 
 
+@pytest.mark.holds(
+    r"The phase \w+ receives entries from .* until [-\d]+ [:\d]+ UTC\.",
+    r"The phase \w+ receives entries from .* UTC; what is received up to .* later, before .* UTC, still counts\.",
+    r"A phase closes at its end, or at the end of its grace .* the exact moment at which it closes is not\.",
+    r"An entry that is received before the first phase is early; .* are scored and are never ranked\.",
+)
 def test_an_entry_counts_only_if_it_was_received_in_a_phase(tmp_path: Path) -> None:
     """An early or late entry is scored and not ranked, also by a run in a later phase."""
     live = Live.of(tmp_path, ONE, TWO)
@@ -287,6 +294,9 @@ def test_an_entry_counts_only_if_it_was_received_in_a_phase(tmp_path: Path) -> N
     assert ranks == {"early": None, "first": 1, "last": 1, "late": None, "between": None, "second": 1}
 
 
+@pytest.mark.holds(
+    r"An entry that is received before .* never ranked\. They are listed on a late board after the last phase\.",
+)
 def test_a_late_board_is_shown_after_the_last_phase(tmp_path: Path) -> None:
     """With `late_board`, from the moment at which the last phase has closed; its rows have no rank."""
     live = Live.of(tmp_path, phase("one", START, END, 'grace = "1h"'), settings="late_board = true")
@@ -306,6 +316,12 @@ def test_a_late_board_is_shown_after_the_last_phase(tmp_path: Path) -> None:
     assert live.board().late == ()
 
 
+@pytest.mark.holds(
+    r"Final scores are not shown before .* UTC\.",
+    r"The board is ranked by the preliminary P@1\. Final scores are not shown yet\.",
+    r"The board is ranked by the final P@1\.",
+    r"Preliminary scores are means over 5 of them, final scores over all 10\.",
+)
 def test_phases_decide_which_scores_are_shown(tmp_path: Path) -> None:
     """Preliminary scores until the last phase has closed; then final ones."""
     live = Live.of(tmp_path, ONE, TWO)
@@ -320,31 +336,51 @@ def test_phases_decide_which_scores_are_shown(tmp_path: Path) -> None:
     assert ranking(live.board(SECOND_END)) == [(1, "b", 0.8), (2, "a", 0.4)]
 
 
+@pytest.mark.holds(
+    r"The track has no preliminary queries, so the board shows scores over all queries from the beginning\.",
+    r"Scores are means over the 10 queries of the solution\.",
+    r"No entry has been scored yet\.",
+)
 def test_without_preliminary_queries_final_scores_are_shown_from_the_start(tmp_path: Path) -> None:
     """The board of a challenge with phases is never blank for lack of flags."""
     live = Live.of(tmp_path, ONE, flagged=0)
     live.run(ANNOUNCED)
+    assert "No entry has been scored yet." in rules(live.board())
     live.put("a/1.txt", lists(4, 0), START)
     live.run(START + DAY)
 
     assert ranking(live.board()) == [(1, "a", 0.4)]
+    assert "No entry has been scored yet." not in rules(live.board())
 
 
+@pytest.mark.holds(
+    r"From the start of the phase \w+ until it has closed, at .* UTC, the board lists .* without scores and ranks\.",
+    r"The board shows no scores and no ranks during the phase \w+\.",
+)
 def test_a_phase_that_shows_nothing_lists_teams_without_scores(tmp_path: Path) -> None:
-    """Neither scores nor ranks until it has closed."""
-    live = Live.of(tmp_path, phase("one", START, END, 'shows = "nothing"', 'grace = "1h"'))
+    """Neither scores nor ranks from its start until it has closed. Before it, baselines have scores."""
+    hidden = phase("one", START, END, 'shows = "nothing"', 'grace = "1h"')
+    live = Live.of(tmp_path, hidden, settings='baselines = ["popular"]')
+    live.put("popular/1.txt", lists(2, 2), ANNOUNCED)
     live.run(ANNOUNCED)
+    assert ranking(live.board(START - MICROSECOND)) == [(None, "popular", 0.4)]
     live.put("a/1.txt", lists(4, 0), START)
     live.put("b/1.txt", lists(3, 5), START)
     live.run(START + DAY)
 
-    for now in (START + DAY, END + HOUR - MICROSECOND):
-        assert ranking(live.board(now)) == [(None, "a", None), (None, "b", None)]
-    assert ranking(live.board(END + HOUR)) == [(1, "b", 0.8), (2, "a", 0.4)]
+    for now in (START, END + HOUR - MICROSECOND):
+        assert {each[1:] for each in ranking(live.board(now))} == {("popular", None), ("a", None), ("b", None)}
+    assert ranking(live.board(END + HOUR)) == [(1, "b", 0.8), (None, "popular", 0.4), (2, "a", 0.4)]
 
 
+@pytest.mark.holds(
+    r"From .* UTC until .* UTC the board is frozen: it shows the record as it was before\. What is recorded later, "
+    r"also of files that were received before, appears when the phase has closed\.",
+)
 def test_a_freeze_shows_the_record_as_it_was_when_it_began(tmp_path: Path) -> None:
-    """Until the phase has closed. What was received before and is imported during the freeze appears then, too."""
+    """Until the phase has closed. What was received before and is imported during the freeze appears then, too, and so
+    do decisions.
+    """
     live = Live.of(tmp_path, phase("one", START, END, 'freeze = "24h"', 'grace = "1h"'))
     live.run(ANNOUNCED)
     live.put("a/1.txt", lists(2, 2), END - DAY - SECOND)
@@ -353,12 +389,14 @@ def test_a_freeze_shows_the_record_as_it_was_when_it_began(tmp_path: Path) -> No
     live.put("a/3.txt", lists(5, 5), END - DAY)
     live.run(END - HOUR)
 
+    with live.store(END) as store:
+        store.record_teams({"a": {"disqualified": "two accounts"}}, {})
     for now in (END - HOUR, END + HOUR - MICROSECOND):
         frozen = live.board(now)
         assert (ranking(frozen), frozen.frozen_since) == ([(1, "a", 0.4)], END - DAY)
         assert [entry.file for row in frozen.rows for entry in row.entries] == ["main/a/1.txt"]
     thawed = live.board(END + HOUR)
-    assert (ranking(thawed), thawed.frozen_since) == ([(1, "a", 1.0)], None)
+    assert (ranking(thawed), thawed.frozen_since) == ([(None, "a", 1.0)], None)
     assert len(thawed.rows[0].entries) == 3
 
 
@@ -395,6 +433,9 @@ def test_a_file_from_before_the_freeze_that_claims_to_be_from_it_stays(tmp_path:
 # Impossible times
 
 
+@pytest.mark.holds(
+    r"A time of receipt that is more than 5 minutes in the future, .* The entry does not count until .* time\.",
+)
 def test_a_time_in_the_future_does_not_count_until_it_is_amended(tmp_path: Path) -> None:
     """Five minutes are tolerated. An amended time decides the phase."""
     live = Live.of(tmp_path, ONE)
@@ -432,25 +473,34 @@ def test_a_time_before_the_announcement_does_not_count_until_it_is_amended(tmp_p
     assert live.states()["a/old.txt"] == "scored"
 
 
+@pytest.mark.holds(
+    r"Baselines have no phase and no quota\. The board lists them also before the first phase\.",
+    r"Baselines are listed by their scores and have no rank\.",
+)
 def test_baselines_have_no_phase(tmp_path: Path) -> None:
-    """They count at any time, also one that is older than the announcement of the phases."""
+    """They count at any time, also one that is older than the announcement of the phases, and have no rank."""
     live = Live.of(tmp_path, ONE, settings='baselines = ["popular"]')
-    live.put("popular/old.txt", lists(1, 1), ANNOUNCED - 100 * DAY)
+    live.put("popular/old.txt", lists(4, 4), ANNOUNCED - 100 * DAY)
     live.run(ANNOUNCED)
+    assert ranking(live.board()) == [(None, "popular", 0.8)]
     live.put("popular/late.txt", lists(2, 2), END + DAY)
+    live.put("a/1.txt", lists(5, 5), START)
+    live.put("b/1.txt", lists(1, 1, "b"), START)
     live.run(END + 2 * DAY)
 
-    assert live.states() == {
-        "popular/old.txt": "scored",
-        "popular/late.txt": "scored",
-    }
+    assert set(live.states().values()) == {"scored"}
+    assert ranking(live.board()) == [(1, "a", 1.0), (None, "popular", 0.8), (2, "b", 0.2)]
 
 
 # Files that vanish
 
 
+@pytest.mark.holds(
+    r"A file that is deleted or replaced withdraws its entry when the next run finds it so\. Once the phase of an "
+    r"entry has closed, no run withdraws it, and a withdrawn entry does not return\.",
+)
 def test_before_the_close_a_missing_file_is_withdrawn_and_after_it_is_not(tmp_path: Path) -> None:
-    """The grace counts. Neither a deleted nor a replaced file takes an entry from the board."""
+    """The grace counts. Neither a deleted nor a replaced file takes an entry from the board, and none returns to it."""
     live = Live.of(tmp_path, phase("one", START, END, 'grace = "1h"'), TWO)
     live.run(ANNOUNCED)
     for name in ("a/gone.txt", "a/deleted.txt", "b/replaced.txt", "c/early.txt"):
@@ -464,10 +514,12 @@ def test_before_the_close_a_missing_file_is_withdrawn_and_after_it_is_not(tmp_pa
     live.run(END + HOUR)
     for name in ("a/deleted.txt", "c/early.txt", "d/late.txt"):
         live.path(name).unlink()
+    live.put("a/gone.txt", lists(3, 3, "a"), START)
     live.put("b/replaced.txt", lists(5, 5, "new"), SECOND_START)
     live.run(SECOND_START + DAY)
 
     found = [(entry.file, entry.state, entry.phase) for entry in live.entries().all]
+    assert ("main/a/gone.txt", "withdrawn", "one") in found
     assert ("main/a/deleted.txt", "scored", "one") in found
     assert ("main/c/early.txt", "early", None) in found
     assert ("main/b/replaced.txt", "scored", "one") in found
@@ -646,7 +698,7 @@ def test_an_extension_is_recorded_with_its_history(tmp_path: Path) -> None:
     live.put("b/1.txt", lists(3, 3), END + DAY)
     live.run(END + 2 * DAY)
 
-    plan = live.entries().phases
+    plan = live.board().phases
     assert [(each.at, each.phase, each.before, each.end, each.reason) for each in plan.extensions] == [
         (END - HOUR, "one", END, END + HOUR, "the server was down"),
         (END, "one", END + HOUR, END + DAY, "again"),
@@ -671,6 +723,9 @@ def test_after_an_extension_the_file_may_have_any_earlier_end(tmp_path: Path) ->
     assert live.kinds().count("phases") == 1
 
 
+@pytest.mark.holds(
+    r"Once a phase has started, its end changes only by an extension, which is recorded and shown with its reason\.",
+)
 def test_an_end_that_was_written_into_the_file_first_can_be_recorded(tmp_path: Path) -> None:
     """As the message of a run with a changed end says."""
     live = Live.of(tmp_path, ONE, TWO)

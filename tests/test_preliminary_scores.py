@@ -216,6 +216,9 @@ def answers(live: Live, moment: datetime | None = None) -> dict[str, tuple[str |
     }
 
 
+@pytest.mark.holds(
+    r"The Ladder shows the preliminary score of an entry only if .* by more than 0\.3; what it lacks of 1 is .*",
+)
 def test_only_improvements_are_shown(tmp_path: Path) -> None:
     """The board ranks by the last one; the true best is not marked."""
     live = with_entries(tmp_path, STEP, files=STEPS)
@@ -246,6 +249,9 @@ def test_final_scores_follow_the_exact_preliminary_ones(tmp_path: Path, entry: s
     assert [each.preliminary[0] for each in row.entries] == [0.0, 0.8, 0.6, 0.2, 0.2]
 
 
+@pytest.mark.holds(
+    r"While the Ladder is used, the best score that was shown for an entry which is there counts\. .* not shown\.",
+)
 def test_a_withdrawn_entry_was_looked_at(tmp_path: Path) -> None:
     """Its score does not count, and an entry that is no better than it is no improvement."""
     live = with_entries(tmp_path, STEP, files=STEPS[:3])
@@ -270,6 +276,9 @@ def test_a_team_may_have_no_released_score_left(tmp_path: Path) -> None:
     assert "The Ladder has released no score for the entries that are there." in page
 
 
+@pytest.mark.holds(
+    r"The Ladder looks at the scored entries of a team in the order .* waits while an earlier one has no result\.",
+)
 def test_entries_wait_for_an_earlier_one_of_their_team(tmp_path: Path) -> None:
     """Until it is scored; other teams do not. Then all have the answers of the order of the record."""
     live = with_entries(tmp_path, STEP, files=[*STEPS, ("b/1", found(0, 1, mark="b"))])
@@ -466,18 +475,22 @@ def test_pages_say_what_the_ladder_does(tmp_path: Path) -> None:
     assert "not shown before" in files["main/rules.html"]
 
 
+@pytest.mark.holds(
+    r"The board shows the looks of each team as long as it shows preliminary scores: .* withdrawn and replaced ones\.",
+)
 @pytest.mark.parametrize(
     ("table", "columns"), [(ONE, True), (STEP, True), (phase("one", START, END, 'shows = "nothing"'), False)]
 )
 def test_looks_are_shown_with_preliminary_scores(tmp_path: Path, table: str, columns: bool) -> None:
-    """In CSV and JSON, until final scores are shown; withdrawn entries are looks, too."""
+    """In CSV and JSON, until final scores are shown; withdrawn and replaced entries are looks, too."""
     live = with_entries(tmp_path, table, files=STEPS)
     live.path("a/1").unlink()
+    live.put("a/2", found(9), START + HOUR)
     live.run(START + 2 * HOUR)
     board = live.board()
 
     assert ("looks" in export_columns(board)) is columns
-    assert [row.get("looks") for row in json.loads(to_json(board))["rows"]] == [4 if columns else None]
+    assert [row.get("looks") for row in json.loads(to_json(board))["rows"]] == [5 if columns else None]
     assert "looks" not in export_columns(live.board(END))
 
 
@@ -508,6 +521,10 @@ def some(queries: int, share: float, mark: str) -> str:
     return "".join(f"q{number}:{'a' if hit else 'b'},c{mark}\n" for number, hit in enumerate(hits))
 
 
+@pytest.mark.holds(
+    r"Scores are rounded before they are compared: preliminary scores over 5 queries to 1 decimal, final .*",
+    r"Scores are rounded before they are compared: preliminary scores to the decimals that .* final .* 4 decimals\.",
+)
 @pytest.mark.parametrize(("decimals", "expected"), [('"auto"', 1), ("3", 3), ("0", 0)])
 def test_all_preliminary_numbers_of_a_board_are_rounded(tmp_path: Path, decimals: str, expected: int) -> None:
     """As its scores are; p-values and shares have two decimals. A final board has all digits, and its preliminary

@@ -105,6 +105,9 @@ def test_entries_are_admitted_in_the_order_of_the_record(
     assert fold(costs, quota(**limits)) == within
 
 
+@pytest.mark.holds(
+    r"The day of an entry is that of its time of receipt\. Entries are counted in the order .* within the quota\.",
+)
 def test_the_index_orders_entries_and_the_time_of_receipt_decides_their_day() -> None:
     """An entry that is recorded later and was received earlier comes after."""
     late, early = Claim(1, "t", START + HOUR, "one", "scored"), Claim(2, "t", START, "one", "scored")
@@ -348,6 +351,10 @@ def put_all(live: Live, *files: str, received: datetime = START) -> None:
         live.put(file, INVALID.format(number) if is_invalid else lists(3, number % 5, file), received + number * MINUTE)
 
 
+@pytest.mark.holds(
+    r"A team has at most 2 scored entries a day \(a calendar day in the time zone UTC\)\.",
+    r"An entry over the quota is kept and marked; it is not scored\.",
+)
 def test_an_entry_over_the_quota_has_no_result(tmp_path: Path) -> None:
     """It is kept and marked. The next day, and the next phase, begin again."""
     live = live_with(tmp_path, "per_day = 2")
@@ -370,6 +377,9 @@ def test_an_entry_over_the_quota_has_no_result(tmp_path: Path) -> None:
     assert live.outcomes == []
 
 
+@pytest.mark.holds(
+    r"A team has at most 2 scored entries a day .*, 3 scored entries a phase and 4 scored entries in all\.",
+)
 def test_a_phase_and_the_whole_challenge_have_limits(tmp_path: Path) -> None:
     """Per phase and in all."""
     live = live_with(tmp_path, "per_phase = 2, total = 3")
@@ -395,6 +405,9 @@ def test_one_run_resolves_entries_that_wait_for_each_other(tmp_path: Path) -> No
     }
 
 
+@pytest.mark.holds(
+    r"A team has at most 1 rejected file a day .*; when it has so many, .* are over the quota\.",
+)
 def test_rejected_files_have_a_separate_limit(tmp_path: Path) -> None:
     """When it is reached, all later files of the day are over the quota; other days are not."""
     live = live_with(tmp_path, "rejected_per_day = 2")
@@ -456,6 +469,10 @@ def test_a_failure_that_succeeds_later_takes_its_place(tmp_path: Path) -> None:
     assert live.entry("a/2").digest not in stored_results(live)
 
 
+@pytest.mark.holds(
+    r"Withdrawn entries that were scored stay in the count\. Files that could not be scored .* do not count"
+    r"(, nor do early and late entries)?\.",
+)
 def test_a_withdrawn_entry_keeps_its_place(tmp_path: Path) -> None:
     """If it was scored; otherwise it has none, and the entry behind it moves up."""
     live = live_with(tmp_path, "per_day = 1")
@@ -497,6 +514,9 @@ def test_a_replaced_file_takes_two_places(tmp_path: Path) -> None:
     assert [entry.state for entry in live.entries().all] == ["superseded", "superseded", "over-quota"]
 
 
+@pytest.mark.holds(
+    r"A team has at most 1 scored entry in all\.",
+)
 def test_early_late_and_misdated_entries_take_no_place(tmp_path: Path) -> None:
     """They are outside of the quota, in both directions."""
     live = live_with(tmp_path, "total = 1")
@@ -528,6 +548,9 @@ def test_baselines_have_no_quota(tmp_path: Path) -> None:
     assert set(live.states().values()) == {"scored"}
 
 
+@pytest.mark.holds(
+    r"Teams may merge: from then on their entries count together, also for the quota; earlier entries stay .*",
+)
 def test_merged_teams_count_together(tmp_path: Path) -> None:
     """From the merge on; what was admitted before stays."""
     live = live_with(tmp_path, "per_day = 2")

@@ -277,6 +277,10 @@ def test_an_empty_split_has_no_mean(tmp_path: Path) -> None:
     assert result.queries == 0
 
 
+@pytest.mark.holds(
+    r"A query without a list scores 0\.",
+    r"A file without a list for every query is rejected\.",
+)
 def test_missing_queries_score_zero_or_reject_the_file() -> None:
     """By default the mean includes them."""
     solution, submission = {"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": ["a"]}
