@@ -1,6 +1,6 @@
 """The sentences of the rules: each one is held by a test that does what the rule is about.
 
-A test names its sentences with the mark `holds`, here or in another module. Two tests keep this complete: every sentence
+A test names its sentences with the mark `holds`, in any module. Two tests keep this complete: every sentence
 that any settings produce has a test, and every text in the modules of the sentences is produced by some settings.
 """
 
