@@ -12,7 +12,7 @@ from scorer.board.board import Board, Row
 from scorer.challenge.settings import Track
 from scorer.live.entries import Entries, entries
 from scorer.live.entry import Entry
-from scorer.live.rules import in_force
+from scorer.live.state import in_force
 from scorer.organising.rules import current_basis
 from scorer.organising.run import Work
 from scorer.store.snapshot import Snapshot

@@ -17,6 +17,7 @@ from scorer.errors import StoreError
 from scorer.organising.decisions import amend
 from scorer.organising.phases import extend
 from scorer.organising.render import boards
+from scorer.organising.teams import record_teams
 from scorer.store.store import Store
 from tests.commands import Answer, Terminal
 from tests.live import (
@@ -66,7 +67,7 @@ def history(tmp_path: Path) -> tuple[Live, list[tuple[int, datetime, Path]]]:
     live.put("b/1", lists(1, 5), START + 4 * DAY)
     run(START + 5 * DAY)
     with live.store(START + 6 * DAY) as store:
-        store.record_teams({"b": {"name": "Team B"}}, {"b": ""})
+        record_teams(store, {"b": {"name": "Team B"}}, {"b": ""})
     live.put("c/1", lists(2, 2), START + 6 * DAY)
     run(START + 6 * DAY)
     live.put("c/2", lists(5, 5, "frozen"), END - DAY)
@@ -77,14 +78,14 @@ def history(tmp_path: Path) -> tuple[Live, list[tuple[int, datetime, Path]]]:
     live.put("c/3", lists(1, 5, "late"), END + 2 * DAY)
     run(END + 2 * DAY)
     with live.store(SECOND_START) as store:
-        store.record_teams({"b": {"name": "Team B", "merged_into": "a"}}, {"b": "they work together"})
+        record_teams(store, {"b": {"name": "Team B", "merged_into": "a"}}, {"b": "they work together"})
     live.put("d/1", lists(4, 4), SECOND_START)
     run(SECOND_START)
     with live.store(SECOND_START + DAY) as store:
         amend(live.challenge, store, "main/c/3", SECOND_START, "the clock was wrong")
     run(SECOND_START + DAY)
     with live.store(SECOND_END) as store:
-        store.record_teams({"d": {"disqualified": "two accounts"}}, {})
+        record_teams(store, {"d": {"disqualified": "two accounts"}}, {})
     run(SECOND_END)
     return live, copies
 

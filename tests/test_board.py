@@ -7,12 +7,13 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,14 +26,18 @@ from scorer.board.build import ranks
 from scorer.board.rules import rules
 from scorer.challenge.settings import Track
 from scorer.errors import Findings, Problem
+from scorer.live.entries import with_outcomes
 from scorer.live.entry import Entry, rounded
+from scorer.live.presence import SubmissionState, submissions
 from scorer.live.teams import slugs
 from scorer.matching.match import Counts
-from scorer.measures import Measure, parse
+from scorer.measures import parse
+from scorer.organising.intake import import_submissions
+from scorer.organising.rules import record_basis
 from scorer.reports.boards import export_columns, export_rows, to_csv, to_markdown
 from scorer.reports.leaderboard import to_json
 from scorer.scoring.outcomes import Rejected, Scored
-from scorer.store.records import Basis, Failure, StoredSubmission, Submission
+from scorer.store.records import Basis, Failure, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.wording import printable_name
@@ -85,7 +90,7 @@ class Sent:
         self.store = store
         self.flagged = flagged
         store.store_solution(BASIS.solution, [f"q{number}" for number in range(5)], flagged, NOTHING.ideal)
-        store.record_basis("cold-start", BASIS)
+        record_basis(store, "cold-start", BASIS)
 
     def __call__(self, team: str, result: float | Scored | Rejected | None, hours: float = 0, file: str = "") -> None:
         """Record a file of a team; a number is its score on all queries, None means not scored yet."""
@@ -97,7 +102,7 @@ class Sent:
             sha256(name.encode("utf-8", "surrogatepass")).hexdigest(),
             START + timedelta(hours=hours),
         )
-        self.store.import_submissions("cold-start", [*self._present(), sent])
+        import_submissions(self.store, "cold-start", [*self._present(), sent])
         if result is not None:
             scored = outcome(result, flagged=self.flagged) if isinstance(result, float) else result
             self.store.store_results([(sent.digest, scored.summary() if isinstance(scored, Scored) else scored)], BASIS)
@@ -106,10 +111,10 @@ class Sent:
         """Withdraw the file that the team sent at that hour."""
         gone = START + timedelta(hours=hours)
         there = [each for each in self._present() if (each.team, each.received) != (team, gone)]
-        self.store.import_submissions("cold-start", there)
+        import_submissions(self.store, "cold-start", there)
 
     def _present(self) -> list[Submission]:
-        states = self.store.read(lambda view: view.submissions("cold-start"))
+        states = self.store.read(lambda view: submissions(view.events("cold-start")).values())
         return [state.submission for state in states if state.present]
 
 
@@ -291,10 +296,10 @@ def test_the_record_orders_entries_and_an_import_orders_files(store: Store) -> N
         Submission("cold-start", name, f"{name}.txt", "d" * 64, START + timedelta(hours=hours))
         for name, hours in (("early", 1), ("late", 5), ("later", 2))
     )
-    store.import_submissions("cold-start", [late, early])
-    store.import_submissions("cold-start", [late, early, later])
+    import_submissions(store, "cold-start", [late, early])
+    import_submissions(store, "cold-start", [late, early, later])
 
-    states = store.read(lambda view: view.submissions("cold-start"))
+    states = store.read(lambda view: submissions(view.events("cold-start")).values())
     assert [(state.index, state.submission.team) for state in states] == [(1, "early"), (2, "late"), (3, "later")]
 
 
@@ -393,7 +398,7 @@ def test_a_withdrawn_entry_never_counts(sent: Sent, store: Store) -> None:
 def test_a_changed_setting_makes_all_entries_pending(sent: Sent, store: Store) -> None:
     """Results for an earlier solution or earlier settings are not on the board."""
     sent("team", 0.9)
-    store.record_basis("cold-start", Basis(BASIS.solution, "other"))
+    record_basis(store, "cold-start", Basis(BASIS.solution, "other"))
 
     (row,) = board(store, track()).rows
 
@@ -490,16 +495,15 @@ def test_a_track_that_was_never_scored_has_an_empty_board(store: Store) -> None:
     assert "No entry has been scored yet." in rules(found)
 
 
-def patched(store: Store, track: Track, change: Callable[[StoredSubmission], StoredSubmission]) -> Board:
+def patched(store: Store, track: Track, change: Callable[[SubmissionState], SubmissionState]) -> Board:
     """The board of a track after a change of each stored submission."""
 
-    class Changed(Snapshot):
-        def entries(
-            self, track: str, basis: Basis | None, measures: Sequence[Measure] = ()
-        ) -> tuple[StoredSubmission, ...]:
-            return tuple(map(change, super().entries(track, basis, measures)))
+    def changed(*given: Any) -> tuple[SubmissionState, ...]:
+        return tuple(map(change, with_outcomes(*given)))
 
-    return store.read(lambda view: build_board(Changed(view._connection, view._database), track, BASIS))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scorer.live.entries.with_outcomes", changed)
+        return store.read(lambda view: build_board(view, track, BASIS))
 
 
 def test_a_failed_entry_has_its_own_status(sent: Sent, store: Store) -> None:

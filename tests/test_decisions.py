@@ -8,7 +8,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from scorer.errors import StoreError
-from scorer.store.records import StoredSubmission, Submission
+from scorer.live.presence import SubmissionState, key_of
+from scorer.organising.decisions import amend_received, forget_outcome
+from scorer.organising.intake import import_submissions
+from scorer.organising.rules import record_basis
+from scorer.store.records import Submission
 from scorer.store.schema import event_table
 from scorer.store.store import Store
 from tests.databases import changed, rows, seal
@@ -23,7 +27,7 @@ def at_noon(place: str) -> Store:
     return Store.open(place, clock=lambda: NOW)
 
 
-def only(store: Store) -> StoredSubmission:
+def only(store: Store) -> SubmissionState:
     """The one submission of the track."""
     (stored,) = entries(store, "cold-start", BASIS)
     return stored
@@ -56,7 +60,7 @@ def revision(store: Store) -> int:
 def test_an_impossible_time_of_receipt_is_marked(place: str, received: datetime, misdated: bool) -> None:
     """Before 1990, or more than five minutes after it was recorded; it stays so later."""
     with at_noon(place) as store:
-        store.import_submissions("cold-start", [Submission("cold-start", "t", "t.txt", "d" * 64, received)])
+        import_submissions(store, "cold-start", [Submission("cold-start", "t", "t.txt", "d" * 64, received)])
         assert only(store).misdated is misdated
     with Store.open(place) as store:
         assert only(store).misdated is misdated
@@ -66,7 +70,7 @@ def test_an_unknown_time_of_recording_is_not_checked(place: str) -> None:
     """Schema 1 did not record it."""
     late = Submission("cold-start", "t", "t.txt", "d" * 64, datetime(2999, 1, 1, tzinfo=UTC))
     with at_noon(place) as store:
-        store.import_submissions("cold-start", [late])
+        import_submissions(store, "cold-start", [late])
     changed(place, "UPDATE event SET at = NULL")
     seal(place, event_table)
 
@@ -79,9 +83,9 @@ def test_an_amended_time_of_receipt_counts(place: str) -> None:
     sent = Submission("cold-start", "t", "t.txt", "d" * 64, datetime(1, 1, 1, tzinfo=UTC))
     right = datetime.fromisoformat("2011-04-18T12:30:00+02:00")
     with at_noon(place) as store:
-        store.import_submissions("cold-start", [sent])
-        store.amend_received("cold-start", "t.txt", "d" * 64, right, "the clock of the server was wrong")
-        store.import_submissions("cold-start", [])
+        import_submissions(store, "cold-start", [sent])
+        amend_received(store, "cold-start", ("t.txt", "d" * 64), right, "the clock of the server was wrong")
+        import_submissions(store, "cold-start", [])
         stored = only(store)
         event = store.read(lambda view: view.events())[1]
 
@@ -107,10 +111,10 @@ def test_an_amended_time_of_receipt_counts(place: str) -> None:
 def test_a_wrong_amendment_is_refused(place: str, file: str, received: datetime, reason: str, message: str) -> None:
     """Nothing is recorded."""
     with at_noon(place) as store:
-        store.import_submissions("cold-start", [Submission("cold-start", "t", "t.txt", "d" * 64, START)])
+        import_submissions(store, "cold-start", [Submission("cold-start", "t", "t.txt", "d" * 64, START)])
         before = revision(store)
         with pytest.raises(StoreError, match=message):
-            store.amend_received("cold-start", file, "d" * 64, received, reason)
+            amend_received(store, "cold-start", (file, "d" * 64), received, reason)
         assert (kinds(store), revision(store)) == (["arrival"], before)
 
 
@@ -124,7 +128,7 @@ def test_a_forgotten_outcome_is_scored_again(place: str) -> None:
         for basis in (BASIS, OTHER_SETTINGS):
             store_result(store, first, basis, scored(1))
             store_result(store, second, basis, scored(2))
-        store.forget("cold-start", first.file, first.digest, "scored on a broken disk")
+        forget_outcome(store, "cold-start", key_of(first), "scored on a broken disk")
         of_first, of_second = entries(store, "cold-start", BASIS)
         event = store.read(lambda view: view.events())[-1]
 
@@ -143,9 +147,9 @@ def test_an_unknown_submission_cannot_be_forgotten(place: str) -> None:
     with opened(place) as store:
         store_result(store, first, BASIS, scored())
         with pytest.raises(StoreError, match="no submission of track cold-start"):
-            store.forget("cold-start", first.file, "e" * 64, "why")
+            forget_outcome(store, "cold-start", (first.file, "e" * 64), "why")
         with pytest.raises(StoreError, match="the reason is blank"):
-            store.forget("cold-start", first.file, first.digest, "")
+            forget_outcome(store, "cold-start", key_of(first), "")
         assert only(store).result is not None
 
 
@@ -156,15 +160,15 @@ def test_an_import_without_withdrawals_records_the_rest(place: str) -> None:
     """Arrivals and returns; the missing file stays present until an import with withdrawals."""
     first, second, third = (submission(name, hours=hours) for hours, name in enumerate(("first", "second", "third")))
     with opened(place) as store:
-        store.import_submissions("cold-start", [first, second])
-        store.import_submissions("cold-start", [second])
-        store.import_submissions("cold-start", [first, third], allowed=lambda kind, _: kind == "return")
+        import_submissions(store, "cold-start", [first, second])
+        import_submissions(store, "cold-start", [second])
+        import_submissions(store, "cold-start", [first, third], allowed=lambda kind, _: kind == "return")
         assert [stored.present for stored in entries(store, "cold-start", BASIS)] == [True, True, True]
         assert kinds(store) == ["arrival", "arrival", "withdrawal", "arrival", "return"]
         before = revision(store)
-        store.import_submissions("cold-start", [first, third], allowed=lambda kind, _: kind == "return")
+        import_submissions(store, "cold-start", [first, third], allowed=lambda kind, _: kind == "return")
         assert revision(store) == before
-        store.import_submissions("cold-start", [first, third])
+        import_submissions(store, "cold-start", [first, third])
         assert [stored.present for stored in entries(store, "cold-start", BASIS)] == [True, False, True]
 
 
@@ -173,12 +177,12 @@ def test_what_changes_nothing_keeps_the_revision(place: str) -> None:
     first = submission("first")
     with opened(place) as store:
         store_result(store, first, BASIS, scored())
-        store.record_basis("cold-start", BASIS)
+        record_basis(store, "cold-start", BASIS)
         before = revision(store)
-        store.import_submissions("cold-start", [first])
-        store.import_submissions("cold-start", [], second_look=lambda files: dict.fromkeys(files, first.digest))
+        import_submissions(store, "cold-start", [first])
+        import_submissions(store, "cold-start", [], second_look=lambda files: dict.fromkeys(files, first.digest))
         store.store_results([(first.digest, scored(5).summary())], BASIS)
-        store.record_basis("cold-start", BASIS)
+        record_basis(store, "cold-start", BASIS)
         assert revision(store) == before
 
 
@@ -191,7 +195,7 @@ RAW, LITERAL = "caf\udce9", "caf\\udce9"
 def with_escaped_names(place: str) -> None:
     """A database with a file and a team whose names were recorded as earlier schemas did."""
     with opened(place) as store:
-        store.import_submissions("cold-start", [Submission("cold-start", LITERAL, LITERAL, "d" * 64, START)])
+        import_submissions(store, "cold-start", [Submission("cold-start", LITERAL, LITERAL, "d" * 64, START)])
     (body,) = rows(place, "SELECT body FROM event")[0]
     escaped = json.loads(body)
     del escaped["names"]
@@ -211,11 +215,11 @@ def test_a_file_whose_escaped_name_is_recorded_neither_arrives_nor_is_withdrawn(
         return {file: "d" * 64 if file == name else None for file in files}
 
     with Store.open(place) as store:
-        store.import_submissions("cold-start", [there], second_look)
+        import_submissions(store, "cold-start", [there], second_look)
         assert (kinds(store), looked) == (["arrival"], [])
         assert only(store).submission.team == RAW
-        store.import_submissions("cold-start", [])
-        store.import_submissions("cold-start", [there], second_look)
+        import_submissions(store, "cold-start", [])
+        import_submissions(store, "cold-start", [there], second_look)
         assert (kinds(store), looked) == (["arrival", "withdrawal", "return"], [{name}])
 
 
@@ -226,7 +230,7 @@ def test_of_two_files_that_were_recorded_as_one_the_other_arrives(place: str) ->
 
     with Store.open(place) as store:
         for _ in range(2):
-            store.import_submissions("cold-start", both)
+            import_submissions(store, "cold-start", both)
         assert kinds(store) == ["arrival", "arrival"]
         assert {each.submission.file for each in entries(store, "cold-start", BASIS)} == {RAW, LITERAL}
 
@@ -236,7 +240,7 @@ def test_new_content_of_such_a_file_replaces_the_old(place: str) -> None:
     with_escaped_names(place)
 
     with Store.open(place) as store:
-        store.import_submissions("cold-start", [Submission("cold-start", RAW, RAW, "e" * 64, START)])
+        import_submissions(store, "cold-start", [Submission("cold-start", RAW, RAW, "e" * 64, START)])
         stored = entries(store, "cold-start", BASIS)
 
     assert {each.submission.digest: each.present for each in stored} == {"d" * 64: False, "e" * 64: True}

@@ -15,6 +15,7 @@ import pytest
 
 from scorer.live.entry import Outcome, Presence
 from scorer.organising.entries import listed_entries
+from scorer.organising.teams import record_teams
 from scorer.reports.entries import entry_values
 from tests.commands import Terminal
 from tests.live import ANNOUNCED, DAY, END, INVALID, ONE, SECOND, START, TWO, Live, lists, phase, stop_clock
@@ -268,7 +269,7 @@ def test_an_entry_counts_for_the_row_of_its_team_also_without_a_rank(tmp_path: P
         live.put(f"{team}/1", lists(1, 1, team), START)
     live.run(START + DAY)
     with live.store() as store:
-        store.record_teams({"a": {"disqualified": "two accounts"}, "b": {"withdrawn": "no time"}}, {})
+        record_teams(store, {"a": {"disqualified": "two accounts"}, "b": {"withdrawn": "no time"}}, {})
         assert not any(
             each["counts"] for each in entry_values(store.read(lambda view: listed_entries(view, [live.track])))
         )

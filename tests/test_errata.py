@@ -12,8 +12,11 @@ from scorer.challenge.settings import Challenge
 from scorer.errors import ChallengeError
 from scorer.executors.base import FileOutcomes, FileToScore, Serial
 from scorer.limits import Limits
-from scorer.live.errata import Placing, errata, open_erratum
+from scorer.live.entries import with_outcomes
+from scorer.live.errata import Placing, applied_errata, open_erratum
+from scorer.live.presence import key_of, submissions
 from scorer.matching.solution import Solution
+from scorer.organising.decisions import forget_outcome
 from scorer.organising.render import boards
 from scorer.organising.run import carry_out, plan
 from scorer.scoring.rules import Rules
@@ -159,7 +162,9 @@ def test_entries_that_arrive_during_the_preview_get_both_results(live: Live) -> 
     def known(_: Challenge, store: Store) -> bool:
         erratum = store.read(lambda view: open_erratum(view.events("main")))
         assert erratum is not None
-        entries = store.read(lambda view: view.entries("main", erratum.basis.basis))
+        entries = store.read(
+            lambda view: with_outcomes(view, submissions(view.events("main")).values(), erratum.basis.basis)
+        )
         return all(each.result is not None for each in entries)
 
     assert live.do(day(12), known)
@@ -276,7 +281,7 @@ def test_errata_are_numbered(live: Live) -> None:
         live.preview(day(11 + number))
         assert live.apply(day(11 + number), f"reason {number}")[0].number == number
 
-    assert [(each.number, each.reason) for each in errata(live.events())] == [(1, "reason 1"), (2, "reason 2")]
+    assert [(each.number, each.reason) for each in applied_errata(live.events())] == [(1, "reason 1"), (2, "reason 2")]
     assert leaders(live, 14)[0] == "amber"
 
 
@@ -442,8 +447,8 @@ def test_the_published_tables_are_the_boards_before_and_after(live: Live) -> Non
     assert live.board(day(31)).track.shows_final
 
     def forget_all(_: Challenge, store: Store) -> None:
-        for each in store.read(lambda view: view.submissions("main")):
-            store.forget("main", each.submission.file, each.submission.digest, "damaged")
+        for each in store.read(lambda view: submissions(view.events("main")).values()):
+            forget_outcome(store, "main", key_of(each.submission), "damaged")
 
     live.do(day(31), forget_all)
     (erratum,) = live.timeline(day(31)).errata["main"]

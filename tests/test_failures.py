@@ -9,15 +9,16 @@ import pytest
 
 from scorer.errors import Findings, Problem
 from scorer.limits import Limits
+from scorer.live.presence import SubmissionState
 from scorer.scoring.outcomes import Failed, FailureKind, Rejected, Summary
-from scorer.store.records import Failure, ScannedFile, StoredSubmission
+from scorer.store.records import Failure, ScannedFile
 from scorer.store.store import Store
 from tests.test_store import BASIS, OTHER_SETTINGS, add, entries, known_digests, opened, rejected, scored, submission
 
 FIRST = submission("first")
 
 
-def stored(store: Store) -> StoredSubmission:
+def stored(store: Store) -> SubmissionState:
     """The one submission."""
     (found,) = entries(store, "cold-start", BASIS)
     return found

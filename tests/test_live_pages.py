@@ -21,6 +21,7 @@ from scorer.organising.phases import extend
 from scorer.organising.picks import pick
 from scorer.organising.render import boards
 from scorer.organising.reveal import reveal
+from scorer.organising.teams import record_teams
 from scorer.site.status import status
 from tests.accessibility import has_axe, violations
 from tests.browser import IN_BROWSER, Page
@@ -425,7 +426,7 @@ def test_teams_on_a_past_board_link_to_their_present_page(live: LiveChallenge) -
     live.run(january(11))
     (live.folder / "teams.toml").write_text('[birch]\nmerged_into = "alder"\n', encoding="utf-8")
     with live.opened(january(22)) as store:
-        store.record_teams({"birch": {"merged_into": "alder"}}, {"birch": "one team"})
+        record_teams(store, {"birch": {"merged_into": "alder"}}, {"birch": "one team"})
     site = live.site(january(23))
 
     assert [row[1] for row in rows(site["main/phases/one.html"], "listed")] == ["birch", "alder"]
@@ -489,7 +490,7 @@ def test_what_is_left_is_that_of_the_beginning_of_a_freeze(with_quota: LiveChall
 def test_merged_teams_share_what_is_left(with_quota: LiveChallenge) -> None:
     """The row of the team has the entries of all its members."""
     with with_quota.opened(january(11)) as store:
-        store.record_teams({"birch": {"merged_into": "alder"}}, {"birch": "one team"})
+        record_teams(store, {"birch": {"merged_into": "alder"}}, {"birch": "one team"})
         (row,) = (row for row in store.read(lambda view: boards(view, with_quota.challenge.tracks)[0]).rows if row.left)
 
     assert {each.what: each.left for each in row.left} == {

@@ -14,8 +14,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from scorer.live.log import PublishedLog, published_log
+from scorer.organising.intake import import_submissions
 from scorer.organising.phases import extend
 from scorer.organising.render import render
+from scorer.organising.teams import record_teams
 from scorer.store.log import log_lines
 from scorer.store.records import Submission
 from scorer.store.schema import schema_table
@@ -94,7 +96,7 @@ def test_a_later_log_begins_with_the_earlier_one(live: LiveChallenge) -> None:
     live.send("cedar/1.txt", BEST, january(15, 1))
     live.run(january(15))
     with live.opened(january(16)) as store:
-        store.record_teams({"alder": {"name": "Elder"}}, {})
+        record_teams(store, {"alder": {"name": "Elder"}}, {})
     after = live.site(january(16))["log.jsonl"]
 
     assert after.startswith(before)
@@ -110,7 +112,7 @@ def test_the_log_ends_at_a_freeze(live: LiveChallenge) -> None:
     live.send("cedar/1.txt", BEST, january(19, 1))
     live.run(january(19, 2))
     with live.opened(january(19, 3)) as store:
-        store.record_teams({"alder": {"name": "Elder"}}, {})
+        record_teams(store, {"alder": {"name": "Elder"}}, {})
 
     assert live.site(january(19, 23))["log.jsonl"] == before
     assert len(lines(live.site(january(20, 1)))) == 7
@@ -286,9 +288,9 @@ def recorded(place: str) -> Sequence[str]:
             Submission("main", name, f"main/{name}/\u010daj.txt", digest(str(number)), moment - timedelta(hours=number))
             for number, name in enumerate(("amber", "b\udcffrch"))
         ]
-        store.import_submissions("main", sent, None)
-        store.import_submissions("main", sent[:1], None)
-        store.record_teams({"amber": {"name": "Ambér"}}, {})
+        import_submissions(store, "main", sent, None)
+        import_submissions(store, "main", sent[:1], None)
+        record_teams(store, {"amber": {"name": "Ambér"}}, {})
     changed(place, f"UPDATE scorer_schema SET salt = '{'5a' * 32}'")
     seal(place, schema_table)
     with Store.open(place) as store:

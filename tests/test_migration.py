@@ -15,6 +15,7 @@ from sqlalchemy import create_engine, text
 
 from scorer.challenge.loading import read_challenge
 from scorer.errors import StoreError
+from scorer.live.presence import submissions
 from scorer.organising.render import boards
 from scorer.reports.leaderboard import to_json
 from scorer.store.integrity import derived_problems, record_problems
@@ -112,7 +113,7 @@ def test_withdrawn_submissions_and_bases_become_events(folder: Path) -> None:
     """Nothing of the record is lost; the events of schema 1 have no time of recording."""
     with Store.open(folder / "schema-1.db") as store:
         events = store.read(lambda view: view.events())
-        states = store.read(lambda view: view.submissions("main"))
+        states = store.read(lambda view: submissions(view.events("main")).values())
 
     assert [event.index for event in events] == list(range(1, len(events) + 1))
     assert [event.kind for event in events].count("arrival") == 11

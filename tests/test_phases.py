@@ -15,6 +15,7 @@ from scorer.errors import ChallengeError
 from scorer.live.phases import Phases
 from scorer.organising.decisions import amend
 from scorer.organising.phases import extend
+from scorer.organising.teams import record_teams
 from tests.commands import Terminal
 from tests.live import (
     ANNOUNCED,
@@ -390,7 +391,7 @@ def test_a_freeze_shows_the_record_as_it_was_when_it_began(tmp_path: Path) -> No
     live.run(END - HOUR)
 
     with live.store(END) as store:
-        store.record_teams({"a": {"disqualified": "two accounts"}}, {})
+        record_teams(store, {"a": {"disqualified": "two accounts"}}, {})
     for now in (END - HOUR, END + HOUR - MICROSECOND):
         frozen = live.board(now)
         assert (ranking(frozen), frozen.frozen_since) == ([(1, "a", 0.4)], END - DAY)

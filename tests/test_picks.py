@@ -14,13 +14,15 @@ import pytest
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Track
 from scorer.errors import ChallengeError, StoreError
-from scorer.live.picks import picked
-from scorer.organising.decisions import amend
-from scorer.organising.picks import clear_picks, import_picks, pick
+from scorer.live.picks import picks
+from scorer.live.presence import Key, key_of, submissions
+from scorer.organising.decisions import amend, forget_outcome
+from scorer.organising.picks import clear_picks, import_picks, pick, record_pick
 from scorer.organising.run import plan
 from scorer.organising.submission_files import submission_files
+from scorer.organising.teams import record_teams
 from scorer.paths import Remote
-from scorer.store.events import Event, Key, key_of
+from scorer.store.events import Event
 from scorer.store.integrity import record_problems
 from scorer.store.store import Store
 from scorer.wording import printable_name
@@ -152,13 +154,13 @@ def messages(
 
 def present_picks(events: Iterable[Event]) -> dict[str, tuple[Key, ...]]:
     """The present picks of each team that has any."""
-    return {team: picks[-1][1] for team, picks in picked(events).items() if picks[-1][1]}
+    return {team: own[-1].keys for team, own in picks(events).items() if own[-1].keys}
 
 
 def names(store: Store) -> tuple[str, ...]:
     """The names of the files that kite picks."""
-    picks = store.read(lambda view: present_picks(view.events("main")))
-    return tuple(file.rpartition("/")[2] for file, _ in picks.get("kite", ()))
+    present = store.read(lambda view: present_picks(view.events("main")))
+    return tuple(file.rpartition("/")[2] for file, _ in present.get("kite", ()))
 
 
 def pick_events(store: Store) -> int:
@@ -231,7 +233,7 @@ def test_a_picked_file_is_picked_with_its_present_content(store: Store, tmp_path
     ((file, digest),) = store.read(lambda view: present_picks(view.events("main")))["kite"]
 
     assert (file, digest) != before[0]
-    present = [each for each in store.read(lambda view: view.submissions("main")) if each.present]
+    present = [each for each in store.read(lambda view: submissions(view.events("main")).values()) if each.present]
     assert (file, digest) in {key_of(each.submission) for each in present}
 
 
@@ -380,7 +382,7 @@ def test_picks_of_a_track_with_another_rule_are_reported(store: Store, tmp_path:
 def test_picks_in_the_folder_of_a_merged_team_are_reported(store: Store, tmp_path: Path) -> None:
     """Those of the final team count."""
     write_picks(tmp_path, 'picks = ["run1.txt"]')
-    store.record_teams({"kite": {"merged_into": "amber-lamp"}}, {})
+    record_teams(store, {"kite": {"merged_into": "amber-lamp"}}, {})
     (found,) = messages(store, tmp_path)
 
     assert "has no effect: the team is merged into amber-lamp" in found
@@ -398,13 +400,13 @@ def test_picks_must_be_submissions(place: str) -> None:
         unknown: Key = (sent.file, "0" * 64)
         for keys, message in (([unknown], "no submission is"), ([key_of(sent)] * 2, "picked twice")):
             with pytest.raises(StoreError, match=message):
-                store.record_pick("cold-start", "kite", keys, "command")
+                record_pick(store, "cold-start", "kite", keys, "command")
         with pytest.raises(StoreError, match="no submission is"):
-            store.record_pick("other", "kite", [key_of(sent)], "command")
+            record_pick(store, "other", "kite", [key_of(sent)], "command")
         assert pick_events(store) == 0
 
         for _ in range(2):
-            store.record_pick("cold-start", "kite", [key_of(sent)], "command")
+            record_pick(store, "cold-start", "kite", [key_of(sent)], "command")
         assert pick_events(store) == 1
         assert store.read(lambda view: present_picks(view.events("cold-start"))) == {"kite": (key_of(sent),)}
         assert store.read(lambda view: present_picks(view.events("other"))) == {}
@@ -551,7 +553,7 @@ def test_a_replaced_entry_may_return(live: Live, terminal: Terminal) -> None:
 def test_an_entry_without_a_result_may_be_picked(live: Live, terminal: Terminal) -> None:
     """It is scored later."""
     digest = live.entry("a/kept").digest
-    live.do(live.now, lambda _, store: store.forget("main", "main/a/kept", digest, "why"))
+    live.do(live.now, lambda _, store: forget_outcome(store, "main", ("main/a/kept", digest), "why"))
     answer = command(terminal, live.folder, "main/a/kept")
 
     assert (answer.code, answer.err) == (0, "main/a/kept: does not count now (not scored yet)\n")
@@ -609,9 +611,9 @@ def test_of_merged_teams_the_picks_of_the_final_one_count(live: Live, terminal: 
         assert command(terminal, live.folder, entry).code == 0
     before = ranking(live.board())
     assert {each[1:] for each in before} == {("a", 0.4), ("b", 0.2), ("popular", 0.8)}
-    live.do(live.now, lambda _, store: store.record_teams({"a": {"merged_into": "b"}}, {"a": "one team"}))
+    live.do(live.now, lambda _, store: record_teams(store, {"a": {"merged_into": "b"}}, {"a": "one team"}))
     assert {each[1:] for each in ranking(live.board())} == {("b", 0.2), ("popular", 0.8)}
-    live.do(live.now, lambda _, store: store.record_teams({}, {"a": "two teams"}))
+    live.do(live.now, lambda _, store: record_teams(store, {}, {"a": "two teams"}))
     assert ranking(live.board()) == before
 
 
@@ -635,7 +637,7 @@ def test_commands_are_refused_without_the_rule_and_after_the_end(store: Store, t
 
 def test_a_merged_team_picks_entries_of_all_members(store: Store, tmp_path: Path) -> None:
     """They are picks of the final team."""
-    store.record_teams({"kite": {"merged_into": "amber-lamp"}}, {})
+    record_teams(store, {"kite": {"merged_into": "amber-lamp"}}, {})
     team, found = pick(read_challenge(tmp_path), store, ["main/kite/run1.txt", "main/20110418T100000Z-amber-lamp.txt"])
 
     assert team == "amber-lamp"

@@ -26,11 +26,14 @@ from scorer.executors import executor_named
 from scorer.live import ladder
 from scorer.live.entry import rounded
 from scorer.live.phases import Phases
+from scorer.live.presence import key_of, submissions
 from scorer.organising.analysis import measure_of, teams_task, track_tasks
+from scorer.organising.decisions import forget_outcome
 from scorer.organising.entries import listed_entries
 from scorer.organising.errata import apply, preview
 from scorer.organising.past_boards import archived_boards
 from scorer.organising.render import boards, render
+from scorer.organising.teams import record_teams
 from scorer.reports.boards import export_columns, to_csv
 from scorer.reports.entries import entry_values
 from scorer.reports.leaderboard import to_json
@@ -286,10 +289,10 @@ def test_entries_wait_for_an_earlier_one_of_their_team(tmp_path: Path) -> None:
     with live.store() as store:
         (second,) = (
             each.submission
-            for each in store.read(lambda view: view.submissions("main"))
+            for each in store.read(lambda view: submissions(view.events("main")).values())
             if each.submission.file == "main/a/2"
         )
-        store.forget("main", second.file, second.digest, "scored on a broken disk")
+        forget_outcome(store, "main", key_of(second), "scored on a broken disk")
     assert answers(live) == expected | {"a/2": (None, None), "a/3": ("waits", None), "a/4": ("waits", None)}
     assert [row.looks for row in live.board().rows] == [1, 1]
     live.run(START + 2 * HOUR)
@@ -325,10 +328,10 @@ def test_a_merged_team_is_looked_at_again_as_one(tmp_path: Path) -> None:
     separate = answers(live)
     assert separate == {"a/1": ("improvement", 0.4), "b/1": ("improvement", 0.4), "b/2": ("improvement", 0.7)}
     with live.store() as store:
-        store.record_teams({"b": {"merged_into": "a"}}, {"b": "one team"})
+        record_teams(store, {"b": {"merged_into": "a"}}, {"b": "one team"})
     assert answers(live) == separate | {"b/1": ("no improvement", None)}
     with live.store() as store:
-        store.record_teams({"b": {}}, {"b": "two teams"})
+        record_teams(store, {"b": {}}, {"b": "two teams"})
 
     assert answers(live) == separate
 

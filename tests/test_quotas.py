@@ -24,6 +24,7 @@ from scorer.matching.solution import Solution
 from scorer.organising.decisions import amend, retry
 from scorer.organising.errata import apply, preview
 from scorer.organising.run import carry_out, plan
+from scorer.organising.teams import record_teams
 from scorer.scoring.outcomes import Failed
 from scorer.scoring.rules import Rules
 from tests.databases import rows
@@ -557,13 +558,13 @@ def test_merged_teams_count_together(tmp_path: Path) -> None:
     put_all(live, "a/1", "b/1")
     live.run(START + HOUR)
     with live.store() as store:
-        store.record_teams({"b": {"merged_into": "a"}}, {"b": "they work together"})
+        record_teams(store, {"b": {"merged_into": "a"}}, {"b": "they work together"})
     put_all(live, "a/2", "b/2", received=START + HOUR)
     live.run(START + 2 * HOUR)
     assert live.states() == {"a/1": "scored", "b/1": "scored", "a/2": "over-quota", "b/2": "over-quota"}
 
     with live.store() as store:
-        store.record_teams({}, {"b": "they do not any more"})
+        record_teams(store, {}, {"b": "they do not any more"})
     put_all(live, "a/3", "b/3", received=START + 2 * HOUR)
     live.run(START + 3 * HOUR)
     assert (live.states()["a/3"], live.states()["b/3"]) == ("scored", "scored")

@@ -23,10 +23,11 @@ from scorer.challenge.settings import Track
 from scorer.errors import ChallengeError
 from scorer.live.errata import erratum_rules
 from scorer.live.phases import Phases, at_stage, phase_rules
-from scorer.live.picks import entry_rules
+from scorer.live.picks import pick_rules
 from scorer.live.quotas import quota_rules
 from scorer.live.teams import TEAM_RULES
 from scorer.organising.picks import pick
+from scorer.organising.teams import record_teams
 from tests.live import (
     ANNOUNCED,
     DAY,
@@ -71,7 +72,7 @@ def live_rules(board: Board, *, has_preliminary: bool = True) -> tuple[str, ...]
     return (
         *phase_rules(board.phases, board.track, has_preliminary=has_preliminary),
         *quota_rules(board.track),
-        *entry_rules(board.track),
+        *pick_rules(board.track),
         *erratum_rules(board.phases),
         *TEAM_RULES,
     )
@@ -312,7 +313,7 @@ def test_the_best_pick_decides_until_the_last_phase_has_closed(tmp_path: Path) -
     live.run(START + 5 * HOUR)
     with live.store() as store:
         pick(live.challenge, store, ["main/b/1"])
-        store.record_teams({"a": {"merged_into": "b"}}, {})
+        record_teams(store, {"a": {"merged_into": "b"}}, {})
     assert ranking(live.board()) == [(1, "b", 0.2)]
 
 

@@ -18,7 +18,7 @@ from scorer.board.counting import counting_scores, score_at
 from scorer.challenge.settings import Challenge
 from scorer.live.entries import entries
 from scorer.live.log import published_log
-from scorer.live.rules import in_force
+from scorer.live.state import in_force
 from scorer.organising.render import boards
 from scorer.organising.rules import current_basis
 from scorer.store.cache import Cache

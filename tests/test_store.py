@@ -20,10 +20,14 @@ from sqlalchemy import Engine, event
 from sqlalchemy.exc import IntegrityError
 
 from scorer.errors import Findings, Problem, StoreError
+from scorer.live.entries import with_outcomes
+from scorer.live.presence import SubmissionState, submissions
 from scorer.matching.match import Counts
 from scorer.measures import Measure, parse
+from scorer.organising.intake import import_submissions
+from scorer.organising.rules import record_basis
 from scorer.scoring.outcomes import Rejected, Scored
-from scorer.store.records import Basis, StoredSubmission, Submission
+from scorer.store.records import Basis, Submission
 from scorer.store.schema import SCHEMA_VERSION, schema_table
 from scorer.store.store import Store
 from tests.databases import NewPlace, changed, content, rows, seal
@@ -61,8 +65,8 @@ def scored(seed: int = 0) -> Scored:
 
 def add(store: Store, submission: Submission) -> None:
     """Import a submission in addition to those that are present."""
-    states = store.read(lambda view: view.submissions(submission.track))
-    store.import_submissions(submission.track, [*(each.submission for each in states if each.present), submission])
+    states = store.read(lambda view: submissions(view.events(submission.track)).values())
+    import_submissions(store, submission.track, [*(each.submission for each in states if each.present), submission])
 
 
 def store_result(store: Store, submission: Submission, basis: Basis, outcome: Scored | Rejected) -> None:
@@ -71,9 +75,9 @@ def store_result(store: Store, submission: Submission, basis: Basis, outcome: Sc
     store.store_results([(submission.digest, outcome.summary() if isinstance(outcome, Scored) else outcome)], basis)
 
 
-def entries(store: Store, track: str, basis: Basis | None) -> tuple[StoredSubmission, ...]:
+def entries(store: Store, track: str, basis: Basis | None) -> tuple[SubmissionState, ...]:
     """The submissions of a track with their results."""
-    return store.read(lambda view: view.entries(track, basis, MEASURES))
+    return store.read(lambda view: with_outcomes(view, submissions(view.events(track)).values(), basis, MEASURES))
 
 
 def per_query(
@@ -207,8 +211,8 @@ def test_the_last_basis_of_a_track_is_stored(place: str) -> None:
     """It is None at first, then the last one that was recorded."""
     with opened(place) as store:
         assert basis_of(store, "cold-start") is None
-        store.record_basis("cold-start", BASIS)
-        store.record_basis("cold-start", OTHER_SETTINGS)
+        record_basis(store, "cold-start", BASIS)
+        record_basis(store, "cold-start", OTHER_SETTINGS)
 
     with Store.open(place) as store:
         assert basis_of(store, "cold-start") == OTHER_SETTINGS
@@ -219,7 +223,7 @@ def test_times_come_back_in_utc(place: str) -> None:
     """A time of another zone is the same moment in UTC, to the microsecond; one without a zone is refused."""
     moment = datetime(2011, 4, 18, 12, 0, 0, 123456, tzinfo=timezone(timedelta(hours=2)))
     with opened(place) as store:
-        store.import_submissions("cold-start", [Submission("cold-start", "t", "t.txt", "d" * 64, moment)])
+        import_submissions(store, "cold-start", [Submission("cold-start", "t", "t.txt", "d" * 64, moment)])
         (stored,) = entries(store, "cold-start", None)
     with pytest.raises(ValueError, match="without a zone"):
         Submission("cold-start", "t", "t.txt", "e" * 64, moment.replace(tzinfo=None))
@@ -239,7 +243,7 @@ def test_recording_again_changes_nothing(place: str) -> None:
 
     with Store.open(place) as store:
         store_result(store, submission("first", hours=5), BASIS, scored(1))
-        store.import_submissions("cold-start", [submission("first", hours=9)])
+        import_submissions(store, "cold-start", [submission("first", hours=9)])
         store.store_solution(BASIS.solution, QUERIES, FLAGGED, IDEAL)
 
     assert content(place) == before
@@ -267,7 +271,7 @@ def test_two_teams_may_send_the_same_bytes(place: str) -> None:
     theirs = Submission("cold-start", "paper-boats", "cold-start/paper-boats/x.txt", ours.digest, START)
     with opened(place) as store:
         store_result(store, ours, BASIS, scored())
-        store.import_submissions("cold-start", [ours, theirs])
+        import_submissions(store, "cold-start", [ours, theirs])
         assert known_digests(store, BASIS) == {ours.digest}
         first, second = entries(store, "cold-start", BASIS)
 
@@ -296,11 +300,11 @@ def test_a_missing_file_is_withdrawn_and_may_return(place: str) -> None:
         store_result(store, first, BASIS, scored(0))
         store_result(store, second, BASIS, scored(1))
         store_result(store, submission("other", track="pooled-sequences"), BASIS, scored(2))
-        store.import_submissions("cold-start", [second])
+        import_submissions(store, "cold-start", [second])
         assert present(store) == [False, True]
-        store.import_submissions("cold-start", [first, replace(second, digest="f" * 64)])
+        import_submissions(store, "cold-start", [first, replace(second, digest="f" * 64)])
         assert present(store) == [True, False, True]
-        store.import_submissions("cold-start", [second])
+        import_submissions(store, "cold-start", [second])
         assert present(store) == [False, True, False]
         (untouched,) = entries(store, "pooled-sequences", BASIS)
 
@@ -310,7 +314,7 @@ def test_a_missing_file_is_withdrawn_and_may_return(place: str) -> None:
 def test_a_submission_is_pending_until_it_is_recorded(place: str) -> None:
     """An imported submission is known before it is scored."""
     with opened(place) as store:
-        store.import_submissions("cold-start", [submission("first"), submission("second", hours=1)])
+        import_submissions(store, "cold-start", [submission("first"), submission("second", hours=1)])
         store_result(store, submission("first"), BASIS, scored())
         first, second = entries(store, "cold-start", BASIS)
 
@@ -324,7 +328,7 @@ def test_names_are_kept_as_they_are(place: str) -> None:
     sent = [Submission("cold-start", name, f"cold-start/{name}.txt", "d" * 64, START) for name in names]
     with opened(place) as store:
         for _ in range(2):
-            store.import_submissions("cold-start", sent)
+            import_submissions(store, "cold-start", sent)
         stored = entries(store, "cold-start", BASIS)
         recorded = store.read(lambda view: view.events())
 
@@ -351,7 +355,7 @@ def test_one_import_records_by_time_of_receipt(new_place: NewPlace) -> None:
     one, two = new_place(), new_place()
     for place, order in ((one, sent), (two, sent[::-1])):
         with opened(place) as store:
-            store.import_submissions("cold-start", order)
+            import_submissions(store, "cold-start", order)
             for each in order:
                 store.store_results([(each.digest, scored(len(each.digest)).summary())], BASIS)
             seen.append([stored.submission for stored in entries(store, "cold-start", BASIS)])
@@ -608,7 +612,7 @@ def fill(place: str, team: str = "tea-kettle") -> None:
         for number in range(12):
             outcome = rejected() if number % 4 == 3 else scored(number)
             store_result(store, submission(f"{team}-{number}", team=team, hours=number), BASIS, outcome)
-        store.record_basis("cold-start", BASIS)
+        record_basis(store, "cold-start", BASIS)
 
 
 def filling(place: str, *, team: str = "tea-kettle", last: str = "", times: int = 1) -> subprocess.Popen[str]:

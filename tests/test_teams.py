@@ -17,8 +17,10 @@ from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge
 from scorer.challenge.teams import FILE, compared, read_teams
 from scorer.errors import ChallengeError, StoreError
+from scorer.live.presence import submissions
 from scorer.live.teams import MergedTeam, TeamChange, TeamState, merges, shown_names, team_states
-from scorer.organising.teams import disqualify, import_teams, listed_teams, merge, rename
+from scorer.organising.intake import import_submissions
+from scorer.organising.teams import disqualify, import_teams, listed_teams, merge, record_teams, rename
 from scorer.site.folder import write
 from scorer.site.pages import pages
 from scorer.store.events import Event
@@ -174,11 +176,11 @@ def team_events(store: Store) -> list[tuple[str, dict[str, Any], str]]:
 def test_settings_are_recorded_once_and_a_team_that_left_the_file_has_none(place: str) -> None:
     """An event for each team whose settings differ; the reason belongs to decisions only."""
     with three_teams(place) as store:
-        store.record_teams({"a": {"name": "A"}, "b": {"merged_into": "a"}}, {"a": "not used", "b": "same people"})
+        record_teams(store, {"a": {"name": "A"}, "b": {"merged_into": "a"}}, {"a": "not used", "b": "same people"})
         revision = store.read(lambda view: view.revision)
-        store.record_teams({"b": {"merged_into": "a"}, "a": {"name": "A"}, "c": {}}, {})
+        record_teams(store, {"b": {"merged_into": "a"}, "a": {"name": "A"}, "c": {}}, {})
         assert store.read(lambda view: view.revision) == revision
-        store.record_teams({"a": {"name": "A", "disqualified": "spam"}}, {"b": "not the same"})
+        record_teams(store, {"a": {"name": "A", "disqualified": "spam"}}, {"b": "not the same"})
 
         assert team_events(store) == [
             ("a", {"name": "A"}, ""),
@@ -203,18 +205,18 @@ def test_contradicting_decisions_are_not_recorded(place: str, settings: Any, mes
     """Nothing is recorded."""
     with three_teams(place) as store:
         with pytest.raises(StoreError, match=message):
-            store.record_teams({"c": {"name": "C"}, **settings}, {})
+            record_teams(store, {"c": {"name": "C"}, **settings}, {})
         assert team_events(store) == []
 
 
 def test_events_about_teams_leave_submissions_as_they_are(place: str) -> None:
     """They belong to every track, and an import after them finds nothing new."""
     with three_teams(place) as store:
-        before = store.read(lambda view: view.submissions("cold-start"))
-        store.record_teams({"a": {"name": "A"}}, {})
-        store.import_submissions("cold-start", [each.submission for each in before])
+        before = store.read(lambda view: submissions(view.events("cold-start")).values())
+        record_teams(store, {"a": {"name": "A"}}, {})
+        import_submissions(store, "cold-start", [each.submission for each in before])
 
-        assert store.read(lambda view: view.submissions("cold-start")) == before
+        assert store.read(lambda view: submissions(view.events("cold-start")).values()) == before
         assert [event.kind for event in store.read(lambda view: view.events("other"))] == ["team"]
         assert len(store.read(lambda view: view.events())) == 4
 

@@ -372,11 +372,11 @@ def test_a_look_is_stored_with_what_it_recorded(tmp_path: Path) -> None:
     live = live_at(tmp_path, END)
     live.put("a/1", lists(1, 1), END - HOUR)
     with live.opened(END + HOUR) as store:
-        append = store._append_all
-        store._append_all = lambda *_: 1 / 0  # type: ignore[assignment,method-assign]
+        append = store._append
+        store._append = lambda *_: 1 / 0  # type: ignore[assignment,method-assign]
         with pytest.raises(ZeroDivisionError):
             plan(store, live.challenge, live.track)
-        store._append_all = append  # type: ignore[method-assign]
+        store._append = append  # type: ignore[method-assign]
     live.run(END + 2 * HOUR)
 
     (event,) = [each for each in events(live) if each["kind"] == "arrival"]

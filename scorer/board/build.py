@@ -10,11 +10,13 @@ from scorer.board.board import Board, Row
 from scorer.board.curves import curves
 from scorer.board.published_statistics import with_statistics
 from scorer.challenge.settings import Track
-from scorer.live.entries import defined_queries, entries, is_baseline
+from scorer.live.entries import defined_queries, entries
 from scorer.live.entry import Entry, are_queries_public, counting_entry, without_solution
+from scorer.live.presence import is_baseline
 from scorer.live.quotas import Left
 from scorer.live.rules import salted_digest
 from scorer.live.splits import published_split
+from scorer.live.state import track_state
 from scorer.live.teams import (
     MergedTeam,
     Merges,
@@ -86,7 +88,7 @@ def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None
         preliminary_queries=preliminary_queries,
         salted_digest=salted_digest(view, track, basis.solution) if basis else None,
         merged=_merged(stored.all, joined, known),
-        updated=view.updated(track.name),
+        updated=track_state(view, track).updated,
         split=published_split(view, basis) if basis else None,
         late=_late_rows(by_team, known),
         phases=stored.phases,

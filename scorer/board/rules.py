@@ -12,7 +12,7 @@ from scorer.limits import ATTEMPTS, Limits
 from scorer.live.errata import erratum_rules
 from scorer.live.ladder import ladder_rules
 from scorer.live.phases import phase_rules
-from scorer.live.picks import entry_rules
+from scorer.live.picks import pick_rules
 from scorer.live.quotas import quota_rules
 from scorer.live.splits import split_rules
 from scorer.live.teams import TEAM_RULES
@@ -155,7 +155,7 @@ def rule_sections(board: Board, limits: Limits) -> tuple[RuleSection, ...]:
         RuleSection("split", "Preliminary queries", split_rules(board.split)),
         RuleSection("times", "Times", times or ("Entries are received at any time.",)),
         RuleSection("quota", "Number of entries", quota_rules(track) or ("The number of entries is not limited.",)),
-        RuleSection("counting", "Which entry counts", (*counting_rules(board), *entry_rules(track))),
+        RuleSection("counting", "Which entry counts", (*counting_rules(board), *pick_rules(track))),
         RuleSection("teams", "Teams", TEAM_RULES),
         RuleSection("changes", "Changes", tuple(_change_rules(board))),
         RuleSection("files", "How files arrive", tuple(_file_rules(track))),

@@ -29,7 +29,8 @@ def phases(
     phase is extended until it has closed, that is, until its end and its grace have passed. Without --track, it is
     extended in all tracks that have a phase with this name, or in none of them.
     """
-    from scorer.live.phases import lines_without_record, phase_lines
+    from scorer.live.phases import Phases, phase_lines
+    from scorer.live.state import recorded_lines
     from scorer.organising.phases import extend
     from scorer.store.store import Store, now
     from scorer.wording import utc_moment
@@ -40,10 +41,12 @@ def phases(
             raise WrongCallError("--end and --reason belong to `scorer phases extend NAME`")
         address = settings.database_address
         if isinstance(address, Path) and not address.exists():
-            lines = lines_without_record(tracks, now())
+            lines = [
+                line for one in tracks for line in phase_lines(Phases(one.phases), one, now(), has_preliminary=True)
+            ]
         else:
             with Store.open(address, create=False) as store:
-                lines = store.read(lambda view: phase_lines(view, tracks))
+                lines = store.read(lambda view: [line for one in tracks for line in recorded_lines(view, one)])
         for line in lines:
             print_result(line)
         return 0

@@ -9,8 +9,8 @@ from typing import Any
 
 from scorer.challenge.settings import Challenge, Track
 from scorer.live.errata import PublishedErratum
-from scorer.live.phases import public, public_to_all, track_phases
 from scorer.live.rules import rules_of_settings
+from scorer.live.state import public, public_to_all, track_state
 from scorer.store.events import Event
 from scorer.store.log import event_text, nonce_of
 from scorer.store.secret import content_of, public_key
@@ -157,7 +157,7 @@ def _tracks(view: Snapshot, tracks: Sequence[Track], last: Commitment) -> Iterat
         if not last.is_revealed:
             yield CommittedTrack(track.name, key)
             continue
-        plan = track_phases(view, track)
+        plan = track_state(view, track).phases
         events = [each.index for each in plan.announcements] + [each.index for each in plan.extensions]
         yield CommittedTrack(
             name=track.name,

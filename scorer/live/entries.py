@@ -11,17 +11,18 @@ from scorer.challenge.tables import auto_decimals
 from scorer.limits import ATTEMPTS
 from scorer.live.entry import Admission, ColumnScores, Entry, Outcome, Presence, column_scores, rounded
 from scorer.live.ladder import Candidate, Look, looks
-from scorer.live.phases import Phases, folded_phases
-from scorer.live.picks import picked
+from scorer.live.phases import Phases
+from scorer.live.presence import SubmissionState, is_baseline, key_of
 from scorer.live.quotas import Claim, Cost, UsedQuota, admissions
-from scorer.live.rules import in_force
-from scorer.live.teams import Merges, merges
+from scorer.live.state import in_force, track_state
+from scorer.live.teams import Merges
+from scorer.live.times import is_backdated
 from scorer.measures import Measure
 from scorer.options import Split
 from scorer.scoring.means import Mean
 from scorer.store.cache import Cache
-from scorer.store.events import key_of, recorded_basis
-from scorer.store.records import Basis, StoredResult, StoredSubmission, Submission
+from scorer.store.events import recorded_basis
+from scorer.store.records import Basis, StoredResult
 from scorer.store.snapshot import Snapshot
 from scorer.wording import printable_name
 
@@ -34,11 +35,11 @@ class Entries:
     """In the order of the record."""
     quota: UsedQuota
     """What the teams have used of the quota."""
-    to_score: tuple[StoredSubmission, ...]
+    to_score: tuple[SubmissionState, ...]
     """Those whose score is needed and may be computed now, or is known: present and admitted, also those that are early
     or late, but not those that wait for the outcome of an earlier entry."""
     phases: Phases
-    stored: tuple[StoredSubmission, ...]
+    stored: tuple[SubmissionState, ...]
     """The submissions, in the order of the record."""
     track: Track
     """The track, with the decimals of its scores."""
@@ -51,7 +52,7 @@ class Entries:
         return _results(self.stored)
 
     @property
-    def unscored(self) -> tuple[StoredSubmission, ...]:
+    def unscored(self) -> tuple[SubmissionState, ...]:
         """Those to score now: without a result, and not given up."""
         return tuple(
             each
@@ -91,13 +92,13 @@ def entries(
         The database fails.
     """
     chosen = track.all_measures if measures is None else measures
-    stored = view.entries(track.name, basis, chosen)
+    now = track_state(view, track)
+    stored = with_outcomes(view, now.submissions.values(), basis, chosen)
     if track.decimals is None and basis is not None and chosen:
         flagged = int(view.flags(basis).sum())
         queries = defined_queries(_results(stored), "preliminary", str(track.primary_measure), flagged)
         track = track.model_copy(update={"auto_decimals": auto_decimals(queries)})
-    events = view.events(track.name)
-    plan = folded_phases(events, track.phases)
+    plan = now.phases
     present = {each.submission.file for each in stored if each.present}
     places = [_place(each, present, plan, track) for each in stored]
     earlier = _earlier_outcomes(view, track, stored) if track.quota.limits_anything else {}
@@ -106,7 +107,7 @@ def entries(
         for each, place in zip(stored, places, strict=True)
         if place.admission == "ok" and not is_baseline(each.submission.team, track)
     ]
-    joined = merges(events)
+    joined = now.merges
     within = admissions(claims, track.quota, joined.members) if track.quota.limits_anything else {}
     placed = [
         (each, _admitted(place, within.get(each.index, True))) for each, place in zip(stored, places, strict=True)
@@ -121,7 +122,7 @@ def entries(
         released = looks(view, track, basis, candidates, cache)
     shows_late = track.late_board and plan.is_over(view.now)
     # The picks of a merged team are those of the team that it is merged into.
-    picks = picked(events) if track.entry == "picks" else {}
+    picks = now.picks if track.entry == "picks" else {}
     found = tuple(
         _entry(
             each,
@@ -131,8 +132,8 @@ def entries(
             shows_late,
             released.get(each.index),
             tuple(
-                (at, key_of(each.submission) in keys[: track.picks])
-                for at, keys in picks.get(joined.final(each.submission.team), ())
+                (pick.at, key_of(each.submission) in pick.keys[: track.picks])
+                for pick in picks.get(joined.final(each.submission.team), ())
             ),
         )
         for each, place in placed
@@ -150,6 +151,21 @@ def entries(
     )
 
 
+def with_outcomes(
+    view: Snapshot, submissions: Iterable[SubmissionState], basis: Basis | None, measures: Sequence[Measure] = ()
+) -> tuple[SubmissionState, ...]:
+    """The submissions with their results and failures by a basis; None: no submission has a result."""
+    listed = tuple(submissions)
+    if basis is None:
+        return listed
+    results, failures = view.outcomes_of({own.submission.digest for own in listed}, basis, measures)
+    return tuple(
+        replace(own, result=result, failure=None if result else failures.get(own.submission.digest))
+        for own in listed
+        for result in [results.get(own.submission.digest)]
+    )
+
+
 def quota_line(view: Snapshot, track: Track, team: str) -> str:
     """What a team has left of its quota now, and when the limits of a day begin again, given the name of its folder."""
     name = printable_name(team)
@@ -158,7 +174,7 @@ def quota_line(view: Snapshot, track: Track, team: str) -> str:
         return f"{name}: a baseline has no quota"
     if not rules.quota.limits_anything:
         return f"{name}: the track {track.name} has no quota"
-    recorded = view.recorded_basis(track.name)
+    recorded = track_state(view, track).basis
     listed = entries(view, rules, recorded.basis if recorded else None, measures=())
     note = "" if team in view.teams else "; no team has an entry under this name"
     left = listed.quota.in_words(listed.merges.members(team), view.now, note)
@@ -171,21 +187,9 @@ def defined_queries(results: Iterable[StoredResult], split: Split, measure: str,
     return max((queries - mean.undefined for mean in means if mean is not None), default=0)
 
 
-def _results(stored: Iterable[StoredSubmission]) -> tuple[StoredResult, ...]:
+def _results(stored: Iterable[SubmissionState]) -> tuple[StoredResult, ...]:
     """Of all scored entries."""
     return tuple(each.result for each in stored if each.result is not None and each.result.status == "scored")
-
-
-def is_baseline(team: str, track: Track) -> bool:
-    """Whether a team, by the name of its folder, is a baseline: it has no phase and no quota."""
-    return not {team, printable_name(team)}.isdisjoint(track.baselines)
-
-
-def stays(submission: Submission, plan: Phases, track: Track, now: datetime) -> bool:
-    """Whether a submission stays present or withdrawn, regardless of its file, because its phase has closed."""
-    if not plan.all or is_baseline(submission.team, track):
-        return False
-    return plan.has_closed(plan.place(submission.received)[0], now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,34 +203,16 @@ class _Place:
     """Whether the quota waits for the outcome of an earlier entry."""
 
 
-def _place(each: StoredSubmission, present: Collection[str], plan: Phases, track: Track) -> _Place:
+def _place(each: SubmissionState, present: Collection[str], plan: Phases, track: Track) -> _Place:
     presence: Presence = "present"
     if not each.present:
         presence = "superseded" if each.submission.file in present else "withdrawn"
     if is_baseline(each.submission.team, track):
         return _Place(None, presence, "ok")
-    if each.misdated or _is_backdated(each, plan, track):
+    if each.misdated or is_backdated(each.submission.received, each.absent_at, plan, track):
         return _Place(None, presence, "misdated")
     phase, admission = plan.place(each.submission.received)
     return _Place(phase, presence, admission)
-
-
-def _is_backdated(each: StoredSubmission, plan: Phases, track: Track) -> bool:
-    """Whether the stated time gives an entry another phase or day than the last look that did not find its file.
-
-    As the phase itself, this follows from the phases in force: if a phase is extended beyond that look, the entry is
-    in it by both times.
-    """
-    received, absent_at = each.submission.received, each.absent_at
-    if track.trusted_times or absent_at is None or received >= absent_at:
-        return False
-    return _scope(received, plan, track) != _scope(absent_at, plan, track)
-
-
-def _scope(moment: datetime, plan: Phases, track: Track) -> tuple[str | None, Admission, str]:
-    """What the rules make of a time of receipt: the phase, the admission, and the day of the quota where it counts."""
-    phase, admission = plan.place(moment)
-    return phase, admission, track.quota.day(moment) if track.quota.counts_days and admission == "ok" else ""
 
 
 def _admitted(place: _Place, within: bool | None) -> _Place:
@@ -235,7 +221,7 @@ def _admitted(place: _Place, within: bool | None) -> _Place:
     return place if within else replace(place, admission="over-quota")
 
 
-def _earlier_outcomes(view: Snapshot, track: Track, stored: Iterable[StoredSubmission]) -> Mapping[str, Cost]:
+def _earlier_outcomes(view: Snapshot, track: Track, stored: Iterable[SubmissionState]) -> Mapping[str, Cost]:
     """What became of submissions by the last of the track's bases that they have a result by, by digest.
 
     Only of those without a result by the present one: a file that is gone when an erratum is applied cannot be scored
@@ -249,11 +235,11 @@ def _earlier_outcomes(view: Snapshot, track: Track, stored: Iterable[StoredSubmi
     return {row.submission_digest: row.status for row in rows if row.submission_digest in lacking}
 
 
-def _claim(each: StoredSubmission, place: _Place, earlier: Mapping[str, Cost]) -> Claim:
+def _claim(each: SubmissionState, place: _Place, earlier: Mapping[str, Cost]) -> Claim:
     return Claim(each.index, each.submission.team, each.submission.received, place.phase, _cost(each, place, earlier))
 
 
-def _cost(each: StoredSubmission, place: _Place, earlier: Mapping[str, Cost]) -> Cost:
+def _cost(each: SubmissionState, place: _Place, earlier: Mapping[str, Cost]) -> Cost:
     if each.result is not None:
         return each.result.status
     if each.submission.digest in earlier:
@@ -262,14 +248,14 @@ def _cost(each: StoredSubmission, place: _Place, earlier: Mapping[str, Cost]) ->
     return "none" if has_failed or place.presence != "present" else "open"
 
 
-def _outcome(each: StoredSubmission) -> Outcome:
+def _outcome(each: SubmissionState) -> Outcome:
     if each.result is not None:
         return each.result.status
     return "waiting" if each.failure is None else "failed"
 
 
 def _entry(
-    each: StoredSubmission,
+    each: SubmissionState,
     place: _Place,
     track: Track,
     measures: Sequence[Measure],

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from scorer.challenge.settings import Track
-from scorer.live.phases import Phases, public
+from scorer.live.phases import Phases
 from scorer.live.rules import (
     SaltedDigest,
     file_changes,
@@ -48,7 +48,7 @@ class Erratum:
     """When that was recorded, in UTC."""
 
 
-def errata(events: Iterable[Event]) -> tuple[Erratum, ...]:
+def applied_errata(events: Iterable[Event]) -> tuple[Erratum, ...]:
     """The applied errata of a track, given its events in order."""
     return tuple(each for each in _all(events) if each.state == "applied")
 
@@ -237,23 +237,9 @@ class PublishedErratum:
         return ", ".join(self.names)
 
 
-def published_errata(view: Snapshot, track: Track) -> tuple[PublishedErratum, ...]:
-    """The errata of a track that visitors may see, the earliest first; during a freeze, those from before it.
-
-    Parameters
-    ----------
-    view
-        A snapshot of the database.
-    track
-        With the settings of challenge.toml.
-
-    Raises
-    ------
-    StoreError
-        The database fails.
-    """
-    shown = public(view, track)
-    found = errata(shown.events(track.name))
+def published_errata(shown: Snapshot, track: Track) -> tuple[PublishedErratum, ...]:
+    """The errata of a track, the earliest first, given the snapshot as visitors may see it."""
+    found = applied_errata(shown.events(track.name))
     if not found:
         return ()
     known = tuple(teams(shown).values())

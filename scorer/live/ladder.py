@@ -21,11 +21,12 @@ from scorer.challenge.settings import Track
 from scorer.challenge.splits import check_ladder, share_text
 from scorer.limits import ATTEMPTS
 from scorer.live.entry import Answer
+from scorer.live.presence import SubmissionState
 from scorer.measures.arrays import Bools, Floats
 from scorer.paths import code_digest
 from scorer.scoring.means import QueryMask
 from scorer.store.cache import Cache, digest_of
-from scorer.store.records import Basis, StoredSubmission
+from scorer.store.records import Basis
 from scorer.store.snapshot import Snapshot
 
 TOLERANCE = 1e-12
@@ -112,7 +113,7 @@ class Candidate:
 
     team: str
     """The team whose row has it now, by the name of its folder."""
-    stored: StoredSubmission
+    stored: SubmissionState
     waits: bool
     """Whether the quota waits for the outcome of an earlier entry."""
 
@@ -168,13 +169,13 @@ def looks(
     return found
 
 
-def _in_order(own: Sequence[Candidate]) -> tuple[list[StoredSubmission], list[StoredSubmission]]:
+def _in_order(own: Sequence[Candidate]) -> tuple[list[SubmissionState], list[SubmissionState]]:
     """The scored entries of a team: those that are looked at, and those that wait for an earlier entry."""
     stop = next((place for place, each in enumerate(own) if _is_open(each)), len(own))
     return _scored(own[:stop]), _scored(own[stop:])
 
 
-def _scored(candidates: Iterable[Candidate]) -> list[StoredSubmission]:
+def _scored(candidates: Iterable[Candidate]) -> list[SubmissionState]:
     found = (each.stored for each in candidates)
     return [each for each in found if each.result is not None and each.result.status == "scored"]
 
@@ -188,7 +189,7 @@ def _is_open(each: Candidate) -> bool:
     return stored.present and stored.result is None and not has_failed
 
 
-def _digests(seen: Iterable[StoredSubmission]) -> list[str]:
+def _digests(seen: Iterable[SubmissionState]) -> list[str]:
     return [each.submission.digest for each in seen]
 
 

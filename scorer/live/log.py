@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scorer.challenge.settings import Track
-from scorer.live.phases import public_to_all
+from scorer.live.state import public_to_all
 from scorer.store.log import LogLine, log_lines
 from scorer.store.snapshot import Snapshot
 

@@ -10,10 +10,8 @@ from typing import Literal
 from scorer.challenge.phases import UNITS, Phase, in_exact_unit
 from scorer.challenge.settings import Track
 from scorer.challenge.splits import share_text
-from scorer.live.splits import has_preliminary_queries
 from scorer.options import Stage
 from scorer.store.events import Event
-from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, utc_moment
 
 Place = Literal["ok", "early", "late"]
@@ -174,11 +172,6 @@ def replace_end(phase: Phase, end: datetime) -> Phase:
     return phase.model_copy(update={"end": end})
 
 
-def track_phases(view: Snapshot, track: Track) -> Phases:
-    """The phases of a track as of a snapshot."""
-    return folded_phases(view.events(track.name), track.phases)
-
-
 def at_stage(track: Track, plan: Phases, stage: Stage, deciding: Phase | None = None) -> Track:
     """The track with the phases in force, at a stage that they decide.
 
@@ -189,18 +182,6 @@ def at_stage(track: Track, plan: Phases, stage: Stage, deciding: Phase | None = 
     if deciding is not None and deciding.shows != "score":
         changed["measures"] = ()
     return Track.model_construct(**{**values, **changed})
-
-
-def public(view: Snapshot, track: Track) -> Snapshot:
-    """The snapshot as visitors may see it: during a freeze, the record as it was when the freeze began."""
-    return public_to_all(view, [track])
-
-
-def public_to_all(view: Snapshot, tracks: Iterable[Track]) -> Snapshot:
-    """What concerns several tracks, as visitors may see it: while one is frozen, the record from before its freeze."""
-    frozen = (track_phases(view, track).frozen_since(view.now) for track in tracks)
-    since = [each for each in frozen if each is not None]
-    return view.before(min(since)) if since else view
 
 
 def phase_rules(plan: Phases, track: Track, *, has_preliminary: bool) -> tuple[str, ...]:
@@ -294,43 +275,21 @@ def _duration(duration: timedelta) -> str:
     return counted(count, UNITS[unit].removesuffix("s"))
 
 
-def phase_lines(view: Snapshot, tracks: Sequence[Track]) -> list[str]:
-    """Return what `scorer phases` prints: for each track its phases, the extensions, and the rules.
-
-    Raises StoreError if the database fails.
-    """
-    return [
-        line
-        for track in tracks
-        for line in _lines(
-            track,
-            track_phases(view, track),
-            view.now,
-            has_preliminary=has_preliminary_queries(view, track, view.recorded_basis(track.name)),
-        )
-    ]
-
-
-def lines_without_record(tracks: Sequence[Track], moment: datetime) -> list[str]:
-    """Return the same for a challenge without a database, by its settings."""
-    return [line for track in tracks for line in _lines(track, Phases(track.phases), moment, has_preliminary=True)]
-
-
-def _lines(track: Track, plan: Phases, moment: datetime, *, has_preliminary: bool) -> Iterator[str]:
-    if not plan.all:
+def phase_lines(phases: Phases, track: Track, now: datetime, *, has_preliminary: bool) -> Iterator[str]:
+    """What `scorer phases` prints of a track: its phases, the extensions, and the rules."""
+    if not phases.all:
         yield f"{track.name}: no phases; entries are received at any time"
         return
-    announced = plan.announcements[0].at if plan.announcements else None
+    announced = phases.announcements[0].at if phases.announcements else None
     when = f"announced {utc_moment(announced)}" if announced else "not announced yet; `scorer run` records them"
     yield f"{track.name}: {when}"
-    for phase in plan.all:
-        yield f"  {phase.name}: {utc_moment(phase.start)} to {utc_moment(phase.end)}, {_state(plan, phase, moment)}"
-    for each in plan.extensions:
-        recorded = f"{utc_moment(each.at)}: " if each.at else ""
-        yield (
-            f"  {recorded}{each.phase} extended from {utc_moment(each.before)} to {utc_moment(each.end)}: {each.reason}"
-        )
-    for rule in phase_rules(plan, track, has_preliminary=has_preliminary):
+    for phase in phases.all:
+        yield f"  {phase.name}: {utc_moment(phase.start)} to {utc_moment(phase.end)}, {_state(phases, phase, now)}"
+    for extension in phases.extensions:
+        recorded = f"{utc_moment(extension.at)}: " if extension.at else ""
+        times = f"from {utc_moment(extension.before)} to {utc_moment(extension.end)}"
+        yield f"  {recorded}{extension.phase} extended {times}: {extension.reason}"
+    for rule in phase_rules(phases, track, has_preliminary=has_preliminary):
         yield f"  - {rule}"
 
 

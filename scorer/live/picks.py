@@ -2,28 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Literal
 
 from scorer.challenge.settings import Track
-from scorer.store.decisions import pick_keys
-from scorer.store.events import Event, Key
-from scorer.wording import counted
+from scorer.errors import StoreError
+from scorer.live.presence import Key
+from scorer.store.events import Event
+from scorer.wording import counted, printable_name
+
+PickSource = Literal["folder", "command"]
+"""Where picks come from: the file `picks.toml` in the team's folder, or `scorer pick`."""
 
 
-def picked(events: Iterable[Event]) -> Mapping[str, list[tuple[datetime, tuple[Key, ...]]]]:
-    """The picks of each team from each time on, given the events of a track in order.
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """The entries that a team picks from a time on. One may meanwhile be withdrawn or not count for another reason."""
 
-    A pick may meanwhile be withdrawn or not count for another reason.
-    """
-    found: dict[str, list[tuple[datetime, tuple[Key, ...]]]] = {}
+    at: datetime
+    keys: tuple[Key, ...]
+    """Empty: the team has no picks any more."""
+    source: PickSource
+
+
+Picks = Mapping[str, Sequence[Pick]]
+"""The picks of each team, by the name of its folder, the earliest first."""
+
+
+def picks(events: Iterable[Event]) -> Picks:
+    """The picks of each team, given the events of a track in order."""
+    by_team: dict[str, list[Pick]] = {}
     for event in events:
         if event.kind == "pick" and event.at is not None:
-            found.setdefault(event.body["team"], []).append((event.at, pick_keys(event)))
-    return found
+            keys = tuple((pick["file"], pick["digest"]) for pick in event.body["picks"])
+            by_team.setdefault(event.body["team"], []).append(Pick(event.at, keys, event.body["source"]))
+    return by_team
 
 
-def entry_rules(track: Track) -> tuple[str, ...]:
+def pick_body(
+    before: Picks, known: Iterable[Key], team: str, keys: Sequence[Key], source: PickSource
+) -> dict[str, Any] | None:
+    """The body of the event with the picks of a team; None if they are the same as before.
+
+    Raises StoreError if a submission is not among the known ones, or is listed twice.
+    """
+    last = before.get(team, ())[-1:]
+    if (last[0].keys if last else ()) == tuple(keys):
+        return None
+    submissions = set(known)
+    for key in keys:
+        if key not in submissions:
+            raise StoreError(
+                f"no submission is {printable_name(key[0])} with the digest {key[1][:12]}; the page of the team lists "
+                "its entries"
+            )
+    if len(set(keys)) < len(keys):
+        raise StoreError("a submission is picked twice; pick each once")
+    return {"team": team, "picks": [{"file": file, "digest": digest} for file, digest in keys], "source": source}
+
+
+def pick_rules(track: Track) -> tuple[str, ...]:
     """The rules on picks; none where the track has none."""
     if track.entry != "picks":
         return ()

@@ -10,9 +10,6 @@ from pydantic import ValidationError
 
 from scorer.challenge.settings import Track
 from scorer.errors import ChallengeError
-from scorer.live.phases import Phases, at_stage, track_phases
-from scorer.live.splits import has_preliminary_queries
-from scorer.options import Stage
 from scorer.store.events import Event
 from scorer.store.records import RecordedBasis
 from scorer.store.secret import content_of
@@ -53,45 +50,6 @@ def is_committed(events: Sequence[Event], track: str) -> bool:
     return last is not None and track in content_of(last.body["opening"])["tracks"]
 
 
-def are_rules_fixed(view: Snapshot, track: Track) -> bool:
-    """Whether changed files do not change the rules: a phase has started, or the rules are committed."""
-    return view.recorded_basis(track.name) is not None and (
-        track_phases(view, track).has_started(view.now) or is_committed(view.events(), track.name)
-    )
-
-
-def in_force(view: Snapshot, track: Track, basis: RecordedBasis | None = None) -> Track:
-    """The track with the rules in force at the time of a snapshot.
-
-    Parameters
-    ----------
-    view
-        A snapshot of the database.
-    track
-        With the settings of challenge.toml.
-    basis
-        Has the rules; None: the basis that is recorded last.
-
-    Returns
-    -------
-    Track
-        Without phases, it is unchanged. With phases, its stage follows from the time: final scores are shown once the
-        last phase has closed, and all the time where there are no preliminary queries.
-
-    Raises
-    ------
-    StoreError
-        The database fails.
-    """
-    plan = track_phases(view, track)
-    if not plan.all:
-        return track
-    recorded = basis or view.recorded_basis(track.name)
-    if recorded is not None and (basis is not None or are_rules_fixed(view, track)):
-        track = with_rules(track, recorded)
-    return at_stage(track, plan, _stage(view, track, plan, recorded), plan.deciding(view.now))
-
-
 def with_rules(track: Track, recorded: RecordedBasis) -> Track:
     """The track with the rules of a recorded basis; its other settings are those of challenge.toml.
 
@@ -115,12 +73,6 @@ def with_rules(track: Track, recorded: RecordedBasis) -> Track:
         raise ChallengeError(
             f"{key}: contradicts the rules in force ({error.errors()[0]['msg']}); restore its value"
         ) from error
-
-
-def _stage(view: Snapshot, track: Track, plan: Phases, recorded: RecordedBasis | None) -> Stage:
-    if plan.is_over(view.now):
-        return "final"
-    return "preliminary" if has_preliminary_queries(view, track, recorded) else "final"
 
 
 @dataclass(frozen=True, slots=True)

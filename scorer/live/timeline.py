@@ -12,8 +12,9 @@ from scorer.challenge.phases import Phase
 from scorer.challenge.settings import Track
 from scorer.live.commitment import COMMITMENT, OPENING
 from scorer.live.errata import PublishedErratum, published_errata
-from scorer.live.phases import Announcement, Extension, Phases, public, public_to_all, track_phases
+from scorer.live.phases import Announcement, Extension, Phases
 from scorer.live.rules import changed_names
+from scorer.live.state import public, public_to_all, track_state
 from scorer.live.teams import OF_NAMES, ChangeKind, Team, TeamChange, teams
 from scorer.store.events import EVERY_TRACK, recorded_basis
 from scorer.store.records import RecordedBasis
@@ -95,18 +96,18 @@ def timeline(view: Snapshot, tracks: Sequence[Track]) -> Timeline:
     StoreError
         The database fails.
     """
-    shown = public_to_all(view, tracks)
-    found = [*_teams(shown), *_commitments(shown)]
+    shown_to_all = public_to_all(view, tracks)
+    found = [*_teams(shown_to_all), *_commitments(shown_to_all)]
     upcoming: list[Happening] = []
     errata = {}
     for track in tracks:
-        plan = track_phases(view, track)
+        plan, shown = track_state(view, track).phases, public(view, track)
         versions = _versions(plan)
         found += _decisions(track.name, versions)
         found += _passed(track.name, versions, view.now)
         upcoming += (each for phase in plan.all for each in _dates(track.name, phase) if each.at > view.now)
-        found += _scoring(public(view, track), track.name)
-        published = published_errata(view, track)
+        found += _scoring(shown, track.name)
+        published = published_errata(shown, track)
         if published:
             errata[track.name] = published
             found += map(_erratum, published)

@@ -17,6 +17,8 @@ from scorer.challenge.settings import Challenge, Track
 from scorer.challenge.splits import SHA256
 from scorer.challenge.teams import FILE as TEAMS
 from scorer.errors import ChallengeError
+from scorer.live.presence import present_digests
+from scorer.live.state import track_state
 from scorer.organising.intake import scan
 from scorer.organising.picks import KB, LARGEST
 from scorer.organising.submission_files import submission_files
@@ -129,7 +131,7 @@ def submitted_files(
     lines = [json.dumps(file.row(), separators=(",", ":")).encode("ascii") + b"\n" for file, _ in found]
     contents = {file.sha256: content for file, content in found}
     if everything:
-        needed = view.present_digests.intersection(kept.digests())
+        needed = present_digests(view).intersection(kept.digests())
         contents |= {digest: partial(_read_same, kept.file(digest), digest) for digest in needed}
     return {INDEX: lambda: lines, **{f"{SUBMISSIONS}{digest}": content for digest, content in contents.items()}}
 
@@ -152,7 +154,9 @@ def _submissions(
     view: Snapshot, challenge: Challenge, track: Track, archive: Archive
 ) -> Iterator[tuple[BundledFile, Content]]:
     recorded = {
-        state.submission.file: state.submission.digest for state in view.submissions(track.name) if state.present
+        state.submission.file: state.submission.digest
+        for state in track_state(view, track).submissions.values()
+        if state.present
     }
     scanned = scan(
         track,

@@ -18,7 +18,8 @@ from scorer.challenge.portable import portable, with_database
 from scorer.challenge.settings import FILE, Challenge
 from scorer.errors import ChallengeError, ScorerError
 from scorer.limits import most_copied, most_expanded
-from scorer.live.rules import in_force
+from scorer.live.presence import present_digests, track_digests
+from scorer.live.state import in_force
 from scorer.organising.bundle_files import BundledFile, Content, challenge_files, solution_files, submitted_files
 from scorer.organising.bundle_writer import BundleWriter
 from scorer.organising.render import render
@@ -249,7 +250,7 @@ def _complete(bundle: Bundle, challenge: Challenge, clock: Callable[[], datetime
     with Store.open(challenge.database_address, create=False, clock=clock) as store:
         _store(bundle, SOLUTIONS, store.archive(challenge.root), None)
         if challenge.keep_submissions:
-            needed = store.read(lambda view: view.present_digests)
+            needed = store.read(present_digests)
             _store(bundle, SUBMISSIONS, store.kept_submissions(challenge.root), needed)
         _complete_means(challenge, store)
         return render(challenge, store, pending=True).notes
@@ -292,7 +293,12 @@ def _complete_means(challenge: Challenge, store: Store) -> None:
     for track in challenge.tracks:
         basis, rules = store.read(lambda view, of=track: (current_basis(view, of), in_force(view, of)))  # type: ignore[misc]
         if basis is not None:
-            store.complete_means(track.name, basis, rules.all_measures, revises=False)
+            store.complete_means(
+                store.read(partial(track_digests, track=track.name)),
+                basis,
+                rules.all_measures,
+                revises=False,
+            )
 
 
 def _write_submissions(bundle: Bundle, challenge: Challenge) -> None:

@@ -10,8 +10,8 @@ from scorer.challenge.settings import Challenge, Track
 from scorer.challenge.splits import share_text, split_of
 from scorer.errors import ChallengeError
 from scorer.live.commitment import Commitment, commitments
-from scorer.live.phases import track_phases
 from scorer.live.rules import rules_of_settings
+from scorer.live.state import track_state
 from scorer.organising.phases import announcement
 from scorer.organising.rules import RuleSet
 from scorer.organising.run import compare_queries
@@ -85,7 +85,7 @@ def _check_not_started(view: Snapshot, challenge: Challenge) -> None:
                 f"tracks.{track.name}.phases: is missing; a challenge is committed before its start, so every track "
                 f"needs phases; add a table [[tracks.{track.name}.phases]]"
             )
-        plan = track_phases(view, track)
+        plan = track_state(view, track).phases
         if plan.has_started(view.now):
             first = plan.all[0]
             raise ChallengeError(
@@ -108,7 +108,7 @@ def _kept(store: Store, track: Track) -> RuleSet:
 
 def _content(view: Snapshot, rules: RuleSet, announced: Sequence[tuple[Kind, Mapping[str, Any]]]) -> dict[str, Any]:
     """What is committed about a track."""
-    phases = [phase.recorded() for phase in track_phases(view, rules.track).all]
+    phases = [phase.recorded() for phase in track_state(view, rules.track).phases.all]
     if announced:
         phases = announced[-1][1]["phases"]
     split = split_of(rules.track)

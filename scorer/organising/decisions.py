@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from scorer.challenge.settings import Challenge, Track
-from scorer.errors import ChallengeError
+from scorer.errors import ChallengeError, StoreError
+from scorer.live.presence import Key, SubmissionState, key_of, submissions
+from scorer.live.state import track_state
+from scorer.live.times import is_misdated
 from scorer.organising.rules import current_basis
-from scorer.store.events import SubmissionState
+from scorer.store.canonical import iso
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.wording import printable_name, quoted
@@ -59,9 +62,11 @@ def forget(challenge: Challenge, store: Store, name: str, reason: str) -> tuple[
     """
     state = store.read(lambda view: entry_named(view, challenge, name))
     submission = state.submission
-    store.forget(submission.track, submission.file, submission.digest, reason)
+    forget_outcome(store, submission.track, key_of(submission), reason)
     store.kept_submissions(challenge.root).remove([submission.digest])
-    every = store.read(lambda view: [each for track in challenge.tracks for each in view.submissions(track.name)])
+    every = store.read(
+        lambda view: [each for track in challenge.tracks for each in track_state(view, track).submissions.values()]
+    )
     return state, sum(each.submission.digest == submission.digest for each in every) - 1
 
 
@@ -72,8 +77,49 @@ def amend(challenge: Challenge, store: Store, name: str, received: datetime, rea
     """
     state = store.read(lambda view: entry_named(view, challenge, name))
     submission = state.submission
-    store.amend_received(submission.track, submission.file, submission.digest, received, reason)
+    amend_received(store, submission.track, key_of(submission), received, reason)
     return state
+
+
+def forget_outcome(store: Store, track: str, key: Key, reason: str) -> None:
+    """Drop what became of a submission, by every basis, so that the next run scores it again; record the reason.
+
+    Results belong to the content of a file: other submissions with the same content are scored again, too. Raises
+    StoreError if there is no such submission, or the reason is blank.
+    """
+    _check_reason(reason)
+    store.record_forgetting(track, lambda view: [("forgetting", _about(store, view, track, key, reason))], key[1])
+
+
+def amend_received(store: Store, track: str, key: Key, received: datetime, reason: str) -> None:
+    """Record the correct time of receipt of a submission.
+
+    Raises StoreError if there is no such submission, the reason is blank, or the time is impossible; and ValueError if
+    it has no zone.
+    """
+    if received.tzinfo is None:
+        raise ValueError(f"a time without a zone: {received}")
+    if is_misdated(received, store.now()):
+        raise StoreError(f"{iso(received)}: is not a time of receipt; give one from 1990 on and not later than now")
+    _check_reason(reason)
+    amended = {"received": iso(received)}
+    store.record(track, lambda view: [("amendment", {**_about(store, view, track, key, reason), **amended})])
+
+
+def _check_reason(reason: str) -> None:
+    if not reason.strip():
+        raise StoreError("the reason is blank; give one: it is recorded")
+
+
+def _about(store: Store, view: Snapshot, track: str, key: Key, reason: str) -> dict[str, str]:
+    """The body of a decision about a submission. Raises StoreError if there is none."""
+    state = submissions(view.events(track)).get(key)
+    if state is None:
+        raise StoreError(
+            f"{store.where}: no submission of track {track} is {printable_name(key[0])} with the digest {key[1][:12]}; "
+            "the page of the team lists its entries"
+        )
+    return {"file": state.submission.file, "digest": state.submission.digest, "reason": reason}
 
 
 def entry_named(view: Snapshot, challenge: Challenge, name: str) -> SubmissionState:
@@ -82,7 +128,10 @@ def entry_named(view: Snapshot, challenge: Challenge, name: str) -> SubmissionSt
     Raises ChallengeError if there is no such entry, or several.
     """
     found = [
-        state for track in challenge.tracks for state in view.submissions(track.name) if _is_named(state, track, name)
+        state
+        for track in challenge.tracks
+        for state in track_state(view, track).submissions.values()
+        if _is_named(state, track, name)
     ]
     if not found:
         raise ChallengeError(

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from scorer.challenge.settings import Challenge, Track
 from scorer.challenge.splits import split_of
 from scorer.errors import ChallengeError, StoreError
-from scorer.live.entries import stays
-from scorer.live.phases import track_phases
+from scorer.live.presence import stays
 from scorer.live.splits import recorded_key
+from scorer.live.state import track_state
 from scorer.organising.intake import safe_digest
 from scorer.organising.submission_files import submission_files
 from scorer.paths import digest
@@ -118,7 +118,9 @@ def _key_problems(store: Store, track: Track) -> Iterator[str]:
 
 def _file_problems(challenge: Challenge, store: Store, track: Track) -> Iterator[str]:
     listed, kept = submission_files(track), store.kept_submissions(challenge.root)
-    states, plan = store.read(lambda view: (view.submissions(track.name), track_phases(view, track)))
+    states, plan = store.read(
+        lambda view: (track_state(view, track).submissions.values(), track_state(view, track).phases)
+    )
     for state in states:
         if not state.present:
             continue

@@ -10,19 +10,18 @@ from scorer.board.build import board
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.executors.base import Executor
-from scorer.live.entries import entries
+from scorer.live.entries import entries, with_outcomes
 from scorer.live.errata import (
     BeforeAfter,
     Changes,
     Erratum,
     Placing,
     Scale,
-    errata,
+    applied_errata,
     open_erratum,
     recorded_changes,
 )
-from scorer.live.phases import track_phases
-from scorer.live.rules import are_rules_fixed, in_force
+from scorer.live.state import in_force, track_state
 from scorer.organising.rules import RuleSet, current_basis, rules_in_force
 from scorer.organising.run import Work, carry_out, compare_queries, plan
 from scorer.organising.splits import check_preliminary
@@ -76,7 +75,7 @@ def preview(challenge: Challenge, store: Store, track: Track, executor: Executor
 
     def opened(view: Snapshot) -> Added:
         present = open_erratum(view.events(track.name))
-        number = 1 + len(errata(view.events(track.name)))
+        number = 1 + len(applied_errata(view.events(track.name)))
         is_same = present is not None and not _differences(present, by_files, archive)
         return [] if is_same else [("erratum", _event(number, "previewed", "", recorded_body(by_files.recorded)))]
 
@@ -143,7 +142,7 @@ def apply(
         return [("erratum", {**event, "changes": recorded_changes(shown)}), ("basis", body)]
 
     store.record(track.name, applied)
-    return store.read(lambda view: errata(view.events(track.name)))[-1], found[-1]
+    return store.read(lambda view: applied_errata(view.events(track.name)))[-1], found[-1]
 
 
 def cancel(store: Store, track: Track) -> Erratum:
@@ -183,7 +182,7 @@ def pending_changes(view: Snapshot, track: Track, archive: Archive, *, as_shown:
     bases = ((None, current_basis(view, track)), (erratum.basis, new.basis))
     tracks = [in_force(view, track, recorded) for recorded, _ in bases]
     if not as_shown:
-        deciding = track_phases(view, track).deciding_between(view.now)
+        deciding = track_state(view, track).phases.deciding_between(view.now)
         tracks = [
             each.model_copy(update={"deciding_phase": deciding}) if each.hides_scores else each for each in tracks
         ]
@@ -211,7 +210,7 @@ def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Tr
     def is_meant(view: Snapshot, track: Track) -> bool:
         if open_erratum(view.events(track.name)) is not None:
             return True
-        if not are_rules_fixed(view, track):
+        if not track_state(view, track).are_rules_fixed:
             return False
         return bool(RuleSet.of_files(track).differences(rules_in_force(view, track, store.archive(track.root))))
 
@@ -227,11 +226,11 @@ def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Tr
 
 
 def _check_preview(view: Snapshot, track: Track, by_files: RuleSet, archive: Archive) -> None:
-    if not are_rules_fixed(view, track):
+    if not track_state(view, track).are_rules_fixed:
         raise ChallengeError(
             f"{track.name}: no phase has started, or nothing was scored yet; `scorer run` uses the files as they are"
         )
-    if not track_phases(view, track).has_started(view.now):
+    if not track_state(view, track).phases.has_started(view.now):
         raise ChallengeError(
             f"{track.name}: no phase has started; an erratum changes a challenge that has; before the start, "
             "`scorer commit` commits to the changed files"
@@ -294,7 +293,11 @@ def _check_complete(view: Snapshot, track: Track, rules: RuleSet, there: Collect
 
 def _with_result(view: Snapshot, track: Track, basis: Basis | None) -> dict[int, Submission]:
     """The submissions with a result, by index."""
-    return {each.index: each.submission for each in view.entries(track.name, basis) if each.result is not None}
+    return {
+        each.index: each.submission
+        for each in with_outcomes(view, track_state(view, track).submissions.values(), basis)
+        if each.result is not None
+    }
 
 
 def _event(number: int, state: str, reason: str, basis: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from scorer.limits import MB, Limits
+from scorer.live.presence import present_digests
 from scorer.organising.submission_files import SubmissionFile
 from scorer.store.archive import Archive, SourceError, content_of
 from scorer.store.records import Submission
@@ -79,4 +80,4 @@ class Kept:
         The bytes are listed first: what another run keeps meanwhile is recorded before it is kept.
         """
         if self.is_on and (stored := self.archive.digests()):
-            self.archive.remove(set(stored) - store.read(lambda view: view.present_digests))
+            self.archive.remove(set(stored) - store.read(present_digests))

@@ -11,8 +11,8 @@ from scorer.board.board import Board, PastBoard, PastRow
 from scorer.board.build import board
 from scorer.challenge.phases import Phase
 from scorer.challenge.settings import Track
-from scorer.live.phases import at_stage, public, track_phases
-from scorer.live.rules import in_force
+from scorer.live.phases import at_stage
+from scorer.live.state import in_force, public, track_state
 from scorer.organising.rules import current_basis, settings
 from scorer.paths import code_digest
 from scorer.scoring.means import split_masks
@@ -63,14 +63,14 @@ def _at_close(view: Snapshot, track: Track, phase: Phase) -> tuple[Snapshot, Tra
     """The snapshot and the rules of the last moment of a phase."""
     then = public(view, track).as_of(phase.closes - RESOLUTION)
     rules = in_force(then, track)
-    plan = track_phases(then, track)
+    plan = track_state(then, track).phases
     # What a phase that shows nothing hides is shown as soon as it has closed.
     deciding = plan.deciding_between(then.now) if rules.hides_scores else rules.deciding_phase
     return then, at_stage(rules.model_copy(update={"measures": ()}), plan, rules.stage or "final", deciding)
 
 
 def _archived(view: Snapshot, track: Track, cache: Cache) -> Iterator[PastBoard]:
-    for phase in track_phases(view, track).closed(view.now):
+    for phase in track_state(view, track).phases.closed(view.now):
         yield _JSON.validate_json(
             cache.value(_parts(view, track, phase), partial(_computed, view, track, phase)), strict=False
         )

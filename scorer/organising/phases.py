@@ -9,8 +9,9 @@ from typing import Any
 from scorer.challenge.phases import Phase, check_order, duration_text
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
-from scorer.live.phases import Extension, Phases, replace_end, track_phases
+from scorer.live.phases import Extension, Phases, replace_end
 from scorer.live.rules import is_committed
+from scorer.live.state import track_state
 from scorer.store.kinds import Kind
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -35,7 +36,7 @@ def announce(store: Store, track: Track) -> None:
 
 def announcement(view: Snapshot, track: Track) -> Added:
     """The event that announces the phases of challenge.toml; none if the record has them. Raises ChallengeError."""
-    recorded = track_phases(view, track)
+    recorded = track_state(view, track).phases
     if not recorded.announcements:
         return [("phases", _body(track.phases))] if track.phases else []
     if not track.phases and is_committed(view.events(), track.name):
@@ -116,19 +117,19 @@ def extend(
 
     def decide(view: Snapshot) -> Sequence[tuple[str, Kind, Mapping[str, Any]]]:
         for each in chosen:
-            _check_extension(each, track_phases(view, each), name, end, view.now)
+            _check_extension(each, track_state(view, each).phases, name, end, view.now)
         body = {"phase": name, "end": end.isoformat(), "reason": reason.strip()}
         return [(each.name, "extension", body) for each in chosen]
 
     if not reason.strip():
         raise ChallengeError("the reason is blank; give one: visitors read it")
     store.record_all(decide)
-    return store.read(lambda view: {each.name: track_phases(view, each).extensions[-1] for each in chosen})
+    return store.read(lambda view: {each.name: track_state(view, each).phases.extensions[-1] for each in chosen})
 
 
 def _with_former_end(store: Store, track: Track, name: str, end: datetime) -> Track:
     """The track; if its file has the new end of the phase already, with the end in force."""
-    in_force = {phase.name: phase for phase in store.read(lambda view: track_phases(view, track)).all}
+    in_force = {phase.name: phase for phase in store.read(lambda view: track_state(view, track).phases).all}
     phases = tuple(
         replace_end(phase, in_force[name].end)
         if phase.name == name and phase.end == end and name in in_force
@@ -141,7 +142,7 @@ def _with_former_end(store: Store, track: Track, name: str, end: datetime) -> Tr
 def _tracks_with(challenge: Challenge, store: Store, track: str | None, name: str) -> Sequence[Track]:
     if track is not None:
         return [challenge.track(track)]
-    schedules = store.read(lambda view: {each: track_phases(view, each) for each in challenge.tracks})
+    schedules = store.read(lambda view: {each: track_state(view, each).phases for each in challenge.tracks})
     having = [each for each, plan in schedules.items() if any(phase.name == name for phase in plan.all)]
     if having:
         return having

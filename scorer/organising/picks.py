@@ -15,10 +15,10 @@ from typing import Any
 from scorer.board.board import Board
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
-from scorer.live.entries import stays
 from scorer.live.entry import Entry
-from scorer.live.phases import track_phases
-from scorer.live.rules import in_force
+from scorer.live.picks import PickSource, pick_body, picks
+from scorer.live.presence import Key, key_of, stays, submissions
+from scorer.live.state import in_force, track_state
 from scorer.live.teams import merges
 from scorer.organising.decisions import entry_named
 from scorer.organising.rules import track_entries
@@ -32,8 +32,7 @@ from scorer.organising.submission_files import (
 from scorer.paths import Remote
 from scorer.paths.below import FileBelow, RefusedError
 from scorer.site.entry_words import status_words
-from scorer.store.decisions import last_pick, pick_keys
-from scorer.store.events import Key, key_of
+from scorer.store.record import Added
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.wording import counted, printable_name, quoted, suggestion, utc_moment
@@ -88,8 +87,22 @@ def import_picks(
     """
     new, problems = store.read(lambda view: examine(view, track, files, closed_at=closed_at, last_run=last_run))
     for team, keys in new.items():
-        store.record_pick(track.name, team, keys, "folder")
+        record_pick(store, track.name, team, keys, "folder")
     return problems
+
+
+def record_pick(store: Store, track: str, team: str, keys: Sequence[Key], source: PickSource) -> None:
+    """Record which entries a team picks, instead of its earlier picks, unless they are the same.
+
+    Raises StoreError if there is no such submission, or one is listed twice.
+    """
+
+    def changed(view: Snapshot) -> Added:
+        events = view.events(track)
+        body = pick_body(picks(events), submissions(events), team, keys, source)
+        return [] if body is None else [("pick", body)]
+
+    store.record(track, changed)
 
 
 def with_picks_problems(view: Snapshot, board: Board) -> Board:
@@ -121,21 +134,21 @@ def examine(
     """The new picks in the folders of a track's teams, by team, and the problems, as for `import_picks`."""
     if not files:
         return {}, ()
-    events = view.events(track.name)
-    present = {state.submission.file: state for state in view.submissions(track.name) if state.present}
+    now = track_state(view, track)
+    present = {state.submission.file: state for state in now.submissions.values() if state.present}
     found = track_entries(view, track)
-    targets = merges(events).targets()
+    targets = now.merges.targets()
     new: dict[str, tuple[Key, ...]] = {}
     problems: list[PicksProblem] = []
     for each in files:
-        last = last_pick(events, each.team)
+        last = next(iter(now.picks.get(each.team, ())[-1:]), None)
         try:
             _check_use(track, targets.get(each.team))
             content, changed = _read(each)
             picked = [present[path] for path in _picks(content, each, track, present)]
             keys = tuple(key_of(state.submission) for state in picked)
-            is_new = keys != pick_keys(last)
-            if is_new and last is not None and last.body["source"] == "command" and last.at and changed <= last.at:
+            is_new = keys != (last.keys if last else ())
+            if is_new and last is not None and last.source == "command" and changed <= last.at:
                 continue  # the command is later than the file
             if is_new:
                 _check_open(changed, closed_at, last_run)
@@ -256,7 +269,7 @@ def pick(challenge: Challenge, store: Store, names: Sequence[str]) -> tuple[str,
     are closed; and StoreError.
     """
     track, team, keys, picked = store.read(lambda view: _picked(view, challenge, names))
-    store.record_pick(track, team, keys, "command")
+    record_pick(store, track, team, keys, "command")
     return team, picked
 
 
@@ -273,7 +286,7 @@ def _picked(view: Snapshot, challenge: Challenge, names: Sequence[str]) -> tuple
         raise ChallengeError(
             f"found {counted(len(states), 'pick')}; the limit is {track.picks} (tracks.{track.name}.picks)"
         )
-    found, plan = track_entries(view, track), track_phases(view, track)
+    found, plan = track_entries(view, track), track_state(view, track).phases
     picked = [found[state.index] for state in states]
     for state, entry in zip(states, picked, strict=True):
         if entry.never_counts or (not state.present and stays(state.submission, plan, track, view.now)):
@@ -284,7 +297,7 @@ def _picked(view: Snapshot, challenge: Challenge, names: Sequence[str]) -> tuple
 def clear_picks(store: Store, track: Track, team: str) -> None:
     """Record that a team, given by the name of its folder, has no picks. Raises ChallengeError and StoreError."""
     store.read(lambda view: _with_picks(view, track))
-    store.record_pick(track.name, team, (), "command")
+    record_pick(store, track.name, team, (), "command")
 
 
 def _with_picks(view: Snapshot, track: Track) -> Track:
@@ -294,7 +307,7 @@ def _with_picks(view: Snapshot, track: Track) -> Track:
         raise ChallengeError(
             f'tracks.{track.name}.entry: found "{track.entry}", so picks have no effect; set entry = "picks"'
         )
-    closed_at = track_phases(view, track).end
+    closed_at = track_state(view, track).phases.end
     if closed_at is not None and view.now >= closed_at:
         raise ChallengeError(f"{track.name}: picks were accepted until {utc_moment(closed_at)}")
     return track

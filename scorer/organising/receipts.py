@@ -8,6 +8,7 @@ from pathlib import Path
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.live.receipts import receipts
+from scorer.live.state import track_state
 from scorer.live.teams import slugs
 from scorer.organising.decisions import entry_named
 from scorer.paths.writing import replace_content
@@ -67,7 +68,7 @@ def write_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], 
     """
 
     def work(view: Snapshot) -> list[tuple[Path, str]]:
-        states = [state for track in tracks for state in view.submissions(track.name)]
+        states = [state for track in tracks for state in track_state(view, track).submissions.values()]
         names, found = slugs(view.teams), receipts(view, challenge.name, {state.index for state in states})
         return [
             (Path(state.submission.track, names[state.submission.team], f"{state.index}.txt"), found[state.index])

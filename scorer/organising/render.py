@@ -16,8 +16,7 @@ from scorer.challenge.splits import exposure
 from scorer.errors import StoreError
 from scorer.live.commitment import PublishedCommitment, published_commitment
 from scorer.live.log import PublishedLog, published_log
-from scorer.live.phases import public, track_phases
-from scorer.live.rules import are_rules_fixed, in_force
+from scorer.live.state import in_force, public, track_state
 from scorer.live.timeline import Timeline, timeline
 from scorer.organising.analysis_pages import analysis_view
 from scorer.organising.past_boards import archived_boards
@@ -155,7 +154,7 @@ def boards(
                     "settings yet; `scorer run` computes them"
                 )
         # The times of the phases are public during a freeze, too.
-        plan = track_phases(view, each)
+        plan = track_state(view, each).phases
         made = board(shown, track, basis, cache)
         found.append(replace(made, phases=plan, frozen_since=plan.frozen_since(view.now), now=view.now))
     return found
@@ -170,7 +169,7 @@ def _exposed(track: Track) -> list[str]:
 def _outdated(view: Snapshot, track: Track) -> list[str]:
     """A note if the solution has changed since the track was scored."""
     recorded = view.recorded_basis(track.name)
-    if are_rules_fixed(view, track):
+    if track_state(view, track).are_rules_fixed:
         return []
     try:
         changed = recorded is not None and digest(track.solution_path) != recorded.basis.solution

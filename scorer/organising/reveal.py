@@ -10,9 +10,8 @@ from scorer.challenge.settings import Challenge, Track
 from scorer.challenge.splits import QuerySplit, split_of
 from scorer.errors import ChallengeError
 from scorer.live.commitment import commitments
-from scorer.live.phases import track_phases
-from scorer.live.rules import in_force
 from scorer.live.splits import is_revealed, recorded_key
+from scorer.live.state import in_force, track_state
 from scorer.organising.splits import shows_final, with_split
 from scorer.store.events import EVERY_TRACK
 from scorer.store.kinds import Kind
@@ -96,7 +95,7 @@ def _check_key(view: Snapshot, challenge: Challenge, split: QuerySplit) -> None:
 
 def _check_over(view: Snapshot, track: Track) -> None:
     """Refuse to reveal the commitment while a track is not over, also one whose final scores are shown all the time."""
-    end = track_phases(view, track).end
+    end = track_state(view, track).phases.end
     is_over = in_force(view, track).shows_final if end is None else view.now >= end
     if not is_over:
         when = "shows no final scores yet" if end is None else f"is open until {utc_moment(end)}"

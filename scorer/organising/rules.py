@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,16 +11,19 @@ from scorer.challenge.splits import split_of
 from scorer.errors import ChallengeError, Findings, SolutionError
 from scorer.live.entries import entries
 from scorer.live.entry import Entry
-from scorer.live.rules import are_rules_fixed, changed_names, in_force, with_rules
+from scorer.live.rules import changed_names, with_rules
+from scorer.live.state import in_force, track_state
 from scorer.matching.solution import Solution, read_ids
 from scorer.matching.subtopics import NO_ITERATIONS
 from scorer.paths import Location, digest, is_regular
 from scorer.scoring.means import check_gains
 from scorer.scoring.rules import Rules
 from scorer.store.archive import Archive
+from scorer.store.events import basis_body, new_basis
 from scorer.store.record import GENERATIONS
 from scorer.store.records import Basis, RecordedBasis
 from scorer.store.snapshot import Snapshot
+from scorer.store.store import Store
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,7 @@ def rules_in_force(view: Snapshot, track: Track, archive: Archive) -> RuleSet:
         The database fails.
     """
     recorded = view.recorded_basis(track.name)
-    if recorded is not None and are_rules_fixed(view, track):
+    if recorded is not None and track_state(view, track).are_rules_fixed:
         return RuleSet.of_record(track, recorded, archive)
     return RuleSet.of_files(track)
 
@@ -154,7 +157,7 @@ def rules_in_force(view: Snapshot, track: Track, archive: Archive) -> RuleSet:
 def are_replaced(view: Snapshot, rules: RuleSet, archive: Archive) -> bool:
     """Whether other rules than these are in force, and only an erratum changes them. Raises StoreError."""
     recorded = view.recorded_basis(rules.track.name)
-    if recorded is None or not are_rules_fixed(view, rules.track):
+    if recorded is None or not track_state(view, rules.track).are_rules_fixed:
         return False
     return bool(rules.differences(RuleSet.of_record(rules.track, recorded, archive)))
 
@@ -172,9 +175,27 @@ def current_basis(view: Snapshot, track: Track) -> Basis | None:
     recorded = view.recorded_basis(track.name)
     if recorded is None:
         return None
-    items = recorded.items if are_rules_fixed(view, track) else items_digest(track)
+    items = recorded.items if track_state(view, track).are_rules_fixed else items_digest(track)
     track = in_force(view, track)
     return Basis.of(recorded.basis.solution, Rules.of(track, items), split_of(track))
+
+
+def record_basis(
+    store: Store,
+    track: str,
+    basis: Basis,
+    settings: Mapping[str, object] | None = None,
+    items: str | None = None,
+    *,
+    unless: Callable[[Snapshot], bool] = lambda _: False,
+) -> None:
+    """Record what a track's board is based on, unless it is the same as before; the solution must be stored.
+
+    `items` is the digest of the list of candidate items. Nothing is recorded if `unless` is true for the state of the
+    database while no other process can write.
+    """
+    body = basis_body(basis, settings, GENERATIONS, items)
+    store.record(track, lambda view: [] if unless(view) else new_basis(view.events(track), body))
 
 
 def track_entries(view: Snapshot, track: Track) -> dict[int, Entry]:

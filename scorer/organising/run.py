@@ -13,24 +13,24 @@ from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.executors.base import Executor, FileOutcome
 from scorer.limits import ATTEMPTS, Limits
-from scorer.live.entries import Entries, stays
+from scorer.live.entries import Entries
 from scorer.live.entry import Entry
 from scorer.live.errata import open_erratum
+from scorer.live.presence import SecondLook, key_of, stays, track_digests
+from scorer.live.times import NewLook
 from scorer.matching.match import Counts
 from scorer.matching.solution import Solution
-from scorer.organising.intake import safe_digest, scan
+from scorer.organising.intake import import_submissions, safe_digest, scan
 from scorer.organising.kept import Found, Kept
 from scorer.organising.phases import announce
 from scorer.organising.picks import PicksProblem, import_picks
-from scorer.organising.rules import RuleSet, are_replaced, rules_in_force
+from scorer.organising.rules import RuleSet, are_replaced, record_basis, rules_in_force
 from scorer.organising.splits import check_preliminary
 from scorer.organising.submission_files import SkippedFile, UploadInProgress, submission_files
 from scorer.organising.waves import Pending, entries_by, pending, queries_of, score
 from scorer.paths.temporary import remove_abandoned_folders
-from scorer.store.events import key_of
-from scorer.store.folder_looks import NewLook
 from scorer.store.records import Failure, Submission
-from scorer.store.store import SecondLook, Store
+from scorer.store.store import Store
 from scorer.wording import counted, quoted
 
 
@@ -146,7 +146,8 @@ def plan(
         rules.keep(archive)
     queries = store.read(lambda view: view.queries(basis.solution)) if solution is None else queries_of(solution)
     check_preliminary(rules.track, basis, queries)
-    if store.import_submissions(
+    if import_submissions(
+        store,
         track.name,
         [submission for _, submission in scanned.found],
         _second_look(track, limits),
@@ -236,11 +237,13 @@ def carry_out(store: Store, work: Work, executor: Executor | None = None) -> Ite
     if work.solution is not None:
         yield from score(store, work.rules, work.solution, work.files, work.kept, work.pending, work.limits, executor)
     name = work.track.name
-    store.complete_means(name, work.rules.basis, work.rules.rules.measures)
+    store.complete_means(
+        store.read(lambda view: track_digests(view, name)), work.rules.basis, work.rules.rules.measures
+    )
     rules, archive = work.rules, store.archive(work.track.root)
     # If an erratum was applied since the plan was made, the next run goes on by its rules.
     replaced = partial(are_replaced, rules=rules, archive=archive)
-    store.record_basis(name, rules.basis, rules.settings, rules.items_digest, unless=replaced)
+    record_basis(store, name, rules.basis, rules.settings, rules.items_digest, unless=replaced)
     score_by_erratum(store, work, executor)
     store.note_run(name)
 
@@ -256,7 +259,8 @@ def score_by_erratum(store: Store, work: Work, executor: Executor | None) -> Non
     if first or not is_stored:
         for _ in score(store, rules, rules.read_solution(), work.files, work.kept, first, work.limits, executor):
             pass
-    store.complete_means(work.track.name, rules.basis, rules.rules.measures)
+    digests = store.read(lambda view: track_digests(view, work.track.name))
+    store.complete_means(digests, rules.basis, rules.rules.measures)
 
 
 def present_entries(store: Store, work: Work) -> list[Entry]:

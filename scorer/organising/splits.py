@@ -8,7 +8,7 @@ from pathlib import Path
 from scorer.challenge.settings import Challenge, Track
 from scorer.challenge.splits import QuerySplit, check_ladder, check_split, check_stage, make_key
 from scorer.errors import ChallengeError
-from scorer.live.rules import in_force
+from scorer.live.state import in_force
 from scorer.matching.solution import Solution
 from scorer.store.records import Basis, StoredQueries
 from scorer.store.snapshot import Snapshot

@@ -10,7 +10,7 @@ from scorer.challenge.settings import Challenge, Track
 from scorer.live.entries import entries
 from scorer.live.entry import State
 from scorer.live.errata import open_erratum
-from scorer.live.rules import in_force
+from scorer.live.state import in_force, track_state
 from scorer.organising.rules import current_basis
 from scorer.organising.submission_files import submission_files
 from scorer.site.folder import MANIFEST
@@ -57,7 +57,11 @@ def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
     present = [entry for entry in found.all if entry.presence == "present"]
     states = Counter(entry.state for entry in present)
     listed = submission_files(track)
-    known = {file.file for each in view.submissions(track.name) if each.present and (file := listed.recorded(each))}
+    known = {
+        file.file
+        for each in track_state(view, track).submissions.values()
+        if each.present and (file := listed.recorded(each))
+    }
     new = len(listed.files) - len(known)
     teams = len({entry.team for entry in present})
     shown = [f"{states[state]:,} {words}" for state, words in STATES.items() if states[state] or state in ALWAYS_SHOWN]

@@ -14,10 +14,10 @@ from pathlib import Path, PurePath
 
 from scorer.challenge.settings import Track
 from scorer.errors import ChallengeError
+from scorer.live.presence import SubmissionState
 from scorer.paths import AnyFile, Remote
 from scorer.paths.below import A_LINK, NOT_REGULAR, FileBelow, RefusedError, files_in
 from scorer.store.canonical import unescaped
-from scorer.store.events import SubmissionState
 from scorer.wording import printable_name
 
 RECEIVED = re.compile(r"(\d{8}T\d{6}Z)[-_. ]*")

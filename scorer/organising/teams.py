@@ -13,8 +13,11 @@ from scorer.challenge.loading import toml_document
 from scorer.challenge.settings import Challenge
 from scorer.challenge.teams import FILE, TeamSettings, compared, edited, read_teams, teams_in
 from scorer.errors import ChallengeError
-from scorer.live.teams import UNCHANGED, TeamState, shown_names, team_states
+from scorer.live.teams import UNCHANGED, TeamState, shown_names, team_changes, team_states
 from scorer.paths.writing import LockedError, locked, replace_content
+from scorer.store.events import EVERY_TRACK
+from scorer.store.record import Added
+from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.wording import printable_name, quoted, suggestion
 
@@ -55,8 +58,22 @@ def import_teams(challenge: Challenge, store: Store) -> tuple[str, ...]:
 
 def _record(challenge: Challenge, store: Store, teams: Mapping[str, TeamSettings]) -> tuple[str, ...]:
     found = _resolved(teams, store.read(lambda view: view.teams), challenge.root / FILE)
-    store.record_teams(found.settings, found.reasons)
+    record_teams(store, found.settings, found.reasons)
     return found.notes
+
+
+def record_teams(store: Store, settings: Mapping[str, Mapping[str, Any]], reasons: Mapping[str, str]) -> None:
+    """Record what the organiser sets for teams: an event for each team whose settings differ from the last ones.
+
+    A team that is not listed has no settings any more. Raises StoreError if there is no such team, or the decisions
+    contradict each other; nothing is recorded then.
+    """
+
+    def changed(view: Snapshot) -> Added:
+        return [("team", body) for body in team_changes(view.events(), view.teams, settings, reasons)]
+
+    if store.read(changed):
+        store.record(EVERY_TRACK, changed)
 
 
 def _resolved(teams: Mapping[str, TeamSettings], known: Sequence[str], file: Path) -> _Import:

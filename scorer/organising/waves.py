@@ -10,11 +10,11 @@ from contextlib import closing
 from scorer.executors.base import Executor, FileOutcome, FileToScore, Processes
 from scorer.limits import Limits
 from scorer.live.entries import Entries, entries
+from scorer.live.presence import key_of
 from scorer.matching.solution import Solution
 from scorer.organising.kept import Found, Kept
 from scorer.organising.rules import RuleSet
 from scorer.scoring.outcomes import Failed
-from scorer.store.events import key_of
 from scorer.store.records import StoredQueries, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store

@@ -9,8 +9,8 @@ from typing import Any
 
 from scorer.board.board import Board
 from scorer.live.entry import Entry
+from scorer.live.times import FIRST_RECEIPT
 from scorer.reports.table import Cell, Column, Table
-from scorer.store.events import FIRST_RECEIPT
 from scorer.wording import iso_time, printable_name, utc_moment
 
 VERSION = 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ from scorer.challenge.phases import Phase, check_order
 from scorer.challenge.splits import SHA256
 from scorer.challenge.teams import TeamSettings
 from scorer.store.canonical import iso
-from scorer.store.kinds import Kind
+from scorer.store.kinds import KEYS, Kind
 from scorer.store.secret import content_of
 
 INVALID = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
@@ -69,7 +69,7 @@ def _check_settings(settings: Mapping[str, Any] | None) -> None:
 
 def _check_picks(picks: list[Mapping[str, Any]]) -> None:
     for each in picks:
-        _check_keys(each, "file digest")
+        _check_keys(each, ("file", "digest"))
 
 
 def _check_changes(changes: Mapping[str, Any]) -> None:
@@ -94,42 +94,25 @@ _CHECKS: Mapping[str, Callable[[Any], object]] = {
     "settings": _check_settings,
     "number": lambda value: need(is_whole(value) and value > 0),
     "state": lambda value: need(value in ("previewed", "applied", "cancelled")),
-    "basis": lambda value: _check_keys(value, _KEYS["basis"]),
+    "basis": lambda value: _check_keys(value, KEYS["basis"]),
     "changes": _check_changes,
     "opening": lambda value: need(type(content_of(value)["tracks"]) is dict),
     "phases": lambda values: check_order(tuple(map(Phase.of_record, values))),
     "picks": _check_picks,
 }
 
-_KEYS: Mapping[Kind, str] = {
-    "arrival": "team file digest received source",
-    "withdrawal": "file digest",
-    "return": "file digest",
-    "amendment": "file digest received reason",
-    "forgetting": "file digest reason",
-    "basis": "solution matching version_1 settings generations",
-    "phases": "phases",
-    "extension": "phase end reason",
-    "pick": "team picks source",
-    "team": "team settings reason",
-    "erratum": "number state reason basis",
-    "commitment": "sha256 opening",
-    "reveal": "",
-}
-"""What the body of an event of each kind has."""
-
 
 def check_event(kind: Kind, body: Mapping[str, Any]) -> None:
     """Check the kind and the body of an event. Raises an error of `INVALID`."""
-    _check_keys(body, _KEYS[kind])
+    _check_keys(body, KEYS[kind])
     if "absent_at" in body:
         _CHECKS["received"](body["absent_at"])
     if kind == "team":
         TeamSettings.model_validate(body["settings"])
     if kind == "erratum" and body["state"] == "applied":
-        _check_keys(body, "changes")
+        _check_keys(body, ("changes",))
 
 
-def _check_keys(body: Mapping[str, Any], keys: str) -> None:
-    for key in keys.split():
+def _check_keys(body: Mapping[str, Any], keys: Iterable[str]) -> None:
+    for key in keys:
         _CHECKS[key](body[key])

@@ -6,19 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 from scorer.errors import StoreError
-from scorer.store.canonical import RESOLUTION
-from scorer.store.events import (
-    EVERY_TRACK,
-    Event,
-    SubmissionState,
-    arrived,
-    first_basis,
-    last_basis,
-    submission_states,
-)
+from scorer.store.canonical import RESOLUTION, unescaped
+from scorer.store.events import EVERY_TRACK, Event, first_basis, last_basis
 from scorer.store.records import RecordedBasis
 from scorer.store.rows import Rows
 from scorer.wording import iso_time
@@ -34,6 +26,8 @@ class History(Rows):
     """What `as_of` and `before` selected; empty: every event."""
     _events_of: dict[str | None, Sequence[Event]] = field(default_factory=dict, init=False)
     """The events that were selected before, by track."""
+    derived: dict[object, Any] = field(default_factory=dict, init=False)
+    """What other rooms derived from this snapshot, so that they derive it once."""
 
     def as_of(self, moment: datetime | int) -> Self:
         """The same state with the events until a moment. Results are not selected: they follow from the events.
@@ -100,22 +94,13 @@ class History(Rows):
             )
         return self._events_of[track]
 
-    def submissions(self, track: str) -> list[SubmissionState]:
-        """The submissions of a track with their state, by index."""
-        return list(submission_states(self.events(track)).values())
-
-    @cached_property
-    def present_digests(self) -> frozenset[str]:
-        """The digests of the submissions of all tracks that are not withdrawn."""
-        tracks = {event.track for event in self.events() if event.kind == "arrival"}
-        states = (state for track in tracks for state in self.submissions(track))
-        return frozenset(state.submission.digest for state in states if state.present)
-
     @cached_property
     def teams(self) -> tuple[str, ...]:
         """The names of all teams of all tracks, in the order in which their first submissions were recorded."""
-        arrivals = (event for event in self.events() if event.kind == "arrival")
-        return tuple(dict.fromkeys(arrived(event).submission.team for event in arrivals))
+        arrivals = (event.body for event in self.events() if event.kind == "arrival")
+        return tuple(
+            dict.fromkeys(body["team"] if body.get("names") == "raw" else unescaped(body["team"]) for body in arrivals)
+        )
 
     def recorded_basis(self, track: str) -> RecordedBasis | None:
         """The basis of a track's board; None if it has never been scored.
@@ -123,14 +108,6 @@ class History(Rows):
         Before the first basis was recorded, it is that one: results do not depend on when they were computed.
         """
         return last_basis(self.events(track)) or first_basis(self.all_events, track)
-
-    def updated(self, track: str) -> datetime | None:
-        """When the last event of a track was recorded that visitors may see, in UTC.
-
-        None without such an event, or if schema 1 recorded it. Previews of errata are not public.
-        """
-        events = [event for event in self.events(track) if event.kind != "erratum" or event.body["state"] == "applied"]
-        return events[-1].at if events else None
 
 
 def _is_until(event: Event, moment: datetime | int) -> bool:

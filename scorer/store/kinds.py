@@ -23,6 +23,9 @@ Kind = Literal[
 
 KINDS: frozenset[str] = frozenset(get_args(Kind))
 
+ABOUT_SUBMISSIONS = frozenset({"withdrawal", "return", "amendment", "forgetting"})
+"""The kinds of events that name a submission which has arrived before."""
+
 KEYS: Mapping[str, tuple[str, ...]] = {
     "arrival": ("team", "file", "digest", "received", "source"),
     "withdrawal": ("file", "digest"),
@@ -36,5 +39,6 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "team": ("team", "settings", "reason"),
     "erratum": ("number", "state", "reason", "basis"),
     "commitment": ("sha256", "opening"),
+    "reveal": (),
 }
 """What the body of each kind of event has at least."""

@@ -119,24 +119,13 @@ class ScannedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredSubmission:
-    """A submission with its state and its result."""
+class FolderLook:
+    """The last look into the folder of a track: a run listed it."""
 
-    submission: Submission
-    present: bool
-    """Whether it is among the submissions; False once it is withdrawn."""
-    result: StoredResult | None
-    """None if it has no result by the requested basis."""
-    failure: Failure | None = None
-    """Of the attempts to score it by the requested basis; None if it has a result or was never tried."""
-    misdated: bool = False
-    """Whether its time of receipt is impossible: it does not count until the organiser corrects the time."""
-    index: int = 0
-    """Of its arrival in the record; it identifies the submission."""
-    recorded: datetime | None = None
-    """When the arrival was recorded, in UTC; None if schema 1 recorded it."""
-    absent_at: datetime | None = None
-    """The last look into the folder that did not find it; None if it is not known, or if the time was amended."""
+    at: datetime
+    """From before the folder was listed, so that a file that it did not have came later."""
+    unread: Mapping[str, datetime | None]
+    """By mark of what was listed and could not be recorded: the last look that did not list it; None without one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

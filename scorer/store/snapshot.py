@@ -26,16 +26,15 @@ from scorer.store.cache import Cache
 from scorer.store.canonical import decoded_name
 from scorer.store.checksums import rows_of
 from scorer.store.events import time_of
-from scorer.store.folder_looks import FolderLook
 from scorer.store.history import History
 from scorer.store.records import (
     Basis,
     Failure,
+    FolderLook,
     ScannedFile,
     StoredQueries,
     StoredResult,
     StoredSolution,
-    StoredSubmission,
 )
 from scorer.store.schema import (
     cached_table,
@@ -146,45 +145,22 @@ class Snapshot(History):
         """The digests of the submissions that have a result by `basis`."""
         return frozenset(row.submission_digest for row in self.result_rows(basis))
 
-    def entries(
-        self, track: str, basis: Basis | None, measures: Sequence[Measure] = ()
-    ) -> tuple[StoredSubmission, ...]:
-        """All submissions of a track with their results and failures.
+    def outcomes_of(
+        self, submission_digests: Collection[str], basis: Basis, measures: Sequence[Measure] = ()
+    ) -> tuple[Mapping[str, StoredResult], Mapping[str, Failure]]:
+        """The results and the failures of submissions, by their digests.
 
         Parameters
         ----------
-        track
-            The name of the track.
+        submission_digests
+            The submissions.
         basis
-            What the results are by; None: no submission has a result.
+            What the results are by.
         measures
             Whose means the results have. Stored means are read; means that are not stored yet are computed from the
             judged items, so that a new measure needs no file.
-
-        Returns
-        -------
-        By index.
         """
-        submissions = self.submissions(track)
-        results: dict[str, StoredResult] = {}
-        failures: dict[str, Failure] = {}
-        if basis is not None:
-            wanted = {state.submission.digest for state in submissions}
-            results = self._stored_results(basis, wanted, measures)
-            failures = self.failures(basis)
-        return tuple(
-            StoredSubmission(
-                state.submission,
-                state.present,
-                results.get(state.submission.digest),
-                None if state.submission.digest in results else failures.get(state.submission.digest),
-                state.misdated,
-                state.index,
-                state.recorded,
-                state.absent_at,
-            )
-            for state in submissions
-        )
+        return self._stored_results(basis, submission_digests, measures), self.failures(basis)
 
     def rejected_limits(self, basis: Basis) -> dict[str, dict[str, int]]:
         """The limits that rejected submissions exceeded, by the digests of their results."""

@@ -22,14 +22,13 @@ from scorer.store.cache import Cache
 from scorer.store.canonical import iso
 from scorer.store.checksums import sealed
 from scorer.store.database import Database, insert_all
-from scorer.store.events import SecondLook
 from scorer.store.migrations import prepare
 from scorer.store.record import GENERATIONS, Record
 from scorer.store.records import Basis, ScannedFile
 from scorer.store.schema import cached_table, last_run_table, mean_table, result_table, solution_table
 from scorer.store.snapshot import Means, Snapshot
 
-__all__ = ["GENERATIONS", "SecondLook", "Store", "now"]
+__all__ = ["GENERATIONS", "Store", "now"]
 
 
 def now() -> datetime:
@@ -163,13 +162,15 @@ class Store(Record):
         self._write(work)
         return deleted
 
-    def complete_means(self, track: str, basis: Basis, measures: Sequence[Measure], *, revises: bool = True) -> int:
-        """Compute and store the means that results of a track lack, from their judged items.
+    def complete_means(
+        self, submission_digests: Collection[str], basis: Basis, measures: Sequence[Measure], *, revises: bool = True
+    ) -> int:
+        """Compute and store the means that results of submissions lack, from their judged items.
 
         Parameters
         ----------
-        track, basis, measures
-            The track, what its results are by, and the measures.
+        submission_digests, basis, measures
+            The submissions, what their results are by, and the measures.
         revises
             Whether the revision grows. A board shows the same with and without stored means.
 
@@ -179,8 +180,7 @@ class Store(Record):
         """
 
         def missing(view: Snapshot) -> list[tuple[str, Means]]:
-            digests = [state.submission.digest for state in view.submissions(track)]
-            return list(view.missing_means(basis, digests, measures)) if digests else []
+            return list(view.missing_means(basis, submission_digests, measures)) if submission_digests else []
 
         computed = self.read(missing)
 

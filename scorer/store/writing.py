@@ -18,8 +18,7 @@ from scorer.scoring.rules import MEASURE_GENERATION
 from scorer.store.canonical import encoded, encoded_name, iso
 from scorer.store.checksums import is_sound, layout, rows_of, sealed, verified
 from scorer.store.database import insert_all
-from scorer.store.folder_looks import FolderLook
-from scorer.store.records import Basis, ScannedFile
+from scorer.store.records import Basis, FolderLook, ScannedFile
 from scorer.store.rows import forgotten, has_sound_hits, hits_checksum
 from scorer.store.schema import failure_table, look_table, mean_table, result_table, scanned_file_table
 from scorer.wording import shortened

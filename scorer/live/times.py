@@ -1,28 +1,54 @@
-"""Looks into the folder of a track: since when it may have had a file that arrives."""
+"""Times of receipt: which are possible, and which ones a look into the folder contradicts."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from scorer.challenge.settings import Track
+from scorer.live.phases import Phases, Place
 from scorer.store.canonical import iso
+from scorer.store.records import FolderLook
+
+FIRST_RECEIPT = datetime(1990, 1, 1, tzinfo=UTC)
+"""The earliest time of receipt that is possible."""
+
+CLOCK_SKEW = timedelta(minutes=5)
+"""How far a time of receipt may be after the time at which it is recorded: clocks differ."""
 
 
-@dataclass(frozen=True, slots=True)
-class FolderLook:
-    """The last look into the folder of a track: a run listed it."""
+def is_misdated(received: datetime, recorded: datetime | None) -> bool:
+    """Whether a time of receipt is impossible: before 1990, or after it was recorded (None: unknown)."""
+    return received < FIRST_RECEIPT or (recorded is not None and received > recorded + CLOCK_SKEW)
 
-    at: datetime
-    """From before the folder was listed, so that a file that it did not have came later."""
-    unread: Mapping[str, datetime | None]
-    """By mark of what was listed and could not be recorded: the last look that did not list it; None without one."""
+
+def precedes_phases(received: datetime, announcement: datetime | None) -> bool:
+    """Whether a submission that is recorded after the first phases were announced claims to be from before that."""
+    return announcement is not None and received < announcement - CLOCK_SKEW
+
+
+def is_backdated(received: datetime, absent_at: datetime | None, phases: Phases, track: Track) -> bool:
+    """Whether the stated time gives an entry another phase or day than the last look that did not find its file.
+
+    As the phase itself, this follows from the phases in force: if a phase is extended beyond that look, the entry is in
+    it by both times.
+    """
+    if track.trusted_times or absent_at is None or received >= absent_at:
+        return False
+    return _scope(received, phases, track) != _scope(absent_at, phases, track)
+
+
+def _scope(moment: datetime, phases: Phases, track: Track) -> tuple[str | None, Place, str]:
+    """What the rules make of a time of receipt: the phase, the place, and the day of the quota where it counts."""
+    phase, place = phases.place(moment)
+    return phase, place, track.quota.day(moment) if track.quota.counts_days and place == "ok" else ""
 
 
 @dataclass(frozen=True, slots=True)
 class NewLook:
-    """A look that is about to be stored. `last` is the last look, which another run may have stored meanwhile."""
+    """A look into the folder of a track that is about to be stored. Another run may have stored one meanwhile."""
 
     at: datetime
     unread: Collection[str] | None

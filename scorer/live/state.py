@@ -1,0 +1,140 @@
+"""State: all events of a track, folded once for each snapshot; and the rules that are in force by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from scorer.challenge.phases import Phase
+from scorer.challenge.settings import Track
+from scorer.live.errata import Erratum, applied_errata, open_erratum
+from scorer.live.phases import Phases, at_stage, folded_phases, phase_lines
+from scorer.live.picks import Picks, picks
+from scorer.live.presence import Key, SubmissionState, submissions
+from scorer.live.rules import is_committed, with_rules
+from scorer.live.splits import has_preliminary_queries
+from scorer.live.teams import Merges, merges
+from scorer.store.events import Event
+from scorer.store.records import RecordedBasis
+from scorer.store.snapshot import Snapshot
+
+
+@dataclass(frozen=True, eq=False)
+class TrackState:
+    """What the events of a track say by each rule, as of a snapshot."""
+
+    view: Snapshot
+    name: str
+    """Of the track."""
+    announced: tuple[Phase, ...]
+    """The phases of challenge.toml; they are in force until the first announcement is recorded."""
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """The events of the track, with those of the whole challenge."""
+        return self.view.events(self.name)
+
+    @cached_property
+    def phases(self) -> Phases:
+        return folded_phases(self.events, self.announced)
+
+    @cached_property
+    def submissions(self) -> Mapping[Key, SubmissionState]:
+        """In the order of the record."""
+        return submissions(self.events)
+
+    @cached_property
+    def merges(self) -> Merges:
+        return merges(self.events)
+
+    @cached_property
+    def picks(self) -> Picks:
+        return picks(self.events)
+
+    @cached_property
+    def errata(self) -> tuple[Erratum, ...]:
+        """Those that were applied."""
+        return applied_errata(self.events)
+
+    @cached_property
+    def open_erratum(self) -> Erratum | None:
+        """The erratum that was previewed, and neither applied nor cancelled; None without one."""
+        return open_erratum(self.events)
+
+    @cached_property
+    def basis(self) -> RecordedBasis | None:
+        """What the board is based on; None if the track has never been scored."""
+        return self.view.recorded_basis(self.name)
+
+    @cached_property
+    def are_rules_fixed(self) -> bool:
+        """Whether the rules are fixed, by a commitment or by the start of a phase: the files no longer change them."""
+        has_started = self.phases.has_started(self.view.now)
+        return self.basis is not None and (has_started or is_committed(self.view.events(), self.name))
+
+    @property
+    def updated(self) -> datetime | None:
+        """When the last event was recorded that visitors may see, in UTC.
+
+        None without such an event, or if schema 1 recorded it. Previews of errata are not public.
+        """
+        shown = [event for event in self.events if event.kind != "erratum" or event.body["state"] == "applied"]
+        return shown[-1].at if shown else None
+
+
+def track_state(view: Snapshot, track: Track) -> TrackState:
+    """The state of a track as of a snapshot."""
+    key = ("state", track.name, track.phases)
+    if key not in view.derived:
+        view.derived[key] = TrackState(view, track.name, track.phases)
+    found: TrackState = view.derived[key]
+    return found
+
+
+def recorded_lines(view: Snapshot, track: Track) -> Iterator[str]:
+    """What `scorer phases` prints of a track, by its record."""
+    now = track_state(view, track)
+    has_preliminary = has_preliminary_queries(view, track, now.basis)
+    return phase_lines(now.phases, track, view.now, has_preliminary=has_preliminary)
+
+
+def in_force(view: Snapshot, track: Track, basis: RecordedBasis | None = None) -> Track:
+    """The track with the rules in force at the time of a snapshot.
+
+    Parameters
+    ----------
+    view
+        A snapshot of the database.
+    track
+        With the settings of challenge.toml.
+    basis
+        Has the rules; None: the basis that is recorded last.
+
+    Returns
+    -------
+    Track
+        Without phases, it is unchanged. With phases, its stage follows from the time: final scores are shown once the
+        last phase has closed, and all the time where there are no preliminary queries.
+    """
+    now = track_state(view, track)
+    if not now.phases.all:
+        return track
+    recorded = basis or now.basis
+    if recorded is not None and (basis is not None or now.are_rules_fixed):
+        track = with_rules(track, recorded)
+    is_final = now.phases.is_over(view.now) or not has_preliminary_queries(view, track, recorded)
+    return at_stage(track, now.phases, "final" if is_final else "preliminary", now.phases.deciding(view.now))
+
+
+def public(view: Snapshot, track: Track) -> Snapshot:
+    """The snapshot as visitors may see it: during a freeze, the record as it was when the freeze began."""
+    return public_to_all(view, [track])
+
+
+def public_to_all(view: Snapshot, tracks: Iterable[Track]) -> Snapshot:
+    """What concerns several tracks, as visitors may see it: while one is frozen, the record from before its freeze."""
+    frozen = (track_state(view, track).phases.frozen_since(view.now) for track in tracks)
+    since = [moment for moment in frozen if moment is not None]
+    return view.before(min(since)) if since else view
