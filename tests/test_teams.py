@@ -18,9 +18,9 @@ from scorer.challenge.settings import Challenge
 from scorer.challenge.teams import FILE, compared, read_teams
 from scorer.errors import ChallengeError, StoreError
 from scorer.live.presence import submissions
-from scorer.live.teams import MergedTeam, TeamChange, TeamState, merges, shown_names, team_states
+from scorer.live.teams import MergedTeam, Team, TeamChange, merges, set_teams, shown_names, teams
 from scorer.organising.intake import import_submissions
-from scorer.organising.teams import disqualify, import_teams, listed_teams, merge, record_teams, rename
+from scorer.organising.teams import disqualify, import_teams, merge, record_teams, rename
 from scorer.site.folder import write
 from scorer.site.pages import pages
 from scorer.store.events import Event
@@ -212,11 +212,11 @@ def test_contradicting_decisions_are_not_recorded(place: str, settings: Any, mes
 def test_events_about_teams_leave_submissions_as_they_are(place: str) -> None:
     """They belong to every track, and an import after them finds nothing new."""
     with three_teams(place) as store:
-        before = store.read(lambda view: submissions(view.events("cold-start")).values())
+        before = store.read(lambda view: submissions(view.events("cold-start")))
         record_teams(store, {"a": {"name": "A"}}, {})
-        import_submissions(store, "cold-start", [each.submission for each in before])
+        import_submissions(store, "cold-start", [each.submission for each in before.values()])
 
-        assert store.read(lambda view: submissions(view.events("cold-start")).values()) == before
+        assert store.read(lambda view: submissions(view.events("cold-start"))) == before
         assert [event.kind for event in store.read(lambda view: view.events("other"))] == ["team"]
         assert len(store.read(lambda view: view.events())) == 4
 
@@ -244,13 +244,13 @@ def test_the_state_of_a_team_follows_from_its_events() -> None:
         renamed=(1, 3),
     )
 
-    states = [team_states(events[:count])["a"] for count in range(1, len(events) + 1)]
+    states = [set_teams(events[:count])["a"] for count in range(1, len(events) + 1)]
 
     assert [state.status for state in states[:5]] == ["ranked", "disqualified", "disqualified", "withdrawn", "ranked"]
     assert [state.reason for state in states[:5]] == ["", "reason 2", "reason 2", "reason 4", "reason 5"]
     assert (states[2].code, states[2].links, states[3].code) == ("https://a.org", ("https://b.org",), "")
-    assert states[0].at is None
-    assert states[1].at == UPDATED
+    assert states[0].since is None
+    assert states[1].since == UPDATED
     assert [(each.index, each.kind, each.before, each.after) for each in states[-1].history] == [
         (1, "named", "a", "First"),
         (2, "disqualified", "", ""),
@@ -282,9 +282,9 @@ def test_a_new_reason_for_the_same_decision_is_in_the_history() -> None:
     events = settings_events(("a", {"disqualified": "x"}), ("a", {"disqualified": "y"}))
     later = [events[0], replace(events[1], at=UPDATED.replace(year=2012))]
 
-    state = team_states(later)["a"]
+    state = set_teams(later)["a"]
 
-    assert (state.reason, state.at) == ("reason 2", UPDATED)
+    assert (state.reason, state.since) == ("reason 2", UPDATED)
     assert [each.kind for each in state.history] == ["disqualified", "disqualified"]
 
 
@@ -316,7 +316,7 @@ def test_a_chain_between_two_events_of_one_import_ends() -> None:
 
 def test_shown_names_differ_even_if_a_folder_imitates_a_display_name() -> None:
     """The display name then has the folder after it; folders keep their names."""
-    states = {"a": TeamState(name="Best"), "b": TeamState(name="BEST"), "c": TeamState(name="ｃｏｐｙ")}
+    states = {"a": Team(name="Best"), "b": Team(name="BEST"), "c": Team(name="ｃｏｐｙ")}
 
     names = shown_names(("a", "b", "c", "copy", "x\udcff", "d", "BEST (b)"), states)
 
@@ -607,7 +607,7 @@ def test_a_kill_between_file_and_record_is_healed(
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "record_teams", die_unless_empty)
+        patch.setattr("scorer.organising.teams.record_teams", die_unless_empty)
         with pytest.raises(KeyboardInterrupt):
             merge(challenge, store, "amber-lamp", "birch-gate", "one group")
     assert team_events(store) == []
@@ -629,7 +629,7 @@ def test_a_team_with_any_folder_name_can_be_decided_about(tmp_path: Path, name: 
     with Store.open(challenge.database_address) as store:
         for team in (name, "other"):
             add(store, submission(f"run-{team}", team=team, track="main"))
-        shown = listed_teams(store)[0].folder
+        shown = next(iter(store.read(teams).values())).folder
         disqualify(challenge, store, shown, "a reason")
         merge(challenge, store, "other", shown, "another")
         notes = import_teams(challenge, store)

@@ -14,7 +14,7 @@ from scorer.wording import iso_time, printable_name, quoted, suggestion, utc_tim
 
 if TYPE_CHECKING:
     from scorer.challenge.settings import Challenge
-    from scorer.organising.teams import ListedTeam
+    from scorer.live.teams import Team
     from scorer.store.store import Store
 
 TEXTS = ("affiliation", "code", "paper")
@@ -150,9 +150,9 @@ def _settings(texts: Sequence[str]) -> dict[str, Any]:
 def _print_list(store: Store, form: str) -> None:
     import json
 
-    from scorer.organising.teams import listed_teams
+    from scorer.live.teams import teams as all_teams
 
-    listed = listed_teams(store)
+    listed = store.read(lambda view: [team for folder, team in all_teams(view).items() if folder in view.teams])
     if form == "json":
         document = {"version": VERSION, "teams": [_document(each) for each in listed]}
         print_result(json.dumps(document, ensure_ascii=False, indent=1))
@@ -160,33 +160,32 @@ def _print_list(store: Store, form: str) -> None:
     from scorer.reports.table import Cell, Column, Table, text_table
 
     columns = [Column(name) for name in ("team", "name", "status", "since", "reason")]
-    texts = ([each.folder, each.name, _status(each), _since(each), each.state.reason] for each in listed)
+    texts = ([each.folder, each.name, _status(each), _since(each), each.reason] for each in listed)
     print_result(text_table(Table(columns, [[Cell(text) for text in row] for row in texts])))
 
 
-def _status(team: ListedTeam) -> str:
-    target = team.state.merged_into
-    return team.state.status if target is None else f"merged into {printable_name(target)}"
+def _status(team: Team) -> str:
+    target = team.merged_into
+    return team.status if target is None else f"merged into {printable_name(target)}"
 
 
-def _since(team: ListedTeam) -> str:
-    return "" if team.state.at is None else utc_time(team.state.at)
+def _since(team: Team) -> str:
+    return "" if team.since is None else utc_time(team.since)
 
 
-def _document(team: ListedTeam) -> dict[str, Any]:
+def _document(team: Team) -> dict[str, Any]:
     """A team for programs."""
-    state = team.state
     return {
         "team": team.folder,
         "name": team.name,
-        "affiliation": state.affiliation,
-        "links": list(state.links),
-        "code": state.code,
-        "paper": state.paper,
-        "status": state.status,
-        "merged_into": None if state.merged_into is None else printable_name(state.merged_into),
-        "reason": state.reason,
-        "since": None if state.at is None else iso_time(state.at),
+        "affiliation": team.affiliation,
+        "links": list(team.links),
+        "code": team.code,
+        "paper": team.paper,
+        "status": team.status,
+        "merged_into": None if team.merged_into is None else printable_name(team.merged_into),
+        "reason": team.reason,
+        "since": None if team.since is None else iso_time(team.since),
         "history": [
             {
                 "index": change.index,
@@ -196,6 +195,6 @@ def _document(team: ListedTeam) -> dict[str, Any]:
                 "after": change.after,
                 "reason": change.reason,
             }
-            for change in state.history
+            for change in team.history
         ],
     }

@@ -20,45 +20,6 @@ from scorer.store.events import Event
 from scorer.store.snapshot import Snapshot
 from scorer.wording import printable_name
 
-
-@dataclass(frozen=True, slots=True)
-class Team:
-    """A team with at least one submission."""
-
-    name: str
-    """The display name, or else that of the folder as `printable_name` returns it: different teams have different
-    names."""
-    slug: str
-    """Safe in paths and URLs; unique among all teams, also when case is ignored. It comes from the folder."""
-    folder: str = ""
-    """The name of its folder, as `printable_name` returns it; it never changes."""
-    affiliation: str = ""
-    links: tuple[str, ...] = ()
-    """URLs that begin with http:// or https://, as `code` and `paper`."""
-    code: str = ""
-    paper: str = ""
-    status: TeamStatus = "ranked"
-    reason: str = ""
-    """Of the last decision about the team; empty if none was given."""
-    since: datetime | None = None
-    """When the present status, or the merge, was recorded, in UTC; None if there was no decision."""
-    history: tuple[TeamChange, ...] = ()
-    """Changes of its name and decisions about it, the earliest first. Other teams have the names of their folders."""
-
-    @property
-    def is_excluded(self) -> bool:
-        """Whether it is disqualified or withdrawn, so that it has no rank."""
-        return self.status != "ranked"
-
-
-@dataclass(frozen=True, slots=True)
-class MergedTeam:
-    """A team whose entries are in the row of another team."""
-
-    team: Team
-    into: Team
-
-
 TeamStatus = Literal["ranked", "disqualified", "withdrawn"]
 
 ChangeKind = Literal["named", "renamed", "merged", "separated", "disqualified", "withdrawn", "reinstated"]
@@ -87,11 +48,16 @@ class TeamChange:
 
 
 @dataclass(frozen=True, slots=True)
-class TeamState:
-    """What is set for a team."""
+class Team:
+    """A team."""
 
     name: str = ""
-    """The display name; empty: the team is shown by the name of its folder."""
+    """The display name, or else that of the folder as `printable_name` returns it: different teams have different
+    names."""
+    slug: str = ""
+    """Safe in paths and URLs; unique among all teams, also when case is ignored. It comes from the folder."""
+    folder: str = ""
+    """The name of its folder, as `printable_name` returns it; it never changes."""
     affiliation: str = ""
     links: tuple[str, ...] = ()
     """URLs that begin with http:// or https://, as `code` and `paper`."""
@@ -101,20 +67,36 @@ class TeamState:
     """The folder of the team whose row has the entries of this team."""
     status: TeamStatus = "ranked"
     reason: str = ""
-    """Of the last decision about the team."""
-    at: datetime | None = None
-    """When the present status, or the merge, was recorded; None if there was no decision."""
+    """Of the last decision about the team; empty if none was given."""
+    since: datetime | None = None
+    """When the present status, or the merge, was recorded, in UTC; None if there was no decision."""
     history: tuple[TeamChange, ...] = ()
-    """The earliest first."""
+    """Changes of its name and decisions about it, the earliest first. Other teams have the names of their folders."""
+
+    @property
+    def is_excluded(self) -> bool:
+        """Whether it is disqualified or withdrawn, so that it has no rank."""
+        return self.status != "ranked"
 
 
-UNCHANGED = TeamState()
-"""The state of a team for which nothing was ever set."""
+UNCHANGED = Team()
+"""A team for which nothing was ever set."""
 
 
-def team_states(events: Iterable[Event]) -> Mapping[str, TeamState]:
-    """The state of each team for which something was ever set, by the name of its folder, given events in order."""
-    states: dict[str, TeamState] = {}
+@dataclass(frozen=True, slots=True)
+class MergedTeam:
+    """A team whose entries are in the row of another team."""
+
+    team: Team
+    into: Team
+
+
+def set_teams(events: Iterable[Event]) -> Mapping[str, Team]:
+    """What is set for each team for which something was ever set, by the name of its folder, given events in order.
+
+    They have no slugs, and names only where a display name is set.
+    """
+    states: dict[str, Team] = {}
     for event in events:
         if event.kind == "team":
             team = event.body["team"]
@@ -122,7 +104,7 @@ def team_states(events: Iterable[Event]) -> Mapping[str, TeamState]:
     return states
 
 
-def _after(before: TeamState, event: Event) -> TeamState:
+def _after(before: Team, event: Event) -> Team:
     """The state after an event."""
     settings: Mapping[str, Any] = event.body["settings"]
     status: TeamStatus = (
@@ -140,13 +122,13 @@ def _after(before: TeamState, event: Event) -> TeamState:
     )
     changes = tuple(_changes(before, after, event))
     if (before.status, before.merged_into) != (after.status, after.merged_into):
-        after = replace(after, at=event.at)
+        after = replace(after, since=event.at)
     if any(change.kind not in OF_NAMES for change in changes):
         after = replace(after, reason=event.body["reason"])
     return replace(after, history=(*before.history, *changes))
 
 
-def _changes(before: TeamState, after: TeamState, event: Event) -> Iterable[TeamChange]:
+def _changes(before: Team, after: Team, event: Event) -> Iterable[TeamChange]:
     reason = event.body["reason"]
     folder = printable_name(event.body["team"])
     old, new = before.name or folder, after.name or folder
@@ -212,18 +194,13 @@ def merges(events: Iterable[Event]) -> Merges:
     return Merges(steps)
 
 
-def shown_names(teams: Iterable[str], states: Mapping[str, TeamState]) -> Mapping[str, str]:
+def shown_names(teams: Iterable[str], states: Mapping[str, Team]) -> Mapping[str, str]:
     """The name that pages show for each team; no two are the same, or read as the same.
 
     A display name that reads as the folder of another team, or as an earlier display name, is followed by the folder
     of its team: a folder with that name may arrive after the display name was set.
 
-    Parameters
-    ----------
-    teams
-        The folders of all teams, in the order of their first arrival.
-    states
-        As `team_states` returns them.
+    The folders are in the order of their first arrival.
     """
     folders = {team: printable_name(team) for team in teams}
     taken: dict[str, set[str]] = {}
@@ -244,28 +221,17 @@ def shown_names(teams: Iterable[str], states: Mapping[str, TeamState]) -> Mappin
 
 def teams(view: Snapshot, also: Iterable[str] = ()) -> Mapping[str, Team]:
     """All teams of the record, and those in `also`, by the names of their folders."""
-    states = team_states(view.events())
-    targets = (state.merged_into for state in states.values() if state.merged_into is not None)
+    known = set_teams(view.events())
+    targets = (team.merged_into for team in known.values() if team.merged_into is not None)
     # A team may have a decision, but no file yet, as of an earlier time.
-    folders = tuple(dict.fromkeys((*view.teams, *also, *states, *targets)))
-    names, addresses = shown_names(folders, states), slugs(folders)
-    return {each: _team(each, names[each], addresses[each], states.get(each, UNCHANGED)) for each in folders}
-
-
-def _team(folder: str, name: str, slug: str, state: TeamState) -> Team:
-    return Team(
-        name=name,
-        slug=slug,
-        folder=printable_name(folder),
-        affiliation=state.affiliation,
-        links=state.links,
-        code=state.code,
-        paper=state.paper,
-        status=state.status,
-        reason=state.reason,
-        since=state.at,
-        history=state.history,
-    )
+    folders = tuple(dict.fromkeys((*view.teams, *also, *known, *targets)))
+    names, addresses = shown_names(folders, known), slugs(folders)
+    return {
+        folder: replace(
+            known.get(folder, UNCHANGED), name=names[folder], slug=addresses[folder], folder=printable_name(folder)
+        )
+        for folder in folders
+    }
 
 
 _LONGEST = 60
@@ -279,11 +245,8 @@ def slugs(names: Iterable[str]) -> dict[str, str]:
     A slug is the name in lower case, with a hyphen for everything else. Where an earlier team has this slug, or it is
     reserved or empty, part of the SHA-256 of the name is added.
 
-    Parameters
-    ----------
-    names
-        All teams in the order of their first arrival, so that a later team never changes the slug of an earlier one.
-        Any text, also with the lone surrogates of a file name that is not UTF-8.
+    The names are in the order of their first arrival, so that a later team never changes the slug of an earlier one. A
+    name is any text, also with the lone surrogates of a file name that is not UTF-8.
     """
     found: dict[str, str] = {}
     taken = set(RESERVED) | {""}
@@ -305,11 +268,6 @@ def _candidates(name: str) -> Iterable[str]:
         yield f"{stem}-{digest[:digits]}" if stem else digest[: min(digits, _LONGEST)]
 
 
-def team_settings(events: Iterable[Event]) -> dict[str, Mapping[str, Any]]:
-    """The last recorded settings of each team, given events in order."""
-    return {event.body["team"]: event.body["settings"] for event in events if event.kind == "team"}
-
-
 def team_changes(
     events: Iterable[Event],
     teams: Collection[str],
@@ -322,7 +280,7 @@ def team_changes(
     decisions contradict each other.
     """
     _check(teams, settings)
-    before = team_settings(events)
+    before = {event.body["team"]: event.body["settings"] for event in events if event.kind == "team"}
     bodies = []
     for team in sorted(before.keys() | settings.keys()):
         old, new = before.get(team, {}), settings.get(team, {})

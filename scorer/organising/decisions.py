@@ -112,7 +112,7 @@ def _check_reason(reason: str) -> None:
 
 
 def _about(store: Store, view: Snapshot, track: str, key: Key, reason: str) -> dict[str, str]:
-    """The body of a decision about a submission. Raises StoreError if there is none."""
+    """The body of a decision about a submission. Raises StoreError if it never arrived."""
     state = submissions(view.events(track)).get(key)
     if state is None:
         raise StoreError(

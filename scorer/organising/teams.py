@@ -13,7 +13,7 @@ from scorer.challenge.loading import toml_document
 from scorer.challenge.settings import Challenge
 from scorer.challenge.teams import FILE, TeamSettings, compared, edited, read_teams, teams_in
 from scorer.errors import ChallengeError
-from scorer.live.teams import UNCHANGED, TeamState, shown_names, team_changes, team_states
+from scorer.live.teams import team_changes
 from scorer.paths.writing import LockedError, locked, replace_content
 from scorer.store.events import EVERY_TRACK
 from scorer.store.record import Added
@@ -241,24 +241,3 @@ def _edit(file: Path, known: Sequence[str], key: str, changes: Mapping[str, Any]
         raise ChallengeError(f"{file}: cannot be edited by a command; give the table of each team its own header")
     replace_content(file.resolve(), text.encode())
     return teams
-
-
-# The list
-
-
-@dataclass(frozen=True, slots=True)
-class ListedTeam:
-    """A team of the record."""
-
-    folder: str
-    """As `printable_name` returns it."""
-    name: str
-    """The name that pages show."""
-    state: TeamState
-
-
-def listed_teams(store: Store) -> tuple[ListedTeam, ...]:
-    """All teams of the record, in the order of their first submissions. Raises StoreError."""
-    known, states = store.read(lambda view: (view.teams, team_states(view.events())))
-    names = shown_names(known, states)
-    return tuple(ListedTeam(printable_name(team), names[team], states.get(team, UNCHANGED)) for team in known)
