@@ -119,7 +119,7 @@ def test_secrets_are_readable_only_by_their_owner(bundle: Path, tmp_path: Path) 
 
 def test_an_imported_season_has_the_same_site(tmp_path: Path, new_place: NewPlace) -> None:
     """In a phase, during a freeze, between phases, with an open erratum, and in the end."""
-    check_season({"teams": 12, "files": 80, "runs": 8}, (30, 60, 100), tmp_path, new_place)
+    check_season({"teams": 12, "files": 40, "runs": 4}, (30, 60, 100), tmp_path, new_place)
 
 
 @pytest.mark.endurance

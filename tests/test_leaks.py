@@ -24,7 +24,7 @@ from tests.databases import site_content
 from tests.live import ANNOUNCED, END, ONE, SECOND_END, SECOND_START, START, Live, lists, phase, ranking
 from tests.oracles import preliminary_queries
 
-SIZE = {"teams": 10, "files": 60, "runs": 10}
+SIZE = {"teams": 10, "files": 24, "runs": 3}
 
 
 def at(month: int, day: int, hour: int = 0) -> datetime:
@@ -273,7 +273,7 @@ def test_the_site_does_not_depend_on_what_happens_during_a_freeze(tmp_path: Path
     """Entries, picks, a deleted file, a new team, decisions about teams, an erratum, and forgotten outcomes: every file
     is the same, also hidden ones; after the freeze the boards differ.
     """
-    plan = with_one_track(season(**SIZE), "lists")
+    plan = with_one_track(season(**SIZE | {"files": 60, "runs": 10}), "lists")
     steps = [step for step in plan.steps if step.kind not in ("extend", "solution", "preview", "cancel")]
     steps += [Step(at(4, day, 12), "run", time=at(4, day, 12)) for day in (24, 25)]
     quiet = sorted((step for step in steps if step.at < at(4, 24) or step.kind == "run"), key=lambda step: step.at)

@@ -40,6 +40,9 @@ from tests.pages import read
 
 SECOND = timedelta(seconds=1)
 
+SMALL = {"teams": 12, "files": 100, "runs": 10}
+"""Every kind of step, and a file on each side of every boundary, are in a season of any size."""
+
 
 def moments(plan: Season) -> list[datetime]:
     """The times to compare at: the last second of each phase and the first one after it, the ends of its grace and the
@@ -151,7 +154,7 @@ def assert_same_site(live: LiveRecord, site: Path, now: datetime) -> None:
 
 def test_the_boards_of_a_season_equal_the_oracle(tmp_path: Path) -> None:
     """At the boundaries of all phases, and at random times; the record has the same events in the same order."""
-    check(season(**SIZES["small"]), tmp_path / "season")
+    check(season(**SMALL), tmp_path / "season")
 
 
 @pytest.mark.endurance
@@ -193,7 +196,7 @@ def compare_the_past(live: LiveRecord, view: Snapshot, challenge: Challenge) -> 
 
 def test_a_season_has_files_that_vanish_after_a_close_and_before_the_erratum() -> None:
     """So the comparison includes entries that are scored for the erratum without their files, also late ones."""
-    plan = season(**SIZES["small"])
+    plan = season(**SMALL)
     first, second = plan.tracks[0].phases[:2]
     received = {step.file: step.time for step in plan.steps if step.kind == "file" and step.at < second.start}
     vanished = [
