@@ -15,7 +15,6 @@ from typing import Any
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from scorer.challenge.settings import FILE, Challenge
-from scorer.executors.base import Serial
 from scorer.organising.bundles import Exported, Imported, export, import_bundle
 from scorer.organising.teams import import_teams
 from scorer.store.canonical import iso
@@ -24,7 +23,7 @@ from scorer.store.secret import secret_of
 from scorer.store.store import Store
 from scorer.verification.bundle import EVENTS, SCHEMA
 from scorer.verification.bundle_archive import COMMENT_BYTES, MANIFEST
-from tests.live_errata import BEFORE, CORRECTED, GOOD, OTHER, POOR, SOLUTION, Live, day
+from tests.live import BEFORE, CORRECTED, GOOD, OTHER, POOR, SOLUTION, Live, day
 
 KEY = "07" * 32
 """Of a split that selects the queries q2 and q3."""
@@ -61,7 +60,7 @@ FILES = {
 
 def rich_challenge(folder: Path) -> Live:
     """A challenge in its second phase with pages, templates, a logo, a key, a wrong pick, and an open erratum."""
-    live = Live.new(folder, rules=RULES)
+    live = Live.graded(folder, rules=RULES)
     for name, text in FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
@@ -70,21 +69,21 @@ def rich_challenge(folder: Path) -> Live:
     (folder / "templates" / "static" / "link.svg").symlink_to("logo.svg")
     with (folder / FILE).open("a", encoding="utf-8") as settings:
         settings.write(SITE)
-    live.solve(without_flags(SOLUTION))
+    live.write_solution(without_flags(SOLUTION))
     live.run(BEFORE)
-    live.put("amber", GOOD, day(11))
-    live.put("amber", POOR, day(11, 14), "2.txt")
-    live.put("brass", POOR, day(12))
-    live.put("popular", OTHER, day(12))
-    live.put("torn", "no list\n", day(12))
-    live.put("amber", 'picks = ["1.txt"]\n', day(12), "picks.toml")
-    live.put("brass", 'picks = ["7.txt"]\n', day(12), "picks.toml")
+    live.put("amber/1.txt", GOOD, day(11))
+    live.put("amber/2.txt", POOR, day(11, 14))
+    live.put("brass/1.txt", POOR, day(12))
+    live.put("popular/1.txt", OTHER, day(12))
+    live.put("torn/1.txt", "no list\n", day(12))
+    live.put("amber/picks.toml", 'picks = ["1.txt"]\n', day(12))
+    live.put("brass/picks.toml", 'picks = ["7.txt"]\n', day(12))
     run(live, day(13))
     (folder / "submissions" / "main" / "brass" / "1.txt").unlink()
-    live.put("brass", OTHER, day(14), os.fsdecode(b"b\xe9.txt"))
+    live.put(os.fsdecode(b"brass/b\xe9.txt"), OTHER, day(14))
     run(live, day(15))
-    live.put("cedar", GOOD, day(26))
-    live.solve(without_flags(CORRECTED))
+    live.put("cedar/1.txt", GOOD, day(26))
+    live.write_solution(without_flags(CORRECTED))
     live.preview(day(26, 14))
     run(live, day(27))
     return live
@@ -98,7 +97,7 @@ def without_flags(solution: str) -> str:
 def run(live: Live, at: datetime) -> None:
     """As `scorer run` does: import teams, import and score submissions, render."""
     live.do(at, import_teams)
-    live.run(at)
+    live.run(at, confirm_withdrawals=False)
     live.do(at, import_teams)
     live.render(at)
 
@@ -116,7 +115,7 @@ def imported(bundle: Path, folder: Path, at: datetime, database: str | None = No
     """Import a bundle at a time."""
     found: Imported = import_bundle(bundle, folder, database, clock=lambda: at)
     assert found.index == folder / "site" / "index.html"
-    return Live(folder, Serial())
+    return Live(folder)
 
 
 def url_of(place: str) -> str | None:

@@ -15,7 +15,7 @@ from scorer.organising.commitment import commit
 from scorer.organising.receipts import named_receipts
 from scorer.organising.reveal import Reveal, reveal
 from scorer.store.store import Store
-from tests.live_errata import GOOD, OTHER, POOR, Live, day
+from tests.live import GOOD, OTHER, POOR, Live, day
 
 COMMITTED = datetime(2027, 1, 6, tzinfo=UTC)
 
@@ -34,7 +34,7 @@ class Committed(Live):
     @classmethod
     def create(cls, folder: Path, place: str = "scores.db") -> Self:
         """Write its files; the track `main` has flags, and `lists` has a split."""
-        live = cls.new(folder, tracks=("main", "lists"))
+        live = cls.graded(folder, tracks=("main", "lists"))
         live.edit('name = "Live"\n', f'name = "Live"\ndatabase = "{place}"\n')
         live.edit('title = "Lists"\n', f'title = "Lists"\n{SPLIT}')
         (folder / "solutions" / "lists.txt").write_text(LISTS)
@@ -57,17 +57,17 @@ class Committed(Live):
     def arrive(self) -> None:
         """Run until the end of January: files of three teams arrive in both tracks."""
         for track in ("main", "lists"):
-            self.track = track
+            self.chosen = track
             for hour, (team, lists) in enumerate((("amber", GOOD), ("birch", OTHER), ("cedar", POOR))):
-                self.put(team, f"{lists}q5:{track}\n" if track == "lists" else lists, day(10, hour))
-        self.track = "main"
+                self.put(f"{team}/1.txt", f"{lists}q5:{track}\n" if track == "lists" else lists, day(10, hour))
+        self.chosen = "main"
         self.run(day(11))
 
     def receipt(self, name: str) -> str:
         """The receipt of an entry."""
         return self.do(day(31), lambda challenge, store: named_receipts(challenge, store, challenge.tracks, [name]))[0]
 
-    def site(self, at: datetime) -> Path:
+    def rendered(self, at: datetime) -> Path:
         """Render the site, and return its folder."""
         self.render(at)
         return self.folder / "site"
@@ -86,5 +86,5 @@ def whole(folder: Path, place: str = "scores.db") -> Committed:
     live.arrive()
     live.run(day(31))
     live.reveal(day(31))
-    live.site(day(31))
+    live.rendered(day(31))
     return live

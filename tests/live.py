@@ -1,23 +1,36 @@
-"""A small live challenge with an injected clock: phases, files that arrive, runs, and boards."""
+"""Live challenges whose databases are opened at given times: phases, files that arrive, runs, boards, errata."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Self, TypeVar
 
 import pytest
 
 from scorer.board.board import Board, Row
-from scorer.challenge.settings import Track
+from scorer.challenge.loading import read_challenge
+from scorer.challenge.settings import Challenge, Track
+from scorer.challenge.splits import KEY_FILE
+from scorer.challenge.starter import FILES
+from scorer.executors.base import Executor, Serial
 from scorer.live.entries import Entries, entries
 from scorer.live.entry import Entry
+from scorer.live.errata import Changes, Erratum
 from scorer.live.state import in_force
+from scorer.live.timeline import Timeline, timeline
+from scorer.organising import errata
+from scorer.organising.render import boards, render
 from scorer.organising.rules import current_basis
-from scorer.organising.run import Work
+from scorer.organising.run import Work, carry_out, plan
+from scorer.store.events import Event
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
-from tests.clocked import Clocked
+
+_Answer = TypeVar("_Answer")
 
 DAY = timedelta(days=1)
 SECOND = timedelta(seconds=1)
@@ -72,16 +85,75 @@ def lists(preliminary: int, others: int, mark: str = "") -> str:
 INVALID = "q0:a,,b{}\n"
 
 
+# In January 2027: a challenge with grades
+
+TRACK = """
+[tracks.{name}]
+title = "{title}"
+solution = "solutions/{name}.txt"
+list_length = 3
+primary = "nDCG@3"
+baselines = ["popular"]
+"""
+
+PHASES = """
+[[tracks.{name}.phases]]
+name = "one"
+start = 2027-01-10T00:00:00Z
+end = 2027-01-20T00:00:00Z
+grace = "1h"
+freeze = "24h"
+[[tracks.{name}.phases]]
+name = "two"
+start = 2027-01-25T00:00:00Z
+end = 2027-01-30T00:00:00Z
+"""
+
+SOLUTION = "q1:1:a|3,b|1,c|1\nq2:1:d|2,e|1\nq3:0:f|2,g|1\nq4:0:a|1\n"
+CORRECTED = SOLUTION.replace("a|3,b|1", "a|1,b|3")
+"""With other grades of a preliminary query."""
+
+GOOD = "q1:a,b,c\nq2:d,e\nq3:f,g\nq4:a\n"
+"""The best lists by `SOLUTION`."""
+OTHER = "q1:b,a,c\nq2:d,e\nq3:g,f\nq4:a\n"
+"""The best preliminary lists by `CORRECTED`."""
+POOR = "q1:x,c\nq2:x,d\nq3:x\nq4:x\n"
+"""Far from both."""
+
+BEFORE = datetime(2027, 1, 5, tzinfo=UTC)
+
+
+def day(number: int, hour: int = 12, minute: int = 0, second: int = 0) -> datetime:
+    """A time in January 2027."""
+    return datetime(2027, 1, number, hour, minute, second, tzinfo=UTC)
+
+
+# In the same month: the challenge that `scorer init` writes
+
+BEST = "q1:apple,pear,plum\nq2:fig,grape\nq3:lemon\nq4:apple\n"
+FAIR = "q1:pear,apple\nq2:grape\nq3:fig\nq4:apple\n"
+WEAK = "q1:plum\nq2:fig\nq3:apple\nq4:apple\n"
+"""Submissions, from the best on the preliminary query and on all queries to the worst."""
+
+KEY = "0c" * 32
+"""The key of a split."""
+
+
 @dataclass
-class Live(Clocked):
+class Live:
     """A challenge in a folder, whose clock shows the time of the last run."""
 
+    folder: Path
     now: datetime = ANNOUNCED
     outcomes: list[tuple[str, str]] = field(default_factory=list)
     """Of the last run: the file and the kind of its outcome."""
+    chosen: str = "main"
+    """The name of the track that files arrive in, and that boards and errata are of."""
+    executor: Executor = field(default_factory=Serial)
+    """Scores what an erratum needs."""
 
     @classmethod
-    def of(cls, folder: Path, *tables: str, settings: str = "", flagged: int = FLAGGED) -> Live:
+    def of(cls, folder: Path, *tables: str, settings: str = "", flagged: int = FLAGGED) -> Self:
         """A new challenge with these lines in its track, and these tables of phases."""
         for name in ("solutions", "submissions/main"):
             (folder / name).mkdir(parents=True)
@@ -90,42 +162,137 @@ class Live(Clocked):
         live.configure(*tables, settings=settings)
         return live
 
+    @classmethod
+    def graded(
+        cls, folder: Path, *, rules: str = "", phases: str = PHASES, tracks: tuple[str, ...] = ("main",)
+    ) -> Self:
+        """A challenge whose tracks have these phases and, after their settings, these rules."""
+        for name in ("solutions", *(f"submissions/{track}" for track in tracks)):
+            (folder / name).mkdir(parents=True)
+        text = 'name = "Live"\n'
+        for track in tracks:
+            (folder / "solutions" / f"{track}.txt").write_text(SOLUTION)
+            text += f"{TRACK.format(name=track, title=track.capitalize())}{rules}{phases.format(name=track)}"
+        (folder / "challenge.toml").write_text(text)
+        return cls(folder, BEFORE)
+
+    @classmethod
+    def starter(cls, folder: Path, settings: str = "", phases: str = PHASES, *, flags: bool = True) -> Self:
+        """The challenge of `scorer init` without its submissions, with these settings and phases, which are announced.
+
+        Without `flags`, the solution flags no preliminary queries.
+        """
+        for name, text in FILES.items():
+            path = folder / name
+            if not name.startswith("submissions/"):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+        toml = folder / "challenge.toml"
+        before = toml.read_text(encoding="utf-8").partition('stage = "preliminary"')[0]
+        toml.write_text(f"{before}{settings}\n{phases.replace('{name}', 'main')}", encoding="utf-8")
+        if not flags:
+            solved = folder / "solutions" / "main.txt"
+            solved.write_text(solved.read_text(encoding="utf-8").replace(":1:", ":0:"), encoding="utf-8")
+        if KEY_FILE in settings:
+            (folder / KEY_FILE).write_text(f"{KEY}\n", encoding="ascii")
+            (folder / KEY_FILE).chmod(0o600)
+        (folder / "submissions" / "main").mkdir(parents=True)
+        live = cls(folder)
+        live.run(day(5))
+        return live
+
+    # Its files
+
     def configure(self, *tables: str, settings: str = "") -> None:
         """Write challenge.toml."""
         (self.folder / "challenge.toml").write_text(f"{TOP}{settings}\n{''.join(tables)}")
 
+    def edit(self, before: str, after: str) -> None:
+        """Replace a text in challenge.toml."""
+        file = self.folder / "challenge.toml"
+        text = file.read_text()
+        assert before in text
+        file.write_text(text.replace(before, after))
+
     def choose_decimals(self, value: str) -> None:
         """Write another value of `decimals`."""
-        toml = self.folder / "challenge.toml"
-        toml.write_text(toml.read_text().replace("decimals = 3\n", f"decimals = {value}\n"))
+        self.edit("decimals = 3\n", f"decimals = {value}\n")
 
     def write_solution(self, text: str) -> None:
         """Write the solution."""
-        (self.folder / "solutions" / "main.txt").write_text(text)
-
-    @property
-    def track(self) -> Track:
-        """Its track."""
-        return self.challenge.track("main")
+        (self.folder / "solutions" / f"{self.chosen}.txt").write_text(text)
 
     def path(self, file: str) -> Path:
         """The path of a submission."""
-        return self.folder / "submissions" / "main" / file
+        return self.folder / "submissions" / self.chosen / file
 
-    def put(self, file: str, content: str, received: datetime) -> None:
+    def put(self, file: str, content: str, received: datetime) -> Path:
         """Write a submission that was last changed at this time."""
-        self.submit(f"main/{file}", content, received)
+        return self.submit(f"{self.chosen}/{file}", content, received)
+
+    def submit(self, file: str, content: str, received: datetime) -> Path:
+        """As `put`, given the path below the folder of submissions."""
+        path = self.folder / "submissions" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+        os.utime(path, (received.timestamp(),) * 2)
+        return path
+
+    # The way of the challenge
+
+    @property
+    def challenge(self) -> Challenge:
+        """The challenge, as its file is now."""
+        return read_challenge(self.folder)
+
+    @property
+    def track(self) -> Track:
+        """Its chosen track."""
+        return self.challenge.track(self.chosen)
 
     def store(self, now: datetime | None = None) -> Store:
         """The database; its clock has stopped at `now`, or at the time of the last run."""
-        return self.opened(now or self.now)
+        return Store.open(self.challenge.database_address, clock=lambda: now or self.now)
+
+    def do(self, now: datetime, work: Callable[[Challenge, Store], _Answer]) -> _Answer:
+        """What `work` returns at a time."""
+        with self.store(now) as store:
+            return work(self.challenge, store)
 
     def run(self, now: datetime, *, confirm_withdrawals: bool = True) -> Work:
-        """Import what arrived and score it, as `scorer run` does at this time."""
+        """Import what arrived and score it, as `scorer run` does at this time; the work of the first track."""
         self.now = now
-        (work, done), *_ = self.score(now, confirm_withdrawals=confirm_withdrawals)
-        self.outcomes = [(submission.file, type(outcome).__name__) for submission, outcome in done]
-        return work
+
+        def carried_out(challenge: Challenge, store: Store) -> Work:
+            works = []
+            for track in challenge.tracks:
+                works.append(plan(store, challenge, track, confirm_withdrawals=confirm_withdrawals))
+                done = list(carry_out(store, works[-1], Serial()))
+                self.outcomes += [(submission.file, type(outcome).__name__) for submission, outcome in done]
+            return works[0]
+
+        self.outcomes = []
+        return self.do(now, carried_out)
+
+    def render(self, now: datetime) -> None:
+        """Write the site."""
+        self.do(now, render)
+
+    def preview(self, at: datetime) -> Changes:
+        """Open an erratum."""
+        return self.do(at, lambda challenge, store: errata.preview(challenge, store, self.track, self.executor))
+
+    def apply(self, at: datetime, reason: str = "wrong grades", **options: bool) -> tuple[Erratum, Changes]:
+        """Apply the open erratum."""
+        return self.do(
+            at, lambda challenge, store: errata.apply(challenge, store, self.track, reason, self.executor, **options)
+        )
+
+    def cancel(self, at: datetime) -> Erratum:
+        """Cancel the open erratum."""
+        return self.do(at, lambda _, store: errata.cancel(store, self.track))
+
+    # What there is
 
     def entries(self, now: datetime | None = None) -> Entries:
         """The entries, without regard to a freeze."""
@@ -145,18 +312,61 @@ class Live(Clocked):
         return {entry.file.removeprefix("main/"): entry.state for entry in self.entries().all}
 
     def board(self, now: datetime | None = None, as_of: datetime | int | None = None) -> Board:
-        """The public board."""
-        return self.public_board(now or self.now, as_of=as_of)
+        """The public board of the track."""
+
+        def found(view: Snapshot) -> Board:
+            return boards(view if as_of is None else view.as_of(as_of), [self.track], pending=True)[0]
+
+        with self.store(now) as store:
+            return store.read(found)
+
+    def timeline(self, at: datetime) -> Timeline:
+        """What happened in public."""
+        return self.do(at, lambda challenge, store: store.read(lambda view: timeline(view, challenge.tracks)))
+
+    def events(self, *kinds: str) -> list[Event]:
+        """The events of some kinds, or of all."""
+        with self.store() as store:
+            return store.read(lambda view: [event for event in view.events() if not kinds or event.kind in kinds])
 
     def kinds(self) -> list[str]:
         """The kinds of all events of the record."""
-        with self.store() as store:
-            return [event.kind for event in store.read(lambda view: view.events())]
+        return [event.kind for event in self.events()]
+
+    def page(self, path: str) -> str:
+        """The text of a file of the site."""
+        return (self.folder / "site" / path).read_text(encoding="utf-8")
+
+    def has_page(self, path: str) -> bool:
+        return (self.folder / "site" / path).exists()
+
+    def site(self, now: datetime) -> dict[str, str]:
+        """Render the site, and return its text files by path."""
+        self.render(now)
+        root = self.challenge.site_path
+        files = (path for path in sorted(root.rglob("*")) if path.is_file() and not path.name.startswith("."))
+        return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in files}
+
+    def run_and_render(self, now: datetime) -> dict[str, str]:
+        """As `scorer run` does: import, score, render."""
+        self.run(now)
+        return self.site(now)
 
 
 def ranking(board: Board) -> list[tuple[int | None, str, float | None]]:
     """The rank, the team and the score of each row that the board shows."""
     return [(row.rank, row.team.name, shown(board, row)) for row in board.rows]
+
+
+def ranks(board: Board) -> dict[str, tuple[int | None, float | None]]:
+    """Rank and score of each team."""
+    return {row.team.folder: (row.rank, board.shown_scores(row.entry)[0]) for row in board.rows}
+
+
+def ranks_after_run(live: Live, now: datetime) -> dict[str, tuple[int | None, float | None]]:
+    """Those on the board after a run."""
+    live.run(now)
+    return ranks(live.board(now))
 
 
 def shown(board: Board, row: Row) -> float | None:

@@ -20,7 +20,7 @@ from scorer.verification.bundle import EVENTS
 from scorer.verification.bundle_archive import COMMENT_BYTES, DIRECTORY, MANIFEST, is_safe, opened_bundle
 from tests.bundles import archive, edited, exported, members, parts, rich_challenge, sealed, with_manifest
 from tests.commands import Terminal
-from tests.live_errata import day
+from tests.live import day
 
 NOW = day(27)
 

@@ -18,7 +18,7 @@ from scorer.store.store import Store
 from tests.bundles import exported, rich_challenge, tree, url_of
 from tests.commands import command, process
 from tests.databases import NewPlace
-from tests.live_errata import day
+from tests.live import day
 from tests.test_kill import KILLED
 
 KILLS = 12

@@ -23,7 +23,7 @@ from scorer.store.store import Store
 from tests.bundles import exported, imported, members, rich_challenge, run, tree, url_of, without_flags
 from tests.commands import Terminal
 from tests.databases import NewPlace, changed
-from tests.live_errata import GOOD, OTHER, SOLUTION, Live, day
+from tests.live import GOOD, OTHER, SOLUTION, Live, day
 
 NOW = day(27)
 
@@ -165,7 +165,7 @@ def test_an_imported_challenge_goes_on_as_the_original_does(
     first = imported(bundle, tmp_path / "first", NOW)
     second = imported(bundle, tmp_path / "second", NOW, url_of(new_place()))
     for live in (first, second):
-        live.put("dune", OTHER, day(28))
+        live.put("dune/1.txt", OTHER, day(28))
         run(live, day(28, 14))
         live.apply(day(28, 15))
         live.render(day(28, 16))
@@ -182,7 +182,7 @@ def test_the_original_and_its_import_go_on_in_the_same_way(tmp_path: Path) -> No
     exported(original, tmp_path / "b.zip", NOW)
     copy = imported(tmp_path / "b.zip", tmp_path / "copy", NOW)
     for live in (original, copy):
-        live.put("dune", OTHER, day(28))
+        live.put("dune/1.txt", OTHER, day(28))
         run(live, day(28, 14))
 
     assert log(copy) == log(original)
@@ -245,7 +245,7 @@ def test_paths_are_no_rules(tmp_path: Path) -> None:
     before = record(live)
     (live.folder / "secret/main.key").rename(live.folder / "moved.key")
     live.edit("secret/main.key", "moved.key")
-    live.solve(without_flags(SOLUTION))
+    live.write_solution(without_flags(SOLUTION))
 
     notes = live.do(NOW, lambda challenge, store: plan(store, challenge, challenge.tracks[0]).notes)
     run(live, NOW)
@@ -316,7 +316,7 @@ def test_an_import_into_an_empty_folder_works(bundle: Path, tmp_path: Path) -> N
 def test_a_database_in_use_is_refused(bundle: Path, tmp_path: Path, place: str, terminal: Terminal) -> None:
     """Its rows stay, and no folder is left."""
     address = place if "://" in place else f"sqlite:///{place}"
-    other = Live.new(tmp_path / "other")
+    other = Live.graded(tmp_path / "other")
     other.edit('name = "Live"\n', f'name = "Live"\ndatabase = "{address}"\n')
     other.run(NOW)
     before = record(other)
@@ -337,7 +337,7 @@ def test_a_repeated_import_finds_its_rows_unless_the_challenge_has_gone_on(
     second = imported(bundle, tmp_path / "second", NOW, address)
     assert tree(second.folder / "site") == tree(first.folder / "site")
 
-    second.put("dune", OTHER, day(28))
+    second.put("dune/1.txt", OTHER, day(28))
     run(second, day(28))
 
     with pytest.raises(ScorerError, match="has gone on since it was imported"):
@@ -400,9 +400,9 @@ def test_verify_compares_the_record_with_the_public_log(
     answer = terminal.run("verify", "bundle", bundle, "--log", rich.folder / "site" / "log.jsonl")
     assert (answer.code, answer.err) == (0, "")
 
-    other = Live.new(tmp_path / "other")
+    other = Live.graded(tmp_path / "other")
     other.run(day(5))
-    other.put("amber", GOOD, day(11))
+    other.put("amber/1.txt", GOOD, day(11))
     other.run(day(12))
     public.write_text(log(other))
     answer = terminal.run("verify", "bundle", bundle, "--log", public)

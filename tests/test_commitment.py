@@ -15,7 +15,6 @@ import pytest
 
 from scorer.challenge.settings import Challenge
 from scorer.errors import ChallengeError, SolutionError
-from scorer.executors.base import Serial
 from scorer.organising.phases import extend
 from scorer.organising.run import plan
 from scorer.store.log import log_lines
@@ -23,8 +22,7 @@ from scorer.store.store import Store
 from tests.commands import Terminal, process
 from tests.committed import COMMITTED, KEY, LISTS, Committed, whole
 from tests.databases import rows
-from tests.live import stop_clock
-from tests.live_errata import BEFORE, CORRECTED, PHASES, SOLUTION, day
+from tests.live import BEFORE, CORRECTED, PHASES, SOLUTION, day, stop_clock
 from tests.pages import Reader
 
 HOUR = timedelta(hours=1)
@@ -131,7 +129,7 @@ def test_a_repeated_commitment_records_nothing(
 @pytest.mark.parametrize(
     "change",
     [
-        lambda live: live.solve(CORRECTED),
+        lambda live: live.write_solution(CORRECTED),
         lambda live: live.edit("list_length = 3", "list_length = 2"),
         lambda live: live.edit("2027-01-30", "2027-01-29"),
         lambda live: live.edit('name = "Live"', 'name = "Life"'),
@@ -157,7 +155,7 @@ def test_all_events_of_a_commitment_are_recorded_or_none(live: Committed, monkey
     """Here the announcement of the second track is refused."""
     live.run(BEFORE)
     before = kinds(live)
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     text = (live.folder / "challenge.toml").read_text()
     first, second = text.split("[tracks.lists]")
     (live.folder / "challenge.toml").write_text(f"{first}[tracks.lists]{second.replace('2027-01-10', '2027-01-02')}")
@@ -215,7 +213,7 @@ def with_key(key: str) -> Callable[[Committed], None]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda live: live.solve("no solution\n"), "solutions/main.txt"),
+        (lambda live: live.write_solution("no solution\n"), "solutions/main.txt"),
         (lambda live: (live.folder / "solutions" / "main.txt").unlink(), "solutions/main.txt: no such file"),
         (lambda live: (live.folder / "split.key").unlink(), "split.key: there is no such file"),
         (lambda live: live.edit("0.5", "0.000001"), "tracks.lists.split: selects no query of 8"),
@@ -252,9 +250,9 @@ def test_files_are_validated_as_a_run_does(
 def test_runs_go_on_by_what_is_committed(live: Committed) -> None:
     """Also before the start. The run says what differs, and another commitment changes it."""
     live.commit()
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     live.edit("list_length = 3", "list_length = 2")
-    live.track = "main"
+    live.chosen = "main"
 
     notes = live.do(day(7), lambda challenge, store: plan(store, challenge, challenge.track("main")).notes)
     assert notes == (
@@ -270,7 +268,7 @@ def test_runs_go_on_by_what_is_committed(live: Committed) -> None:
 def test_another_commitment_changes_the_rules(live: Committed) -> None:
     """From then on, runs go on by these."""
     live.commit()
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     live.commit(COMMITTED + HOUR)
     live.arrive()
 
@@ -288,7 +286,7 @@ def test_a_track_that_was_added_later_follows_its_files_until_the_start(live: Co
     settings.write_text(f"{one}[tracks.lists]{other.replace('list_length = 3', 'list_length = 2')}")
     live.run(day(8))
 
-    live.track = "lists"
+    live.chosen = "lists"
     assert live.board(day(8)).track.list_length == 2
     assert live.board(day(11)).track.list_length == 2
 
@@ -296,7 +294,7 @@ def test_a_track_that_was_added_later_follows_its_files_until_the_start(live: Co
 def test_an_erratum_is_for_the_time_after_the_start(live: Committed) -> None:
     """Before, the message names the command to use."""
     live.commit()
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
 
     with pytest.raises(ChallengeError, match="before the start, `scorer commit` commits to the changed files"):
         live.preview(day(7))
@@ -321,10 +319,10 @@ def test_before_the_reveal_the_site_has_only_hashes(live: Committed) -> None:
     """No file has the opening, the salt, the SHA-256 of a solution, or the key."""
     live.run(BEFORE)
     first = live.commit()
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     last = live.commit(COMMITTED + HOUR)
     live.arrive()
-    site = live.site(day(11))
+    site = live.rendered(day(11))
 
     document = live.document()
     assert [(each["sha256"], each["index"]) for each in document["commitments"]] == [
@@ -349,7 +347,7 @@ def test_after_the_reveal_the_site_has_the_opening(live: Committed) -> None:
     live.arrive()
     live.run(day(31))
     live.reveal(day(31))
-    site = live.site(day(31, 13))
+    site = live.rendered(day(31, 13))
 
     assert hashlib.sha256((site / "commitment.txt").read_bytes()).hexdigest() == made.sha256
     document, committed = live.document(), content_of(made.opening)["tracks"]
@@ -366,11 +364,11 @@ def test_errata_are_listed_with_what_they_changed(live: Committed) -> None:
     """With their events; during a freeze only those from before it."""
     live.commit()
     live.arrive()
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     live.edit("list_length = 3", "list_length = 2")
     live.preview(day(12))
     live.apply(day(12))
-    live.site(day(13))
+    live.rendered(day(13))
 
     (index,) = (event.index for event in live.events("erratum") if event.body["state"] == "applied")
     assert live.document()["errata"] == [
@@ -381,7 +379,7 @@ def test_errata_are_listed_with_what_they_changed(live: Committed) -> None:
 def test_every_site_has_the_public_key_of_receipts(live: Committed) -> None:
     """Also without a commitment; then it has no commitment.json."""
     live.run(BEFORE)
-    site = live.site(BEFORE)
+    site = live.rendered(BEFORE)
 
     assert (site / "receipts.pem").read_text().startswith("-----BEGIN PUBLIC KEY-----\n")
     assert not (site / "commitment.json").exists()
@@ -391,9 +389,9 @@ def test_every_site_has_the_public_key_of_receipts(live: Committed) -> None:
 def test_the_page_has_the_commitments(live: Committed) -> None:
     """The last one with the command that verifies it; earlier ones are listed."""
     first = live.commit()
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     last = live.commit(COMMITTED + HOUR)
-    live.site(COMMITTED + HOUR)
+    live.rendered(COMMITTED + HOUR)
 
     page = Reader(live.page("verification.html")).open[0]
     shown = [code.words() for code in page.all("code") if code.attributes.get("class") == "commitment"]
@@ -418,7 +416,7 @@ def test_the_timeline_has_commitment_and_reveal(live: Committed) -> None:
         ("committed", COMMITTED, "Solutions, rules and keys committed", "commitment.json"),
     ]
     assert {each.detail for each in found} == {f"SHA-256: {made.sha256}"}
-    live.site(day(31, 13))
+    live.rendered(day(31, 13))
     for file in ("timeline.html", "feed.xml"):
         assert 'href="commitment.json"' in live.page(file)
 
@@ -469,8 +467,8 @@ def test_the_commitment_is_not_revealed_before_all_tracks_are_over(live: Committ
 
 def test_a_track_that_always_shows_final_scores_must_be_over_too(tmp_path: Path) -> None:
     """Otherwise its solution could be guessed from its SHA-256 while it is open."""
-    live = Committed.new(tmp_path / "live")
-    live.solve(SOLUTION.replace(":1:", ":0:"))
+    live = Committed.graded(tmp_path / "live")
+    live.write_solution(SOLUTION.replace(":1:", ":0:"))
     live.commit()
     live.run(day(26))
 
@@ -482,7 +480,7 @@ def test_a_track_that_always_shows_final_scores_must_be_over_too(tmp_path: Path)
 
 def test_the_only_track_reveals_the_commitment_with_its_name(tmp_path: Path) -> None:
     """As without a name."""
-    live = Committed.new(tmp_path / "live")
+    live = Committed.graded(tmp_path / "live")
     made = live.commit()
 
     assert [each.sha256 for each in live.reveal(day(31), ["main"])] == [made.sha256]
@@ -520,9 +518,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("kills")
     live = Committed.create(folder / "commit")
     live.run(BEFORE)
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     shutil.copytree(live.folder, folder / "reveal")
-    other = Committed(folder / "reveal", live.executor)
+    other = Committed(folder / "reveal")
     other.commit()
     other.arrive()
     other.run(day(31))
@@ -557,9 +555,9 @@ def test_a_killed_and_repeated_command_writes_the_same_log(
     answers = [terminal.run(*arguments, tmp_path / folder) for folder in ("killed", "twin")]
 
     assert [answer.code for answer in answers] == [0, 0], answers[0].err
-    logs = [log(Committed(tmp_path / folder, Serial())) for folder in ("killed", "twin")]
+    logs = [log(Committed(tmp_path / folder)) for folder in ("killed", "twin")]
     assert logs[0] == logs[1]
-    assert len(logs[0]) > len(log(Committed(prepared[name], Serial())))
+    assert len(logs[0]) > len(log(Committed(prepared[name])))
 
 
 def test_the_number_of_transactions_is_the_tested_one(

@@ -23,20 +23,20 @@ from scorer.scoring.rules import Rules
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from tests.commands import Terminal
-from tests.live_errata import BEFORE, CORRECTED, GOOD, OTHER, PHASES, POOR, SOLUTION, Live, day, ranks
+from tests.live import BEFORE, CORRECTED, GOOD, OTHER, PHASES, POOR, SOLUTION, Live, day, ranks, ranks_after_run
 
 
 @pytest.fixture
 def live(tmp_path: Path) -> Live:
     """A challenge in its first phase: amber leads, birch follows, and cedar is last."""
-    return started(Live.new(tmp_path / "live"))
+    return started(Live.graded(tmp_path / "live"))
 
 
 def started(live: Live) -> Live:
     """The challenge in its first phase, with three entries that are scored."""
     live.run(BEFORE)
     for hour, (team, lists) in enumerate((("amber", GOOD), ("birch", OTHER), ("cedar", POOR))):
-        live.put(team, lists, day(10, hour))
+        live.put(f"{team}/1.txt", lists, day(10, hour))
     live.run(day(10))
     return live
 
@@ -48,16 +48,16 @@ def leaders(live: Live, number: int) -> list[str]:
 
 def test_the_board_goes_on_by_the_recorded_rules_while_the_files_differ(live: Live) -> None:
     """Also entries that arrive are scored by them."""
-    live.solve(CORRECTED)
-    live.put("delta", GOOD, day(11, 1))
+    live.write_solution(CORRECTED)
+    live.put("delta/1.txt", GOOD, day(11, 1))
 
-    assert ranks(live.run(day(11)))["delta"] == (1, 1.0)
+    assert ranks_after_run(live, day(11))["delta"] == (1, 1.0)
 
 
 def test_a_preview_shows_the_difference_and_leaves_the_board(live: Live) -> None:
     """Only the event of the preview is recorded."""
     before, events = ranks(live.board(day(11))), live.events()
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
 
     found = live.preview(day(11))
 
@@ -68,7 +68,7 @@ def test_a_preview_shows_the_difference_and_leaves_the_board(live: Live) -> None
     ]
     assert found.teams[0].after.score == found.teams[1].before.score == 1.0
     assert found.summary == "Of 3 teams, 2 have another score and 2 another rank."
-    assert ranks(live.run(day(11))) == before
+    assert ranks_after_run(live, day(11)) == before
     assert [event.kind for event in live.events()[len(events) :]] == ["erratum"]
 
 
@@ -80,9 +80,9 @@ def test_a_preview_needs_a_change(live: Live) -> None:
 
 def test_a_preview_needs_a_phase_that_has_started(tmp_path: Path) -> None:
     """Before, runs use the files as they are."""
-    live = Live.new(tmp_path / "live")
+    live = Live.graded(tmp_path / "live")
     live.run(BEFORE)
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
 
     with pytest.raises(ChallengeError, match="no phase has started"):
         live.preview(BEFORE)
@@ -90,12 +90,12 @@ def test_a_preview_needs_a_phase_that_has_started(tmp_path: Path) -> None:
 
 def test_the_same_preview_again_records_nothing(live: Live) -> None:
     """A changed file replaces the preview."""
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     live.preview(day(11))
     live.preview(day(12))
     assert len(live.events("erratum")) == 1
 
-    live.solve(SOLUTION.replace("d|2", "d|3"))
+    live.write_solution(SOLUTION.replace("d|2", "d|3"))
     assert live.preview(day(13)).teams[0].team.folder == "amber"
     assert [(event.body["number"], event.body["state"]) for event in live.events("erratum")] == [
         (1, "previewed"),
@@ -108,7 +108,7 @@ def test_the_same_preview_again_records_nothing(live: Live) -> None:
 )
 def test_apply_moves_the_board_and_publishes_the_reason(live: Live) -> None:
     """The record has the erratum, and next to it the basis."""
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     previewed = live.preview(day(11))
 
     erratum, applied = live.apply(day(12), "  two grades were swapped ")
@@ -119,14 +119,14 @@ def test_apply_moves_the_board_and_publishes_the_reason(live: Live) -> None:
     last = live.events()[-2:]
     assert [(event.kind, event.at) for event in last] == [("erratum", day(12)), ("basis", day(12))]
     assert last[0].body["basis"] == last[1].body
-    assert leaders(live, 13) == list(ranks(live.run(day(13))))
+    assert leaders(live, 13) == list(ranks_after_run(live, day(13)))
     assert live.events()[-1].index == last[1].index
 
 
 def test_as_of_a_time_before_the_erratum_the_board_is_the_old_one(live: Live) -> None:
     """By time and by index."""
     before = ranks(live.board(day(11)))
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     live.preview(day(11))
     erratum, _ = live.apply(day(12))
 
@@ -137,7 +137,7 @@ def test_as_of_a_time_before_the_erratum_the_board_is_the_old_one(live: Live) ->
 
 def test_a_snapshot_shows_the_old_or_the_new_board_as_a_whole(live: Live) -> None:
     """A page that is rendered while the erratum is applied is not a mixture."""
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     live.preview(day(11))
 
     def during(challenge: Challenge, store: Store) -> None:
@@ -154,10 +154,10 @@ def test_a_snapshot_shows_the_old_or_the_new_board_as_a_whole(live: Live) -> Non
 
 def test_entries_that_arrive_during_the_preview_get_both_results(live: Live) -> None:
     """They are ranked by the old rules at first, and by the new ones once these apply."""
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     live.preview(day(11))
-    live.put("delta", OTHER, day(12, 1))
-    before = ranks(live.run(day(12)))
+    live.put("delta/1.txt", OTHER, day(12, 1))
+    before = ranks_after_run(live, day(12))
 
     def known(_: Challenge, store: Store) -> bool:
         erratum = store.read(lambda view: open_erratum(view.events("main")))
@@ -177,9 +177,9 @@ def test_entries_that_arrive_during_the_preview_get_both_results(live: Live) -> 
 
 def test_apply_scores_what_arrived_without_a_run(live: Live) -> None:
     """The tables have all entries."""
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     live.preview(day(11))
-    live.put("delta", OTHER, day(12, 1))
+    live.put("delta/1.txt", OTHER, day(12, 1))
 
     _, applied = live.apply(day(13))
 
@@ -188,7 +188,7 @@ def test_apply_scores_what_arrived_without_a_run(live: Live) -> None:
 
 def test_apply_is_refused_without_a_preview(live: Live) -> None:
     """Nothing is recorded."""
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     events = live.events()
 
     with pytest.raises(ChallengeError, match="no erratum is open"):
@@ -199,7 +199,7 @@ def test_apply_is_refused_without_a_preview(live: Live) -> None:
 @pytest.mark.parametrize("reason", ["", "  \n"])
 def test_apply_is_refused_without_a_reason(live: Live, reason: str) -> None:
     """Visitors read it."""
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     live.preview(day(11))
 
     with pytest.raises(ChallengeError, match="the reason is blank"):
@@ -209,9 +209,9 @@ def test_apply_is_refused_without_a_reason(live: Live, reason: str) -> None:
 @pytest.mark.parametrize("text", [SOLUTION, CORRECTED.replace("d|2", "d|3")])
 def test_apply_is_refused_if_the_file_changed_after_the_preview(live: Live, text: str) -> None:
     """The organiser has not seen what it would do."""
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     live.preview(day(11))
-    live.solve(text)
+    live.write_solution(text)
 
     with pytest.raises(ChallengeError, match="solution changed since the preview; preview again"):
         live.apply(day(12))
@@ -227,11 +227,11 @@ def preview_without_a_file(live: Live) -> None:
     not kept.
     """
     live.edit('name = "Live"\n', 'name = "Live"\nkeep_submissions = false\n')
-    file = live.put("delta", LOST, day(19, 1))
+    file = live.put("delta/1.txt", LOST, day(19, 1))
     live.run(day(19, 2))
     file.unlink()
     live.run(day(26))
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     live.preview(day(26))
 
 
@@ -243,7 +243,7 @@ def test_apply_is_refused_while_an_entry_cannot_be_scored(live: Live) -> None:
         live.apply(day(27))
     assert leaders(live, 27)[0] == "amber"
 
-    live.put("delta", LOST, day(19, 1))
+    live.put("delta/1.txt", LOST, day(19, 1))
     assert live.apply(day(28))[0].number == 1
 
 
@@ -254,14 +254,14 @@ def test_an_entry_without_a_file_may_be_left_unscored(live: Live) -> None:
     assert live.apply(day(27), without_missing=True)[0].number == 1
     assert ranks(live.board(day(27)))["delta"] == (None, None)
 
-    live.put("delta", LOST, day(19, 1))
+    live.put("delta/1.txt", LOST, day(19, 1))
     live.run(day(28))
     assert ranks(live.board(day(28)))["delta"] == ranks(live.board(day(28)))["amber"]
 
 
 def test_a_cancelled_erratum_leaves_everything_as_it_was(live: Live) -> None:
     """The next one has its number."""
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     live.preview(day(11))
 
     assert (live.cancel(day(12)).number, leaders(live, 12)[0]) == (1, "amber")
@@ -277,7 +277,7 @@ def test_a_cancelled_erratum_leaves_everything_as_it_was(live: Live) -> None:
 def test_errata_are_numbered(live: Live) -> None:
     """In the order in which they are applied; a solution that returns is an erratum, too."""
     for number, text in enumerate((CORRECTED, SOLUTION), 1):
-        live.solve(text)
+        live.write_solution(text)
         live.preview(day(11 + number))
         assert live.apply(day(11 + number), f"reason {number}")[0].number == number
 
@@ -288,18 +288,18 @@ def test_errata_are_numbered(live: Live) -> None:
 def test_a_changed_length_of_lists_is_an_erratum(live: Live) -> None:
     """Items after it do not count any more."""
     live.edit("list_length = 3", "list_length = 1")
-    assert ranks(live.run(day(11)))["cedar"][1] != 0.0
+    assert ranks_after_run(live, day(11))["cedar"][1] != 0.0
 
     live.preview(day(11))
     live.apply(day(12))
 
-    assert ranks(live.run(day(12)))["cedar"] == (3, 0.0)
+    assert ranks_after_run(live, day(12))["cedar"] == (3, 0.0)
 
 
 def test_changed_decimals_are_an_erratum(live: Live) -> None:
     """Nothing is scored again; each board has its own decimals."""
     live.edit('primary = "nDCG@3"', 'primary = "nDCG@3"\ndecimals = 1')
-    before = ranks(live.run(day(11)))
+    before = ranks_after_run(live, day(11))
 
     found = live.preview(day(11))
     live.apply(day(12))
@@ -310,11 +310,11 @@ def test_changed_decimals_are_an_erratum(live: Live) -> None:
 
 def test_a_changed_quota_is_an_erratum(tmp_path: Path) -> None:
     """Entries that were over it are scored, and count."""
-    live = started(Live.new(tmp_path / "live", rules="quota = {per_day = 1}\n"))
-    live.put("cedar", GOOD, day(10, 5), "2.txt")
-    assert ranks(live.run(day(11)))["cedar"][0] == 3
+    live = started(Live.graded(tmp_path / "live", rules="quota = {per_day = 1}\n"))
+    live.put("cedar/2.txt", GOOD, day(10, 5))
+    assert ranks_after_run(live, day(11))["cedar"][0] == 3
     live.edit("per_day = 1", "per_day = 2")
-    assert ranks(live.run(day(11)))["cedar"][0] == 3
+    assert ranks_after_run(live, day(11))["cedar"][0] == 3
 
     live.preview(day(11))
     live.apply(day(12))
@@ -324,15 +324,15 @@ def test_a_changed_quota_is_an_erratum(tmp_path: Path) -> None:
 
 def test_entries_whose_files_were_replaced_stay_in_the_quota(tmp_path: Path) -> None:
     """They cannot be scored by the new rules, but their places are used."""
-    live = Live.new(tmp_path / "live", rules="quota = {per_day = 2}\n")
+    live = Live.graded(tmp_path / "live", rules="quota = {per_day = 2}\n")
     live.run(BEFORE)
     for hour, lists in enumerate((POOR, OTHER, GOOD)):
-        live.put("amber", lists, day(10, hour))
+        live.put("amber/1.txt", lists, day(10, hour))
         live.run(day(10, hour, 30))
     states = [each.state for each in live.board(day(11)).rows[0].entries]
     assert states == ["over-quota", "superseded", "superseded"]
 
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     live.preview(day(11))
     live.apply(day(12))
 
@@ -341,7 +341,7 @@ def test_entries_whose_files_were_replaced_stay_in_the_quota(tmp_path: Path) -> 
 
 def test_a_changed_list_of_items_is_an_erratum(tmp_path: Path) -> None:
     """Its bytes are a rule."""
-    live = Live.new(tmp_path / "live", rules='items = "items.txt"\n')
+    live = Live.graded(tmp_path / "live", rules='items = "items.txt"\n')
     items = tmp_path / "live" / "items.txt"
     items.write_text("".join(f"{item}\n" for item in "abcdefgx"))
     started(live)
@@ -358,20 +358,20 @@ def test_a_changed_list_of_items_is_an_erratum(tmp_path: Path) -> None:
 
 def test_an_erratum_concerns_one_track(tmp_path: Path) -> None:
     """The other one keeps its board, also if both have the same solution."""
-    live = Live.new(tmp_path / "live", tracks=("main", "other"))
-    live.track = "other"
+    live = Live.graded(tmp_path / "live", tracks=("main", "other"))
+    live.chosen = "other"
     for hour, (team, lists) in enumerate((("amber", GOOD), ("birch", OTHER))):
-        live.put(team, lists, day(10, hour))
-    live.track = "main"
+        live.put(f"{team}/1.txt", lists, day(10, hour))
+    live.chosen = "main"
     started(live)
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
 
     live.preview(day(11))
     live.apply(day(12))
 
     live.run(day(12))
     assert leaders(live, 12)[0] == "birch"
-    live.track = "other"
+    live.chosen = "other"
     assert leaders(live, 12)[0] == "amber"
 
 
@@ -390,13 +390,13 @@ class Counting:
 
 def test_every_entry_is_scored_once_for_an_erratum(tmp_path: Path) -> None:
     """Neither apply nor later runs score anything again."""
-    live = Live.new(tmp_path / "live")
+    live = Live.graded(tmp_path / "live")
     live.run(BEFORE)
     for number in range(40):
-        live.put(f"team-{number}", f"{GOOD}q{number + 9}:a\n", day(10, 1, number))
+        live.put(f"team-{number}/1.txt", f"{GOOD}q{number + 9}:a\n", day(10, 1, number))
     live.run(day(10))
     live.executor = counting = Counting()
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
 
     live.preview(day(11))
     live.apply(day(12))
@@ -407,11 +407,11 @@ def test_every_entry_is_scored_once_for_an_erratum(tmp_path: Path) -> None:
 
 def test_a_run_that_was_planned_before_an_erratum_does_not_undo_it(live: Live) -> None:
     """It scores by the old rules, and the board stays by the new ones."""
-    live.put("delta", GOOD, day(11, 1))
+    live.put("delta/1.txt", GOOD, day(11, 1))
 
     def overtaken(challenge: Challenge, store: Store) -> None:
         work = plan(store, challenge, challenge.tracks[0])
-        live.solve(CORRECTED)
+        live.write_solution(CORRECTED)
         live.preview(day(12))
         live.apply(day(12))
         for _ in carry_out(store, work, Serial()):
@@ -425,8 +425,8 @@ def test_a_run_that_was_planned_before_an_erratum_does_not_undo_it(live: Live) -
 
 def test_a_preview_shows_scores_while_the_board_shows_none(tmp_path: Path) -> None:
     """The organiser sees them; what is published has none, also later."""
-    live = started(Live.new(tmp_path / "live", phases=PHASES.replace('freeze = "24h"', 'shows = "nothing"')))
-    live.solve(CORRECTED)
+    live = started(Live.graded(tmp_path / "live", phases=PHASES.replace('freeze = "24h"', 'shows = "nothing"')))
+    live.write_solution(CORRECTED)
 
     assert live.preview(day(11)).teams[0].after == Placing(1, 1.0)
     assert live.apply(day(12))[1].teams[0].after == Placing(1, 1.0)
@@ -438,7 +438,7 @@ def test_a_preview_shows_scores_while_the_board_shows_none(tmp_path: Path) -> No
 
 def test_the_published_tables_are_the_boards_before_and_after(live: Live) -> None:
     """Also when the results by the old rules are gone, and after the end, when final scores are public."""
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     before = ranks(live.board(day(12)))
     live.preview(day(11))
     live.apply(day(12))
@@ -462,14 +462,14 @@ def test_the_published_tables_are_the_boards_before_and_after(live: Live) -> Non
 def test_the_command_previews_applies_and_cancels(tmp_path: Path, terminal: Terminal) -> None:
     """It chooses the only track whose files differ from its rules."""
     always = PHASES.split("[[", 2)[1].replace("2027-01-10", "2020-01-10").replace("2027-01-20", "2999-01-20")
-    live = Live.new(tmp_path / "live", phases=f"[[{always}", tracks=("main", "other"))
+    live = Live.graded(tmp_path / "live", phases=f"[[{always}", tracks=("main", "other"))
     for team, lists in (("amber", GOOD), ("birch", OTHER)):
         (live.folder / "submissions" / "main" / f"{team}.txt").write_text(lists)
     assert terminal.run("run", live.folder).code == 0
     assert "no track has an open erratum" in terminal.run("erratum", "preview", "--challenge", live.folder).err
     live.edit('primary = "nDCG@3"', 'primary = "nDCG@3"\ndecimals = 2')
     live.edit("[tracks.other]", "[tracks.other]  # the same")
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
 
     assert "main, other have an erratum" in terminal.run("erratum", "preview", "--challenge", live.folder).err
     preview = terminal.run("erratum", "preview", "--challenge", live.folder, "--track", "main")

@@ -12,7 +12,7 @@ from scorer.live.rules import SaltedDigest, value_text
 from scorer.organising.teams import merge, rename
 from scorer.site.pages import pages
 from tests.boards import HOSTILE, board, challenge, digest, erratum, timeline
-from tests.live_errata import BEFORE, CORRECTED, GOOD, OTHER, PHASES, POOR, SOLUTION, Live, day
+from tests.live import BEFORE, CORRECTED, GOOD, OTHER, PHASES, POOR, SOLUTION, Live, day
 from tests.pages import Reader
 
 PAGE = "main/errata/1.html"
@@ -34,16 +34,16 @@ def table(page: str, name: str) -> list[list[str]]:
 @pytest.fixture
 def live(tmp_path: Path) -> Live:
     """A challenge with an erratum that was applied on 12 January."""
-    return corrected(Live.new(tmp_path / "live"))
+    return corrected(Live.graded(tmp_path / "live"))
 
 
 def corrected(live: Live, number: int = 12) -> Live:
     """The challenge with three teams and an erratum that was applied on this day of January."""
     live.run(BEFORE)
     for hour, (team, lists) in enumerate((("amber", GOOD), ("birch", OTHER), ("cedar", POOR))):
-        live.put(team, lists, day(10, hour))
+        live.put(f"{team}/1.txt", lists, day(10, hour))
     live.run(day(number, 1))
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     live.preview(day(number, 2))
     live.apply(day(number), "two grades were <b>swapped</b>\n in q1\x07")
     return live
@@ -169,7 +169,7 @@ def test_the_page_of_an_applied_erratum(live: Live) -> None:
 
 def test_a_revealed_solution_reveals_both_digests(tmp_path: Path) -> None:
     """With the salt, everybody can compute the salted digests."""
-    live = corrected(Live.new(tmp_path / "live", rules="reveal_solution = true\n"))
+    live = corrected(Live.graded(tmp_path / "live", rules="reveal_solution = true\n"))
     live.render(day(13))
     page = live.page(PAGE)
 
@@ -179,8 +179,8 @@ def test_a_revealed_solution_reveals_both_digests(tmp_path: Path) -> None:
 
 def test_a_frozen_board_shows_no_later_erratum(tmp_path: Path) -> None:
     """Not before the freeze is over; an earlier one stays."""
-    live = corrected(Live.new(tmp_path / "live"))
-    live.solve(SOLUTION)
+    live = corrected(Live.graded(tmp_path / "live"))
+    live.write_solution(SOLUTION)
     live.preview(day(19, 1))
     live.apply(day(19, 2), "the first solution was right")
     live.render(day(19, 3))
@@ -207,7 +207,7 @@ def test_the_tables_never_have_final_scores_that_were_not_public(live: Live) -> 
 
 def test_an_erratum_after_the_end_compares_final_scores(tmp_path: Path) -> None:
     """Both were public."""
-    live = corrected(Live.new(tmp_path / "live"), 31)
+    live = corrected(Live.graded(tmp_path / "live"), 31)
     live.render(day(31, 13))
 
     assert "All teams by final nDCG@3" in live.page(PAGE)
@@ -215,7 +215,7 @@ def test_an_erratum_after_the_end_compares_final_scores(tmp_path: Path) -> None:
 
 def test_a_board_without_scores_has_a_page_without_tables_of_teams(tmp_path: Path) -> None:
     """Its phase shows nothing; the page says so, also later."""
-    live = corrected(Live.new(tmp_path / "live", phases=PHASES.replace('freeze = "24h"', 'shows = "nothing"')))
+    live = corrected(Live.graded(tmp_path / "live", phases=PHASES.replace('freeze = "24h"', 'shows = "nothing"')))
     for moment in (day(13), day(26)):
         live.render(moment)
         page = live.page(PAGE)

@@ -14,7 +14,7 @@ from scorer.challenge.settings import Challenge
 from scorer.live.timeline import Happening
 from scorer.site.feed import FORBIDDEN, feed
 from tests.boards import HOSTILE, UPDATED, challenge, erratum, timeline
-from tests.live_errata import BEFORE, Live, day
+from tests.live import BEFORE, Live, day
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 
@@ -133,7 +133,7 @@ def test_ids_do_not_depend_on_what_happens_later() -> None:
 
 def test_the_feed_depends_on_what_happened_and_not_on_the_time_of_the_render(tmp_path: Path) -> None:
     """A render a day later, or from a copy of the folder, gives the same bytes."""
-    live = Live.new(tmp_path / "live")
+    live = Live.graded(tmp_path / "live")
     live.run(BEFORE)
     live.render(day(11))
     first = live.page("feed.xml")

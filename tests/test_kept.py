@@ -26,7 +26,7 @@ from scorer.scoring.outcomes import Failed
 from scorer.store.archive import SUBMISSIONS, Archive
 from tests.bundles import exported, imported, members
 from tests.commands import Terminal
-from tests.live_errata import BEFORE, CORRECTED, GOOD, OTHER, POOR, Live, day, ranks
+from tests.live import BEFORE, CORRECTED, GOOD, OTHER, POOR, Live, day, ranks, ranks_after_run
 from tests.test_executors import cluster_in
 from tests.test_kill import KILLED
 
@@ -40,22 +40,22 @@ OTHERS = f"{POOR}q9:c\n"
 
 def started(folder: Path, *, keeps: bool = True) -> Live:
     """A challenge after its first phase, with four entries that count, and two that are late."""
-    live = Live.new(folder)
+    live = Live.graded(folder)
     if not keeps:
         live.edit('name = "Live"\n', 'name = "Live"\nkeep_submissions = false\n')
     live.run(BEFORE)
     for hour, (team, lists) in enumerate((("amber", GOOD), ("birch", OTHER), ("cedar", CEDAR), ("dune", POOR))):
-        live.put(team, lists, day(10, hour))
-    live.put("amber", LATE, day(22), "late.txt")
-    live.put("elm", GOOD, day(22), "late.txt")
+        live.put(f"{team}/1.txt", lists, day(10, hour))
+    live.put("amber/late.txt", LATE, day(22))
+    live.put("elm/late.txt", GOOD, day(22))
     live.run(day(23))
     return live
 
 
 def vanish(live: Live) -> None:
     """After the close, teams replace and remove files, also late ones."""
-    live.put("cedar", OTHERS, day(23))
-    live.put("amber", OTHERS, day(23), "late.txt")
+    live.put("cedar/1.txt", OTHERS, day(23))
+    live.put("amber/late.txt", OTHERS, day(23))
     for file in ("birch/1.txt", "dune/1.txt", "elm/late.txt"):
         (live.folder / "submissions" / "main" / file).unlink()
     live.run(day(23, 14))
@@ -89,7 +89,7 @@ def test_an_erratum_scores_what_teams_replaced_or_removed(name: str, tmp_path: P
         change(live)
         with cluster_in(tmp_path) if name == "dask" and change is vanish else nullcontext() as cluster:
             live.executor = Processes(2) if cluster is None else Dask(cluster.address)
-            live.solve(CORRECTED)
+            live.write_solution(CORRECTED)
             previewed = live.preview(day(24))
             applied = live.apply(day(24, 13))[1]
         assert previewed == applied
@@ -104,10 +104,10 @@ def test_an_erratum_scores_what_teams_replaced_or_removed(name: str, tmp_path: P
 def test_a_late_entry_never_holds_up_an_erratum(tmp_path: Path) -> None:
     """Also without kept bytes: only an entry that may count does."""
     live = started(tmp_path / "live", keeps=False)
-    live.put("amber", POOR, day(23), "late.txt")
+    live.put("amber/late.txt", POOR, day(23))
     (live.folder / "submissions" / "main" / "elm" / "late.txt").unlink()
     live.run(day(23, 14))
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     live.preview(day(24))
 
     assert live.apply(day(24, 13))[0].number == 1
@@ -117,7 +117,7 @@ def test_without_keeping_an_erratum_needs_the_files(tmp_path: Path) -> None:
     """`keep_submissions = false`: an entry without a file holds up an erratum, or loses its score."""
     live = started(tmp_path / "live", keeps=False)
     vanish(live)
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     live.preview(day(24))
 
     with pytest.raises(ChallengeError, match="3 entries cannot be scored by the new rules"):
@@ -155,29 +155,29 @@ def test_a_run_keeps_what_was_scored_before(tmp_path: Path) -> None:
     live = started(tmp_path / "live", keeps=False)
     live.edit("keep_submissions = false\n", "")
 
-    ((_, scored),) = live.score(day(24))
+    live.run(day(24))
 
-    assert scored == []
+    assert live.outcomes == []
     assert sha256(CEDAR) in kept(live)
     vanish(live)
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     live.preview(day(25))
     assert live.apply(day(25, 13))[0].number == 1
 
 
 def test_what_is_withdrawn_before_the_close_is_not_kept(tmp_path: Path) -> None:
     """Nothing needs its bytes; those of its copy in another folder stay."""
-    live = Live.new(tmp_path / "live")
+    live = Live.graded(tmp_path / "live")
     live.run(BEFORE)
     for team, lists in (("amber", GOOD), ("birch", OTHER), ("cedar", POOR), ("dune", GOOD)):
-        file = live.put(team, lists, day(10))
+        file = live.put(f"{team}/1.txt", lists, day(10))
     live.run(day(10, 13))
-    live.put("birch", LATE, day(11))
+    live.put("birch/1.txt", LATE, day(11))
     file.unlink()
     live.run(day(11, 13))
     assert kept(live).digests() == sorted(map(sha256, (GOOD, LATE, POOR)))
 
-    live.put("birch", OTHER, day(11, 14))
+    live.put("birch/1.txt", OTHER, day(11, 14))
     live.run(day(11, 15))
     assert kept(live).digests() == sorted(map(sha256, (GOOD, OTHER, POOR)))
 
@@ -190,7 +190,7 @@ def test_forget_deletes_kept_bytes(tmp_path: Path, terminal: Terminal) -> None:
         live.do(day(24), lambda challenge, store: forget(challenge, store, file, "wrong"))  # noqa: B023
         assert sha256(lists) not in kept(live)
 
-    board = ranks(live.run(day(24, 13)))
+    board = ranks_after_run(live, day(24, 13))
 
     assert (board["amber"][0], board["birch"]) == (1, (None, None))
     assert (sha256(GOOD) in kept(live), sha256(OTHER) in kept(live)) == (True, False)
@@ -201,7 +201,7 @@ def test_forget_deletes_kept_bytes(tmp_path: Path, terminal: Terminal) -> None:
 def test_a_file_that_changes_before_it_is_scored_has_no_result(tmp_path: Path) -> None:
     """The bytes that are kept are those that are scored: neither or both."""
     live = started(tmp_path / "live")
-    file = live.put("cedar", LATE.replace("b", "c"), day(26))
+    file = live.put("cedar/1.txt", LATE.replace("b", "c"), day(26))
     found = sha256(file.read_text())
 
     def replaced(challenge: object, store: object) -> list[object]:
@@ -220,18 +220,18 @@ def test_a_file_that_changes_before_it_is_scored_has_no_result(tmp_path: Path) -
 def test_kept_bytes_are_scored_as_their_file(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
     """A large file of several blocks, and a compressed one."""
     live = started(tmp_path / "live")
-    file = live.put("fir", "", day(26), "large.txt")
+    file = live.put("fir/large.txt", "", day(26))
     lists = "".join(f"x{number}:{','.join(f'i{item}' for item in range(50))}\n" for number in range(60_000))
     file.write_bytes(pack((OTHER + lists).encode()))
     os.utime(file, (day(26).timestamp(),) * 2)
     live.run(day(26))
     file.unlink()
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
 
     live.preview(day(31))
     live.apply(day(31))
 
-    assert ranks(live.run(day(31)))["fir"] == ranks(live.run(day(31)))["birch"]
+    assert ranks_after_run(live, day(31))["fir"] == ranks_after_run(live, day(31))["birch"]
 
 
 def test_a_bundle_has_kept_bytes_once(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_a_bundle_has_kept_bytes_once(tmp_path: Path) -> None:
     exported(new, tmp_path / "again.zip", day(23, 17))
     assert (tmp_path / "again.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
     for each in (live, new):
-        each.solve(CORRECTED)
+        each.write_solution(CORRECTED)
         each.preview(day(24))
         each.apply(day(24, 13))
     assert ranks(new.board(day(26))) == ranks(live.board(day(26)))
@@ -278,9 +278,9 @@ def test_doctor_checks_kept_bytes(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 def test_a_run_killed_while_it_keeps_bytes_leaves_no_incomplete_file(tmp_path: Path, terminal: Terminal) -> None:
     """The next run keeps and scores all, and removes what the killed one left."""
-    live = Live.new(tmp_path / "live", rules='stage = "final"\n', phases="")
+    live = Live.graded(tmp_path / "live", rules='stage = "final"\n', phases="")
     for team, lists in (("amber", GOOD), ("birch", OTHER)):
-        live.put(team, lists, day(10))
+        live.put(f"{team}/1.txt", lists, day(10))
 
     killed = subprocess.run([sys.executable, "-c", KILLED, "os.rename", ".zst", "run", live.folder], check=False)
 

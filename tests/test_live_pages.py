@@ -26,7 +26,7 @@ from scorer.site.status import status
 from tests.accessibility import has_axe, violations
 from tests.browser import IN_BROWSER, Page
 from tests.commands import Terminal
-from tests.live_challenge import BEST, GOOD, INVALID, KEY, PHASES, WEAK, LiveChallenge, january
+from tests.live import BEST, FAIR, INVALID, KEY, PHASES, WEAK, Live, day
 from tests.pages import board_row, board_rows, html_of, read, rows
 
 BOARD, RULES, LATE = "main/index.html", "main/rules.html", "main/late.html"
@@ -35,15 +35,15 @@ HIDING = PHASES.replace('name = "two"', 'name = "two"\nshows = "nothing"')
 
 
 @pytest.fixture
-def live(tmp_path: Path) -> LiveChallenge:
+def live(tmp_path: Path) -> Live:
     """A challenge with two phases; the first one has a grace and a freeze."""
-    return LiveChallenge.create(tmp_path / "live")
+    return Live.starter(tmp_path / "live")
 
 
 @pytest.fixture
-def build(tmp_path: Path) -> Callable[..., LiveChallenge]:
+def build(tmp_path: Path) -> Callable[..., Live]:
     """Returns a challenge with some settings."""
-    return partial(LiveChallenge.create, tmp_path / "live")
+    return partial(Live.starter, tmp_path / "live")
 
 
 def strip(site: dict[str, str], path: str = BOARD) -> str:
@@ -67,57 +67,55 @@ def paths(site: dict[str, str], page: str) -> list[str]:
 @pytest.mark.parametrize(
     ("now", "lead"),
     [
-        (january(9), "Not started: phase one starts 10 January 2027, 00:00 UTC"),
-        (january(10, 0), "Phase one is open until 20 January 2027, 00:00 UTC"),
-        (january(19, 23, 59, 59), "Phase one is open until 20 January 2027, 00:00 UTC"),
+        (day(9), "Not started: phase one starts 10 January 2027, 00:00 UTC"),
+        (day(10, 0), "Phase one is open until 20 January 2027, 00:00 UTC"),
+        (day(19, 23, 59, 59), "Phase one is open until 20 January 2027, 00:00 UTC"),
         (
-            january(20, 0),
+            day(20, 0),
             "Phase one is in its grace: it ended 20 January 2027, 00:00 UTC and receives entries until "
             "20 January 2027, 01:00 UTC",
         ),
-        (january(20, 1), "Between phases: phase two starts 25 January 2027, 00:00 UTC"),
-        (january(25, 0), "Phase two is open until 30 January 2027, 00:00 UTC"),
-        (january(30, 0), "The track is over: phase two closed 30 January 2027, 00:00 UTC"),
+        (day(20, 1), "Between phases: phase two starts 25 January 2027, 00:00 UTC"),
+        (day(25, 0), "Phase two is open until 30 January 2027, 00:00 UTC"),
+        (day(30, 0), "The track is over: phase two closed 30 January 2027, 00:00 UTC"),
     ],
 )
-def test_status_has_the_phase_its_state_and_the_time_of_the_next_change(
-    live: LiveChallenge, now: datetime, lead: str
-) -> None:
+def test_status_has_the_phase_its_state_and_the_time_of_the_next_change(live: Live, now: datetime, lead: str) -> None:
     """At the exact second of each change; times are absolute and have a zone."""
-    found = status(live.public_board(now))
+    found = status(live.board(now))
 
     assert found is not None
     assert found.phase.striptags() == lead
 
 
-def test_status_has_the_numbers_of_entries_and_teams_and_the_last_change(live: LiveChallenge) -> None:
+def test_status_has_the_numbers_of_entries_and_teams_and_the_last_change(live: Live) -> None:
     """Without those of baselines; the time of the last change is there for programs."""
-    live.send("alder/1.txt", GOOD, january(10, 1))
-    live.send("alder/2.txt", WEAK, january(10, 2))
-    live.send("most-popular.txt", WEAK, january(10, 3))
-    site = live.run_and_render(january(10, 4))
+    live.put("alder/1.txt", FAIR, day(10, 1))
+    live.put("alder/2.txt", WEAK, day(10, 2))
+    live.put("most-popular.txt", WEAK, day(10, 3))
+    site = live.run_and_render(day(10, 4))
 
     assert "2 entries of 1 team. Last change 10 January 2027, 04:00 UTC." in strip(site)
     times = [each.attributes["datetime"] for each in read(site[BOARD]).of_class("live").all("time")]
     assert times == ["2027-01-20T00:00:00Z", "2027-01-30T00:00:00Z", "2027-01-10T04:00:00Z"]
 
 
-def test_status_says_when_final_scores_are_shown(live: LiveChallenge) -> None:
+def test_status_says_when_final_scores_are_shown(live: Live) -> None:
     """Until the last phase has closed; then the scores are final."""
-    live.send("alder/1.txt", GOOD, january(10, 1))
+    live.put("alder/1.txt", FAIR, day(10, 1))
 
     assert "Preliminary scores. Final scores are not shown before 30 January 2027, 00:00 UTC." in strip(
-        live.run_and_render(january(10))
+        live.run_and_render(day(10))
     )
-    assert "Final scores." in strip(live.run_and_render(january(30, 0)))
-    assert "not shown before" not in strip(live.site(january(30, 0)))
+    assert "Final scores." in strip(live.run_and_render(day(30, 0)))
+    assert "not shown before" not in strip(live.site(day(30, 0)))
 
 
-def test_status_says_why_scores_over_all_queries_are_shown(build: Callable[..., LiveChallenge]) -> None:
+def test_status_says_why_scores_over_all_queries_are_shown(build: Callable[..., Live]) -> None:
     """A track with phases and without preliminary queries shows them from the beginning."""
     live = build(flags=False)
-    live.send("alder/1.txt", GOOD, january(10, 1))
-    site = live.run_and_render(january(11))
+    live.put("alder/1.txt", FAIR, day(10, 1))
+    site = live.run_and_render(day(11))
 
     assert "Scores over all queries: the track has no preliminary queries." in strip(site)
     assert "The track has no preliminary queries" in words(site[RULES])
@@ -125,12 +123,12 @@ def test_status_says_why_scores_over_all_queries_are_shown(build: Callable[..., 
     assert board_row(site[BOARD], "alder")["rank"] == "1"
 
 
-def test_status_says_that_the_board_is_frozen(live: LiveChallenge) -> None:
+def test_status_says_that_the_board_is_frozen(live: Live) -> None:
     """Since when, and when later entries appear; also on the front page and on the pages of teams."""
-    live.send("alder/1.txt", WEAK, january(10, 1))
-    live.run(january(18))
-    live.send("alder/2.txt", BEST, january(19, 1))
-    site = live.run_and_render(january(19, 2))
+    live.put("alder/1.txt", WEAK, day(10, 1))
+    live.run(day(18))
+    live.put("alder/2.txt", BEST, day(19, 1))
+    site = live.run_and_render(day(19, 2))
 
     assert (
         "The board is frozen since 19 January 2027, 00:00 UTC. It shows the record as of then; what is recorded later "
@@ -139,31 +137,31 @@ def test_status_says_that_the_board_is_frozen(live: LiveChallenge) -> None:
     assert "The board is frozen" in words(site["index.html"])
     assert "This page shows the record as of then." in words(site["teams/alder.html"])
     assert "1 entry of 1 team" in strip(site)
-    assert "frozen" not in strip(live.site(january(20, 1)))
+    assert "frozen" not in strip(live.site(day(20, 1)))
 
 
-def test_status_follows_an_extension_during_a_freeze(live: LiveChallenge) -> None:
+def test_status_follows_an_extension_during_a_freeze(live: Live) -> None:
     """The phases and their extensions are always public."""
-    with live.opened(january(19, 1)) as store:
-        extend(live.challenge, store, None, "one", january(20, 0) + timedelta(hours=12), "The network was down.")
+    with live.store(day(19, 1)) as store:
+        extend(live.challenge, store, None, "one", day(20, 0) + timedelta(hours=12), "The network was down.")
 
-    found = live.public_board(january(19, 13))
+    found = live.board(day(19, 13))
 
-    assert found.frozen_since == january(19, 12)
-    assert found.phases.all[0].end == january(20, 12)
+    assert found.frozen_since == day(19, 12)
+    assert found.phases.all[0].end == day(20, 12)
 
 
-def test_a_phase_that_shows_nothing_lists_teams_without_scores(build: Callable[..., LiveChallenge]) -> None:
+def test_a_phase_that_shows_nothing_lists_teams_without_scores(build: Callable[..., Live]) -> None:
     """In the order of their names, and nothing says which entry counts; the archive shows the scores later."""
     live = build("", HIDING)
-    live.send("birch/1.txt", BEST, january(25, 1))
-    live.send("alder/1.txt", WEAK, january(25, 2))
-    site = live.run_and_render(january(26))
+    live.put("birch/1.txt", BEST, day(25, 1))
+    live.put("alder/1.txt", WEAK, day(25, 2))
+    site = live.run_and_render(day(26))
 
     why = "until the phase has closed, 30 January 2027, 00:00 UTC; the board lists the teams."
     assert f"No scores are shown {why}" in strip(site)
     assert strip(site).count("30 January 2027, 00:00 UTC") == 2  # with the end of the phase
-    found = live.public_board(january(26))
+    found = live.board(day(26))
     assert [(row.rank, row.team.name, row.entry) for row in found.rows] == [
         (None, "alder", None),
         (None, "birch", None),
@@ -172,7 +170,7 @@ def test_a_phase_that_shows_nothing_lists_teams_without_scores(build: Callable[.
     assert "undefined" not in words(site["teams/alder.html"]) + words(site["index.html"])
     assert [row["strip"] for row in board_rows(site[BOARD])] == 2 * ["Scores are not shown yet. See why"]
     assert "0.2" not in words(site["teams/alder.html"]) + words(site["index.html"])
-    assert [row[:2] for row in rows(live.site(january(30, 0))["main/phases/two.html"], "listed")] == [
+    assert [row[:2] for row in rows(live.site(day(30, 0))["main/phases/two.html"], "listed")] == [
         ["1", "birch"],
         ["2", "alder"],
     ]
@@ -181,13 +179,13 @@ def test_a_phase_that_shows_nothing_lists_teams_without_scores(build: Callable[.
 @pytest.mark.parametrize(
     ("now", "sentence"),
     [
-        (january(9), "No scores yet: phase one starts 10 January 2027, 00:00 UTC."),
-        (january(11), "No entries yet."),
-        (january(19, 12), "No entries were recorded before the board was frozen."),
-        (january(31), "No entries were received."),
+        (day(9), "No scores yet: phase one starts 10 January 2027, 00:00 UTC."),
+        (day(11), "No entries yet."),
+        (day(19, 12), "No entries were recorded before the board was frozen."),
+        (day(31), "No entries were received."),
     ],
 )
-def test_no_board_is_blank(live: LiveChallenge, now: datetime, sentence: str) -> None:
+def test_no_board_is_blank(live: Live, now: datetime, sentence: str) -> None:
     """It says why it shows no scores in one sentence, and so does the front page."""
     site = live.site(now)
 
@@ -209,38 +207,38 @@ def test_a_track_without_phases_keeps_its_stage(tmp_path: Path, terminal: Termin
     assert not (folder / "site" / LATE).exists()
 
 
-def test_pages_depend_on_the_clock_only_through_the_state(live: LiveChallenge) -> None:
+def test_pages_depend_on_the_clock_only_through_the_state(live: Live) -> None:
     """The same record gives the same bytes at two times of a phase, on every page."""
-    live.send("alder/1.txt", GOOD, january(10, 1))
-    live.run(january(10, 2))
+    live.put("alder/1.txt", FAIR, day(10, 1))
+    live.run(day(10, 2))
 
-    assert live.site(january(11)) == live.site(january(18, 23, 59, 59))
-    assert live.site(january(18)) != live.site(january(19, 0))
+    assert live.site(day(11)) == live.site(day(18, 23, 59, 59))
+    assert live.site(day(18)) != live.site(day(19, 0))
 
 
-def test_nothing_of_a_frozen_period_is_in_any_file(live: LiveChallenge, tmp_path: Path) -> None:
+def test_nothing_of_a_frozen_period_is_in_any_file(live: Live, tmp_path: Path) -> None:
     """The site is the same, with and without the entries that were recorded during the freeze, though a file claims to
     be from before.
     """
-    live.send("alder/1.txt", GOOD, january(10, 1))
-    live.run(january(18))
-    before = live.site(january(19, 3))
-    live.send("alder/2.txt", BEST, january(19, 1))
-    live.send("cedar/1.txt", BEST, january(19, 2))
-    live.send("cedar/2.txt", GOOD, january(18))
+    live.put("alder/1.txt", FAIR, day(10, 1))
+    live.run(day(18))
+    before = live.site(day(19, 3))
+    live.put("alder/2.txt", BEST, day(19, 1))
+    live.put("cedar/1.txt", BEST, day(19, 2))
+    live.put("cedar/2.txt", FAIR, day(18))
 
-    assert live.run_and_render(january(19, 3)) == before
+    assert live.run_and_render(day(19, 3)) == before
 
 
 # The rules
 
 
-def test_rules_page_has_every_sentence_of_the_rule_sections(build: Callable[..., LiveChallenge]) -> None:
+def test_rules_page_has_every_sentence_of_the_rule_sections(build: Callable[..., Live]) -> None:
     """Under headings, linked from the board, the front page and the pages of teams."""
     live = build('quota = {per_day = 3, total = 9, zone = "Asia/Tokyo", rejected_per_day = 2}\nentry = "picks"')
-    live.send("alder/1.txt", GOOD, january(10, 1))
-    site = live.run_and_render(january(11))
-    sections = rule_sections(live.public_board(january(11)), live.challenge.limits)
+    live.put("alder/1.txt", FAIR, day(10, 1))
+    site = live.run_and_render(day(11))
+    sections = rule_sections(live.board(day(11)), live.challenge.limits)
 
     page = words(site[RULES])
     assert all(" ".join(rule.split()) in page for section in sections for rule in section.rules)
@@ -270,46 +268,46 @@ def test_rules_page_has_every_sentence_of_the_rule_sections(build: Callable[...,
         ('submission_format = "trec"', "The format of the file is trec."),
     ],
 )
-def test_rules_follow_the_settings(build: Callable[..., LiveChallenge], settings: str, sentence: str) -> None:
+def test_rules_follow_the_settings(build: Callable[..., Live], settings: str, sentence: str) -> None:
     """Each setting has its sentence on the page."""
     live = build(settings)
     if "submission_format" not in settings:
-        live.send("alder/1.txt", GOOD, january(10, 1))
+        live.put("alder/1.txt", FAIR, day(10, 1))
 
-    assert sentence in words(live.run_and_render(january(11))[RULES])
+    assert sentence in words(live.run_and_render(day(11))[RULES])
 
 
-def test_rules_have_every_limit(live: LiveChallenge) -> None:
+def test_rules_have_every_limit(live: Live) -> None:
     """Each limit on files, with its own value."""
     limits = Limits(**{name: 1_000 + number for number, name in enumerate(asdict(Limits()))})
-    (section,) = (each for each in rule_sections(live.public_board(january(11)), limits) if each.name == "limits")
+    (section,) = (each for each in rule_sections(live.board(day(11)), limits) if each.name == "limits")
     text = " ".join(section.rules)
 
     assert all(f"{value:,}" in text for value in asdict(limits).values())
     assert f"It is tried {ATTEMPTS} times" in text
 
 
-def test_rules_have_the_hash_of_the_key_of_a_split_and_later_the_key(build: Callable[..., LiveChallenge]) -> None:
+def test_rules_have_the_hash_of_the_key_of_a_split_and_later_the_key(build: Callable[..., Live]) -> None:
     """The key is on the page once it is revealed."""
     live = build('split = {preliminary = 0.5, key_file = "split.key"}', flags=False)
-    live.send("alder/1.txt", GOOD, january(10, 1))
-    site = live.run_and_render(january(11))
+    live.put("alder/1.txt", FAIR, day(10, 1))
+    site = live.run_and_render(day(11))
 
-    board = live.public_board(january(11))
+    board = live.board(day(11))
     assert board.split is not None
     assert board.split.key_sha256 in site[RULES]
     assert "with a share of 0.5" in words(site[RULES])
     assert "split.json" in paths(site, RULES)
     assert KEY not in site[RULES]
-    with live.opened(january(30)) as store:
+    with live.store(day(30)) as store:
         assert list(reveal(live.challenge, store, live.challenge.tracks))
-    assert KEY in live.site(january(30))[RULES]
+    assert KEY in live.site(day(30))[RULES]
 
 
-def test_rules_have_the_exact_second_of_a_deadline(build: Callable[..., LiveChallenge]) -> None:
+def test_rules_have_the_exact_second_of_a_deadline(build: Callable[..., Live]) -> None:
     """With the grace; the status has the second too, where it is not 0."""
     live = build("", PHASES.replace("end = 2027-01-20T00:00:00Z", "end = 2027-01-21T01:59:59+02:00"))
-    site = live.site(january(11))
+    site = live.site(day(11))
 
     assert (
         "The phase one receives entries from 2027-01-10 00:00:00 UTC until 2027-01-20 23:59:59 UTC; what is received "
@@ -322,23 +320,23 @@ def test_rules_have_the_exact_second_of_a_deadline(build: Callable[..., LiveChal
 
 
 @pytest.fixture
-def with_late(build: Callable[..., LiveChallenge]) -> LiveChallenge:
+def with_late(build: Callable[..., Live]) -> Live:
     """A challenge with early and late entries, better than those that count."""
     live = build("late_board = true")
-    live.send("alder/early.txt", BEST, january(9, 22))
-    live.run(january(9, 23))
-    live.send("alder/1.txt", WEAK, january(10, 1))
-    live.send("birch/1.txt", GOOD, january(10, 2))
-    live.run(january(11))
-    live.send("birch/late.txt", BEST, january(20, 2, 30))
-    live.send("cedar/late.txt", GOOD, january(22))
-    live.run(january(23))
+    live.put("alder/early.txt", BEST, day(9, 22))
+    live.run(day(9, 23))
+    live.put("alder/1.txt", WEAK, day(10, 1))
+    live.put("birch/1.txt", FAIR, day(10, 2))
+    live.run(day(11))
+    live.put("birch/late.txt", BEST, day(20, 2, 30))
+    live.put("cedar/late.txt", FAIR, day(22))
+    live.run(day(23))
     return live
 
 
-def test_late_board_lists_entries_outside_of_the_phases_without_ranks(with_late: LiveChallenge) -> None:
+def test_late_board_lists_entries_outside_of_the_phases_without_ranks(with_late: Live) -> None:
     """How late or early each was; the ranks of the board do not depend on them."""
-    site = with_late.site(january(30))
+    site = with_late.site(day(30))
 
     table = rows(site[LATE], "listed")
     assert [(row[0], row[1], row[3]) for row in table] == [
@@ -350,84 +348,84 @@ def test_late_board_lists_entries_outside_of_the_phases_without_ranks(with_late:
     assert [row[4] for row in table] == sorted((row[4] for row in table), reverse=True)
     assert "Rank" not in words(site[LATE])
     assert LATE in [path.removeprefix("../") for path in paths(site, BOARD)]
-    ranks = {row.team.name: row.rank for row in with_late.public_board(january(30)).rows}
+    ranks = {row.team.name: row.rank for row in with_late.board(day(30)).rows}
     assert ranks == {"birch": 1, "alder": 2, "cedar": None}
 
 
-def test_late_board_appears_when_the_last_phase_has_closed(with_late: LiveChallenge) -> None:
+def test_late_board_appears_when_the_last_phase_has_closed(with_late: Live) -> None:
     """Before, neither its page nor the scores of its entries are on the site, and without the setting never."""
-    site = with_late.site(january(29, 23, 59, 59))
+    site = with_late.site(day(29, 23, 59, 59))
 
     assert LATE not in site
     assert not any("late.html" in path for path in paths(site, BOARD))
     assert json.loads(site["main/leaderboard.json"])["late"] == []
     toml = with_late.folder / "challenge.toml"
     toml.write_text(toml.read_text(encoding="utf-8").replace("late_board = true", ""), encoding="utf-8")
-    assert LATE not in with_late.site(january(30))
+    assert LATE not in with_late.site(day(30))
 
 
 # Past phases
 
 
-def test_past_phases_have_the_board_as_it_was_at_their_close(live: LiveChallenge) -> None:
+def test_past_phases_have_the_board_as_it_was_at_their_close(live: Live) -> None:
     """With what was received during the freeze and the grace, and without what came later."""
-    live.send("alder/1.txt", GOOD, january(10, 1))
-    live.run(january(11))
-    live.send("birch/1.txt", BEST, january(20, 0, 30))
-    live.run(january(20, 0, 31))
+    live.put("alder/1.txt", FAIR, day(10, 1))
+    live.run(day(11))
+    live.put("birch/1.txt", BEST, day(20, 0, 30))
+    live.run(day(20, 0, 31))
     path = "main/phases/one.html"
-    assert path not in live.site(january(20, 0, 59))
-    site = live.site(january(20, 1))
+    assert path not in live.site(day(20, 0, 59))
+    site = live.site(day(20, 1))
 
     assert rows(site[path], "listed") == [["1", "birch", "1.0000", "1"], ["2", "alder", "0.8175", "1"]]
     assert path in [each.removeprefix("../") for each in paths(site, BOARD)]
-    live.send("alder/2.txt", BEST, january(25, 1))
-    live.send("cedar/1.txt", BEST, january(25, 2))
-    live.send("birch/0.txt", BEST, january(20, 1))
-    later = live.run_and_render(january(30))
+    live.put("alder/2.txt", BEST, day(25, 1))
+    live.put("cedar/1.txt", BEST, day(25, 2))
+    live.put("birch/0.txt", BEST, day(20, 1))
+    later = live.run_and_render(day(30))
     assert rows(later[path], "listed") == rows(site[path], "listed")
     assert [row[1] for row in rows(later["main/phases/two.html"], "listed")] == ["birch", "alder", "cedar"]
     assert "preliminary scores, without later decisions and errata" in words(later[path])
 
 
-def test_the_board_of_a_close_has_no_statistics_and_one_measure(live: LiveChallenge) -> None:
+def test_the_board_of_a_close_has_no_statistics_and_one_measure(live: Live) -> None:
     """So that a site with many phases costs little."""
-    live.send("alder/1.txt", GOOD, january(10, 1))
-    live.send("birch/1.txt", BEST, january(10, 2))
-    live.run(january(11))
+    live.put("alder/1.txt", FAIR, day(10, 1))
+    live.put("birch/1.txt", BEST, day(10, 2))
+    live.run(day(11))
     (track,) = live.challenge.tracks
-    phase = live.public_board(january(26)).phases.all[0]
-    with live.opened(january(26)) as store:
+    phase = live.board(day(26)).phases.all[0]
+    with live.store(day(26)) as store:
         found = store.read(lambda view: closing_board(view, track, phase))
 
     assert found.columns == ("nDCG@5",)
     assert found.certainty == ()
-    assert found.now == january(20, 1) - timedelta(microseconds=1)
+    assert found.now == day(20, 1) - timedelta(microseconds=1)
 
 
-def test_past_boards_are_computed_once(live: LiveChallenge, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_past_boards_are_computed_once(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until what they depend on changes: here a file that the organiser imports after the close."""
-    live.send("alder/1.txt", GOOD, january(10, 1))
-    live.run(january(11))
-    live.site(january(21))
+    live.put("alder/1.txt", FAIR, day(10, 1))
+    live.run(day(11))
+    live.site(day(21))
     with monkeypatch.context() as patch:
         patch.setattr(past_boards, "closing_board", None)
-        live.site(january(26))
-    live.send("birch/20270115T120000Z-1.txt", BEST, january(26))
-    site = live.run_and_render(january(27))
+        live.site(day(26))
+    live.put("birch/20270115T120000Z-1.txt", BEST, day(26))
+    site = live.run_and_render(day(27))
 
     assert [row[1] for row in rows(site["main/phases/one.html"], "listed")] == ["birch", "alder"]
 
 
-def test_teams_on_a_past_board_link_to_their_present_page(live: LiveChallenge) -> None:
+def test_teams_on_a_past_board_link_to_their_present_page(live: Live) -> None:
     """A team that is merged into another one since has no page."""
-    live.send("alder/1.txt", GOOD, january(10, 1))
-    live.send("birch/1.txt", BEST, january(10, 2))
-    live.run(january(11))
+    live.put("alder/1.txt", FAIR, day(10, 1))
+    live.put("birch/1.txt", BEST, day(10, 2))
+    live.run(day(11))
     (live.folder / "teams.toml").write_text('[birch]\nmerged_into = "alder"\n', encoding="utf-8")
-    with live.opened(january(22)) as store:
+    with live.store(day(22)) as store:
         record_teams(store, {"birch": {"merged_into": "alder"}}, {"birch": "one team"})
-    site = live.site(january(23))
+    site = live.site(day(23))
 
     assert [row[1] for row in rows(site["main/phases/one.html"], "listed")] == ["birch", "alder"]
     linked = [path for path in paths(site, "main/phases/one.html") if "teams/" in path]
@@ -438,26 +436,26 @@ def test_teams_on_a_past_board_link_to_their_present_page(live: LiveChallenge) -
 
 
 @pytest.fixture
-def with_quota(build: Callable[..., LiveChallenge]) -> LiveChallenge:
+def with_quota(build: Callable[..., Live]) -> Live:
     """A challenge with a quota in a zone ahead of UTC; a team has used some of it."""
     live = build('quota = {per_day = 2, per_phase = 5, total = 10, rejected_per_day = 1, zone = "Asia/Tokyo"}')
-    live.send("alder/early.txt", GOOD, january(9))
-    live.run(january(9, 13))
+    live.put("alder/early.txt", FAIR, day(9))
+    live.run(day(9, 13))
     for name, content, received in (
-        ("alder/1.txt", GOOD, january(10, 1)),
-        ("alder/2.txt", BEST, january(10, 2)),
-        ("alder/3.txt", WEAK, january(10, 3)),
-        ("birch/1.txt", INVALID, january(10, 4)),
-        ("most-popular.txt", WEAK, january(10, 5)),
+        ("alder/1.txt", FAIR, day(10, 1)),
+        ("alder/2.txt", BEST, day(10, 2)),
+        ("alder/3.txt", WEAK, day(10, 3)),
+        ("birch/1.txt", INVALID, day(10, 4)),
+        ("most-popular.txt", WEAK, day(10, 5)),
     ):
-        live.send(name, content, received)
-    live.run(january(10, 6))
+        live.put(name, content, received)
+    live.run(day(10, 6))
     return live
 
 
-def test_team_page_has_what_is_left_of_the_quota_and_when_it_resets(with_quota: LiveChallenge) -> None:
+def test_team_page_has_what_is_left_of_the_quota_and_when_it_resets(with_quota: Live) -> None:
     """By the calendar day of the zone of the quota; a baseline has no quota."""
-    site = with_quota.site(january(10, 7))
+    site = with_quota.site(day(10, 7))
 
     assert (
         "Left of its quota: 0 of 2 scored entries a day, 3 of 5 scored entries in the phase one, 8 of 10 scored "
@@ -468,28 +466,28 @@ def test_team_page_has_what_is_left_of_the_quota_and_when_it_resets(with_quota: 
     assert "quota:" not in words(site["teams/most-popular.html"])
 
 
-def test_what_is_left_begins_again_with_the_day_and_the_phase(with_quota: LiveChallenge) -> None:
+def test_what_is_left_begins_again_with_the_day_and_the_phase(with_quota: Live) -> None:
     """The total stays; between phases, the limit of a phase is that of the next one; at the end nothing is left."""
-    next_day = words(with_quota.site(january(10, 15))["teams/alder.html"])
-    between = words(with_quota.site(january(22))["teams/alder.html"])
+    next_day = words(with_quota.site(day(10, 15))["teams/alder.html"])
+    between = words(with_quota.site(day(22))["teams/alder.html"])
 
     assert "2 of 2 scored entries a day, 3 of 5 scored entries in the phase one, 8 of 10" in next_day
     assert "begin again" not in next_day
     assert "5 of 5 scored entries in the phase two, 8 of 10 scored entries in all" in between
-    assert "quota:" not in words(with_quota.site(january(30))["teams/alder.html"])
+    assert "quota:" not in words(with_quota.site(day(30))["teams/alder.html"])
 
 
-def test_what_is_left_is_that_of_the_beginning_of_a_freeze(with_quota: LiveChallenge) -> None:
+def test_what_is_left_is_that_of_the_beginning_of_a_freeze(with_quota: Live) -> None:
     """An entry of the frozen period does not show."""
-    with_quota.send("alder/4.txt", BEST, january(19, 1))
-    page = words(with_quota.run_and_render(january(19, 2))["teams/alder.html"])
+    with_quota.put("alder/4.txt", BEST, day(19, 1))
+    page = words(with_quota.run_and_render(day(19, 2))["teams/alder.html"])
 
     assert "Left of its quota when the board was frozen: 2 of 2 scored entries a day, 3 of 5" in page
 
 
-def test_merged_teams_share_what_is_left(with_quota: LiveChallenge) -> None:
+def test_merged_teams_share_what_is_left(with_quota: Live) -> None:
     """The row of the team has the entries of all its members."""
-    with with_quota.opened(january(11)) as store:
+    with with_quota.store(day(11)) as store:
         record_teams(store, {"birch": {"merged_into": "alder"}}, {"birch": "one team"})
         (row,) = (row for row in store.read(lambda view: boards(view, with_quota.challenge.tracks)[0]).rows if row.left)
 
@@ -501,13 +499,13 @@ def test_merged_teams_share_what_is_left(with_quota: LiveChallenge) -> None:
     }
 
 
-def test_team_page_has_phase_and_state_of_each_entry_in_plain_words(with_quota: LiveChallenge) -> None:
+def test_team_page_has_phase_and_state_of_each_entry_in_plain_words(with_quota: Live) -> None:
     """And says below the table what the states mean."""
-    with_quota.send("birch/1.txt", GOOD, january(11))
+    with_quota.put("birch/1.txt", FAIR, day(11))
     (with_quota.folder / "submissions" / "main" / "alder" / "1.txt").unlink()
-    with_quota.run(january(12))
-    with_quota.send("birch/late.txt", GOOD, january(22))
-    site = with_quota.run_and_render(january(23))
+    with_quota.run(day(12))
+    with_quota.put("birch/late.txt", FAIR, day(22))
+    site = with_quota.run_and_render(day(23))
 
     alder = [row[1].split(" ", 2)[2] for row in rows(site["teams/alder.html"], "entries")]
     birch = [row[1].split(" ", 2)[2] for row in rows(site["teams/birch.html"], "entries")]
@@ -523,36 +521,36 @@ def test_team_page_has_phase_and_state_of_each_entry_in_plain_words(with_quota: 
 # Picks
 
 
-def picked(live: LiveChallenge, now: datetime, *names: str) -> str | None:
+def picked(live: Live, now: datetime, *names: str) -> str | None:
     """The file of the counting entry of the first team, once these entries are picked."""
-    with live.opened(now) as store:
+    with live.store(now) as store:
         if names:
             pick(live.challenge, store, names)
         entry = store.read(lambda view: boards(view, live.challenge.tracks)[0]).rows[0].entry
     return None if entry is None else entry.file
 
 
-def test_the_best_pick_counts(build: Callable[..., LiveChallenge]) -> None:
+def test_the_best_pick_counts(build: Callable[..., Live]) -> None:
     """Of the picks the best preliminary one; without picks, and if none may count, the best of all."""
     live = build('entry = "picks"')
-    for number, content in enumerate((WEAK, GOOD, BEST, INVALID)):
-        live.send(f"alder/{number}.txt", content, january(10, 1 + number))
-    live.run(january(11))
+    for number, content in enumerate((WEAK, FAIR, BEST, INVALID)):
+        live.put(f"alder/{number}.txt", content, day(10, 1 + number))
+    live.run(day(11))
 
-    assert picked(live, january(11)) == "main/alder/2.txt"
-    assert picked(live, january(11), "main/alder/0.txt", "main/alder/1.txt") == "main/alder/1.txt"
-    assert picked(live, january(11), "main/alder/0.txt") == "main/alder/0.txt"
-    live.send("alder/picks.toml", 'picks = ["3.txt"]', january(12))
-    live.run(january(12))
-    assert picked(live, january(12)) == "main/alder/2.txt"
-    live.send("alder/picks.toml", 'picks = ["0.txt", "3.txt"]', january(12, 1))
-    live.run(january(12, 1))
-    assert picked(live, january(12, 1)) == "main/alder/0.txt"
-    marks = [row[1] for row in rows(live.site(january(12, 1))["teams/alder.html"], "entries")]
+    assert picked(live, day(11)) == "main/alder/2.txt"
+    assert picked(live, day(11), "main/alder/0.txt", "main/alder/1.txt") == "main/alder/1.txt"
+    assert picked(live, day(11), "main/alder/0.txt") == "main/alder/0.txt"
+    live.put("alder/picks.toml", 'picks = ["3.txt"]', day(12))
+    live.run(day(12))
+    assert picked(live, day(12)) == "main/alder/2.txt"
+    live.put("alder/picks.toml", 'picks = ["0.txt", "3.txt"]', day(12, 1))
+    live.run(day(12, 1))
+    assert picked(live, day(12, 1)) == "main/alder/0.txt"
+    marks = [row[1] for row in rows(live.site(day(12, 1))["teams/alder.html"], "entries")]
     assert ["Picked" in mark for mark in marks] == [True, False, False, True]
     (live.folder / "submissions" / "main" / "alder" / "0.txt").unlink()
-    live.run(january(13))
-    assert picked(live, january(13)) == "main/alder/2.txt"
+    live.run(day(13))
+    assert picked(live, day(13)) == "main/alder/2.txt"
 
 
 # leaderboard.json
@@ -561,16 +559,16 @@ def test_the_best_pick_counts(build: Callable[..., LiveChallenge]) -> None:
 @pytest.mark.parametrize(
     ("now", "name", "state", "frozen"),
     [
-        (january(9), "one", "not started", None),
-        (january(11), "one", "open", None),
-        (january(19, 1), "one", "open", "2027-01-19T00:00:00Z"),
-        (january(20, 0, 30), "one", "in its grace", "2027-01-19T00:00:00Z"),
-        (january(22), "two", "between phases", None),
-        (january(26), "two", "open", None),
-        (january(30), "two", "over", None),
+        (day(9), "one", "not started", None),
+        (day(11), "one", "open", None),
+        (day(19, 1), "one", "open", "2027-01-19T00:00:00Z"),
+        (day(20, 0, 30), "one", "in its grace", "2027-01-19T00:00:00Z"),
+        (day(22), "two", "between phases", None),
+        (day(26), "two", "open", None),
+        (day(30), "two", "over", None),
     ],
 )
-def test_json_has_the_phase(live: LiveChallenge, now: datetime, name: str, state: str, frozen: str | None) -> None:
+def test_json_has_the_phase(live: Live, now: datetime, name: str, state: str, frozen: str | None) -> None:
     """Its times, the state of the track, and since when the board is frozen; null for a track without phases."""
     phase = json.loads(live.site(now)["main/leaderboard.json"])["phase"]
 
@@ -580,9 +578,9 @@ def test_json_has_the_phase(live: LiveChallenge, now: datetime, name: str, state
         assert (phase["end"], phase["closes"]) == ("2027-01-20T00:00:00Z", "2027-01-20T01:00:00Z")
 
 
-def test_json_has_the_entries_of_the_late_board_and_follows_its_schema(with_late: LiveChallenge) -> None:
+def test_json_has_the_entries_of_the_late_board_and_follows_its_schema(with_late: Live) -> None:
     """Every key of the document is in the schema, and the other way round."""
-    site = with_late.site(january(30))
+    site = with_late.site(day(30))
     document, schema = json.loads(site["main/leaderboard.json"]), json.loads(site["leaderboard-schema.json"])
 
     assert document.keys() == schema["properties"].keys() == set(schema["required"])
@@ -598,23 +596,23 @@ def test_json_has_the_entries_of_the_late_board_and_follows_its_schema(with_late
 # scorer check --team
 
 
-def test_quota_line_has_what_a_team_has_left(with_quota: LiveChallenge) -> None:
+def test_quota_line_has_what_a_team_has_left(with_quota: Live) -> None:
     """Now, also during a freeze; with the time at which the limits of a day begin again."""
-    with_quota.send("alder/4.txt", BEST, january(19, 1))
-    with_quota.run(january(19, 2))
+    with_quota.put("alder/4.txt", BEST, day(19, 1))
+    with_quota.run(day(19, 2))
 
     def line(team: str, now: datetime) -> str:
-        with with_quota.opened(now) as store:
+        with with_quota.store(now) as store:
             return store.read(lambda view: quota_line(view, with_quota.challenge.tracks[0], team))
 
-    assert line("alder", january(19, 3)) == (
+    assert line("alder", day(19, 3)) == (
         "alder: left of its quota: 1 of 2 scored entries a day, 2 of 5 scored entries in the phase one, 7 of 10 scored "
         "entries in all, 1 of 1 rejected file a day; the limits of a day begin again at 2027-01-19 15:00:00 UTC"
     )
-    assert line("most-popular", january(11)) == "most-popular: a baseline has no quota"
-    assert "of its quota: 2 of 2 scored entries a day, 5 of 5" in line("elm", january(11))
-    assert line("elm", january(11)).endswith("; no team has an entry under this name")
-    assert line("alder", january(30)) == "alder: the last phase of the track main has closed"
+    assert line("most-popular", day(11)) == "most-popular: a baseline has no quota"
+    assert "of its quota: 2 of 2 scored entries a day, 5 of 5" in line("elm", day(11))
+    assert line("elm", day(11)).endswith("; no team has an entry under this name")
+    assert line("alder", day(30)) == "alder: the last phase of the track main has closed"
 
 
 def test_check_says_what_a_team_has_left(tmp_path: Path, terminal: Terminal) -> None:
@@ -624,7 +622,7 @@ def test_check_says_what_a_team_has_left(tmp_path: Path, terminal: Terminal) -> 
     toml = folder / "challenge.toml"
     toml.write_text(toml.read_text(encoding="utf-8") + "quota = {total = 5}\n", encoding="utf-8")
     file = tmp_path / "run.txt"
-    file.write_text(GOOD, encoding="utf-8")
+    file.write_text(FAIR, encoding="utf-8")
     arguments = ("check", file, "--track", "main", "--challenge", folder, "--team", "first-team")
 
     unknown = terminal.run(*arguments)
@@ -654,9 +652,9 @@ def test_check_exits_with_1_for_an_invalid_file_also_with_a_team(tmp_path: Path,
 # All pages
 
 
-def test_pages_are_well_formed_and_every_link_has_a_target(with_late: LiveChallenge) -> None:
+def test_pages_are_well_formed_and_every_link_has_a_target(with_late: Live) -> None:
     """Also from the archive, which is two folders deep; no id is there twice."""
-    site = with_late.site(january(30))
+    site = with_late.site(day(30))
 
     for path, text in html_of(site).items():
         page = read(text)
@@ -678,14 +676,14 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The URL of a site with each of the pages, whose last phase is open and shows nothing."""
     folder = tmp_path_factory.mktemp("live") / "live"
     settings = 'late_board = true\nquota = {per_day = 2}\nentry = "picks"'
-    live = LiveChallenge.create(folder, settings, HIDING)
-    live.send("alder/a-file-with-a-very-long-name-for-a-narrow-window.txt", GOOD, january(9))
-    live.run(january(9, 13))
-    live.send("birch/1.txt", BEST, january(10))
-    live.run(january(10, 13))
-    live.site(january(26))
+    live = Live.starter(folder, settings, HIDING)
+    live.put("alder/a-file-with-a-very-long-name-for-a-narrow-window.txt", FAIR, day(9))
+    live.run(day(9, 13))
+    live.put("birch/1.txt", BEST, day(10))
+    live.run(day(10, 13))
+    live.site(day(26))
     (folder / "site").rename(folder / "open")
-    live.site(january(30))
+    live.site(day(30))
     return folder.as_uri()
 
 

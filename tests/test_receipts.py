@@ -20,7 +20,7 @@ from scorer.organising.phases import extend
 from scorer.organising.teams import rename
 from tests.commands import Answer, Terminal, failed
 from tests.committed import Committed
-from tests.live_errata import GOOD, OTHER, day
+from tests.live import GOOD, OTHER, day
 
 KEYS = [
     *("challenge", "digest", "event", "file", "head", "index", "leaf", "nonce", "phase", "received", "team", "track"),
@@ -53,7 +53,7 @@ def log(live: Committed) -> list[dict[str, Any]]:
 
 def test_a_receipt_says_what_was_received_and_where_it_is_in_the_log(live: Committed) -> None:
     """Canonical JSON: sorted keys, no spaces, ASCII."""
-    live.site(day(11))
+    live.rendered(day(11))
     text, signature, end = live.receipt("main/birch/1.txt").split("\n")
 
     said = json.loads(text)
@@ -74,7 +74,7 @@ def test_a_receipt_says_what_was_received_and_where_it_is_in_the_log(live: Commi
 
 def test_leaf_and_signature_are_those_of_the_definition(live: Committed) -> None:
     """Computed without scorer, from the receipt and the key on the site."""
-    live.site(day(11))
+    live.rendered(day(11))
     text, _, signature = live.receipt("main/amber/1.txt").partition("\n")
 
     said = json.loads(text)
@@ -90,7 +90,7 @@ def test_a_receipt_is_always_the_same(live: Committed) -> None:
     live.do(day(12), lambda challenge, store: amend(challenge, store, "main/amber/1.txt", day(9), "a reason"))
     live.do(day(12), lambda challenge, store: rename(challenge, store, "amber", "Ámber"))
     live.do(day(12), lambda challenge, store: extend(challenge, store, "main", "one", day(22), "a reason"))
-    live.put("amber", OTHER, day(12))
+    live.put("amber/1.txt", OTHER, day(12))
     live.run(day(12))
 
     index = fields(before)["index"]
@@ -100,7 +100,7 @@ def test_a_receipt_is_always_the_same(live: Committed) -> None:
 @pytest.mark.parametrize(("received", "phase"), [(day(9), None), (day(15), "one"), (day(22), None), (day(26), "two")])
 def test_the_phase_is_the_one_that_received_the_entry(live: Committed, received: Any, phase: str | None) -> None:
     """Early and late entries have none."""
-    live.put("delta", GOOD, received, "late.txt")
+    live.put("delta/late.txt", GOOD, received)
     live.run(day(31))
 
     assert fields(live.receipt("main/delta/late.txt"))["phase"] == phase
@@ -108,8 +108,8 @@ def test_the_phase_is_the_one_that_received_the_entry(live: Committed, received:
 
 def test_entries_of_all_states_have_receipts(live: Committed) -> None:
     """Rejected, withdrawn and replaced ones."""
-    live.put("delta", "no list\n", day(12), "bad.txt")
-    live.put("delta", GOOD, day(12), "gone.txt")
+    live.put("delta/bad.txt", "no list\n", day(12))
+    live.put("delta/gone.txt", GOOD, day(12))
     live.run(day(12))
     (live.folder / "submissions/main/delta/gone.txt").unlink()
     live.run(day(13))
@@ -136,7 +136,7 @@ def test_all_receipts_are_written_once(live: Committed, terminal: Terminal) -> N
     """A second call writes those of new entries only."""
     folder = live.folder / "receipts"
     first = terminal.run("receipt", "--all", folder, "--challenge", live.folder)
-    live.put("delta", GOOD, day(12))
+    live.put("delta/1.txt", GOOD, day(12))
     live.run(day(12))
     times = {path: path.stat().st_mtime_ns for path in folder.rglob("*.txt")}
 
@@ -229,7 +229,7 @@ def public(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir()
     (folder / "receipt.txt").write_text(live.receipt("main/birch/1.txt"))
     (folder / "run.txt").write_text(OTHER)
-    site = live.site(day(11))
+    site = live.rendered(day(11))
     for name in ("log.jsonl", "receipts.pem"):
         (folder / name).write_bytes((site / name).read_bytes())
     return folder

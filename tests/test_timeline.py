@@ -21,7 +21,7 @@ from tests import boards
 from tests.accessibility import has_axe, violations
 from tests.boards import board, erratum
 from tests.browser import IN_BROWSER, Page
-from tests.live_errata import BEFORE, CORRECTED, GOOD, OTHER, PHASES, POOR, Live, day
+from tests.live import BEFORE, CORRECTED, GOOD, OTHER, PHASES, POOR, Live, day
 from tests.pages import Reader
 
 SPLIT = "split = {preliminary = 0.5}\n"
@@ -30,7 +30,7 @@ SPLIT = "split = {preliminary = 0.5}\n"
 @pytest.fixture
 def live(tmp_path: Path) -> Live:
     """A challenge with two tracks, of which the other one has a longer phase without a freeze; three teams."""
-    live = Live.new(tmp_path / "live", tracks=("main", "other"))
+    live = Live.graded(tmp_path / "live", tracks=("main", "other"))
     text = (live.folder / "challenge.toml").read_text()
     first, second = text.split("[tracks.other]")
     second = second.split("[[")[0] + PHASES.split("[[")[1].join(("[[", "")).format(name="other")
@@ -38,7 +38,7 @@ def live(tmp_path: Path) -> Live:
     (live.folder / "challenge.toml").write_text(f"{first}[tracks.other]{second}")
     live.run(BEFORE)
     for hour, (team, lists) in enumerate((("amber", GOOD), ("birch", OTHER), ("cedar", POOR))):
-        live.put(team, lists, day(10, hour))
+        live.put(f"{team}/1.txt", lists, day(10, hour))
     live.run(day(10))
     return live
 
@@ -204,7 +204,7 @@ def test_everything_but_the_schedule_stops_while_a_track_is_frozen(live: Live) -
     """What concerns all tracks stops while any of them is frozen; it appears when the freeze is over."""
     quiet = live.timeline(day(19))
     decide(live, 19)
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     live.preview(day(19))
     live.apply(day(19, 13))
 
@@ -220,8 +220,8 @@ def test_everything_but_the_schedule_stops_while_a_track_is_frozen(live: Live) -
 
 def test_an_erratum_of_a_track_is_public_while_another_track_is_frozen(live: Live) -> None:
     """It says nothing about the frozen one."""
-    live.track = "other"
-    live.solve(CORRECTED)
+    live.chosen = "other"
+    live.write_solution(CORRECTED)
     live.preview(day(19))
     live.apply(day(19, 13), "swapped <i>grades</i>")
 
@@ -238,10 +238,10 @@ def test_an_erratum_of_a_track_is_public_while_another_track_is_frozen(live: Liv
 def test_previews_and_cancelled_errata_are_not_public(live: Live) -> None:
     """Nor what arrives, is withdrawn or picked."""
     before = live.timeline(day(13))
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     live.preview(day(11))
     live.cancel(day(12))
-    live.put("delta", GOOD, day(12))
+    live.put("delta/1.txt", GOOD, day(12))
     live.run(day(12))
 
     assert live.timeline(day(13)) == before
@@ -249,11 +249,11 @@ def test_previews_and_cancelled_errata_are_not_public(live: Live) -> None:
 
 def test_rules_that_change_before_the_start_are_named(live: Live, tmp_path: Path) -> None:
     """Neither their values nor digests are listed. An erratum is no such change."""
-    other = Live.new(tmp_path / "other")
+    other = Live.graded(tmp_path / "other")
     other.run(BEFORE)
     other.edit("list_length = 3", "list_length = 2")
     other.edit('primary = "nDCG@3"', 'primary = "nDCG@2"\ndescription = "no rule"')
-    other.solve(CORRECTED)
+    other.write_solution(CORRECTED)
     other.run(day(8))
     other.edit('"no rule"', '"nothing"')
     other.run(day(9))
@@ -273,9 +273,9 @@ def test_rules_that_change_before_the_start_are_named(live: Live, tmp_path: Path
 
 def test_the_hash_of_a_split_is_public_at_the_start_and_its_key_at_the_end(tmp_path: Path) -> None:
     """The timeline has the hash only."""
-    live = Live.new(tmp_path / "live", rules=SPLIT)
+    live = Live.graded(tmp_path / "live", rules=SPLIT)
     solution = "".join(f"q{number}:0:a|1\n" for number in range(40))
-    live.solve(solution)
+    live.write_solution(solution)
     (live.folder / "split.key").write_text(f"{1:064}\n")
     (live.folder / "split.key").chmod(0o600)
     live.run(BEFORE)
@@ -297,8 +297,8 @@ def test_the_hash_of_a_split_is_public_at_the_start_and_its_key_at_the_end(tmp_p
 
 def test_a_challenge_without_phases_and_decisions_has_no_timeline(tmp_path: Path) -> None:
     """Its pages have neither a link to one nor to a feed."""
-    live = Live.new(tmp_path / "live", phases='stage = "preliminary"\n')
-    live.put("amber", GOOD, day(10))
+    live = Live.graded(tmp_path / "live", phases='stage = "preliminary"\n')
+    live.put("amber/1.txt", GOOD, day(10))
     live.run(day(11))
     live.render(day(11))
 

@@ -371,7 +371,7 @@ def test_a_look_is_stored_with_what_it_recorded(tmp_path: Path) -> None:
     """A run that ends between them leaves neither, so the file keeps the look that did not find it."""
     live = live_at(tmp_path, END)
     live.put("a/1", lists(1, 1), END - HOUR)
-    with live.opened(END + HOUR) as store:
+    with live.store(END + HOUR) as store:
         append = store._append
         store._append = lambda *_: 1 / 0  # type: ignore[assignment,method-assign]
         with pytest.raises(ZeroDivisionError):

@@ -17,7 +17,7 @@ from scorer.organising.phases import extend
 from scorer.store.log import head_of
 from tests.commands import Answer, Terminal, failed
 from tests.committed import COMMITTED, KEY, LISTS, Committed, whole
-from tests.live_errata import CORRECTED, SOLUTION, day
+from tests.live import CORRECTED, SOLUTION, day
 
 KEY_SHA256 = hashlib.sha256(bytes.fromhex(KEY)).hexdigest()
 OTHER = "0" * 64
@@ -95,14 +95,14 @@ def corrected(tmp_path_factory: pytest.TempPathFactory) -> Path:
     live = Committed.create(tmp_path_factory.mktemp("corrected") / "live")
     live.commit()
     live.arrive()
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     text = (live.folder / "challenge.toml").read_text()
     (live.folder / "challenge.toml").write_text(text.replace("list_length = 3", "list_length = 2", 1))
     live.preview(day(12))
     live.apply(day(12))
     live.run(day(31))
     live.reveal(day(31))
-    return live.site(day(31))
+    return live.rendered(day(31))
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_before_the_reveal_only_hashes_are_verified(tmp_path: Path, terminal: Te
     """And the last line says that the rest is not revealed."""
     live = Committed.create(tmp_path / "live")
     made = live.commit()
-    held = Held.of(live.site(day(7)), tmp_path / "held", terminal)
+    held = Held.of(live.rendered(day(7)), tmp_path / "held", terminal)
     log, split = held.folder / "log.jsonl", held.folder / "split.json"
 
     answer = held.verify("--sha256", made.sha256, "--log", log, "--split", split)
@@ -169,9 +169,9 @@ def test_a_commitment_that_was_replaced_before_the_start_is_named(tmp_path: Path
     """A visitor who has the hash of the earlier one sees that there is a later one."""
     live = Committed.create(tmp_path / "live")
     first = live.commit()
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     second = live.commit(COMMITTED + timedelta(hours=1))
-    held = Held.of(live.site(day(7)), tmp_path / "held", terminal)
+    held = Held.of(live.rendered(day(7)), tmp_path / "held", terminal)
 
     (line, _) = failed(held.verify("--sha256", first.sha256, "--log", held.folder / "log.jsonl"))
 
@@ -238,7 +238,7 @@ def test_an_extended_phase_is_named_with_its_event(tmp_path: Path, terminal: Ter
     live.do(day(26), lambda challenge, store: extend(challenge, store, "main", "two", end, "The server was down."))
     live.run(day(31))
     live.reveal(day(31))
-    held = Held.of(live.site(day(31)), tmp_path / "held", terminal)
+    held = Held.of(live.rendered(day(31)), tmp_path / "held", terminal)
 
     (index,) = held.document["tracks"]["main"]["rescheduled"]
     answer = held.verify_all()

@@ -17,7 +17,7 @@ import pytest
 from scorer.store.log import head_of
 from tests.commands import here
 from tests.committed import LISTS, Committed, whole
-from tests.live_errata import GOOD, day
+from tests.live import GOOD, day
 from tests.strangers import fitted
 
 PAGE = Path(__file__).parents[1] / "docs" / "verify.md"

@@ -19,7 +19,7 @@ from tests.bundles import exported, rich_challenge
 from tests.commands import Answer, failed, here
 from tests.committed import Committed
 from tests.documents_1.make import FOLDER, STATES, make
-from tests.live_errata import day
+from tests.live import day
 from tests.strangers import (
     Place,
     Rows,

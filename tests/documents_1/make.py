@@ -15,7 +15,7 @@ from pathlib import Path
 
 from scorer.organising.phases import extend
 from tests.committed import COMMITTED, LISTS, Committed
-from tests.live_errata import CORRECTED, GOOD, SOLUTION, day
+from tests.live import CORRECTED, GOOD, SOLUTION, day
 
 FOLDER = Path(__file__).parent
 STATES = ("early", "late")
@@ -25,12 +25,12 @@ DOCUMENTS = ("commitment.json", "commitment.txt", "log.jsonl", "receipts.pem", "
 
 def make(live: Committed, target: Path) -> None:
     """Run the challenge, and copy what a visitor keeps of it into the folders `early` and `late`."""
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     live.commit()
-    live.solve(SOLUTION)
+    live.write_solution(SOLUTION)
     live.commit(COMMITTED + timedelta(hours=1))
     live.arrive()
-    live.solve(CORRECTED)
+    live.write_solution(CORRECTED)
     live.preview(day(12))
     live.cancel(day(12, 13))
     live.preview(day(12, 14))
@@ -38,7 +38,7 @@ def make(live: Committed, target: Path) -> None:
     live.run(day(12, 15))
     live.apply(day(12, 16))
     published(live, target / "early", day(13))
-    live.solve(SOLUTION)
+    live.write_solution(SOLUTION)
     live.preview(day(14))
     live.apply(day(14, 13), "The first grades were right.")
     end = day(30, 6)
@@ -51,7 +51,7 @@ def make(live: Committed, target: Path) -> None:
 def published(live: Committed, target: Path, at: datetime) -> None:
     """Copy the documents at a time."""
     target.mkdir()
-    site = live.site(at)
+    site = live.rendered(at)
     for name in DOCUMENTS:
         if (site / name).exists():
             shutil.copyfile(site / name, target / Path(name).name)

@@ -17,7 +17,7 @@ import pytest
 from scorer.verification.bundle_archive import INDEX
 from tests.bundles import archive, edited, exported, lines_of, members, rerecorded, rich_challenge, with_manifest
 from tests.commands import Terminal
-from tests.live_errata import day
+from tests.live import day
 
 ROOT = Path(__file__).parents[2]
 
