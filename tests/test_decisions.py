@@ -9,8 +9,8 @@ import pytest
 
 from scorer.errors import StoreError
 from scorer.live.presence import SubmissionState, key_of
+from scorer.organising.arrivals import import_submissions
 from scorer.organising.decisions import amend_received, forget_outcome
-from scorer.organising.intake import import_submissions
 from scorer.organising.rules import record_basis
 from scorer.store.records import Submission
 from scorer.store.schema import event_table

@@ -19,9 +19,10 @@ from scorer.limits import Limits
 from scorer.live.presence import arrival, submissions
 from scorer.matching.solution import Solution
 from scorer.measures import parse
-from scorer.organising.intake import import_submissions, scan
+from scorer.organising.arrivals import import_submissions, second_look
+from scorer.organising.intake import scan
 from scorer.organising.render import boards
-from scorer.organising.run import _second_look, carry_out, plan
+from scorer.organising.run import carry_out, plan
 from scorer.paths import digest
 from scorer.paths.below import FileBelow
 from scorer.reports.leaderboard import to_json
@@ -102,8 +103,8 @@ def test_a_file_that_arrives_after_the_scan_is_not_withdrawn(folder: Path, track
     with Store.open(folder / "scores.db") as store:
         earlier = scanned(track)
         send(folder, "cedar")
-        import_submissions(store, "main", scanned(track), _second_look(track, Limits()))
-        import_submissions(store, "main", earlier, _second_look(track, Limits()))
+        import_submissions(store, "main", scanned(track), second_look(track, Limits()))
+        import_submissions(store, "main", earlier, second_look(track, Limits()))
 
         assert list(states(store).values()) == [True, True, True]
         assert {event.kind for event in store.read(lambda view: view.events())} == {"arrival"}
@@ -114,8 +115,8 @@ def test_a_file_replaced_after_the_scan_keeps_its_new_content(folder: Path, trac
     with Store.open(folder / "scores.db") as store:
         earlier = scanned(track)
         file = send(folder, "amber", "other lists")
-        import_submissions(store, "main", scanned(track), _second_look(track, Limits()))
-        import_submissions(store, "main", earlier, _second_look(track, Limits()))
+        import_submissions(store, "main", scanned(track), second_look(track, Limits()))
+        import_submissions(store, "main", earlier, second_look(track, Limits()))
 
         present = [key for key, is_present in states(store).items() if is_present and "amber" in key]
     assert present == [f"main/{file.name} {digest(file)[:4]}"]
@@ -128,7 +129,7 @@ def test_a_file_that_is_gone_is_withdrawn_and_returns(folder: Path, track: Track
     with Store.open(folder / "scores.db") as store:
         for change in (lambda: None, file.unlink, lambda: file.write_text(text)):
             change()
-            import_submissions(store, "main", scanned(track), _second_look(track, Limits()))
+            import_submissions(store, "main", scanned(track), second_look(track, Limits()))
         events = store.read(lambda view: view.events())
 
     assert [event.kind for event in events] == ["arrival", "arrival", "withdrawal", "return"]
@@ -139,7 +140,7 @@ def test_a_file_that_cannot_be_read_is_not_withdrawn(
 ) -> None:
     """It is reported as skipped, and its entry stays as it was."""
     with Store.open(folder / "scores.db") as store:
-        import_submissions(store, "main", scanned(track), _second_look(track, Limits()))
+        import_submissions(store, "main", scanned(track), second_look(track, Limits()))
 
         def unreadable(path: object) -> None:
             raise PermissionError(13, "Permission denied")
@@ -147,7 +148,7 @@ def test_a_file_that_cannot_be_read_is_not_withdrawn(
         monkeypatch.setattr("scorer.paths.below.FileBelow.open", unreadable)
         again = scan(track, Limits(), {}, {}, ())
         found, skipped = again.found, again.skipped
-        import_submissions(store, "main", [submission for _, submission in found], _second_look(track, Limits()))
+        import_submissions(store, "main", [submission for _, submission in found], second_look(track, Limits()))
 
         assert (len(found), len(skipped)) == (0, 2)
         assert list(states(store).values()) == [True, True]
@@ -159,7 +160,7 @@ def test_submissions_of_another_source_are_never_withdrawn(folder: Path, track: 
     with Store.open(folder / "scores.db") as store:
         with store.database.writing() as connection:
             store._append(connection, [("main", "arrival", arrival(other, "service"))])
-        import_submissions(store, "main", scanned(track), _second_look(track, Limits()))
+        import_submissions(store, "main", scanned(track), second_look(track, Limits()))
 
         assert states(store)["uploads/1 dddd"]
 

@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from scorer.live.log import PublishedLog, published_log
-from scorer.organising.intake import import_submissions
+from scorer.organising.arrivals import import_submissions
 from scorer.organising.phases import extend
 from scorer.organising.render import render
 from scorer.organising.teams import record_teams

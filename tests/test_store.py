@@ -24,7 +24,7 @@ from scorer.live.entries import with_outcomes
 from scorer.live.presence import SubmissionState, submissions
 from scorer.matching.match import Counts
 from scorer.measures import Measure, parse
-from scorer.organising.intake import import_submissions
+from scorer.organising.arrivals import import_submissions
 from scorer.organising.rules import record_basis
 from scorer.scoring.outcomes import Rejected, Scored
 from scorer.store.records import Basis, Submission

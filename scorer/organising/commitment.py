@@ -13,10 +13,7 @@ from scorer.live.commitment import Commitment, commitments
 from scorer.live.rules import rules_of_settings
 from scorer.live.state import track_state
 from scorer.organising.phases import announcement
-from scorer.organising.rules import RuleSet
-from scorer.organising.run import compare_queries
-from scorer.organising.splits import check_preliminary
-from scorer.organising.waves import queries_of
+from scorer.organising.rules import RuleSet, queries_of
 from scorer.store.events import EVERY_TRACK, basis_body, new_basis
 from scorer.store.kinds import Kind
 from scorer.store.record import GENERATIONS
@@ -97,11 +94,8 @@ def _check_not_started(view: Snapshot, challenge: Challenge) -> None:
 def _kept(store: Store, track: Track) -> RuleSet:
     """The rules of a track by its files, validated as a run does; the bytes and the solution are stored."""
     rules = RuleSet.of_files(track)
-    solution = rules.read_solution()
-    compare_queries(track, solution)
+    solution = rules.checked_solution(store.archive(track.root))
     queries = queries_of(solution)
-    check_preliminary(track, rules.basis, queries)
-    rules.keep(store.archive(track.root))
     store.store_solution(rules.basis.solution, queries.ids, queries.flagged, solution.ideal)
     return rules
 

@@ -23,9 +23,7 @@ from scorer.live.errata import (
 )
 from scorer.live.state import in_force, track_state
 from scorer.organising.rules import RuleSet, current_basis, rules_in_force
-from scorer.organising.run import Work, carry_out, compare_queries, plan
-from scorer.organising.splits import check_preliminary
-from scorer.organising.waves import queries_of
+from scorer.organising.run import Work, carry_out, plan
 from scorer.store.archive import Archive
 from scorer.store.events import recorded_body
 from scorer.store.kinds import Kind
@@ -67,10 +65,7 @@ def preview(challenge: Challenge, store: Store, track: Track, executor: Executor
     archive = store.archive(track.root)
     by_files = RuleSet.of_files(track)
     store.read(lambda view: _check_preview(view, track, by_files, archive))
-    solution = by_files.read_solution()
-    compare_queries(track, solution)
-    check_preliminary(by_files.track, by_files.basis, queries_of(solution))
-    by_files.keep(archive)
+    by_files.checked_solution(archive)
     _refresh(challenge, store, track, executor)
 
     def opened(view: Snapshot) -> Added:
@@ -212,7 +207,8 @@ def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Tr
             return True
         if not track_state(view, track).are_rules_fixed:
             return False
-        return bool(RuleSet.of_files(track).differences(rules_in_force(view, track, store.archive(track.root))))
+        by_files = RuleSet.of_files(track)
+        return bool(by_files.differences(rules_in_force(view, by_files, store.archive(track.root))))
 
     meant = [each for each in challenge.tracks if store.read(lambda view, of=each: is_meant(view, of))]  # type: ignore[misc]
     if len(meant) == 1:
@@ -235,7 +231,7 @@ def _check_preview(view: Snapshot, track: Track, by_files: RuleSet, archive: Arc
             f"{track.name}: no phase has started; an erratum changes a challenge that has; before the start, "
             "`scorer commit` commits to the changed files"
         )
-    if not by_files.differences(rules_in_force(view, track, archive)):
+    if not by_files.differences(rules_in_force(view, by_files, archive)):
         raise ChallengeError(
             f"{track.name}: the solution and the rules are those in force; change a file first, then preview it"
         )

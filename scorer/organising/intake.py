@@ -6,14 +6,13 @@ import io
 import os
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from scorer.challenge.settings import Track
 from scorer.limits import MB, Limits
-from scorer.live.presence import SecondLook, SubmissionState, import_changes, is_complete, submissions
-from scorer.live.times import NewLook, content_mark, folder_of
+from scorer.live.times import content_mark, folder_of
 from scorer.organising.submission_files import (
     Found,
     PicksFile,
@@ -26,11 +25,7 @@ from scorer.organising.submission_files import (
 )
 from scorer.paths import AnyFile, chunks_of, digest, digest_of
 from scorer.paths.below import FileBelow, RefusedError
-from scorer.store.kinds import Kind
-from scorer.store.record import Added
-from scorer.store.records import FolderLook, ScannedFile, Submission
-from scorer.store.snapshot import Snapshot
-from scorer.store.store import Store
+from scorer.store.records import ScannedFile, Submission
 from scorer.wording import counted, printable_name, quoted
 
 SETTLED = 2.0
@@ -64,55 +59,6 @@ class Scan:
     unread: tuple[str, ...] | None
     """The marks of what was listed and is no submission yet, see `FolderLook`; None if nothing was listed, although
     submissions are recorded: the disk may not be mounted."""
-
-
-def import_submissions(
-    store: Store,
-    track: str,
-    scanned: Sequence[Submission],
-    second_look: SecondLook | None = None,
-    allowed: Callable[[Kind, SubmissionState], bool] = lambda _kind, _state: True,
-    look: NewLook | None = None,
-) -> bool:
-    """Record which submissions of a track have arrived, are withdrawn, or have returned; return whether any has.
-
-    A scan may be older than what another process recorded in the meantime. So this looks again, while no other process
-    can write, at each file on which the scan and the record differ, and records only what is so now. Submissions from
-    another source than the folder are left as they are.
-
-    Parameters
-    ----------
-    store, track
-        The database, and the name of the track.
-    scanned
-        All submissions that a scan of the folder found.
-    second_look
-        Looks again at files; without it, the scan is taken to be the latest.
-    allowed
-        Whether a recorded submission may be withdrawn, or return, given the kind of the event.
-    look
-        The look that the scan was; it is stored in the same transaction. None: no look is known.
-    """
-    is_known = store.read(lambda view: is_complete(submissions(view.events(track)), scanned))
-    if is_known and look is None:
-        return False
-
-    def changed(view: Snapshot) -> tuple[Added, FolderLook | None]:
-        last = view.last_look(track)
-        stored = look.stored_after(last) if look else None
-        if is_known:
-            return [], stored
-        states = submissions(view.events(track))
-        added = [
-            (kind, look.completed(last, body) if look and kind == "arrival" else body)
-            for kind, body in import_changes(states, scanned, second_look)
-            if kind == "arrival"
-            or (state := states.get((body["file"], body["digest"]))) is None
-            or allowed(kind, state)
-        ]
-        return added, stored
-
-    return store.record_look(track, changed, revises=not is_known)
 
 
 def scan(

@@ -15,15 +15,17 @@ from scorer.live.rules import changed_names, with_rules
 from scorer.live.state import in_force, track_state
 from scorer.matching.solution import Solution, read_ids
 from scorer.matching.subtopics import NO_ITERATIONS
+from scorer.organising.splits import check_preliminary
 from scorer.paths import Location, digest, is_regular
 from scorer.scoring.means import check_gains
 from scorer.scoring.rules import Rules
 from scorer.store.archive import Archive
 from scorer.store.events import basis_body, new_basis
 from scorer.store.record import GENERATIONS
-from scorer.store.records import Basis, RecordedBasis
+from scorer.store.records import Basis, RecordedBasis, StoredQueries
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
+from scorer.wording import counted, quoted
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,29 @@ class RuleSet:
         check_gains(solution, self.rules.measures, str(self.solution_path))
         return solution if self.items_path is None else solution.with_candidates(read_ids(self.items_path))
 
+    def checked_solution(self, archive: Archive) -> Solution:
+        """The solution, compared with the public list of queries and the settings for preliminary scores.
+
+        Its bytes are kept. Raises as `read_solution`, and ChallengeError for a contradiction.
+        """
+        solution = self.read_solution()
+        self._compare_queries(solution)
+        check_preliminary(self.track, self.basis, queries_of(solution))
+        self.keep(archive)
+        return solution
+
+    def _compare_queries(self, solution: Solution) -> None:
+        """Refuse a public list that lacks queries: a file that passes the participant's check could lack them too."""
+        if self.track.queries_path is None:
+            return
+        public = set(Solution.read_queries(self.track.queries_path).queries.to_pylist())
+        lacking = [query for query in solution.queries.to_pylist() if query not in public]
+        if lacking:
+            raise ChallengeError(
+                f"{self.track.queries_path}: lacks {counted(len(lacking), 'query', 'queries')} of the solution, such "
+                f"as {quoted(lacking[0])}; add them, because participants check their files by this list"
+            )
+
     def keep(self, archive: Archive) -> None:
         """Store the bytes of the solution and of the list of items. Raises StoreError."""
         archive.add(self.solution_path, self.solution_digest)
@@ -138,28 +163,17 @@ def items_digest(track: Track) -> str | None:
         raise ChallengeError(f"{track.items_path}: cannot be read: {error.strerror}; make it readable") from error
 
 
-def rules_in_force(view: Snapshot, track: Track, archive: Archive) -> RuleSet:
-    """What entries are scored by: once a phase has started, the recorded rules; before, and without phases, the files.
-
-    Raises
-    ------
-    SolutionError, ChallengeError
-        A file cannot be read.
-    StoreError
-        The database fails.
-    """
-    recorded = view.recorded_basis(track.name)
-    if recorded is not None and track_state(view, track).are_rules_fixed:
-        return RuleSet.of_record(track, recorded, archive)
-    return RuleSet.of_files(track)
+def rules_in_force(view: Snapshot, by_files: RuleSet, archive: Archive) -> RuleSet:
+    """What entries are scored by: the files, until a commitment or the start of a phase has fixed the rules."""
+    now = track_state(view, by_files.track)
+    if now.basis is not None and now.are_rules_fixed:
+        return RuleSet.of_record(by_files.track, now.basis, archive)
+    return by_files
 
 
 def are_replaced(view: Snapshot, rules: RuleSet, archive: Archive) -> bool:
     """Whether other rules than these are in force, and only an erratum changes them. Raises StoreError."""
-    recorded = view.recorded_basis(rules.track.name)
-    if recorded is None or not track_state(view, rules.track).are_rules_fixed:
-        return False
-    return bool(rules.differences(RuleSet.of_record(rules.track, recorded, archive)))
+    return bool(rules.differences(rules_in_force(view, rules, archive)))
 
 
 def current_basis(view: Snapshot, track: Track) -> Basis | None:
@@ -213,3 +227,8 @@ def _digest_of_solution(track: Track) -> str:
     except OSError as error:
         findings.add(0, f"cannot be read: {error.strerror}")
     raise SolutionError(str(track.solution_path), findings)
+
+
+def queries_of(solution: Solution) -> StoredQueries:
+    """The queries of a solution, as the store has them."""
+    return StoredQueries(solution.queries.to_pylist(), solution.flagged)

@@ -3,43 +3,40 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from scorer.challenge.settings import Challenge, Track
-from scorer.errors import ChallengeError
 from scorer.executors.base import Executor, FileOutcome
 from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entries import Entries
 from scorer.live.entry import Entry
-from scorer.live.errata import open_erratum
-from scorer.live.presence import SecondLook, key_of, stays, track_digests
-from scorer.live.times import NewLook
+from scorer.live.presence import key_of, track_digests
+from scorer.live.state import track_state
 from scorer.matching.match import Counts
 from scorer.matching.solution import Solution
-from scorer.organising.intake import import_submissions, safe_digest, scan
+from scorer.organising.arrivals import Before, before_look, look, record
+from scorer.organising.intake import Scan
 from scorer.organising.kept import Found, Kept
 from scorer.organising.phases import announce
 from scorer.organising.picks import PicksProblem, import_picks
 from scorer.organising.rules import RuleSet, are_replaced, record_basis, rules_in_force
 from scorer.organising.splits import check_preliminary
-from scorer.organising.submission_files import SkippedFile, UploadInProgress, submission_files
-from scorer.organising.waves import Pending, entries_by, pending, queries_of, score
+from scorer.organising.submission_files import SkippedFile, UploadInProgress
+from scorer.organising.waves import Pending, entries_by, pending, score
 from scorer.paths.temporary import remove_abandoned_folders
 from scorer.store.records import Failure, Submission
 from scorer.store.store import Store
-from scorer.wording import counted, quoted
+from scorer.wording import quoted
 
 
 @dataclass(frozen=True, eq=False)
 class Work:
     """What has to be done for a track."""
 
-    track: Track
-    """With the settings of challenge.toml."""
     rules: RuleSet
     """What the entries are scored by."""
     limits: Limits
@@ -51,15 +48,8 @@ class Work:
     """Where the bytes are kept that are scored."""
     entries: Entries
     """The entries when the work began, without scores."""
-    pending: Pending
-    """Those to score first: admitted, without a result by the rules, and not given up. Others may follow, once the
-    quota of their team is clear."""
-    known: int
-    """The number of submissions with a result."""
-    given_up: tuple[tuple[Submission, Failure], ...]
-    """Submissions that have failed `ATTEMPTS` times."""
-    attempts: Mapping[str, int]
-    """By digest of the submission: how often it has failed before."""
+    known_digests: frozenset[str]
+    """Of the submissions with a result."""
     skipped: tuple[SkippedFile | UploadInProgress, ...]
     warnings: tuple[str, ...]
     """What is wrong with the folder of submissions, and what to do."""
@@ -67,6 +57,39 @@ class Work:
     """What the organiser should know about the rules."""
     picks: tuple[PicksProblem, ...]
     """What is wrong with the picks of teams."""
+
+    @cached_property
+    def pending(self) -> Pending:
+        """Those to score first: admitted, without a result by the rules, and not given up.
+
+        Others may follow, once the quota of their team is clear.
+        """
+        return pending(self.entries, self.files, self.kept)
+
+    @property
+    def known(self) -> int:
+        """The number of submissions in the folder with a result."""
+        return sum(submission.digest in self.known_digests for _, submission in self.files)
+
+    @property
+    def attempts(self) -> Mapping[str, int]:
+        """By digest of the submission: how often it has failed before."""
+        return {digest: failure.attempts for digest, failure in self._failures.items()}
+
+    @property
+    def given_up(self) -> tuple[tuple[Submission, Failure], ...]:
+        """Submissions in the folder that have failed `ATTEMPTS` times."""
+        failures = self._failures
+        unknown = (submission for _, submission in self.files if submission.digest not in self.known_digests)
+        return tuple(
+            (submission, failure)
+            for submission in unknown
+            if (failure := failures.get(submission.digest)) and failure.attempts >= ATTEMPTS
+        )
+
+    @cached_property
+    def _failures(self) -> Mapping[str, Failure]:
+        return {own.submission.digest: own.failure for own in self.entries.stored if own.failure is not None}
 
 
 def plan(
@@ -80,8 +103,8 @@ def plan(
 ) -> Work:
     """Record which submissions of a track arrived or were withdrawn, and find those to score.
 
-    Temporary files of runs that were killed are removed first. The bytes of files that have a result, and are not kept
-    yet, are kept now; those of submissions that are withdrawn are deleted.
+    The stages are: the rules in force, a look into the folder, the record, the state of the entries, and what to score.
+    `carry_out` has the last two: the results, and the basis of the board.
 
     Parameters
     ----------
@@ -107,103 +130,64 @@ def plan(
     with suppress(OSError):
         remove_abandoned_folders(Path(tempfile.gettempdir()))
     limits = limits or challenge.limits
-    archive = store.archive(track.root)
-    kept = Kept(store.kept_submissions(track.root), challenge.keep_submissions, limits)
-    by_files = RuleSet.of_files(track)
+    by_files, archive = RuleSet.of_files(track), store.archive(challenge.root)
     announce(store, track)
-    rules = store.read(lambda view: rules_in_force(view, track, archive))
-    basis = rules.basis
-    # All results are read, so that a damaged database is reported before anything is written to it.
-    found, scanned_before, recorded, is_stored, last_run, last_look = store.read(
-        lambda view: (
-            entries_by(view, rules),
-            view.scanned_files(track.name),
-            view.recorded_basis(track.name),
-            basis.solution in view.solution_digests(),
-            view.last_run(track.name),
-            view.last_look(track.name),
-        )
-    )
-    if store.void_rejections(basis, limits):
-        found = store.read(lambda view: entries_by(view, rules))
-    phases, now = found.phases, store.now()
-    scanned = scan(
-        track,
-        limits,
-        {each.submission.file: each.submission.digest for each in found.stored if each.present},
-        {} if verify_files else scanned_before,
-        {by_files.solution_digest, basis.solution, *archive.digests()},
-        kept={each.submission.file for each in found.stored if stays(each.submission, phases, rules.track, now)},
-        confirmed=confirm_withdrawals,
-    )
-    known = store.read(lambda view: view.known_digests(basis))
-    unknown = [each for each in scanned.found if each[1].digest not in known]
-    unchanged = recorded is not None and (recorded.basis, recorded.settings) == (basis, rules.settings)
-    solution = None
-    if not unchanged or not is_stored or _has_work(found, scanned.found, unknown, kept):
-        solution = rules.read_solution()
-        compare_queries(track, solution)
-        rules.keep(archive)
-    queries = store.read(lambda view: view.queries(basis.solution)) if solution is None else queries_of(solution)
-    check_preliminary(rules.track, basis, queries)
-    if import_submissions(
-        store,
-        track.name,
-        [submission for _, submission in scanned.found],
-        _second_look(track, limits),
-        allowed=lambda kind, state: (
-            (kind == "return" or scanned.warning is None) and not stays(state.submission, phases, rules.track, now)
-        ),
-        look=NewLook(now, scanned.unread, last_look),
-    ):
-        found = store.read(lambda view: entries_by(view, rules))
-    store.store_scanned_files(track.name, scanned.statuses)
+    rules = store.read(lambda view: rules_in_force(view, by_files, archive))
+
+    before = before_look(store, rules, limits)
+    solutions = {by_files.solution_digest, rules.solution_digest, *archive.digests()}
+    scanned = look(rules, before, limits, solutions, confirmed=confirm_withdrawals, verify=verify_files)
+
+    kept = Kept(store.kept_submissions(challenge.root), challenge.keep_submissions, limits)
+    solution = _checked_solution(store, rules, before, scanned, kept)
+    has_changed = record(store, rules, before, scanned, limits)
+    entries = store.read(lambda view: entries_by(view, rules)) if has_changed else before.entries
     kept.tidy(store)
-    not_kept = kept.keep([each for each in scanned.found if each[1].digest in known])
-    picks = import_picks(store, rules.track, scanned.picks, closed_at=phases.end, last_run=last_run)
-    failures = {each.submission.digest: each.failure for each in found.stored if each.failure is not None}
+    not_kept = kept.keep([own for own in scanned.found if own[1].digest in before.known])
+    picks = import_picks(store, rules.track, scanned.picks, closed_at=entries.phases.end, last_run=before.last_run)
+
     doubt = "" if solution is None else solution.iterations.note(rules.rules.measures)
+    notes = _notes(rules, by_files, doubt, has_started=entries.phases.has_started(before.now))
+    warnings = (*scanned.left_out, *([scanned.warning] if scanned.warning else ()), *not_kept)
     return Work(
-        track=track,
         rules=rules,
         limits=limits,
         solution=solution,
         files=scanned.found,
         kept=kept,
-        entries=found,
-        pending=pending(found, scanned.found, kept),
-        known=len(scanned.found) - len(unknown),
-        given_up=tuple(
-            (submission, failure)
-            for _, submission in unknown
-            if (failure := failures.get(submission.digest)) and failure.attempts >= ATTEMPTS
-        ),
-        attempts={digest: failure.attempts for digest, failure in failures.items()},
+        entries=entries,
+        known_digests=before.known,
         skipped=scanned.skipped,
-        warnings=(*scanned.left_out, *([scanned.warning] if scanned.warning else ()), *not_kept),
-        notes=_notes(track, rules, by_files, doubt, has_started=phases.has_started(now)),
+        warnings=warnings,
+        notes=notes,
         picks=picks,
     )
 
 
-def _has_work(found: Entries, files: Collection[Found], unknown: Collection[Found], kept: Kept) -> bool:
-    """Whether a submission without a result is new, or may be scored."""
-    recorded = {key_of(each.submission) for each in found.stored if each.present}
-    return bool(pending(found, files, kept)) or any(key_of(each) not in recorded for _, each in unknown)
+def _checked_solution(store: Store, rules: RuleSet, before: Before, scanned: Scan, kept: Kept) -> Solution | None:
+    """The solution, if something may be scored or the board is based on other rules; None without work."""
+    recorded = {key_of(own.submission) for own in before.entries.stored if own.present}
+    unknown = (submission for _, submission in scanned.found if submission.digest not in before.known)
+    has_work = bool(pending(before.entries, scanned.found, kept)) or any(key_of(own) not in recorded for own in unknown)
+    if has_work or not before.is_based_on(rules):
+        return rules.checked_solution(store.archive(rules.track.root))
+    check_preliminary(rules.track, rules.basis, store.read(lambda view: view.queries(rules.basis.solution)))
+    return None
 
 
-def _notes(track: Track, rules: RuleSet, by_files: RuleSet, doubt: str, *, has_started: bool) -> tuple[str, ...]:
+def _notes(rules: RuleSet, by_files: RuleSet, doubt: str, *, has_started: bool) -> tuple[str, ...]:
+    name = rules.track.name
     changed = by_files.differences(rules)
     if not changed:
-        return (f"{track.name}: {doubt}",) if doubt else ()
+        return (f"{name}: {doubt}",) if doubt else ()
     verb = "differs" if len(changed) == 1 else "differ"
     if not has_started:
         return (
-            f"{track.name}: {', '.join(changed)} {verb} from the committed rules, by which runs go on; restore the "
+            f"{name}: {', '.join(changed)} {verb} from the committed rules, by which runs go on; restore the "
             "files, or commit again before the start with `scorer commit`",
         )
     return (
-        f"{track.name}: {', '.join(changed)} {verb} from the rules in force, which an erratum changes once a phase has "
+        f"{name}: {', '.join(changed)} {verb} from the rules in force, which an erratum changes once a phase has "
         "started; `scorer erratum preview` shows what the change does",
     )
 
@@ -236,70 +220,35 @@ def carry_out(store: Store, work: Work, executor: Executor | None = None) -> Ite
     """
     if work.solution is not None:
         yield from score(store, work.rules, work.solution, work.files, work.kept, work.pending, work.limits, executor)
-    name = work.track.name
-    store.complete_means(
-        store.read(lambda view: track_digests(view, name)), work.rules.basis, work.rules.rules.measures
-    )
-    rules, archive = work.rules, store.archive(work.track.root)
+    store.complete_means(_digests(store, work.rules), work.rules.basis, work.rules.rules.measures)
+    rules = work.rules
     # If an erratum was applied since the plan was made, the next run goes on by its rules.
-    replaced = partial(are_replaced, rules=rules, archive=archive)
-    record_basis(store, name, rules.basis, rules.settings, rules.items_digest, unless=replaced)
+    replaced = partial(are_replaced, rules=rules, archive=store.archive(rules.track.root))
+    record_basis(store, rules.track.name, rules.basis, rules.settings, rules.items_digest, unless=replaced)
     score_by_erratum(store, work, executor)
-    store.note_run(name)
+    store.note_run(rules.track.name)
+
+
+def _digests(store: Store, rules: RuleSet) -> frozenset[str]:
+    """The digests of all submissions of the track."""
+    return store.read(lambda view: track_digests(view, rules.track.name))
 
 
 def score_by_erratum(store: Store, work: Work, executor: Executor | None) -> None:
     """Score the entries of a track by the rules of its open erratum, too, and store the results."""
-    erratum = store.read(lambda view: open_erratum(view.events(work.track.name)))
+    erratum = store.read(lambda view: track_state(view, work.rules.track).open_erratum)
     if erratum is None:
         return
-    rules = RuleSet.of_record(work.track, erratum.basis, store.archive(work.track.root))
+    rules = RuleSet.of_record(work.rules.track, erratum.basis, store.archive(work.rules.track.root))
     first = pending(store.read(lambda view: entries_by(view, rules)), work.files, work.kept)
     is_stored = store.read(lambda view: rules.basis.solution in view.solution_digests())
     if first or not is_stored:
         for _ in score(store, rules, rules.read_solution(), work.files, work.kept, first, work.limits, executor):
             pass
-    digests = store.read(lambda view: track_digests(view, work.track.name))
-    store.complete_means(digests, rules.basis, rules.rules.measures)
+    store.complete_means(_digests(store, rules), rules.basis, rules.rules.measures)
 
 
 def present_entries(store: Store, work: Work) -> list[Entry]:
     """The track's entries that are not withdrawn or replaced, without scores, after the work is carried out."""
     found = store.read(lambda view: entries_by(view, work.rules)) if work.pending else work.entries
     return [entry for entry in found.all if entry.presence == "present"]
-
-
-def _second_look(track: Track, limits: Limits) -> SecondLook:
-    """Looks again at files that the scan and the record differ on; see `Store.import_submissions`."""
-
-    def look(files: set[str]) -> dict[str, str | None]:
-        again = submission_files(track)
-        found: dict[str, str | None] = {}
-        for file in files:
-            each = again.files.get(file)
-            if each is None:
-                if again.is_missing(file):
-                    found[file] = None
-                continue
-            try:
-                found[file] = safe_digest(each.path, limits)
-            except FileNotFoundError:
-                found[file] = None
-            except OSError:
-                continue  # what cannot be read is not withdrawn
-        return found
-
-    return look
-
-
-def compare_queries(track: Track, solution: Solution) -> None:
-    """Refuse a public list that lacks queries: a file that passes the participant's check could lack them too."""
-    if track.queries_path is None:
-        return
-    public = set(Solution.read_queries(track.queries_path).queries.to_pylist())
-    lacking = [query for query in solution.queries.to_pylist() if query not in public]
-    if lacking:
-        raise ChallengeError(
-            f"{track.queries_path}: lacks {counted(len(lacking), 'query', 'queries')} of the solution, such as "
-            f"{quoted(lacking[0])}; add them, because participants check their files by this list"
-        )

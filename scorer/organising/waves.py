@@ -13,9 +13,9 @@ from scorer.live.entries import Entries, entries
 from scorer.live.presence import key_of
 from scorer.matching.solution import Solution
 from scorer.organising.kept import Found, Kept
-from scorer.organising.rules import RuleSet
+from scorer.organising.rules import RuleSet, queries_of
 from scorer.scoring.outcomes import Failed
-from scorer.store.records import StoredQueries, Submission
+from scorer.store.records import Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 
@@ -112,8 +112,3 @@ def _stored(
     """What is done, once it is stored."""
     store.store_results([(each.digest, outcome) for each, outcome in done], rules.basis)
     return done
-
-
-def queries_of(solution: Solution) -> StoredQueries:
-    """The queries of a solution, as the store has them."""
-    return StoredQueries(solution.queries.to_pylist(), solution.flagged)
