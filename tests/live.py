@@ -23,7 +23,8 @@ from scorer.live.errata import Changes, Erratum
 from scorer.live.state import in_force
 from scorer.live.timeline import Timeline, timeline
 from scorer.organising import errata
-from scorer.organising.render import boards, render
+from scorer.organising.boards import boards
+from scorer.organising.render import render
 from scorer.organising.rules import current_basis
 from scorer.organising.run import Work, carry_out, plan
 from scorer.store.events import Event

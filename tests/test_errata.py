@@ -16,8 +16,8 @@ from scorer.live.entries import with_outcomes
 from scorer.live.errata import Placing, applied_errata, open_erratum
 from scorer.live.presence import key_of, submissions
 from scorer.matching.solution import Solution
+from scorer.organising.boards import boards
 from scorer.organising.decisions import forget_outcome
-from scorer.organising.render import boards
 from scorer.organising.run import carry_out, plan
 from scorer.scoring.rules import Rules
 from scorer.store.snapshot import Snapshot

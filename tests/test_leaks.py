@@ -16,7 +16,8 @@ from example.season import Simulation
 from example.season_plan import Content, Grades, Season, Step, TrackPlan, season
 from scorer.limits import ATTEMPTS
 from scorer.organising import decisions, errata
-from scorer.organising.render import boards, render
+from scorer.organising.boards import boards
+from scorer.organising.render import render
 from scorer.organising.rules import current_basis
 from scorer.organising.run import plan
 from scorer.scoring.outcomes import Failed

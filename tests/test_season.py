@@ -19,7 +19,7 @@ from scorer.challenge.settings import Challenge
 from scorer.live.entries import entries
 from scorer.live.log import published_log
 from scorer.live.state import in_force
-from scorer.organising.render import boards
+from scorer.organising.boards import boards
 from scorer.organising.rules import current_basis
 from scorer.store.cache import Cache
 from scorer.store.snapshot import Snapshot

@@ -109,22 +109,7 @@ NO_COMMITMENT = PublishedCommitment()
 def published_commitment(
     view: Snapshot, challenge: Challenge, errata: Iterable[PublishedErratum]
 ) -> PublishedCommitment:
-    """What is public about the commitments of a challenge.
-
-    Parameters
-    ----------
-    view
-        A snapshot of the database.
-    challenge
-        The challenge, with the settings of challenge.toml.
-    errata
-        The errata of all tracks that visitors may see.
-
-    Raises
-    ------
-    StoreError
-        The database fails.
-    """
+    """What is public about the commitments of a challenge, given the errata that visitors may see of all tracks."""
     events = public_to_all(view, challenge.tracks).events()
     receipts = public_key(view.secret("receipts"))
     found = commitments(events)

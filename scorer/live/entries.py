@@ -71,25 +71,11 @@ def entries(
 ) -> Entries:
     """The entries of a track by its rules.
 
-    Parameters
-    ----------
-    view
-        A snapshot of the database.
-    track
-        With the rules in force, as `in_force` returns it.
-    basis
-        The solution and the matching rules of the results; None: no entry has a result.
-    measures
-        Whose scores the entries have; None: those of the track.
-    cache
-        Has the scores that the Ladder released before; None: they are computed.
+    `track` has the rules in force, as `in_force` returns it. `basis` is the solution and the matching rules of the
+    results; None: no entry has a result. The entries have the scores of `measures`; None: those of the track. `cache`
+    has the scores that the Ladder released before.
 
-    Raises
-    ------
-    ChallengeError
-        The Ladder has too few preliminary queries.
-    StoreError
-        The database fails.
+    Raises ChallengeError if the Ladder has too few preliminary queries, and StoreError.
     """
     chosen = track.all_measures if measures is None else measures
     now = track_state(view, track)

@@ -164,15 +164,7 @@ def recorded_changes(found: Changes) -> dict[str, Any]:
 
 
 def changes_of_record(values: Mapping[str, Any], teams: Sequence[Team]) -> Changes:
-    """The changes that `recorded_changes` returned.
-
-    Parameters
-    ----------
-    values
-        The plain values.
-    teams
-        All teams that are known now, with their present names.
-    """
+    """The changes that `recorded_changes` returned; the teams are all that are known now, with their present names."""
     known = {team.folder: team for team in teams}
     before, after = (Scale(*each) for each in values["scales"])
     rows = (

@@ -41,11 +41,8 @@ to the even integer, although it may be computed as 0.49999999999999994."""
 class Ladder:
     """The Ladder of one team, which sees its entries in the order of the record.
 
-    Parameters
-    ----------
-    step
-        The least improvement, as a loss; the released loss is a multiple of it. None: the parameter-free form, in which
-        the least improvement is the standard error of the differences from the best entry.
+    `step` is the least improvement, as a loss; the released loss is a multiple of it. None: the parameter-free form, in
+    which the least improvement is the standard error of the differences from the best entry.
     """
 
     def __init__(self, step: float | None = None) -> None:
@@ -57,11 +54,8 @@ class Ladder:
     def look(self, scores: Floats) -> float | None:
         """Return the score to release for the next entry, or None if that score would not be higher than the last one.
 
-        Parameters
-        ----------
-        scores
-            float64[query]: from 0 to 1, of the preliminary queries for which the measure is defined, always the same.
-            At least two.
+        `scores` is float64[query]: from 0 to 1, of the preliminary queries for which the measure is defined, always the
+        same; at least two.
         """
         losses = 1.0 - scores
         improvement = self.loss - _mean(losses)
@@ -134,27 +128,10 @@ def looks(
 
     The entries of a team, with those of the teams that are merged into it, are looked at in the order of the record,
     also those that are withdrawn or superseded since. The order of scoring has no effect: entries after one without a
-    result wait for it.
+    result wait for it. `candidates` are the admitted entries, in the order of the record. `cache` has the scores that
+    were released before.
 
-    Parameters
-    ----------
-    view
-        A snapshot of the database.
-    track
-        Has the form of the Ladder.
-    basis
-        What the results are by.
-    candidates
-        The admitted entries, in the order of the record.
-    cache
-        Has the scores that were released before.
-
-    Raises
-    ------
-    ChallengeError
-        There are too few preliminary queries.
-    StoreError
-        The database fails.
+    Raises ChallengeError if there are too few preliminary queries, and StoreError.
     """
     teams: dict[str, list[Candidate]] = {}
     for each in candidates:

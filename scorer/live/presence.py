@@ -38,14 +38,14 @@ class SubmissionState:
     was_escaped: bool
     """Whether its names were recorded escaped, by schema 1 or 2."""
     absent_at: datetime | None = None
-    """The last look into the folder that did not find it; None if it is not known, or if the time was amended."""
+    """The last scan of the folder that did not find it; None if it is not known, or if the time was amended."""
     result: StoredResult | None = None
     """None if it has no result by the basis."""
     failure: Failure | None = None
     """Of the attempts to score it by the basis; None if it has a result or was never tried."""
 
 
-SecondLook = Callable[[set[str]], Mapping[str, str | None]]
+Recheck = Callable[[set[str]], Mapping[str, str | None]]
 """Given files, the digest of each as it is now, or None if it is gone; files that cannot be read are left out."""
 
 Key = tuple[str, str]
@@ -166,20 +166,20 @@ def is_complete(states: Mapping[Key, SubmissionState], scanned: Iterable[Submiss
 
 
 def import_changes(
-    states: Mapping[Key, SubmissionState], scanned: Iterable[Submission], second_look: SecondLook | None
+    states: Mapping[Key, SubmissionState], scanned: Iterable[Submission], recheck: Recheck | None
 ) -> list[tuple[Kind, dict[str, Any]]]:
     """The events that bring the record to the state of the folder.
 
-    A second look at the files on which the scan and the record differ decides; None: the scan is the latest. The events
+    `recheck` decides on the files on which the scan and the record differ; None: the scan is the latest. The events
     are arrivals by time of receipt, team and file, then withdrawals and returns.
     """
     taken = as_recorded(states, scanned)
     files = {key[0] for key, state in states.items() if state.source == FOLDER and state.present != (key in taken)}
-    if second_look is None:
+    if recheck is None:
         now: Mapping[str, str | None] = dict.fromkeys(files) | {file: digest for file, digest in taken if file in files}
     else:
         names = {file: file for file in files} | {key[0]: own.file for key, own in taken.items() if key[0] in files}
-        seen = second_look(set(names.values())) if files else {}
+        seen = recheck(set(names.values())) if files else {}
         now = {file: seen[name] for file, name in names.items() if name in seen}
     return _changes(states, taken, now)
 

@@ -19,18 +19,9 @@ VERSION = 1
 
 
 def receipts(view: Snapshot, challenge: str, indexes: set[int]) -> Mapping[int, str]:
-    """The receipts of entries by their indexes.
+    """The receipts of entries by the indexes of their arrivals, given a snapshot with all events.
 
     A receipt depends only on the record until its entry and on the name of the challenge, so it is always the same.
-
-    Parameters
-    ----------
-    view
-        A snapshot with all events.
-    challenge
-        The name of the challenge.
-    indexes
-        Of arrivals.
     """
     return dict(_receipts(view, challenge, indexes))
 

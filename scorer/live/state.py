@@ -101,22 +101,10 @@ def recorded_lines(view: Snapshot, track: Track) -> Iterator[str]:
 
 
 def in_force(view: Snapshot, track: Track, basis: RecordedBasis | None = None) -> Track:
-    """The track with the rules in force at the time of a snapshot.
+    """The track with the rules in force at the time of a snapshot; `basis` has them, or else the basis recorded last.
 
-    Parameters
-    ----------
-    view
-        A snapshot of the database.
-    track
-        With the settings of challenge.toml.
-    basis
-        Has the rules; None: the basis that is recorded last.
-
-    Returns
-    -------
-    Track
-        Without phases, it is unchanged. With phases, its stage follows from the time: final scores are shown once the
-        last phase has closed, and all the time where there are no preliminary queries.
+    Without phases, the track is unchanged. With phases, its stage follows from the time: final scores are shown once
+    the last phase has closed, and all the time where there are no preliminary queries.
     """
     now = track_state(view, track)
     if not now.phases.all:

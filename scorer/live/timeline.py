@@ -79,22 +79,10 @@ NO_TIMELINE = Timeline()
 
 
 def timeline(view: Snapshot, tracks: Sequence[Track]) -> Timeline:
-    """The timeline of a challenge.
+    """The timeline of a challenge, given all its tracks with the settings of challenge.toml.
 
     The phases and their extensions are public at any time. Everything else about a track stops while it is frozen, and
     what concerns all tracks stops while any of them is.
-
-    Parameters
-    ----------
-    view
-        A snapshot of the database.
-    tracks
-        All tracks, with the settings of challenge.toml.
-
-    Raises
-    ------
-    StoreError
-        The database fails.
     """
     shown_to_all = public_to_all(view, tracks)
     found = [*_teams(shown_to_all), *_commitments(shown_to_all)]

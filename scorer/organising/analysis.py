@@ -17,7 +17,7 @@ from scorer.errors import MeasureError, ScorerError
 from scorer.live.entry import rounded
 from scorer.measures import Measure, parse
 from scorer.options import Split
-from scorer.organising.render import boards
+from scorer.organising.boards import boards
 from scorer.organising.rules import current_basis
 from scorer.scoring.means import aggregated
 from scorer.store.snapshot import Snapshot

@@ -1,15 +1,17 @@
-"""The files of a challenge that a bundle has: all that a render reads, and on request solutions and submissions."""
+"""A bundle as it is written: which files of a challenge it has, and the archive; see `verification.bundle_archive`."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from scorer.challenge.branding import STATIC
 from scorer.challenge.portable import Portable
@@ -19,14 +21,26 @@ from scorer.challenge.teams import FILE as TEAMS
 from scorer.errors import ChallengeError
 from scorer.live.presence import present_digests
 from scorer.live.state import track_state
-from scorer.organising.intake import scan
 from scorer.organising.picks import KB, LARGEST
+from scorer.organising.scan import scan
 from scorer.organising.submission_files import submission_files
-from scorer.paths import AnyFile, Remote, chunks_of
+from scorer.paths import AnyFile, Remote, chunks_of, digest_of
 from scorer.site.markdown_pages import FOLDER as PAGES
 from scorer.store.archive import Archive
 from scorer.store.snapshot import Snapshot
-from scorer.verification.bundle_archive import CHALLENGE, INDEX, LONGEST_NAME, SOLUTIONS, SUBMISSIONS
+from scorer.verification.bundle_archive import (
+    CHALLENGE,
+    COMMENT,
+    COMMENT_BYTES,
+    FORMAT,
+    INDEX,
+    LONGEST_NAME,
+    MANIFEST,
+    SECRET,
+    SOLUTIONS,
+    SUBMISSIONS,
+    VERSION,
+)
 
 TEMPLATES = "templates"
 
@@ -109,18 +123,8 @@ def submitted_files(
 ) -> dict[str, Content]:
     """The members for the files in the folders of submissions, and their index, by name.
 
-    Parameters
-    ----------
-    view, challenge, archive, kept
-        A snapshot of the database, the challenge, the archive of its solutions, and that of its submissions.
-    everything
-        Whether the submissions are in it, also those whose bytes are kept without a file; otherwise only the files
-        picks.toml, which a render reads, too.
-
-    Raises
-    ------
-    ChallengeError
-        A folder cannot be read.
+    With `everything`, the submissions are in it, also those whose bytes are kept without a file; otherwise only the
+    files picks.toml, which a render reads, too. Raises ChallengeError if a folder cannot be read.
     """
     found: list[tuple[BundledFile, Content]] = []
     for track in challenge.tracks:
@@ -166,7 +170,7 @@ def _submissions(
         {*archive.digests(), *view.solution_digests()},
         confirmed=True,
     )
-    for file, submission in scanned.found:
+    for file, submission in scanned.submissions:
         if file.status is not None:
             path = tuple(file.file.split("/")[1:])
             bundled = BundledFile(track.name, path, submission.digest, file.status.st_mtime_ns)
@@ -196,3 +200,63 @@ def _read_same(path: AnyFile, digest: str) -> Iterator[bytes]:
         raise ChallengeError(
             f"{os.fspath(path)}: changed while it was exported, or is damaged; `scorer doctor` checks it"
         )
+
+
+EARLIEST = (1980, 1, 1, 0, 0, 0)
+"""The time of all members: the earliest that a ZIP archive can have."""
+
+UNIX = 3
+"""The system that the archive says it is from, on every system."""
+
+
+class BundleWriter:
+    """Writes a new bundle. Members are added in the order of their names."""
+
+    def __init__(self, path: Path) -> None:
+        """Create the file, which only its owner can read. Raises OSError."""
+        self._path = path
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), SECRET)
+        self._stream = os.fdopen(descriptor, "w+b")
+        self._archive = ZipFile(self._stream, "w", ZIP_STORED)
+        self._digests: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._stream:
+            self._archive.close()
+
+    def add(self, name: str, chunks: Iterable[bytes]) -> None:
+        """Add a member. Raises OSError."""
+        if any(name <= other for other in self._digests):
+            raise ValueError(f"not in order: {name}")
+        found = hashlib.sha256()
+        with self._archive.open(_member(name), "w", force_zip64=True) as member:
+            for chunk in chunks:
+                found.update(chunk)
+                member.write(chunk)
+        self._digests[name] = found.hexdigest()
+
+    def finish(self, facts: Mapping[str, object]) -> str:
+        """Add the manifest with these facts, and the digest of the whole; return the digest. Raises OSError."""
+        manifest = {"format": FORMAT, "version": VERSION, **facts, "members": self._digests}
+        with self._archive.open(_member(MANIFEST), "w", force_zip64=True) as member:
+            member.write((json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode("ascii"))
+        self._archive.comment = bytes(COMMENT_BYTES)
+        self._archive.close()
+        size = self._stream.seek(0, os.SEEK_END) - COMMENT_BYTES
+        self._stream.seek(0)
+        digest = digest_of(chunks_of(self._stream, size))
+        self._stream.seek(size)
+        self._stream.write(f"{COMMENT}{digest}".encode("ascii"))
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+        return digest
+
+
+def _member(name: str) -> ZipInfo:
+    info = ZipInfo(name, EARLIEST)
+    info.create_system = UNIX
+    info.external_attr = (stat.S_IFREG | SECRET) << 16
+    return info

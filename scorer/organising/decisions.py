@@ -24,25 +24,10 @@ PART_OF_DIGEST = re.compile(r"[0-9a-f]{8,64}")
 
 
 def retry(challenge: Challenge, store: Store, names: Sequence[str] = ()) -> int:
-    """Let the next run try failed entries again, also those that were given up.
+    """Let the next run try failed entries again, also those that were given up; return how many had failed.
 
-    Parameters
-    ----------
-    challenge, store
-        The challenge and its database.
-    names
-        The entries, as for `entry_named`; none: all that have failed.
-
-    Returns
-    -------
-    How many entries had failed.
-
-    Raises
-    ------
-    ChallengeError
-        A name is not that of one entry.
-    StoreError
-        The database fails.
+    Without names, which are as for `entry_named`, these are all. Raises ChallengeError if a name is not that of one
+    entry, and StoreError.
     """
     named = store.read(lambda view: [entry_named(view, challenge, name) for name in names])
     count = 0

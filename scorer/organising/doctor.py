@@ -11,8 +11,7 @@ from scorer.errors import ChallengeError, StoreError
 from scorer.live.presence import stays
 from scorer.live.splits import recorded_key
 from scorer.live.state import track_state
-from scorer.organising.intake import safe_digest
-from scorer.organising.submission_files import submission_files
+from scorer.organising.submission_files import safe_digest, submission_files
 from scorer.paths import digest
 from scorer.store.integrity import derived_problems, file_problems, record_problems, repair
 from scorer.store.schema import SCHEMA_VERSION
@@ -49,16 +48,9 @@ def examine(challenge: Challenge, store: Store) -> Iterator[Check]:
 
 
 def repair_store(store: Store) -> list[str]:
-    """Delete what is damaged and can be derived again, after a backup; recorded rows stay as they are.
+    """Delete what is damaged and can be derived again, after a backup; return what was done, a line each.
 
-    Returns
-    -------
-    What was done, a line each.
-
-    Raises
-    ------
-    StoreError
-        The backup cannot be written, or the database is too damaged.
+    Raises StoreError if the backup cannot be written, or the database is too damaged.
     """
     backup, deleted = repair(store)
     lines = [] if backup is None else [f"wrote the backup {backup}"]

@@ -41,26 +41,8 @@ def preview(challenge: Challenge, store: Store, track: Track, executor: Executor
     The board stays as it is. Until the erratum is applied or cancelled, runs score new entries by both. If one is open,
     this one replaces it.
 
-    Parameters
-    ----------
-    challenge, store, track
-        The challenge, its database, and a track of it.
-    executor
-        Where to score; None: in as many processes of this machine as it has cores.
-
-    Returns
-    -------
-    Changes
-        The board by the rules in force, and by the files.
-
-    Raises
-    ------
-    ChallengeError
-        No phase has started, nothing differs, or a setting contradicts the solution.
-    SolutionError
-        The solution cannot be used.
-    StoreError
-        The database fails.
+    Raises ChallengeError if no phase has started, nothing differs, or a setting contradicts the solution; SolutionError
+    if the solution cannot be used; and StoreError.
     """
     archive = store.archive(track.root)
     by_files = RuleSet.of_files(track)
@@ -88,45 +70,25 @@ def apply(
     *,
     without_missing: bool = False,
 ) -> tuple[Erratum, Changes]:
-    """Apply the open erratum of a track: the board changes as a whole, and the reason is published.
+    """Apply the open erratum of a track: the board changes as a whole; return it, and what it changes.
 
-    Entries that arrived since the preview are scored first, by both rules.
+    Entries that arrived since the preview are scored first, by both rules. With `without_missing`, entries whose files
+    are gone, and whose bytes are not kept, may be left without a score.
 
-    Parameters
-    ----------
-    challenge, store, track, executor
-        As for `preview`.
-    reason
-        Why; visitors read it.
-    without_missing
-        Whether entries whose files are gone, and whose bytes are not kept, may be left without a score.
-
-    Returns
-    -------
-    The erratum, and what it changes.
-
-    Raises
-    ------
-    ChallengeError
-        No erratum is open, the files have changed since the preview, an entry has no result by the new rules, or the
-        reason is blank.
-    SolutionError
-        The solution cannot be used.
-    StoreError
-        The database fails.
+    Raises ChallengeError if no erratum is open, the files have changed since the preview, an entry has no result by the
+    new rules, or the reason is blank; SolutionError if the solution cannot be used; and StoreError.
     """
     if not reason.strip():
         raise ChallengeError("the reason is blank; give one: visitors read it")
     by_files, archive = RuleSet.of_files(track), store.archive(track.root)
     store.read(lambda view: _check_unchanged(_open(view, track), by_files, archive))
     work = _refresh(challenge, store, track, executor)
-    there = {*(submission.digest for _, submission in work.files), *work.kept.archive.digests()}
     found: list[Changes] = []
 
     def applied(view: Snapshot) -> Added:
         erratum = _open(view, track)
         _check_unchanged(erratum, by_files, archive)
-        _check_complete(view, track, by_files, there if without_missing else None)
+        _check_complete(view, track, by_files, work.sources.digests if without_missing else None)
         found.append(pending_changes(view, track, archive))
         shown = found[-1]
         if in_force(view, track).hides_scores:
@@ -154,23 +116,9 @@ def cancel(store: Store, track: Track) -> Erratum:
 
 
 def pending_changes(view: Snapshot, track: Track, archive: Archive, *, as_shown: bool = False) -> Changes:
-    """What the open erratum of a track would change.
+    """What the open erratum of a track would change. Raises ChallengeError if none is open.
 
-    Parameters
-    ----------
-    view, track
-        A snapshot of the database, and the track.
-    archive
-        Has the bytes of the solutions.
-    as_shown
-        Whether the changes are for visitors: without scores in a phase that shows nothing.
-
-    Raises
-    ------
-    ChallengeError
-        No erratum is open.
-    StoreError
-        The database fails.
+    With `as_shown`, the changes are for visitors: without scores in a phase that shows nothing.
     """
     erratum = _open(view, track)
     new = RuleSet.of_record(track, erratum.basis, archive)
@@ -187,17 +135,8 @@ def pending_changes(view: Snapshot, track: Track, archive: Archive, *, as_shown:
 def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Track:
     """The track that an erratum is for.
 
-    Parameters
-    ----------
-    challenge, store
-        The challenge and its database.
-    name
-        The name of the track; None: the only one whose files differ from its rules, or that has an open erratum.
-
-    Raises
-    ------
-    ChallengeError
-        There is no such track, or several.
+    Without a name, it is the only one with an open erratum, or with files that differ from its rules. Raises
+    ChallengeError if there is no such track, or several.
     """
     if name is not None:
         return challenge.track(name)

@@ -23,12 +23,8 @@ Added = Sequence[tuple[Kind, Mapping[str, Any]]]
 def announce(store: Store, track: Track) -> None:
     """Record the phases of challenge.toml, if they are new or have changed before their start.
 
-    Raises
-    ------
-    ChallengeError
-        A phase that has started is changed or missing, or a phase that starts in the past is added.
-    StoreError
-        The database fails.
+    Raises ChallengeError if a phase that has started is changed or missing, or a phase that starts in the past is
+    added.
     """
     if store.read(lambda view: announcement(view, track)):
         store.record(track.name, lambda view: announcement(view, track))

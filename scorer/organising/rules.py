@@ -9,7 +9,7 @@ from functools import cached_property
 from scorer.challenge.settings import Track
 from scorer.challenge.splits import split_of
 from scorer.errors import ChallengeError, Findings, SolutionError
-from scorer.live.entries import entries
+from scorer.live.entries import Entries, entries
 from scorer.live.entry import Entry
 from scorer.live.rules import changed_names, with_rules
 from scorer.live.state import in_force, track_state
@@ -43,28 +43,13 @@ class RuleSet:
     def of_files(cls, track: Track) -> RuleSet:
         """The rules of challenge.toml, with the solution and the list of items that are there now.
 
-        Raises
-        ------
-        SolutionError
-            The solution cannot be read.
-        ChallengeError
-            The list of items cannot be read.
+        Raises SolutionError if the solution cannot be read, and ChallengeError if the list of items cannot be.
         """
         return cls(track, track.solution_path, _digest_of_solution(track), track.items_path, items_digest(track))
 
     @classmethod
     def of_record(cls, track: Track, recorded: RecordedBasis, archive: Archive) -> RuleSet:
-        """The rules of a recorded basis, with the bytes that were archived then.
-
-        Parameters
-        ----------
-        track
-            With the settings of challenge.toml, which decide what is no rule.
-        recorded
-            The basis.
-        archive
-            Has the bytes of the solution and of the list of items.
-        """
+        """The rules of a recorded basis, with the bytes that were archived then; `track` decides what is no rule."""
         solution = recorded.basis.solution
         items = None if recorded.items is None else archive.path(recorded.items)
         return cls(with_rules(track, recorded), archive.path(solution), solution, items, recorded.items)
@@ -85,14 +70,8 @@ class RuleSet:
     def read_solution(self) -> Solution:
         """The solution, with the candidate items.
 
-        Raises
-        ------
-        SolutionError
-            The solution is invalid or cannot be read.
-        ChallengeError
-            The list of items cannot be read.
-        MeasureError
-            The gains of a measure are too large for the grades.
+        Raises SolutionError if the solution is invalid or cannot be read, ChallengeError if the list of items cannot be
+        read, and MeasureError if the gains of a measure are too large for the grades.
         """
         solution = Solution.read(self.solution_path, self.track.solution_format, digest=self.solution_digest)
         if self.solution_path != self.track.solution_path:  # a recorded solution stays valid
@@ -110,6 +89,16 @@ class RuleSet:
         check_preliminary(self.track, self.basis, queries_of(solution))
         self.keep(archive)
         return solution
+
+    def store_solution(self, store: Store, solution: Solution) -> StoredQueries:
+        """Store the solution, as `read_solution` returns it; return its queries."""
+        queries = queries_of(solution)
+        store.store_solution(self.solution_digest, queries.ids, queries.flagged, solution.ideal)
+        return queries
+
+    def entries(self, view: Snapshot) -> Entries:
+        """The entries of the track by these rules, without scores."""
+        return entries(view, self.track, self.basis, measures=())
 
     def _compare_queries(self, solution: Solution) -> None:
         """Refuse a public list that lacks queries: a file that passes the participant's check could lack them too."""
@@ -179,12 +168,7 @@ def are_replaced(view: Snapshot, rules: RuleSet, archive: Archive) -> bool:
 def current_basis(view: Snapshot, track: Track) -> Basis | None:
     """The basis of a track's board: the recorded solution, and the rules in force; None before a run.
 
-    Raises
-    ------
-    ChallengeError
-        The list of items or the key of the split cannot be read.
-    StoreError
-        The database fails.
+    Raises ChallengeError if the list of items or the key of the split cannot be read, and StoreError.
     """
     recorded = view.recorded_basis(track.name)
     if recorded is None:

@@ -15,21 +15,9 @@ from scorer.store.snapshot import Snapshot
 
 
 def check_preliminary(track: Track, basis: Basis, queries: StoredQueries) -> None:
-    """Check that the settings for preliminary scores agree with the solution.
+    """Check that the settings for preliminary scores agree with the queries of the solution; `basis` has the split.
 
-    Parameters
-    ----------
-    track
-        The track.
-    basis
-        Of its board, with its split.
-    queries
-        Of the solution.
-
-    Raises
-    ------
-    ChallengeError
-        They contradict each other, as `check_split`, `check_stage` and `check_ladder` say.
+    Raises ChallengeError as `check_split`, `check_stage` and `check_ladder`.
     """
     selected = int(basis.flags(queries).sum())
     if basis.split is not None:
@@ -44,16 +32,9 @@ def shows_final(view: Snapshot, track: Track) -> bool:
 
 
 def make_keys(challenge: Challenge) -> list[Path]:
-    """Make the key files that the tracks name and that do not exist. Tracks may share a file.
+    """Make the key files that the tracks name and that do not exist, and return them. Tracks may share a file.
 
-    Returns
-    -------
-    The files that were made.
-
-    Raises
-    ------
-    ChallengeError
-        No track has a split, or a file cannot be written.
+    Raises ChallengeError if no track has a split, or a file cannot be written.
     """
     paths = dict.fromkeys(track.key_path for track in with_split(challenge.tracks) if track.key_path)
     made = [path for path in paths if not path.exists()]
@@ -74,12 +55,7 @@ def with_split(tracks: Sequence[Track]) -> list[Track]:
 def selected_queries(track: Track, split: QuerySplit) -> tuple[int, int]:
     """How many queries of the solution a split selects for the preliminary scores, and how many there are.
 
-    Raises
-    ------
-    SolutionError
-        The solution cannot be read.
-    ChallengeError
-        The split contradicts the solution, as `check_split` says.
+    Raises SolutionError, and ChallengeError if the split contradicts the solution, as `check_split` says.
     """
     solution = Solution.read(track.solution_path, track.solution_format)
     flags = split.flags(solution.queries.to_pylist())

@@ -38,20 +38,10 @@ class _Import:
 
 
 def import_teams(challenge: Challenge, store: Store) -> tuple[str, ...]:
-    """Record what teams.toml says, if it differs from the record.
+    """Record what teams.toml says, if it differs from the record; return notes on teams that have not submitted yet.
 
-    Settings of a team are recorded once it has submitted a file.
-
-    Returns
-    -------
-    A note for each table of a team that has not submitted yet.
-
-    Raises
-    ------
-    ChallengeError
-        The file is invalid, with one line for each error; nothing is recorded.
-    StoreError
-        The database fails.
+    Settings of a team are recorded once it has submitted a file. Raises ChallengeError if the file is invalid, with one
+    line for each error; nothing is recorded then. Raises StoreError.
     """
     return _record(challenge, store, read_teams(challenge.root))
 
@@ -136,14 +126,9 @@ Change = Callable[[TeamSettings], Mapping[str, Any]]
 def rename(challenge: Challenge, store: Store, team: str, name: str) -> None:
     """Give a team a display name; the name of its folder removes it.
 
-    Every decision below takes the team by the name of its folder, edits teams.toml and records the change.
-
-    Raises
-    ------
-    ChallengeError
-        There is no such team, the decision contradicts another one, or teams.toml is invalid or cannot be written.
-    StoreError
-        The database fails.
+    Every decision below takes the team by the name of its folder, edits teams.toml and records the change. It raises
+    ChallengeError if there is no such team, the decision contradicts another one, or teams.toml is invalid or cannot be
+    written; and StoreError.
     """
     known = store.read(lambda view: view.teams)
     folder = known_team(team, known)
