@@ -19,7 +19,6 @@ import numpy as np
 
 from scorer.challenge.settings import Track
 from scorer.challenge.splits import check_ladder, share_text
-from scorer.limits import ATTEMPTS
 from scorer.live.entry import Answer
 from scorer.live.presence import SubmissionState
 from scorer.measures.arrays import Bools, Floats
@@ -111,6 +110,12 @@ class Candidate:
     waits: bool
     """Whether the quota waits for the outcome of an earlier entry."""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether its outcome is to come. An entry that is withdrawn without a result has none."""
+        stored = self.stored
+        return self.waits or (stored.present and stored.result is None and not stored.is_given_up)
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -134,8 +139,8 @@ def looks(
     Raises ChallengeError if there are too few preliminary queries, and StoreError.
     """
     teams: dict[str, list[Candidate]] = {}
-    for each in candidates:
-        teams.setdefault(each.team, []).append(each)
+    for candidate in candidates:
+        teams.setdefault(candidate.team, []).append(candidate)
     sequences = [_in_order(own) for own in teams.values()]
     released = _released(view, track, basis, [_digests(seen) for seen, _ in sequences], cache)
     found: dict[int, Look] = {}
@@ -148,22 +153,9 @@ def looks(
 
 def _in_order(own: Sequence[Candidate]) -> tuple[list[SubmissionState], list[SubmissionState]]:
     """The scored entries of a team: those that are looked at, and those that wait for an earlier entry."""
-    stop = next((place for place, each in enumerate(own) if _is_open(each)), len(own))
-    return _scored(own[:stop]), _scored(own[stop:])
-
-
-def _scored(candidates: Iterable[Candidate]) -> list[SubmissionState]:
-    found = (each.stored for each in candidates)
-    return [each for each in found if each.result is not None and each.result.status == "scored"]
-
-
-def _is_open(each: Candidate) -> bool:
-    """Whether the outcome of an entry is to come. An entry that is withdrawn without a result has none."""
-    if each.waits:
-        return True
-    stored = each.stored
-    has_failed = stored.failure is not None and stored.failure.attempts >= ATTEMPTS
-    return stored.present and stored.result is None and not has_failed
+    stop = next((place for place, candidate in enumerate(own) if candidate.is_open), len(own))
+    seen, waiting = ([each.stored for each in part if each.stored.is_scored] for part in (own[:stop], own[stop:]))
+    return seen, waiting
 
 
 def _digests(seen: Iterable[SubmissionState]) -> list[str]:
@@ -178,12 +170,12 @@ def _released(
     flagged = view.flags(basis)
     step = None if track.ladder_step is None else str(track.ladder_step)
     rules = [basis.solution, basis.matching, code_digest(), QueryMask(flagged).digest]
-    keys = [digest_of(["ladder", rules, track.primary_measure.full, step, list(each)]) for each in sequences]
-    absent = [each for each, key in zip(sequences, keys, strict=True) if each and key not in known]
+    keys = [digest_of(["ladder", rules, track.primary_measure.full, step, list(sequence)]) for sequence in sequences]
+    absent = [sequence for sequence, key in zip(sequences, keys, strict=True) if sequence and key not in known]
     scores = _scores(view, track, basis, flagged, set(chain.from_iterable(absent)))
     return [
-        json.loads(known.value_of(key, partial(_folded, track, each, scores))) if each else []
-        for each, key in zip(sequences, keys, strict=True)
+        json.loads(known.value_of(key, partial(_folded, track, sequence, scores))) if sequence else []
+        for sequence, key in zip(sequences, keys, strict=True)
     ]
 
 

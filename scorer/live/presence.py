@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from scorer.challenge.settings import Track
+from scorer.limits import ATTEMPTS
 from scorer.live.phases import Phases
 from scorer.live.times import is_misdated, precedes_phases
 from scorer.store.canonical import iso, unescaped
@@ -43,6 +44,16 @@ class SubmissionState:
     """None if it has no result by the basis."""
     failure: Failure | None = None
     """Of the attempts to score it by the basis; None if it has a result or was never tried."""
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether it has failed so often that it is not tried again."""
+        return self.failure is not None and self.failure.attempts >= ATTEMPTS
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether it has a score, and was not rejected."""
+        return self.result is not None and self.result.status == "scored"
 
 
 Recheck = Callable[[set[str]], Mapping[str, str | None]]

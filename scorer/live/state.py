@@ -9,7 +9,7 @@ from functools import cached_property
 
 from scorer.challenge.phases import Phase
 from scorer.challenge.settings import Track
-from scorer.live.errata import Erratum, applied_errata, open_erratum
+from scorer.live.errata import Errata, folded_errata
 from scorer.live.phases import Phases, at_stage, folded_phases, phase_lines
 from scorer.live.picks import Picks, picks
 from scorer.live.presence import Key, SubmissionState, submissions
@@ -54,14 +54,8 @@ class TrackState:
         return picks(self.events)
 
     @cached_property
-    def errata(self) -> tuple[Erratum, ...]:
-        """Those that were applied."""
-        return applied_errata(self.events)
-
-    @cached_property
-    def open_erratum(self) -> Erratum | None:
-        """The erratum that was previewed, and neither applied nor cancelled; None without one."""
-        return open_erratum(self.events)
+    def errata(self) -> Errata:
+        return folded_errata(self.events)
 
     @cached_property
     def basis(self) -> RecordedBasis | None:
@@ -89,8 +83,8 @@ def track_state(view: Snapshot, track: Track) -> TrackState:
     key = ("state", track.name, track.phases)
     if key not in view.derived:
         view.derived[key] = TrackState(view, track.name, track.phases)
-    found: TrackState = view.derived[key]
-    return found
+    state: TrackState = view.derived[key]
+    return state
 
 
 def recorded_lines(view: Snapshot, track: Track) -> Iterator[str]:

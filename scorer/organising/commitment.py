@@ -16,7 +16,7 @@ from scorer.live.splits import is_revealed, recorded_key
 from scorer.live.state import in_force, track_state
 from scorer.organising.phases import announcement
 from scorer.organising.rules import RuleSet
-from scorer.organising.splits import shows_final, with_split
+from scorer.organising.splits import with_split
 from scorer.store.events import EVERY_TRACK, basis_body, new_basis
 from scorer.store.kinds import Kind
 from scorer.store.record import GENERATIONS
@@ -146,7 +146,7 @@ def reveal(challenge: Challenge, store: Store, tracks: Sequence[Track]) -> tuple
 
 def _check_key(view: Snapshot, challenge: Challenge, split: QuerySplit) -> None:
     for track in challenge.tracks:
-        other = None if shows_final(view, track) else split_of(track)
+        other = None if in_force(view, track).stage == "final" else split_of(track)
         if other is None or other.key != split.key:
             continue
         shares = "" if track.name == split.track else f"the key of {split.track} is also that of {track.name}, and "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from scorer.board.board import Board, Row
@@ -17,8 +17,6 @@ from scorer.live.errata import (
     Erratum,
     Placing,
     Scale,
-    applied_errata,
-    open_erratum,
     recorded_changes,
 )
 from scorer.live.state import in_force, track_state
@@ -26,13 +24,11 @@ from scorer.organising.rules import RuleSet, current_basis, rules_in_force
 from scorer.organising.run import Work, carry_out, plan
 from scorer.store.archive import Archive
 from scorer.store.events import recorded_body
-from scorer.store.kinds import Kind
+from scorer.store.record import Added
 from scorer.store.records import Basis, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.wording import counted, printable_name
-
-Added = Sequence[tuple[Kind, Mapping[str, Any]]]
 
 
 def preview(challenge: Challenge, store: Store, track: Track, executor: Executor | None = None) -> Changes:
@@ -51,9 +47,9 @@ def preview(challenge: Challenge, store: Store, track: Track, executor: Executor
     _refresh(challenge, store, track, executor)
 
     def opened(view: Snapshot) -> Added:
-        present = open_erratum(view.events(track.name))
-        number = 1 + len(applied_errata(view.events(track.name)))
-        is_same = present is not None and not _differences(present, by_files, archive)
+        errata = track_state(view, track).errata
+        number = 1 + len(errata.applied)
+        is_same = errata.open is not None and not _differences(errata.open, by_files, archive)
         return [] if is_same else [("erratum", _event(number, "previewed", "", recorded_body(by_files.recorded)))]
 
     store.record(track.name, opened)
@@ -99,7 +95,7 @@ def apply(
         return [("erratum", {**event, "changes": recorded_changes(shown)}), ("basis", body)]
 
     store.record(track.name, applied)
-    return store.read(lambda view: applied_errata(view.events(track.name)))[-1], found[-1]
+    return store.read(lambda view: track_state(view, track).errata.applied)[-1], found[-1]
 
 
 def cancel(store: Store, track: Track) -> Erratum:
@@ -142,7 +138,7 @@ def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Tr
         return challenge.track(name)
 
     def is_meant(view: Snapshot, track: Track) -> bool:
-        if open_erratum(view.events(track.name)) is not None:
+        if track_state(view, track).errata.open is not None:
             return True
         if not track_state(view, track).are_rules_fixed:
             return False
@@ -186,7 +182,7 @@ def _refresh(challenge: Challenge, store: Store, track: Track, executor: Executo
 
 def _open(view: Snapshot, track: Track) -> Erratum:
     """The open erratum of a track. Raises ChallengeError without one."""
-    erratum = open_erratum(view.events(track.name))
+    erratum = track_state(view, track).errata.open
     if erratum is None:
         raise ChallengeError(f"{track.name}: no erratum is open; `scorer erratum preview` opens one")
     return erratum

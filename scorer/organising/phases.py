@@ -13,11 +13,10 @@ from scorer.live.phases import Extension, Phases, replace_end
 from scorer.live.rules import is_committed
 from scorer.live.state import track_state
 from scorer.store.kinds import Kind
+from scorer.store.record import Added
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.wording import quoted, suggestion, utc_moment
-
-Added = Sequence[tuple[Kind, Mapping[str, Any]]]
 
 
 def announce(store: Store, track: Track) -> None:
@@ -64,11 +63,11 @@ def announcement(view: Snapshot, track: Track) -> Added:
 
 def _check_unchanged(track: Track, phase: Phase, ends: Collection[datetime]) -> None:
     """Refuse a change of a phase that has started; its end may be any that it has had."""
-    for position, found in enumerate(track.phases):
-        if found.name != phase.name:
+    for position, stated in enumerate(track.phases):
+        if stated.name != phase.name:
             continue
         for key in ("start", "end", "grace", "freeze", "shows", "ladder_step"):
-            value = getattr(found, key)
+            value = getattr(stated, key)
             if value != getattr(phase, key) and not (key == "end" and value in ends):
                 remedy = f"restore {_shown(getattr(phase, key))}"
                 if key == "end":
@@ -108,19 +107,21 @@ def extend(
     """
     chosen = _tracks_with(challenge, store, track, name)
     end = end.astimezone(UTC)
-    for each in chosen:
-        announce(store, _with_former_end(store, each, name, end))
+    for extended in chosen:
+        announce(store, _with_former_end(store, extended, name, end))
 
     def decide(view: Snapshot) -> Sequence[tuple[str, Kind, Mapping[str, Any]]]:
-        for each in chosen:
-            _check_extension(each, track_state(view, each).phases, name, end, view.now)
+        for extended in chosen:
+            _check_extension(extended, track_state(view, extended).phases, name, end, view.now)
         body = {"phase": name, "end": end.isoformat(), "reason": reason.strip()}
-        return [(each.name, "extension", body) for each in chosen]
+        return [(extended.name, "extension", body) for extended in chosen]
 
     if not reason.strip():
         raise ChallengeError("the reason is blank; give one: visitors read it")
     store.record_all(decide)
-    return store.read(lambda view: {each.name: track_state(view, each).phases.extensions[-1] for each in chosen})
+    return store.read(
+        lambda view: {extended.name: track_state(view, extended).phases.extensions[-1] for extended in chosen}
+    )
 
 
 def _with_former_end(store: Store, track: Track, name: str, end: datetime) -> Track:

@@ -160,11 +160,6 @@ def rules_in_force(view: Snapshot, by_files: RuleSet, archive: Archive) -> RuleS
     return by_files
 
 
-def are_replaced(view: Snapshot, rules: RuleSet, archive: Archive) -> bool:
-    """Whether other rules than these are in force, and only an erratum changes them. Raises StoreError."""
-    return bool(rules.differences(rules_in_force(view, rules, archive)))
-
-
 def current_basis(view: Snapshot, track: Track) -> Basis | None:
     """The basis of a track's board: the recorded solution, and the rules in force; None before a run.
 

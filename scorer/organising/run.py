@@ -20,7 +20,7 @@ from scorer.matching.match import Counts
 from scorer.matching.solution import Solution
 from scorer.organising.phases import announce
 from scorer.organising.picks import PicksProblem, import_picks
-from scorer.organising.rules import RuleSet, are_replaced, record_basis, rules_in_force
+from scorer.organising.rules import RuleSet, record_basis, rules_in_force
 from scorer.organising.scan import Before, before_scan, record, scan
 from scorer.organising.splits import check_preliminary
 from scorer.organising.submission_files import SkippedFile, UploadInProgress, WithFile
@@ -206,8 +206,15 @@ def carry_out(store: Store, work: Work, executor: Executor | None = None) -> Ite
         yield from score(store, rules, work.solution, work.sources, work.pending, executor)
     _complete_means(store, rules)
     # If an erratum was applied since the plan was made, the next run goes on by its rules.
-    replaced = partial(are_replaced, rules=rules, archive=store.archive(rules.track.root))
-    record_basis(store, rules.track.name, rules.basis, rules.settings, rules.items_digest, unless=replaced)
+    archive = store.archive(rules.track.root)
+    record_basis(
+        store,
+        rules.track.name,
+        rules.basis,
+        rules.settings,
+        rules.items_digest,
+        unless=lambda view: bool(rules.differences(rules_in_force(view, rules, archive))),
+    )
     score_by_erratum(store, work, executor)
     store.note_run(rules.track.name)
 
@@ -219,7 +226,7 @@ def _complete_means(store: Store, rules: RuleSet) -> None:
 
 def score_by_erratum(store: Store, work: Work, executor: Executor | None) -> None:
     """Score the entries of a track by the rules of its open erratum, too, and store the results."""
-    erratum = store.read(lambda view: track_state(view, work.rules.track).open_erratum)
+    erratum = store.read(lambda view: track_state(view, work.rules.track).errata.open)
     if erratum is None:
         return
     rules = RuleSet.of_record(work.rules.track, erratum.basis, store.archive(work.rules.track.root))

@@ -8,10 +8,8 @@ from pathlib import Path
 from scorer.challenge.settings import Challenge, Track
 from scorer.challenge.splits import QuerySplit, check_ladder, check_split, check_stage, make_key
 from scorer.errors import ChallengeError
-from scorer.live.state import in_force
 from scorer.matching.solution import Solution
 from scorer.store.records import Basis, StoredQueries
-from scorer.store.snapshot import Snapshot
 
 
 def check_preliminary(track: Track, basis: Basis, queries: StoredQueries) -> None:
@@ -24,11 +22,6 @@ def check_preliminary(track: Track, basis: Basis, queries: StoredQueries) -> Non
         check_split(track.name, int(queries.flagged.sum()), selected, len(queries.ids))
     check_stage(track, selected)
     check_ladder(track, selected)
-
-
-def shows_final(view: Snapshot, track: Track) -> bool:
-    """Whether the final scores of a track with preliminary queries are public, so that its split may be, too."""
-    return in_force(view, track).stage == "final"
 
 
 def make_keys(challenge: Challenge) -> list[Path]:

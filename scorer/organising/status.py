@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from scorer.challenge.settings import Challenge, Track
 from scorer.live.entries import entries
 from scorer.live.entry import State
-from scorer.live.errata import open_erratum
 from scorer.live.state import in_force, track_state
 from scorer.organising.rules import current_basis
 from scorer.organising.submission_files import submission_files
@@ -78,6 +77,6 @@ def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
         following = found.phases.upcoming(view.now)
         stage = f"phase {following.name} from {utc_moment(following.start)}" if following else "all phases are over"
     yield f"{track.name}: last run {utc_moment(last_run) if last_run else 'never'}; {stage}"
-    erratum = open_erratum(view.events(track.name))
+    erratum = track_state(view, track).errata.open
     if erratum is not None:
         yield f"{track.name}: erratum {erratum.number} is open; `scorer erratum apply` or `cancel` ends it"
