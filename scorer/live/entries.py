@@ -44,11 +44,8 @@ class Entries:
     """The track, with the decimals of its scores."""
     merges: Merges
     """Of its teams."""
-
-    @property
-    def results(self) -> tuple[StoredResult, ...]:
-        """Of all scored entries, also of those that do not count."""
-        return _results(self.stored)
+    results: tuple[StoredResult, ...]
+    """Of all scored entries, also of those that do not count."""
 
     @property
     def unscored(self) -> tuple[SubmissionState, ...]:
@@ -75,9 +72,10 @@ def entries(
     chosen = track.all_measures if measures is None else measures
     now = track_state(view, track)
     stored = with_outcomes(view, now.submissions.values(), basis, chosen)
+    results = tuple(state.result for state in stored if state.result is not None and state.is_scored)
     if track.decimals is None and basis is not None and chosen:
         flagged = int(view.flags(basis).sum())
-        queries = defined_queries(_results(stored), "preliminary", str(track.primary_measure), flagged)
+        queries = defined_queries(results, "preliminary", str(track.primary_measure), flagged)
         track = track.model_copy(update={"auto_decimals": auto_decimals(queries)})
     plan = now.phases
     present = {state.submission.file for state in stored if state.present}
@@ -129,6 +127,7 @@ def entries(
         stored=stored,
         track=track,
         merges=joined,
+        results=results,
     )
 
 
@@ -166,11 +165,6 @@ def defined_queries(results: Iterable[StoredResult], split: Split, measure: str,
     """How many of the queries of a split enter the mean of a measure; 0 where nothing is scored."""
     means = (result.means.get(split, {}).get(measure) for result in results)
     return max((queries - mean.undefined for mean in means if mean is not None), default=0)
-
-
-def _results(stored: Iterable[SubmissionState]) -> tuple[StoredResult, ...]:
-    """Of all scored entries."""
-    return tuple(state.result for state in stored if state.result is not None and state.is_scored)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
@@ -142,16 +142,8 @@ class Changes:
 def recorded_changes(changes: Changes) -> dict[str, Any]:
     """The changes as plain values for the record, with the teams by the names of their folders."""
     return {
-        "scales": [[scale.measure, scale.decimals, scale.stage] for scale in (changes.before, changes.after)],
-        "teams": [
-            [
-                row.team.folder,
-                row.baseline,
-                [row.before.rank, row.before.score],
-                [row.after.rank, row.after.score],
-            ]
-            for row in changes.teams
-        ],
+        "scales": [astuple(changes.before), astuple(changes.after)],
+        "teams": [[row.team.folder, row.baseline, astuple(row.before), astuple(row.after)] for row in changes.teams],
         "hidden": changes.are_hidden,
     }
 

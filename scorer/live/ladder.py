@@ -142,7 +142,9 @@ def looks(
     for candidate in candidates:
         teams.setdefault(candidate.team, []).append(candidate)
     sequences = [_in_order(own) for own in teams.values()]
-    released = _released(view, track, basis, [_digests(seen) for seen, _ in sequences], cache)
+    released = _released(
+        view, track, basis, [[stored.submission.digest for stored in seen] for seen, _ in sequences], cache
+    )
     found: dict[int, Look] = {}
     for (seen, waiting), scores in zip(sequences, released, strict=True):
         for stored, score in zip(seen, scores, strict=True):
@@ -156,10 +158,6 @@ def _in_order(own: Sequence[Candidate]) -> tuple[list[SubmissionState], list[Sub
     stop = next((place for place, candidate in enumerate(own) if candidate.is_open), len(own))
     seen, waiting = ([each.stored for each in part if each.stored.is_scored] for part in (own[:stop], own[stop:]))
     return seen, waiting
-
-
-def _digests(seen: Iterable[SubmissionState]) -> list[str]:
-    return [each.submission.digest for each in seen]
 
 
 def _released(

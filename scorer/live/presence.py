@@ -106,6 +106,15 @@ def submissions(events: Iterable[Event]) -> dict[Key, SubmissionState]:
     return states
 
 
+def recorded(view: Snapshot, track: str) -> Mapping[Key, SubmissionState]:
+    """The submissions of a track as of a snapshot, as `submissions` returns them; folded once."""
+    key = ("submissions", track)
+    if key not in view.derived:
+        view.derived[key] = submissions(view.events(track))
+    states: Mapping[Key, SubmissionState] = view.derived[key]
+    return states
+
+
 def _arrived(event: Event) -> SubmissionState:
     """The submission of an arrival, as it was then."""
     body = event.body
@@ -130,13 +139,13 @@ def _changed(state: SubmissionState, event: Event) -> SubmissionState:
 
 def track_digests(view: Snapshot, track: str) -> frozenset[str]:
     """The digests of all submissions of a track."""
-    return frozenset(state.submission.digest for state in submissions(view.events(track)).values())
+    return frozenset(state.submission.digest for state in recorded(view, track).values())
 
 
 def present_digests(view: Snapshot) -> frozenset[str]:
     """The digests of the submissions of all tracks that are not withdrawn."""
     tracks = {event.track for event in view.events() if event.kind == "arrival"}
-    states = (state for track in tracks for state in submissions(view.events(track)).values())
+    states = (state for track in tracks for state in recorded(view, track).values())
     return frozenset(state.submission.digest for state in states if state.present)
 
 

@@ -12,7 +12,7 @@ from scorer.challenge.settings import Track
 from scorer.live.errata import Errata, folded_errata
 from scorer.live.phases import Phases, at_stage, folded_phases, phase_lines
 from scorer.live.picks import Picks, picks
-from scorer.live.presence import Key, SubmissionState, submissions
+from scorer.live.presence import Key, SubmissionState, recorded
 from scorer.live.rules import is_committed, with_rules
 from scorer.live.splits import has_preliminary_queries
 from scorer.live.teams import Merges, merges
@@ -40,10 +40,10 @@ class TrackState:
     def phases(self) -> Phases:
         return folded_phases(self.events, self.announced)
 
-    @cached_property
+    @property
     def submissions(self) -> Mapping[Key, SubmissionState]:
         """In the order of the record."""
-        return submissions(self.events)
+        return recorded(self.view, self.name)
 
     @cached_property
     def merges(self) -> Merges:
@@ -103,10 +103,10 @@ def in_force(view: Snapshot, track: Track, basis: RecordedBasis | None = None) -
     now = track_state(view, track)
     if not now.phases.all:
         return track
-    recorded = basis or now.basis
-    if recorded is not None and (basis is not None or now.are_rules_fixed):
-        track = with_rules(track, recorded)
-    is_final = now.phases.is_over(view.now) or not has_preliminary_queries(view, track, recorded)
+    last = basis or now.basis
+    if last is not None and (basis is not None or now.are_rules_fixed):
+        track = with_rules(track, last)
+    is_final = now.phases.is_over(view.now) or not has_preliminary_queries(view, track, last)
     return at_stage(track, now.phases, "final" if is_final else "preliminary", now.phases.deciding(view.now))
 
 

@@ -18,7 +18,7 @@ from scorer.live.entry import rounded
 from scorer.measures import Measure, parse
 from scorer.options import Split
 from scorer.organising.boards import boards
-from scorer.organising.rules import current_basis
+from scorer.organising.rules import scored_by
 from scorer.scoring.means import aggregated
 from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, quoted
@@ -64,7 +64,7 @@ def track_task(view: Snapshot, board: Board, measure: Measure | None = None, row
     has an entry that counts.
     """
     track = board.track
-    basis = current_basis(view, track)
+    _, basis = scored_by(view, track)
     if basis is None:
         raise ScorerError(f"{track.name}: no results yet; `scorer run` computes them")
     chosen = measure or track.primary_measure

@@ -14,8 +14,8 @@ from scorer.challenge.phases import Phase
 from scorer.challenge.settings import Track
 from scorer.errors import StoreError
 from scorer.live.phases import at_stage
-from scorer.live.state import in_force, public, track_state
-from scorer.organising.rules import current_basis, settings, track_entries
+from scorer.live.state import public, track_state
+from scorer.organising.rules import scored_by, settings, track_entries
 from scorer.organising.splits import check_preliminary
 from scorer.paths import code_digest
 from scorer.reports.entries import TrackEntries
@@ -23,6 +23,7 @@ from scorer.scoring.means import split_masks
 from scorer.site.task_view import TaskView
 from scorer.store.cache import Cache
 from scorer.store.canonical import RESOLUTION
+from scorer.store.records import Basis
 from scorer.store.snapshot import Snapshot
 
 _PAST_BOARD = TypeAdapter(PastBoard)
@@ -36,24 +37,23 @@ def boards(
 
     If a track has no results by its current settings, its entries wait (`pending`), or StoreError says what to do.
     """
-    found = []
-    for each in tracks:
-        shown = public(view, each)
-        track = in_force(shown, each)
-        recorded = shown.recorded_basis(track.name)
-        basis = current_basis(shown, each)
+    made = []
+    for declared in tracks:
+        shown = public(view, declared)
+        track, basis = scored_by(shown, declared)
+        recorded = track_state(shown, declared).basis
         if recorded is not None and basis is not None:
-            check_preliminary(each, basis, view.queries(basis.solution))
+            check_preliminary(declared, basis, view.queries(basis.solution))
             if not recorded.basis.has_rules_of(basis) and not pending:
                 raise StoreError(
                     f"{track.name}: its settings have changed since it was scored, and it has no scores by the new "
                     "settings yet; `scorer run` computes them"
                 )
         # The times of the phases are public during a freeze, too.
-        plan = track_state(view, each).phases
-        made = board(shown, track, basis, cache)
-        found.append(replace(made, phases=plan, frozen_since=plan.frozen_since(view.now), now=view.now))
-    return found
+        plan = track_state(view, declared).phases
+        now = board(shown, track, basis, cache)
+        made.append(replace(now, phases=plan, frozen_since=plan.frozen_since(view.now), now=view.now))
+    return made
 
 
 def listed_entries(view: Snapshot, tracks: Sequence[Track]) -> list[TrackEntries]:
@@ -86,24 +86,22 @@ def closing_board(view: Snapshot, track: Track, phase: Phase) -> Board:
     It shows what was received and decided until then, also what was hidden by a freeze or by the phase: by the primary
     measure, without statistics. Raises ChallengeError and StoreError as `archived_boards`.
     """
-    then, rules = _at_close(view, track, phase)
-    return board(then, rules, current_basis(then, track))
+    return board(*_at_close(view, track, phase))
 
 
-def _at_close(view: Snapshot, track: Track, phase: Phase) -> tuple[Snapshot, Track]:
-    """The snapshot and the rules of the last moment of a phase."""
+def _at_close(view: Snapshot, track: Track, phase: Phase) -> tuple[Snapshot, Track, Basis | None]:
+    """The snapshot, the rules and the basis of the last moment of a phase."""
     then = public(view, track).as_of(phase.closes - RESOLUTION)
-    rules = in_force(then, track)
+    rules, basis = scored_by(then, track)
     plan = track_state(then, track).phases
     # What a phase that shows nothing hides is shown as soon as it has closed.
     deciding = plan.deciding_between(then.now) if rules.hides_scores else rules.deciding_phase
-    return then, at_stage(rules.model_copy(update={"measures": ()}), plan, rules.stage or "final", deciding)
+    return then, at_stage(rules.model_copy(update={"measures": ()}), plan, rules.stage or "final", deciding), basis
 
 
 def _parts(view: Snapshot, track: Track, phase: Phase) -> list[object]:
     """What the board of a phase depends on: the events until its end, the rules, and which entries have a result."""
-    then, rules = _at_close(view, track, phase)
-    basis = current_basis(then, track)
+    then, rules, basis = _at_close(view, track, phase)
     events = then.events()
     parts: list[object] = [
         *("past board", code_digest(), view.identity, track.name),
@@ -148,7 +146,7 @@ def analysis_view(view: Snapshot, board: Board, cache: Cache) -> TaskView | None
     """
     track = board.track
     ranked = [row for row in board.rows if row.rank is not None and row.entry is not None]
-    basis = current_basis(view, track)
+    _, basis = scored_by(view, track)
     if basis is None or len(ranked) < 2 or track.primary_measure.kind.aggregation != "mean" or not track.shows_queries:
         return None
     rows = [[row.team.name, row.rank, row.entry.digest if row.entry else ""] for row in ranked]

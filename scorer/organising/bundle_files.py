@@ -7,7 +7,7 @@ import json
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -94,10 +94,6 @@ class BundledFile:
     sha256: str
     mtime_ns: int
 
-    def row(self) -> dict[str, object]:
-        """The line of the index."""
-        return {"track": self.track, "path": self.path, "sha256": self.sha256, "mtime_ns": self.mtime_ns}
-
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> BundledFile:
         """The file of a line of the index, which is not trusted. Raises ValueError, LookupError or TypeError."""
@@ -132,7 +128,7 @@ def submitted_files(
             found += _picks(track)
             found += _submissions(view, challenge, track, archive) if everything else []
     found.sort(key=lambda each: (each[0].track, each[0].path))
-    lines = [json.dumps(file.row(), separators=(",", ":")).encode("ascii") + b"\n" for file, _ in found]
+    lines = [json.dumps(asdict(file), separators=(",", ":")).encode("ascii") + b"\n" for file, _ in found]
     contents = {file.sha256: content for file, content in found}
     if everything:
         needed = present_digests(view).intersection(kept.digests())

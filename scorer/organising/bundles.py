@@ -19,7 +19,6 @@ from scorer.challenge.settings import FILE, Challenge
 from scorer.errors import ChallengeError, ScorerError
 from scorer.limits import most_copied, most_expanded
 from scorer.live.presence import present_digests, track_digests
-from scorer.live.state import in_force
 from scorer.organising.bundle_files import (
     BundledFile,
     BundleWriter,
@@ -29,7 +28,7 @@ from scorer.organising.bundle_files import (
     submitted_files,
 )
 from scorer.organising.render import render
-from scorer.organising.rules import current_basis
+from scorer.organising.rules import scored_by
 from scorer.paths import Remote
 from scorer.paths.temporary import temporary_folder
 from scorer.store.archive import Archive
@@ -271,7 +270,7 @@ def _store(bundle: Bundle, folder: str, archive: Archive, needed: Collection[str
 def _complete_means(challenge: Challenge, store: Store) -> None:
     """Store the means that the bundle does not have. The revision stays, by which the site has its name."""
     for track in challenge.tracks:
-        basis, rules = store.read(lambda view, of=track: (current_basis(view, of), in_force(view, of)))  # type: ignore[misc]
+        rules, basis = store.read(lambda view, of=track: scored_by(view, of))  # type: ignore[misc]
         if basis is not None:
             store.complete_means(
                 store.read(partial(track_digests, track=track.name)),

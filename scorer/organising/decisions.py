@@ -8,10 +8,10 @@ from datetime import datetime
 
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError, StoreError
-from scorer.live.presence import Key, SubmissionState, key_of, submissions
+from scorer.live.presence import Key, SubmissionState, key_of, recorded
 from scorer.live.state import track_state
 from scorer.live.times import is_misdated
-from scorer.organising.rules import current_basis
+from scorer.organising.rules import scored_by
 from scorer.store.canonical import iso
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -32,8 +32,8 @@ def retry(challenge: Challenge, store: Store, names: Sequence[str] = ()) -> int:
     named = store.read(lambda view: [entry_named(view, challenge, name) for name in names])
     count = 0
     for track in challenge.tracks:
-        basis = store.read(lambda view, of=track: current_basis(view, of))  # type: ignore[misc]
-        digests = {each.submission.digest for each in named if each.submission.track == track.name}
+        _, basis = store.read(lambda view, of=track: scored_by(view, of))  # type: ignore[misc]
+        digests = {state.submission.digest for state in named if state.submission.track == track.name}
         if basis is not None and (digests or not names):
             count += store.retry(basis, digests if names else None)
     return count
@@ -49,10 +49,10 @@ def forget(challenge: Challenge, store: Store, name: str, reason: str) -> tuple[
     submission = state.submission
     forget_outcome(store, submission.track, key_of(submission), reason)
     store.kept_submissions(challenge.root).remove([submission.digest])
-    every = store.read(
-        lambda view: [each for track in challenge.tracks for each in track_state(view, track).submissions.values()]
+    states = store.read(
+        lambda view: [own for track in challenge.tracks for own in track_state(view, track).submissions.values()]
     )
-    return state, sum(each.submission.digest == submission.digest for each in every) - 1
+    return state, sum(own.submission.digest == submission.digest for own in states) - 1
 
 
 def amend(challenge: Challenge, store: Store, name: str, received: datetime, reason: str) -> SubmissionState:
@@ -72,7 +72,6 @@ def forget_outcome(store: Store, track: str, key: Key, reason: str) -> None:
     Results belong to the content of a file: other submissions with the same content are scored again, too. Raises
     StoreError if there is no such submission, or the reason is blank.
     """
-    _check_reason(reason)
     store.record_forgetting(track, lambda view: [("forgetting", _about(store, view, track, key, reason))], key[1])
 
 
@@ -86,19 +85,15 @@ def amend_received(store: Store, track: str, key: Key, received: datetime, reaso
         raise ValueError(f"a time without a zone: {received}")
     if is_misdated(received, store.now()):
         raise StoreError(f"{iso(received)}: is not a time of receipt; give one from 1990 on and not later than now")
-    _check_reason(reason)
     amended = {"received": iso(received)}
     store.record(track, lambda view: [("amendment", {**_about(store, view, track, key, reason), **amended})])
 
 
-def _check_reason(reason: str) -> None:
+def _about(store: Store, view: Snapshot, track: str, key: Key, reason: str) -> dict[str, str]:
+    """The body of a decision about a submission. Raises StoreError if it never arrived, or the reason is blank."""
     if not reason.strip():
         raise StoreError("the reason is blank; give one: it is recorded")
-
-
-def _about(store: Store, view: Snapshot, track: str, key: Key, reason: str) -> dict[str, str]:
-    """The body of a decision about a submission. Raises StoreError if it never arrived."""
-    state = submissions(view.events(track)).get(key)
+    state = recorded(view, track).get(key)
     if state is None:
         raise StoreError(
             f"{store.where}: no submission of track {track} is {printable_name(key[0])} with the digest {key[1][:12]}; "

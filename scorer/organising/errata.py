@@ -10,7 +10,7 @@ from scorer.board.build import board
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.executors.base import Executor
-from scorer.live.entries import entries, with_outcomes
+from scorer.live.entries import with_outcomes
 from scorer.live.errata import (
     BeforeAfter,
     Changes,
@@ -20,7 +20,7 @@ from scorer.live.errata import (
     recorded_changes,
 )
 from scorer.live.state import in_force, track_state
-from scorer.organising.rules import RuleSet, current_basis, rules_in_force
+from scorer.organising.rules import RuleSet, rules_in_force, scored_by
 from scorer.organising.run import Work, carry_out, plan
 from scorer.store.archive import Archive
 from scorer.store.events import recorded_body
@@ -118,14 +118,14 @@ def pending_changes(view: Snapshot, track: Track, archive: Archive, *, as_shown:
     """
     erratum = _open(view, track)
     new = RuleSet.of_record(track, erratum.basis, archive)
-    bases = ((None, current_basis(view, track)), (erratum.basis, new.basis))
-    tracks = [in_force(view, track, recorded) for recorded, _ in bases]
+    present, present_basis = scored_by(view, track)
+    tracks, bases = [present, in_force(view, track, erratum.basis)], [present_basis, new.basis]
     if not as_shown:
         deciding = track_state(view, track).phases.deciding_between(view.now)
         tracks = [
-            each.model_copy(update={"deciding_phase": deciding}) if each.hides_scores else each for each in tracks
+            track.model_copy(update={"deciding_phase": deciding}) if track.hides_scores else track for track in tracks
         ]
-    return changes(*(board(view, each, basis) for each, (_, basis) in zip(tracks, bases, strict=True)))
+    return changes(*(board(view, track, basis) for track, basis in zip(tracks, bases, strict=True)))
 
 
 def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Track:
@@ -145,11 +145,11 @@ def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Tr
         by_files = RuleSet.of_files(track)
         return bool(by_files.differences(rules_in_force(view, by_files, store.archive(track.root))))
 
-    meant = [each for each in challenge.tracks if store.read(lambda view, of=each: is_meant(view, of))]  # type: ignore[misc]
+    meant = [track for track in challenge.tracks if store.read(lambda view, of=track: is_meant(view, of))]  # type: ignore[misc]
     if len(meant) == 1:
         return meant[0]
     if meant:
-        raise ChallengeError(f"{', '.join(each.name for each in meant)} have an erratum; choose one with --track")
+        raise ChallengeError(f"{', '.join(track.name for track in meant)} have an erratum; choose one with --track")
     raise ChallengeError(
         "no track has an open erratum, or files that differ from its rules in force; change the solution or a rule "
         "first"
@@ -205,10 +205,12 @@ def _check_complete(view: Snapshot, track: Track, rules: RuleSet, there: Collect
 
     `there` are the digests of what can be scored, if entries without a file are left out; None: they are not.
     """
-    by_old = _with_result(view, in_force(view, track), current_basis(view, track))
-    by_new = _with_result(view, rules.track, rules.basis)
-    found = entries(view, rules.track, rules.basis, measures=())
-    wanted = {each.index for each in found.all if each.admission == "ok"} & {each.index for each in found.to_score}
+    by_old = _with_result(view, track, scored_by(view, track)[1])
+    by_new = _with_result(view, track, rules.basis)
+    listed = rules.entries(view)
+    wanted = {entry.index for entry in listed.all if entry.admission == "ok"} & {
+        state.index for state in listed.to_score
+    }
     lacking = [
         submission.file
         for index, submission in by_old.items()
@@ -225,9 +227,9 @@ def _check_complete(view: Snapshot, track: Track, rules: RuleSet, there: Collect
 def _with_result(view: Snapshot, track: Track, basis: Basis | None) -> dict[int, Submission]:
     """The submissions with a result, by index."""
     return {
-        each.index: each.submission
-        for each in with_outcomes(view, track_state(view, track).submissions.values(), basis)
-        if each.result is not None
+        state.index: state.submission
+        for state in with_outcomes(view, track_state(view, track).submissions.values(), basis)
+        if state.result is not None
     }
 
 

@@ -17,7 +17,7 @@ from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError, StoreError
 from scorer.live.entry import Entry
 from scorer.live.picks import PickSource, picks
-from scorer.live.presence import Key, key_of, stays, submissions
+from scorer.live.presence import Key, key_of, recorded, stays
 from scorer.live.state import in_force, track_state
 from scorer.live.teams import merges
 from scorer.organising.decisions import entry_named
@@ -98,11 +98,10 @@ def record_pick(store: Store, track: str, team: str, keys: Sequence[Key], source
     """
 
     def changed(view: Snapshot) -> Added:
-        events = view.events(track)
-        last = picks(events).get(team, ())[-1:]
+        last = picks(view.events(track)).get(team, ())[-1:]
         if (last[0].keys if last else ()) == tuple(keys):
             return []
-        known = submissions(events)
+        known = recorded(view, track)
         for file, digest in keys:
             if (file, digest) not in known:
                 raise StoreError(

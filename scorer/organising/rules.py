@@ -160,17 +160,16 @@ def rules_in_force(view: Snapshot, by_files: RuleSet, archive: Archive) -> RuleS
     return by_files
 
 
-def current_basis(view: Snapshot, track: Track) -> Basis | None:
-    """The basis of a track's board: the recorded solution, and the rules in force; None before a run.
+def scored_by(view: Snapshot, track: Track) -> tuple[Track, Basis | None]:
+    """The track with the rules in force, and the basis of its board by them: None before a run.
 
     Raises ChallengeError if the list of items or the key of the split cannot be read, and StoreError.
     """
-    recorded = view.recorded_basis(track.name)
-    if recorded is None:
-        return None
-    items = recorded.items if track_state(view, track).are_rules_fixed else items_digest(track)
-    track = in_force(view, track)
-    return Basis.of(recorded.basis.solution, Rules.of(track, items), split_of(track))
+    state, rules = track_state(view, track), in_force(view, track)
+    if state.basis is None:
+        return rules, None
+    items = state.basis.items if state.are_rules_fixed else items_digest(track)
+    return rules, Basis.of(state.basis.basis.solution, Rules.of(rules, items), split_of(rules))
 
 
 def record_basis(
@@ -192,9 +191,8 @@ def record_basis(
 
 
 def track_entries(view: Snapshot, track: Track) -> dict[int, Entry]:
-    """The entries of a track by their indexes, by the rules in force and without scores. Raises as `current_basis`."""
-    found = entries(view, in_force(view, track), current_basis(view, track), measures=())
-    return {entry.index: entry for entry in found.all}
+    """The entries of a track by their indexes, by the rules in force and without scores. Raises as `scored_by`."""
+    return {entry.index: entry for entry in entries(view, *scored_by(view, track), measures=()).all}
 
 
 def _digest_of_solution(track: Track) -> str:

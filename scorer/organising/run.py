@@ -97,26 +97,11 @@ def plan(
     The stages are: the rules in force, a scan of the folder, the record, the state of the entries, and what to score.
     `carry_out` has the last two: the results, and the basis of the board.
 
-    Parameters
-    ----------
-    store, challenge, track
-        The database, the challenge, and the track of it.
-    limits
-        The limits on submissions; None: those of the challenge.
-    confirm_withdrawals
-        Whether many missing files, or an empty folder, are withdrawals. Otherwise nothing is withdrawn then.
-    verify_files
-        Whether to read all files, also those whose status has not changed since they were read.
+    `limits` replace those of the challenge. Many missing files, or an empty folder, are withdrawals only with
+    `confirm_withdrawals`. Files whose status has not changed since they were read are read again with `verify_files`.
 
-    Raises
-    ------
-    SolutionError
-        The solution cannot be used.
-    ChallengeError
-        The folder of submissions cannot be read, a setting contradicts the solution, or a phase that has started was
-        changed.
-    StoreError
-        The database cannot be used.
+    Raises SolutionError if the solution cannot be used; ChallengeError if the folder of submissions cannot be read, a
+    setting contradicts the solution, or a phase that has started was changed; and StoreError.
     """
     with suppress(OSError):
         remove_abandoned_folders(Path(tempfile.gettempdir()))

@@ -14,7 +14,7 @@ from datetime import datetime
 from scorer.challenge.settings import Track
 from scorer.limits import Limits
 from scorer.live.entries import Entries
-from scorer.live.presence import Recheck, SubmissionState, import_changes, is_complete, stays, submissions
+from scorer.live.presence import Recheck, SubmissionState, import_changes, is_complete, recorded, stays
 from scorer.live.times import NewScan, content_mark, folder_of
 from scorer.organising.rules import RuleSet
 from scorer.organising.submission_files import (
@@ -275,7 +275,7 @@ def import_submissions(
     says whether a recorded submission may be withdrawn, or return, given the kind of the event. `new_scan` is stored in
     the same transaction.
     """
-    is_known = store.read(lambda view: is_complete(submissions(view.events(track)), scanned))
+    is_known = store.read(lambda view: is_complete(recorded(view, track), scanned))
     if is_known and new_scan is None:
         return False
 
@@ -284,7 +284,7 @@ def import_submissions(
         stored = new_scan.stored_after(last) if new_scan else None
         if is_known:
             return [], stored
-        states = submissions(view.events(track))
+        states = recorded(view, track)
         added = [
             (kind, new_scan.completed(last, body) if new_scan and kind == "arrival" else body)
             for kind, body in import_changes(states, scanned, recheck)

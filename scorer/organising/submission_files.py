@@ -8,11 +8,11 @@ import os
 import re
 import stat
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 from scorer.challenge.settings import Track
 from scorer.errors import ChallengeError
@@ -148,7 +148,7 @@ def submission_files(track: Track) -> Listing:
         if isinstance(folder, Remote):
             listed = tuple(_in_remote(folder, track.name, None))
         else:
-            listed = tuple(_in_folder(folder, track.name))
+            listed = tuple(_in_folder(files_in(folder), track.name))
     except OSError as error:
         raise ChallengeError(
             f"{folder}: cannot be read: {error.strerror}; expected the folder of submissions"
@@ -159,31 +159,24 @@ def submission_files(track: Track) -> Listing:
     )
 
 
-def _in_folder(folder: Path, shown: str) -> Iterator[Found | PicksFile]:
-    for below, status in files_in(folder):
+def _in_folder(
+    listed: Iterable[tuple[FileBelow, os.stat_result | OSError]], shown: str, team: str | None = None
+) -> Iterator[Found | PicksFile]:
+    for below, status in listed:
         file = f"{shown}/{below.name}"
         if below.name.startswith("."):
-            yield from _hidden(_found(below, file, None, status))
-        elif isinstance(status, os.stat_result) and stat.S_ISDIR(status.st_mode):
-            yield from _in_team_folder(below, file)
+            yield from _hidden(_found(below, file, team, status))
+        elif team is not None and below.name == PICKS:
+            yield PicksFile(below, file, team)
+        elif isinstance(status, OSError) or not stat.S_ISDIR(status.st_mode):
+            yield _found(below, file, team, status)
+        elif team is not None:
+            yield SkippedFile(file, A_FOLDER)
         else:
-            yield _found(below, file, None, status)
-
-
-def _in_team_folder(folder: FileBelow, shown: str) -> Iterator[Found | PicksFile]:
-    try:
-        for below, status in folder.list():
-            file = f"{shown}/{below.name}"
-            if below.name.startswith("."):
-                yield from _hidden(_found(below, file, folder.name, status))
-            elif below.name == PICKS:
-                yield PicksFile(below, file, folder.name)
-            elif isinstance(status, os.stat_result) and stat.S_ISDIR(status.st_mode):
-                yield SkippedFile(file, A_FOLDER)
-            else:
-                yield _found(below, file, folder.name, status)
-    except OSError as error:
-        yield SkippedFile(shown, why_skipped(error))
+            try:
+                yield from _in_folder(below.list(), file, below.name)
+            except OSError as error:
+                yield SkippedFile(file, why_skipped(error))
 
 
 def _found(below: FileBelow, file: str, team: str | None, status: os.stat_result | OSError) -> Found:
