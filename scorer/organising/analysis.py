@@ -43,7 +43,7 @@ class TrackTasks:
 def track_tasks(view: Snapshot, tracks: Sequence[Track]) -> TrackTasks:
     """Return tracks as tasks: their ranked teams on the primary measure, without baselines.
 
-    Raises ScorerError if no track can be analysed, or the database fails.
+    Raises ScorerError if no track can be analysed.
     """
     tasks, notes = [], []
     for board in boards(view, tracks):
@@ -106,8 +106,7 @@ def measure_of(track: Track, name: str | None) -> Measure:
 def teams_task(view: Snapshot, track: Track, names: Sequence[str], measure: Measure) -> Task:
     """Return the scores of some teams of a track, and of baselines, by their names on the board, as a task.
 
-    Raises ScorerError if there is no such team, it has no scored entry, or the phase of the track publishes no
-    statistics.
+    Raises ScorerError if a team is unknown or has no scored entry, or the phase publishes no statistics.
     """
     (board,) = boards(view, [track])
     if board.track.shows != "score":

@@ -57,10 +57,7 @@ def boards(
 
 
 def listed_entries(view: Snapshot, tracks: Sequence[Track]) -> list[TrackEntries]:
-    """The entries of some tracks, each with the public board of its track.
-
-    Raises StoreError if the database fails.
-    """
+    """The entries of some tracks, each with the public board of its track."""
     return [
         TrackEntries(tuple(track_entries(view, track).values()), board)
         for track, board in zip(tracks, boards(view, tracks, pending=True), strict=True)
@@ -68,10 +65,7 @@ def listed_entries(view: Snapshot, tracks: Sequence[Track]) -> list[TrackEntries
 
 
 def archived_boards(view: Snapshot, track: Track, cache: Cache) -> tuple[PastBoard, ...]:
-    """The boards of a track as they were when its phases closed, in order of time; the cache has earlier ones.
-
-    Raises ChallengeError if the list of items or the key of a split cannot be read, and StoreError.
-    """
+    """The boards of a track as they were when its phases closed, in order of time; the cache has earlier ones."""
     return tuple(
         _PAST_BOARD.validate_json(
             cache.value(_parts(view, track, phase), partial(_computed_board, view, track, phase)), strict=False
@@ -84,7 +78,7 @@ def closing_board(view: Snapshot, track: Track, phase: Phase) -> Board:
     """The board of a track at the last moment of a phase that has closed.
 
     It shows what was received and decided until then, also what was hidden by a freeze or by the phase: by the primary
-    measure, without statistics. Raises ChallengeError and StoreError as `archived_boards`.
+    measure, without statistics.
     """
     return board(*_at_close(view, track, phase))
 
@@ -142,7 +136,7 @@ def analysis_view(view: Snapshot, board: Board, cache: Cache) -> TaskView | None
     """Return the analysis of a track by its primary measure, as its page shows it; the board is of the same snapshot.
 
     None without two ranked teams, for a measure that is not a mean, and where the scores of queries are hidden, as by
-    the Ladder. Raises StoreError if the database fails.
+    the Ladder.
     """
     track = board.track
     ranked = [row for row in board.rows if row.rank is not None and row.entry is not None]

@@ -120,7 +120,7 @@ def submitted_files(
     """The members for the files in the folders of submissions, and their index, by name.
 
     With `everything`, the submissions are in it, also those whose bytes are kept without a file; otherwise only the
-    files picks.toml, which a render reads, too. Raises ChallengeError if a folder cannot be read.
+    files picks.toml, which a render reads, too.
     """
     found: list[tuple[BundledFile, Content]] = []
     for track in challenge.tracks:

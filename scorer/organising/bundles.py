@@ -82,9 +82,6 @@ def export(
 
     `settings` is the file that the challenge was read from. The `target` is complete or not there. With `solutions`,
     they are in it, also the earlier ones: a run needs them. With `files`, those of the submissions are in it.
-
-    Raises ChallengeError if the target exists or would be public, or a file of the challenge cannot be read or moved;
-    and StoreError.
     """
     if target.exists() or target.is_symlink():
         raise ChallengeError(f"{target}: exists; name a new file")
@@ -162,10 +159,8 @@ def import_bundle(
 
     Everything is made in a temporary folder next to the new one, which gets its name in the end. So an import that is
     killed leaves no part of a challenge, and can be repeated. `folder` does not exist, or is empty. `database` is the
-    URL of an empty database; None: a file in the folder. `clock` returns the time that the site shows.
-
-    Raises ScorerError if the bundle is damaged, incomplete, not a bundle or of a later version, or the folder or the
-    database is in use.
+    URL of an empty database; None: a file in the folder. `clock` returns the time that the site shows. Raises
+    ScorerError.
     """
     if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
         raise ChallengeError(f"{folder}: exists and is not empty; name a new folder")

@@ -32,10 +32,7 @@ def commit(challenge: Challenge, store: Store) -> Commitment:
     """Commit to the solutions, the rules and the keys of splits, as the files are now; return the commitment.
 
     The phases are announced, and the boards are based on these files from now on: a changed file changes nothing until
-    it is committed. If nothing has changed since the last commitment, nothing is recorded.
-
-    Raises ChallengeError if a track has no phases, a phase has started, or a setting contradicts the solution;
-    SolutionError if a solution cannot be used; and StoreError.
+    it is committed. If nothing has changed since the last commitment, nothing is recorded. No phase may have started.
     """
     store.read(lambda view: _check_not_started(view, challenge))
     chosen = [_kept(store, track) for track in challenge.tracks]
@@ -117,10 +114,9 @@ class Reveal:
 def reveal(challenge: Challenge, store: Store, tracks: Sequence[Track]) -> tuple[Reveal, ...]:
     """Record that the keys of some tracks are public, and with all tracks, the opening of the commitment.
 
-    Returns what is public now: the keys in the order of the tracks, then the commitment.
-
-    Raises ChallengeError if there is nothing to reveal; or a track still hides final scores, or shares its key with one
-    that does; or its key is not the one that its board is based on. Nothing is recorded then. Raises StoreError.
+    Returns what is public now: the keys in the order of the tracks, then the commitment. Nothing is recorded, and
+    ChallengeError is raised, if a track still hides final scores, or shares its key with one that does, or its board is
+    based on another key.
     """
     splits = [split for track in tracks if (split := split_of(track)) is not None]
     is_whole = len(tracks) == len(challenge.tracks)

@@ -26,8 +26,7 @@ PART_OF_DIGEST = re.compile(r"[0-9a-f]{8,64}")
 def retry(challenge: Challenge, store: Store, names: Sequence[str] = ()) -> int:
     """Let the next run try failed entries again, also those that were given up; return how many had failed.
 
-    Without names, which are as for `entry_named`, these are all. Raises ChallengeError if a name is not that of one
-    entry, and StoreError.
+    Without names, which are as for `entry_named`, these are all.
     """
     named = store.read(lambda view: [entry_named(view, challenge, name) for name in names])
     count = 0
@@ -42,8 +41,7 @@ def retry(challenge: Challenge, store: Store, names: Sequence[str] = ()) -> int:
 def forget(challenge: Challenge, store: Store, name: str, reason: str) -> tuple[SubmissionState, int]:
     """Drop the results and the kept bytes of an entry, so that the next run scores its file again; that is recorded.
 
-    Returns the entry, and how many others have the same content and so lose them, too. Raises ChallengeError if `name`
-    is not that of one entry, and StoreError.
+    Returns the entry, and how many others have the same content and so lose them, too.
     """
     state = store.read(lambda view: entry_named(view, challenge, name))
     submission = state.submission
@@ -56,10 +54,7 @@ def forget(challenge: Challenge, store: Store, name: str, reason: str) -> tuple[
 
 
 def amend(challenge: Challenge, store: Store, name: str, received: datetime, reason: str) -> SubmissionState:
-    """Correct the time at which an entry was received; the decision is recorded.
-
-    Returns the entry as it was. Raises ChallengeError if `name` is not that of one entry, and StoreError.
-    """
+    """Correct the time at which an entry was received; the decision is recorded. Returns the entry as it was."""
     state = store.read(lambda view: entry_named(view, challenge, name))
     submission = state.submission
     amend_received(store, submission.track, key_of(submission), received, reason)
@@ -69,18 +64,13 @@ def amend(challenge: Challenge, store: Store, name: str, received: datetime, rea
 def forget_outcome(store: Store, track: str, key: Key, reason: str) -> None:
     """Drop what became of a submission, by every basis, so that the next run scores it again; record the reason.
 
-    Results belong to the content of a file: other submissions with the same content are scored again, too. Raises
-    StoreError if there is no such submission, or the reason is blank.
+    Results belong to the content of a file: other submissions with the same content are scored again, too.
     """
     store.record_forgetting(track, lambda view: [("forgetting", _about(store, view, track, key, reason))], key[1])
 
 
 def amend_received(store: Store, track: str, key: Key, received: datetime, reason: str) -> None:
-    """Record the correct time of receipt of a submission.
-
-    Raises StoreError if there is no such submission, the reason is blank, or the time is impossible; and ValueError if
-    it has no zone.
-    """
+    """Record the correct time of receipt of a submission. Raises ValueError if it has no zone."""
     if received.tzinfo is None:
         raise ValueError(f"a time without a zone: {received}")
     if is_misdated(received, store.now()):

@@ -36,9 +36,6 @@ def preview(challenge: Challenge, store: Store, track: Track, executor: Executor
 
     The board stays as it is. Until the erratum is applied or cancelled, runs score new entries by both. If one is open,
     this one replaces it.
-
-    Raises ChallengeError if no phase has started, nothing differs, or a setting contradicts the solution; SolutionError
-    if the solution cannot be used; and StoreError.
     """
     archive = store.archive(track.root)
     by_files = RuleSet.of_files(track)
@@ -69,10 +66,7 @@ def apply(
     """Apply the open erratum of a track: the board changes as a whole; return it, and what it changes.
 
     Entries that arrived since the preview are scored first, by both rules. With `without_missing`, entries whose files
-    are gone, and whose bytes are not kept, may be left without a score.
-
-    Raises ChallengeError if no erratum is open, the files have changed since the preview, an entry has no result by the
-    new rules, or the reason is blank; SolutionError if the solution cannot be used; and StoreError.
+    are gone, and whose bytes are not kept, may be left without a score. The files must be as they were previewed.
     """
     if not reason.strip():
         raise ChallengeError("the reason is blank; give one: visitors read it")
@@ -129,11 +123,7 @@ def pending_changes(view: Snapshot, track: Track, archive: Archive, *, as_shown:
 
 
 def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Track:
-    """The track that an erratum is for.
-
-    Without a name, it is the only one with an open erratum, or with files that differ from its rules. Raises
-    ChallengeError if there is no such track, or several.
-    """
+    """The track with this name, or else the only one with an open erratum, or with files that differ from its rules."""
     if name is not None:
         return challenge.track(name)
 

@@ -20,11 +20,7 @@ from scorer.wording import quoted, suggestion, utc_moment
 
 
 def announce(store: Store, track: Track) -> None:
-    """Record the phases of challenge.toml, if they are new or have changed before their start.
-
-    Raises ChallengeError if a phase that has started is changed or missing, or a phase that starts in the past is
-    added.
-    """
+    """Record the phases of challenge.toml, if they are new or have changed before their start."""
     if store.read(lambda view: announcement(view, track)):
         store.record(track.name, lambda view: announcement(view, track))
 
@@ -102,8 +98,8 @@ def extend(
 ) -> dict[str, Extension]:
     """Give a phase a later end in a track, or without one in all tracks that have it; returns the extensions by track.
 
-    The decision is recorded, and visitors read the reason. Raises ChallengeError if there is no such phase, it has
-    closed, the new end is not later, or it reaches into the next phase: in one track, then in none. Raises StoreError.
+    The decision is recorded, and visitors read the reason. If one of the tracks does not allow it, it is extended in
+    none.
     """
     chosen = _tracks_with(challenge, store, track, name)
     end = end.astimezone(UTC)

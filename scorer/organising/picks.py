@@ -82,8 +82,7 @@ def import_picks(
     """Record the picks in the folders of a track's teams that differ from the recorded ones, and return the problems.
 
     Call it once the submissions of the track are imported: a file that is picked must be one of them. Picks are closed
-    from `closed_at` on, also if the time of the file is earlier and the track was scored since (`last_run`). Raises
-    StoreError if the database fails.
+    from `closed_at` on, also if the time of the file is earlier and the track was scored since (`last_run`).
     """
     new, problems = store.read(lambda view: examine(view, track, files, closed_at=closed_at, last_run=last_run))
     for team, keys in new.items():
@@ -92,10 +91,7 @@ def import_picks(
 
 
 def record_pick(store: Store, track: str, team: str, keys: Sequence[Key], source: PickSource) -> None:
-    """Record which entries a team picks, instead of its earlier picks, unless they are the same.
-
-    Raises StoreError if there is no such submission, or one is listed twice.
-    """
+    """Record which entries a team picks, instead of its earlier picks, unless they are the same."""
 
     def changed(view: Snapshot) -> Added:
         last = picks(view.events(track)).get(team, ())[-1:]
@@ -275,8 +271,7 @@ def pick(challenge: Challenge, store: Store, names: Sequence[str]) -> tuple[str,
     """Record which entries a team picks instead of its earlier ones; returns the folder of the team, and the entries.
 
     All entries are of one team in one track, named as for `entry_named`. One that does not count now, but may later, is
-    accepted. Raises ChallengeError if one never counts, if there are too many, and if the track has no picks or they
-    are closed; and StoreError.
+    accepted; one that never counts is not.
     """
     track, team, keys, picked = store.read(lambda view: _picked(view, challenge, names))
     record_pick(store, track, team, keys, "command")

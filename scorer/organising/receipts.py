@@ -17,10 +17,7 @@ from scorer.store.store import Store
 
 
 def named_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], names: Sequence[str]) -> list[str]:
-    """The receipts of some entries, named as for `entry_named`.
-
-    Raises ChallengeError if a name is not that of one entry.
-    """
+    """The receipts of some entries, named as for `entry_named`."""
     searched = challenge.model_copy(update={"tracks": tuple(tracks)})
 
     def work(view: Snapshot) -> list[str]:
@@ -34,8 +31,7 @@ def named_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], 
 def write_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], folder: Path) -> tuple[int, int]:
     """Write the receipt of every entry of some tracks into a folder, as ``<track>/<team>/<index>.txt``.
 
-    Returns how many receipts were written, and how many were there already; these are left as they are. Raises
-    ChallengeError if the folder has another receipt of an entry, or a file cannot be written.
+    Returns how many receipts were written, and how many were there already; these are left as they are.
     """
 
     def work(view: Snapshot) -> list[tuple[Path, str]]:

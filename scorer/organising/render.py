@@ -43,9 +43,6 @@ def render(
     """Write the site of a challenge, from one snapshot and without a lock on the database.
 
     `pending` is as for `boards`. The site shows the state of the record at `as_of`; None: that of now.
-
-    Raises StoreError if the database fails, or has no results by the current settings; ScorerError if a template is
-    invalid, or the folder of the site cannot be written.
     """
 
     def derived(whole: Snapshot) -> tuple[int, str, list[str], Cache, Callable[[], Mapping[str, str | bytes]]]:

@@ -99,9 +99,7 @@ def plan(
 
     `limits` replace those of the challenge. Many missing files, or an empty folder, are withdrawals only with
     `confirm_withdrawals`. Files whose status has not changed since they were read are read again with `verify_files`.
-
-    Raises SolutionError if the solution cannot be used; ChallengeError if the folder of submissions cannot be read, a
-    setting contradicts the solution, or a phase that has started was changed; and StoreError.
+    Raises SolutionError if the solution cannot be used.
     """
     with suppress(OSError):
         remove_abandoned_folders(Path(tempfile.gettempdir()))

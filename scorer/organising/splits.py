@@ -13,10 +13,7 @@ from scorer.store.records import Basis, StoredQueries
 
 
 def check_preliminary(track: Track, basis: Basis, queries: StoredQueries) -> None:
-    """Check that the settings for preliminary scores agree with the queries of the solution; `basis` has the split.
-
-    Raises ChallengeError as `check_split`, `check_stage` and `check_ladder`.
-    """
+    """Check that the settings for preliminary scores agree with the queries of the solution; `basis` has the split."""
     selected = int(basis.flags(queries).sum())
     if basis.split is not None:
         check_split(track.name, int(queries.flagged.sum()), selected, len(queries.ids))
@@ -25,10 +22,7 @@ def check_preliminary(track: Track, basis: Basis, queries: StoredQueries) -> Non
 
 
 def make_keys(challenge: Challenge) -> list[Path]:
-    """Make the key files that the tracks name and that do not exist, and return them. Tracks may share a file.
-
-    Raises ChallengeError if no track has a split, or a file cannot be written.
-    """
+    """Make the key files that the tracks name and that do not exist, and return them. Tracks may share a file."""
     paths = dict.fromkeys(track.key_path for track in with_split(challenge.tracks) if track.key_path)
     made = [path for path in paths if not path.exists()]
     for path in made:
@@ -46,10 +40,7 @@ def with_split(tracks: Sequence[Track]) -> list[Track]:
 
 
 def selected_queries(track: Track, split: QuerySplit) -> tuple[int, int]:
-    """How many queries of the solution a split selects for the preliminary scores, and how many there are.
-
-    Raises SolutionError, and ChallengeError if the split contradicts the solution, as `check_split` says.
-    """
+    """How many queries of the solution a split selects for the preliminary scores, and how many there are."""
     solution = Solution.read(track.solution_path, track.solution_format)
     flags = split.flags(solution.queries.to_pylist())
     check_split(track.name, int(solution.flagged.sum()), sum(flags), len(flags))

@@ -32,10 +32,7 @@ ALWAYS_SHOWN = ("scored", "rejected", "failed", "waiting")
 
 
 def status(challenge: Challenge, store: Store) -> list[str]:
-    """A few lines on the state of a challenge.
-
-    Raises StoreError if the database fails, and ChallengeError if a folder of submissions cannot be read.
-    """
+    """A few lines on the state of a challenge."""
     lines = [f"challenge: {challenge.name}", f"database: {store.where}", f"site: {_last_render(challenge)}"]
     for track in challenge.tracks:
         lines += store.read(lambda view, of=track: list(_track_lines(view, of)))  # type: ignore[misc]

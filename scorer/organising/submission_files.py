@@ -138,8 +138,7 @@ class Listing:
 def submission_files(track: Track) -> Listing:
     """List the files of a track's teams, ``<team>.txt`` or ``<team>/<file>``, in order of their names.
 
-    Hidden files of systems and tools, such as ``.DS_Store``, are ignored. Links are skipped, never followed. A missing
-    folder is empty. Raises ChallengeError if it cannot be read.
+    Hidden files of systems and tools are ignored. Links are skipped, never followed. A missing folder is empty.
     """
     folder = track.submissions_path
     try:

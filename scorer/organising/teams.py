@@ -31,8 +31,8 @@ WAIT = 30.0
 def import_teams(challenge: Challenge, store: Store) -> tuple[str, ...]:
     """Record what teams.toml says, if it differs from the record; return notes on teams that have not submitted yet.
 
-    Settings of a team are recorded once it has submitted a file. Raises ChallengeError if the file is invalid, with one
-    line for each error; nothing is recorded then. Raises StoreError.
+    Settings of a team are recorded once it has submitted a file. Nothing is recorded if the file is invalid;
+    ChallengeError has one line for each error.
     """
     return _record(challenge, store, read_teams(challenge.root))
 
@@ -46,8 +46,8 @@ def _record(challenge: Challenge, store: Store, teams: Mapping[str, TeamSettings
 def record_teams(store: Store, settings: Mapping[str, Mapping[str, Any]], reasons: Mapping[str, str]) -> None:
     """Record what the organiser sets for teams: an event for each team whose settings differ from the last ones.
 
-    A team that is not listed has no settings any more. Raises StoreError if there is no such team, or the decisions
-    contradict each other; nothing is recorded then.
+    A team that is not listed has no settings any more. Nothing is recorded if there is no such team, or the decisions
+    contradict each other: then StoreError is raised.
     """
 
     def changed(view: Snapshot) -> Added:
@@ -91,10 +91,7 @@ def _check(teams: Collection[str], settings: Mapping[str, Mapping[str, Any]]) ->
 def _resolved(
     teams: Mapping[str, TeamSettings], known: Sequence[str], file: Path
 ) -> tuple[Mapping[str, Mapping[str, Any]], Mapping[str, str], list[str]]:
-    """The settings and the reasons by the folders of teams, and notes.
-
-    Raises ChallengeError for a merge into a team without a submission.
-    """
+    """The settings and the reasons by the folders of teams, and notes. Refuses a merge into a team without files."""
     settings: dict[str, Mapping[str, Any]] = {}
     reasons: dict[str, str] = {}
     notes: list[str] = []
@@ -153,9 +150,7 @@ Change = Callable[[TeamSettings], Mapping[str, Any]]
 def rename(challenge: Challenge, store: Store, team: str, name: str) -> None:
     """Give a team a display name; the name of its folder removes it.
 
-    Every decision below takes the team by the name of its folder, edits teams.toml and records the change. It raises
-    ChallengeError if there is no such team, the decision contradicts another one, or teams.toml is invalid or cannot be
-    written; and StoreError.
+    Every decision below takes the team by the name of its folder, edits teams.toml and records the change.
     """
     known = store.read(lambda view: view.teams)
     folder = known_team(team, known)
@@ -169,13 +164,13 @@ def rename(challenge: Challenge, store: Store, team: str, name: str) -> None:
 
 
 def merge(challenge: Challenge, store: Store, team: str, into: str, reason: str) -> None:
-    """Merge a team into another one, whose row then has the entries of both. Raises as `rename`."""
+    """Merge a team into another one, whose row then has the entries of both."""
     target = known_team(into, store.read(lambda view: view.teams))
     _decide(challenge, store, team, lambda _: {"merged_into": printable_name(target), "reason": reason})
 
 
 def unmerge(challenge: Challenge, store: Store, team: str, reason: str) -> None:
-    """Separate a merged team again. Raises as `rename`."""
+    """Separate a merged team again."""
 
     def change(table: TeamSettings) -> Mapping[str, Any]:
         if table.merged_into is None:
@@ -186,17 +181,17 @@ def unmerge(challenge: Challenge, store: Store, team: str, reason: str) -> None:
 
 
 def disqualify(challenge: Challenge, store: Store, team: str, reason: str) -> None:
-    """Disqualify a team: its row stays and has no rank. Raises as `rename`."""
+    """Disqualify a team: its row stays and has no rank."""
     _decide(challenge, store, team, lambda _: {"disqualified": reason, "withdrawn": None, "reason": None})
 
 
 def withdraw(challenge: Challenge, store: Store, team: str, reason: str) -> None:
-    """Withdraw a team at its own wish: its row stays and has no rank. Raises as `rename`."""
+    """Withdraw a team at its own wish: its row stays and has no rank."""
     _decide(challenge, store, team, lambda _: {"withdrawn": reason, "reason": None})
 
 
 def reinstate(challenge: Challenge, store: Store, team: str, reason: str) -> None:
-    """Rank a disqualified or withdrawn team again. Raises as `rename`."""
+    """Rank a disqualified or withdrawn team again."""
 
     def change(table: TeamSettings) -> Mapping[str, Any]:
         if table.disqualified is None and table.withdrawn is None:
@@ -207,7 +202,7 @@ def reinstate(challenge: Challenge, store: Store, team: str, reason: str) -> Non
 
 
 def describe(challenge: Challenge, store: Store, team: str, values: Mapping[str, Any]) -> None:
-    """Set the affiliation, links, code or paper of a team; None removes a value. Raises as `rename`."""
+    """Set the affiliation, links, code or paper of a team; None removes a value."""
     _decide(challenge, store, team, lambda _: values)
 
 
