@@ -145,12 +145,12 @@ def looks(
     released = _released(
         view, track, basis, [[stored.submission.digest for stored in seen] for seen, _ in sequences], cache
     )
-    found: dict[int, Look] = {}
+    answers: dict[int, Look] = {}
     for (seen, waiting), scores in zip(sequences, released, strict=True):
         for stored, score in zip(seen, scores, strict=True):
-            found[stored.index] = Look("no improvement") if score is None else Look("improvement", score)
-        found |= {stored.index: Look("waits") for stored in waiting}
-    return found
+            answers[stored.index] = Look("no improvement") if score is None else Look("improvement", score)
+        answers |= {stored.index: Look("waits") for stored in waiting}
+    return answers
 
 
 def _in_order(own: Sequence[Candidate]) -> tuple[list[SubmissionState], list[SubmissionState]]:
@@ -181,11 +181,11 @@ def _scores(view: Snapshot, track: Track, basis: Basis, flagged: Bools, digests:
     """The primary scores of submissions on the preliminary queries, without those for which it is undefined."""
     if not digests:
         return {}
-    found = {}
+    defined = {}
     for digest, scores in view.scores(digests, basis, [track.primary_measure]):
         inside = scores[0, flagged]
-        found[digest] = inside[~np.isnan(inside)]
-    return found
+        defined[digest] = inside[~np.isnan(inside)]
+    return defined
 
 
 def _folded(track: Track, sequence: Sequence[str], scores: Mapping[str, Floats]) -> str:

@@ -51,15 +51,15 @@ Content = Callable[[], Iterable[bytes]]
 def challenge_files(challenge: Challenge, moved: Portable, *, solutions: bool) -> dict[str, Content]:
     """The members for the files of a challenge but challenge.toml, by name. Raises ChallengeError."""
     root = challenge.root
-    found = {place: root / place for place in _files_of_site(root)}
+    paths = {place: root / place for place in _files_of_site(root)}
     for track in challenge.tracks:
         files = {"queries": track.queries_path, "items": track.items_path, "key_file": track.key_path}
         if solutions:
             files["solution"] = track.solution_path
         for key, path in files.items():
             if isinstance(path, Path):
-                found[moved.places[track.name, key]] = path
-    return {f"{CHALLENGE}{place}": partial(_read, path) for place, path in found.items()}
+                paths[moved.places[track.name, key]] = path
+    return {f"{CHALLENGE}{place}": partial(_read, path) for place, path in paths.items()}
 
 
 def _files_of_site(root: Path) -> Iterator[str]:
@@ -122,14 +122,14 @@ def submitted_files(
     With `everything`, the submissions are in it, also those whose bytes are kept without a file; otherwise only the
     files picks.toml, which a render reads, too.
     """
-    found: list[tuple[BundledFile, Content]] = []
+    listed: list[tuple[BundledFile, Content]] = []
     for track in challenge.tracks:
         if not isinstance(track.submissions_path, Remote):
-            found += _picks(track)
-            found += _submissions(view, challenge, track, archive) if everything else []
-    found.sort(key=lambda each: (each[0].track, each[0].path))
-    lines = [json.dumps(asdict(file), separators=(",", ":")).encode("ascii") + b"\n" for file, _ in found]
-    contents = {file.sha256: content for file, content in found}
+            listed += _picks(track)
+            listed += _submissions(view, challenge, track, archive) if everything else []
+    listed.sort(key=lambda each: (each[0].track, each[0].path))
+    lines = [json.dumps(asdict(file), separators=(",", ":")).encode("ascii") + b"\n" for file, _ in listed]
+    contents = {file.sha256: content for file, content in listed}
     if everything:
         needed = present_digests(view).intersection(kept.digests())
         contents |= {digest: partial(_read_same, kept.file(digest), digest) for digest in needed}
@@ -137,15 +137,15 @@ def submitted_files(
 
 
 def _picks(track: Track) -> Iterator[tuple[BundledFile, Content]]:
-    for each in submission_files(track).picks:
+    for file in submission_files(track).picks:
         try:
-            with each.path.open("rb") as stream:
+            with file.path.open("rb") as stream:
                 content = stream.read(LARGEST * KB + 1)  # a render finds that it is too large
                 status = os.fstat(stream.fileno())
         except OSError:
             continue  # such as a link, which is not followed
         if status.st_nlink == 1:
-            path = tuple(each.file.split("/")[1:])
+            path = tuple(file.file.split("/")[1:])
             digest = hashlib.sha256(content).hexdigest()
             yield BundledFile(track.name, path, digest, status.st_mtime_ns), partial(_whole, content)
 
@@ -188,11 +188,11 @@ def _read(path: AnyFile) -> Iterator[bytes]:
 
 def _read_same(path: AnyFile, digest: str) -> Iterator[bytes]:
     """The content of a file that has this SHA-256. Raises ChallengeError if it has another one."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for chunk in _read(path):
-        found.update(chunk)
+        hasher.update(chunk)
         yield chunk
-    if found.hexdigest() != digest:
+    if hasher.hexdigest() != digest:
         raise ChallengeError(
             f"{os.fspath(path)}: changed while it was exported, or is damaged; `scorer doctor` checks it"
         )
@@ -227,12 +227,12 @@ class BundleWriter:
         """Add a member. Raises OSError."""
         if any(name <= other for other in self._digests):
             raise ValueError(f"not in order: {name}")
-        found = hashlib.sha256()
+        hasher = hashlib.sha256()
         with self._archive.open(_member(name), "w", force_zip64=True) as member:
             for chunk in chunks:
-                found.update(chunk)
+                hasher.update(chunk)
                 member.write(chunk)
-        self._digests[name] = found.hexdigest()
+        self._digests[name] = hasher.hexdigest()
 
     def finish(self, facts: Mapping[str, object]) -> str:
         """Add the manifest with these facts, and the digest of the whole; return the digest. Raises OSError."""

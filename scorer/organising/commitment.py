@@ -120,7 +120,7 @@ def reveal(challenge: Challenge, store: Store, tracks: Sequence[Track]) -> tuple
     """
     splits = [split for track in tracks if (split := split_of(track)) is not None]
     is_whole = len(tracks) == len(challenge.tracks)
-    found: list[Reveal] = []
+    reveals: list[Reveal] = []
 
     def revealed(view: Snapshot) -> Sequence[tuple[str, Kind, Mapping[str, Any]]]:
         last = commitments(view.events())[-1:] if is_whole else ()
@@ -130,14 +130,14 @@ def reveal(challenge: Challenge, store: Store, tracks: Sequence[Track]) -> tuple
             _check_key(view, challenge, split)
         for track in challenge.tracks if last else ():
             _check_over(view, track)
-        found[:] = [Reveal(split.track, split.key_sha256, not is_revealed(view, split)) for split in splits]
-        found.extend(Reveal(EVERY_TRACK, each.sha256, not each.is_revealed) for each in last)
+        reveals[:] = [Reveal(split.track, split.key_sha256, not is_revealed(view, split)) for split in splits]
+        reveals.extend(Reveal(EVERY_TRACK, commitment.sha256, not commitment.is_revealed) for commitment in last)
         bodies: list[Mapping[str, Any]] = [{"split_key": split.key.hex()} for split in splits]
-        bodies += [{"commitment": each.sha256} for each in last]
-        return [(each.track, "reveal", body) for each, body in zip(found, bodies, strict=True) if each.is_new]
+        bodies += [{"commitment": commitment.sha256} for commitment in last]
+        return [(made.track, "reveal", body) for made, body in zip(reveals, bodies, strict=True) if made.is_new]
 
     store.record_all(revealed)
-    return tuple(found)
+    return tuple(reveals)
 
 
 def _check_key(view: Snapshot, challenge: Challenge, split: QuerySplit) -> None:

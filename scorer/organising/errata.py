@@ -11,14 +11,7 @@ from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.executors.base import Executor
 from scorer.live.entries import with_outcomes
-from scorer.live.errata import (
-    BeforeAfter,
-    Changes,
-    Erratum,
-    Placing,
-    Scale,
-    recorded_changes,
-)
+from scorer.live.errata import BeforeAfter, Changes, Erratum, Placing, Scale, recorded_changes
 from scorer.live.state import in_force, track_state
 from scorer.organising.rules import RuleSet, rules_in_force, scored_by
 from scorer.organising.run import Work, carry_out, plan

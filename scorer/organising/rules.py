@@ -41,10 +41,7 @@ class RuleSet:
 
     @classmethod
     def of_files(cls, track: Track) -> RuleSet:
-        """The rules of challenge.toml, with the solution and the list of items that are there now.
-
-        Raises SolutionError if the solution cannot be read, and ChallengeError if the list of items cannot be.
-        """
+        """The rules of challenge.toml, with the solution and the list of items that are there now."""
         return cls(track, track.solution_path, _digest_of_solution(track), track.items_path, items_digest(track))
 
     @classmethod
@@ -80,10 +77,7 @@ class RuleSet:
         return solution if self.items_path is None else solution.with_candidates(read_ids(self.items_path))
 
     def checked_solution(self, archive: Archive) -> Solution:
-        """The solution, compared with the public list of queries and the settings for preliminary scores.
-
-        Its bytes are kept. Raises as `read_solution`, and ChallengeError for a contradiction.
-        """
+        """The solution, compared with the public list of queries and the settings for preliminary scores, and kept."""
         solution = self.read_solution()
         self._compare_queries(solution)
         check_preliminary(self.track, self.basis, queries_of(solution))
@@ -129,10 +123,7 @@ class RuleSet:
 
 
 def settings(track: Track) -> Mapping[str, object]:
-    """All settings of a track, as they are recorded: of the key of a split, its SHA-256.
-
-    The phases, which decide the stage, are recorded as events. Raises ChallengeError if the key cannot be read.
-    """
+    """All settings of a track, as they are recorded: of the key of a split, its SHA-256; without phases."""
     recorded = track.model_dump(mode="json", exclude={*Track.not_keys, "phases"})
     if track.phases:
         recorded["stage"] = None
@@ -161,10 +152,7 @@ def rules_in_force(view: Snapshot, by_files: RuleSet, archive: Archive) -> RuleS
 
 
 def scored_by(view: Snapshot, track: Track) -> tuple[Track, Basis | None]:
-    """The track with the rules in force, and the basis of its board by them: None before a run.
-
-    Raises ChallengeError if the list of items or the key of the split cannot be read, and StoreError.
-    """
+    """The track with the rules in force, and the basis of its board by them: None before a run."""
     state, rules = track_state(view, track), in_force(view, track)
     if state.basis is None:
         return rules, None

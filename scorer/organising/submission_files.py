@@ -282,14 +282,14 @@ def _digest(stream: io.FileIO, size: int) -> str:
     return digest_of(chunks_of(stream, size + 1))
 
 
-def read_file(each: SubmissionFile, limits: Limits, known: ScannedFile | None) -> tuple[SubmissionFile, ScannedFile]:
+def read_file(file: SubmissionFile, limits: Limits, known: ScannedFile | None) -> tuple[SubmissionFile, ScannedFile]:
     """A file and its status with the digest; the inode is 0 if the status must not be used again."""
-    if each.status is None or not isinstance(each.path, FileBelow):
-        return each, ScannedFile(0, 0, 0, 0, 0, safe_digest(each.path, limits))
-    _check_size(each.status, limits)
-    if known is not None and known == _scanned(each.status, known.digest):
-        return each, known
-    with each.path.open() as stream:
+    if file.status is None or not isinstance(file.path, FileBelow):
+        return file, ScannedFile(0, 0, 0, 0, 0, safe_digest(file.path, limits))
+    _check_size(file.status, limits)
+    if known is not None and known == _scanned(file.status, known.digest):
+        return file, known
+    with file.path.open() as stream:
         before = os.fstat(stream.fileno())
         _check_size(before, limits)
         started = time.time()
@@ -299,7 +299,7 @@ def read_file(each: SubmissionFile, limits: Limits, known: ScannedFile | None) -
         raise RefusedError("it changed while it was read; it is read again by the next run")
     if started - max(before.st_mtime, before.st_ctime) < SETTLED:
         after = replace(after, inode=0)
-    return replace(each, status=before, received=received(each.path.name, before.st_mtime)), after
+    return replace(file, status=before, received=received(file.path.name, before.st_mtime)), after
 
 
 def check_links(file: SubmissionFile, found: str, recorded: str | None, solutions: Collection[str]) -> None:
