@@ -135,11 +135,11 @@ def _with_former_end(store: Store, track: Track, name: str, end: datetime) -> Tr
 def _tracks_with(challenge: Challenge, store: Store, track: str | None, name: str) -> Sequence[Track]:
     if track is not None:
         return [challenge.track(track)]
-    schedules = store.read(lambda view: {each: track_state(view, each).phases for each in challenge.tracks})
-    having = [each for each, plan in schedules.items() if any(phase.name == name for phase in plan.all)]
+    by_track = store.read(lambda view: {each: track_state(view, each).phases for each in challenge.tracks})
+    having = [each for each, phases in by_track.items() if any(phase.name == name for phase in phases.all)]
     if having:
         return having
-    known = sorted({phase.name for plan in schedules.values() for phase in plan.all})
+    known = sorted({phase.name for phases in by_track.values() for phase in phases.all})
     raise ChallengeError(
         f"no phase is called {quoted(name)}{suggestion(name, known)}; the phases are: {', '.join(known) or 'none'}"
     )
