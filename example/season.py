@@ -27,10 +27,10 @@ from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.executors import executor_named
 from scorer.organising import errata, phases, teams
+from scorer.organising.commitment import reveal
 from scorer.organising.decisions import amend, forget
 from scorer.organising.picks import pick
 from scorer.organising.render import Rendered, render
-from scorer.organising.reveal import reveal
 from scorer.organising.run import carry_out, plan
 from scorer.store.store import Store
 

@@ -13,9 +13,9 @@ from scorer.board.build import ranked
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import Problem
 from scorer.live.entry import ColumnScores, Entry, State
-from scorer.live.errata import BeforeAfter, ChangedFile, ChangedRule, Changes, Placing, PublishedErratum, Scale
+from scorer.live.errata import BeforeAfter, ChangedFile, Changes, Placing, PublishedErratum, Scale
 from scorer.live.log import PublishedLog
-from scorer.live.rules import SaltedDigest
+from scorer.live.rules import ChangedRule, SaltedDigest
 from scorer.live.teams import Team
 from scorer.live.timeline import Happening, Timeline
 from scorer.matching.match import Counts

@@ -11,9 +11,8 @@ from typing import Any, Self
 
 from scorer.challenge.settings import Challenge
 from scorer.live.commitment import Commitment
-from scorer.organising.commitment import commit
+from scorer.organising.commitment import Reveal, commit, reveal
 from scorer.organising.receipts import named_receipts
-from scorer.organising.reveal import Reveal, reveal
 from scorer.store.store import Store
 from tests.live import GOOD, OTHER, POOR, Live, day
 

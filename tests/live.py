@@ -20,11 +20,11 @@ from scorer.executors.base import Executor, Serial
 from scorer.live.entries import Entries, entries
 from scorer.live.entry import Entry
 from scorer.live.errata import Changes, Erratum
-from scorer.live.state import in_force
 from scorer.live.timeline import Timeline, timeline
 from scorer.organising import errata
-from scorer.organising.render import boards, render
-from scorer.organising.rules import current_basis
+from scorer.organising.boards import boards
+from scorer.organising.render import render
+from scorer.organising.rules import scored_by
 from scorer.organising.run import Work, carry_out, plan
 from scorer.store.events import Event
 from scorer.store.snapshot import Snapshot
@@ -298,7 +298,7 @@ class Live:
         """The entries, without regard to a freeze."""
 
         def found(view: Snapshot) -> Entries:
-            return entries(view, in_force(view, self.track), current_basis(view, self.track))
+            return entries(view, *scored_by(view, self.track))
 
         with self.store(now) as store:
             return store.read(found)

@@ -20,7 +20,7 @@ from scorer.board.published_statistics import ScoredRows
 from scorer.charts import svg
 from scorer.charts.panel import Panel
 from scorer.measures.arrays import Floats
-from scorer.organising import analysis_pages
+from scorer.organising import boards as organising_boards
 from scorer.organising.analysis import track_task
 from scorer.store.snapshot import Snapshot
 
@@ -54,7 +54,7 @@ def sharing(folder: Path) -> Iterator[None]:
     as it is without sharing.
     """
     shared = Shared(folder)
-    draw, compute_column, analyse = svg._drawn, published_statistics._computed, analysis_pages._computed
+    draw, compute_column, analyse = svg._drawn, published_statistics._computed, organising_boards._computed_analysis
 
     @wraps(draw)
     def drawn(panel: Panel, *words: str) -> str:
@@ -80,7 +80,7 @@ def sharing(folder: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(svg, "_drawn", drawn)
         patch.setattr(published_statistics, "_computed", computed)
-        patch.setattr(analysis_pages, "_computed", analysed)
+        patch.setattr(organising_boards, "_computed_analysis", analysed)
         yield
 
 

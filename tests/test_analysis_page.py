@@ -93,7 +93,7 @@ def test_a_second_render_draws_nothing(folder: Path, monkeypatch: pytest.MonkeyP
     """Charts and analyses come from the database, and the pages stay as they are."""
     before = {path: path.read_bytes() for path in (folder / "site").rglob("*.html")}
     monkeypatch.setattr("scorer.charts.svg._drawn", lambda *_: pytest.fail("drawn again"))
-    monkeypatch.setattr("scorer.organising.analysis_pages._computed", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr("scorer.organising.boards._computed_analysis", lambda *_: pytest.fail("computed again"))
 
     assert here("render", folder).code == 0
     assert {path: path.read_bytes() for path in (folder / "site").rglob("*.html")} == before

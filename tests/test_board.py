@@ -32,8 +32,8 @@ from scorer.live.presence import SubmissionState, submissions
 from scorer.live.teams import slugs
 from scorer.matching.match import Counts
 from scorer.measures import parse
-from scorer.organising.arrivals import import_submissions
 from scorer.organising.rules import record_basis
+from scorer.organising.scan import import_submissions
 from scorer.reports.boards import export_columns, export_rows, to_csv, to_markdown
 from scorer.reports.leaderboard import to_json
 from scorer.scoring.outcomes import Rejected, Scored

@@ -23,7 +23,8 @@ from scorer.board.measure_statistics import measured, pairs
 from scorer.challenge.loading import read_challenge
 from scorer.live.entry import rounded
 from scorer.options import Split
-from scorer.organising.render import boards, render
+from scorer.organising.boards import boards
+from scorer.organising.render import render
 from scorer.reports.leaderboard import schema, to_json
 from scorer.scoring.evaluation import evaluate
 from scorer.statistics.bootstrap import bca_intervals, percentile_intervals, resampled_means

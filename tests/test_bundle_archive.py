@@ -14,7 +14,7 @@ import tomlkit
 from sqlalchemy import NullPool, create_engine, inspect
 
 from scorer.errors import ScorerError
-from scorer.organising.bundle_writer import BundleWriter
+from scorer.organising.bundle_files import BundleWriter
 from scorer.organising.bundles import import_bundle
 from scorer.verification.bundle import EVENTS
 from scorer.verification.bundle_archive import COMMENT_BYTES, DIRECTORY, MANIFEST, is_safe, opened_bundle

@@ -30,7 +30,7 @@ def test_a_bundle_of_version_1_gives_the_same_boards(tmp_path: Path, new_place: 
 
     for track in ("items", "lists"):
         with Store.open(read_challenge(tmp_path / "new").database_address) as store:
-            last_run, look = store.read(lambda view: (view.last_run(track), view.last_look(track)))  # noqa: B023
+            last_run, look = store.read(lambda view: (view.last_run(track), view.last_scan(track)))  # noqa: B023
         assert look is not None
         assert look.at == last_run
         expected = json.loads((FOLDER / f"expected-{track}.json").read_text(encoding="utf-8"))["rows"]

@@ -9,9 +9,9 @@ import pytest
 
 from scorer.errors import StoreError
 from scorer.live.presence import SubmissionState, key_of
-from scorer.organising.arrivals import import_submissions
 from scorer.organising.decisions import amend_received, forget_outcome
 from scorer.organising.rules import record_basis
+from scorer.organising.scan import import_submissions
 from scorer.store.records import Submission
 from scorer.store.schema import event_table
 from scorer.store.store import Store
@@ -180,7 +180,7 @@ def test_what_changes_nothing_keeps_the_revision(place: str) -> None:
         record_basis(store, "cold-start", BASIS)
         before = revision(store)
         import_submissions(store, "cold-start", [first])
-        import_submissions(store, "cold-start", [], second_look=lambda files: dict.fromkeys(files, first.digest))
+        import_submissions(store, "cold-start", [], recheck=lambda files: dict.fromkeys(files, first.digest))
         store.store_results([(first.digest, scored(5).summary())], BASIS)
         record_basis(store, "cold-start", BASIS)
         assert revision(store) == before
@@ -210,16 +210,16 @@ def test_a_file_whose_escaped_name_is_recorded_neither_arrives_nor_is_withdrawn(
     there = Submission("cold-start", name, name, "d" * 64, START)
     looked: list[set[str]] = []
 
-    def second_look(files: set[str]) -> dict[str, str | None]:
+    def recheck(files: set[str]) -> dict[str, str | None]:
         looked.append(files)
         return {file: "d" * 64 if file == name else None for file in files}
 
     with Store.open(place) as store:
-        import_submissions(store, "cold-start", [there], second_look)
+        import_submissions(store, "cold-start", [there], recheck)
         assert (kinds(store), looked) == (["arrival"], [])
         assert only(store).submission.team == RAW
         import_submissions(store, "cold-start", [])
-        import_submissions(store, "cold-start", [there], second_look)
+        import_submissions(store, "cold-start", [there], recheck)
         assert (kinds(store), looked) == (["arrival", "withdrawal", "return"], [{name}])
 
 

@@ -14,7 +14,7 @@ from typing import Any, get_args
 import pytest
 
 from scorer.live.entry import Outcome, Presence
-from scorer.organising.entries import listed_entries
+from scorer.organising.boards import listed_entries
 from scorer.organising.teams import record_teams
 from scorer.reports.entries import entry_values
 from tests.commands import Terminal

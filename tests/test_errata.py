@@ -13,11 +13,11 @@ from scorer.errors import ChallengeError
 from scorer.executors.base import FileOutcomes, FileToScore, Serial
 from scorer.limits import Limits
 from scorer.live.entries import with_outcomes
-from scorer.live.errata import Placing, applied_errata, open_erratum
+from scorer.live.errata import Placing, folded_errata
 from scorer.live.presence import key_of, submissions
 from scorer.matching.solution import Solution
+from scorer.organising.boards import boards
 from scorer.organising.decisions import forget_outcome
-from scorer.organising.render import boards
 from scorer.organising.run import carry_out, plan
 from scorer.scoring.rules import Rules
 from scorer.store.snapshot import Snapshot
@@ -160,7 +160,7 @@ def test_entries_that_arrive_during_the_preview_get_both_results(live: Live) -> 
     before = ranks_after_run(live, day(12))
 
     def known(_: Challenge, store: Store) -> bool:
-        erratum = store.read(lambda view: open_erratum(view.events("main")))
+        erratum = store.read(lambda view: folded_errata(view.events("main")).open)
         assert erratum is not None
         entries = store.read(
             lambda view: with_outcomes(view, submissions(view.events("main")).values(), erratum.basis.basis)
@@ -281,7 +281,10 @@ def test_errata_are_numbered(live: Live) -> None:
         live.preview(day(11 + number))
         assert live.apply(day(11 + number), f"reason {number}")[0].number == number
 
-    assert [(each.number, each.reason) for each in applied_errata(live.events())] == [(1, "reason 1"), (2, "reason 2")]
+    assert [(each.number, each.reason) for each in folded_errata(live.events()).applied] == [
+        (1, "reason 1"),
+        (2, "reason 2"),
+    ]
     assert leaders(live, 14)[0] == "amber"
 
 

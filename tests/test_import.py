@@ -19,10 +19,9 @@ from scorer.limits import Limits
 from scorer.live.presence import arrival, submissions
 from scorer.matching.solution import Solution
 from scorer.measures import parse
-from scorer.organising.arrivals import import_submissions, second_look
-from scorer.organising.intake import scan
-from scorer.organising.render import boards
+from scorer.organising.boards import boards
 from scorer.organising.run import carry_out, plan
+from scorer.organising.scan import import_submissions, rechecking, scan
 from scorer.paths import digest
 from scorer.paths.below import FileBelow
 from scorer.reports.leaderboard import to_json
@@ -89,7 +88,7 @@ def track(folder: Path) -> Track:
 
 def scanned(track: Track) -> list[Submission]:
     """What a scan of the folder finds now."""
-    return [submission for _, submission in scan(track, Limits(), {}, {}, ()).found]
+    return [submission for _, submission in scan(track, Limits(), {}, {}, ()).submissions]
 
 
 def states(store: Store) -> dict[str, bool]:
@@ -103,8 +102,8 @@ def test_a_file_that_arrives_after_the_scan_is_not_withdrawn(folder: Path, track
     with Store.open(folder / "scores.db") as store:
         earlier = scanned(track)
         send(folder, "cedar")
-        import_submissions(store, "main", scanned(track), second_look(track, Limits()))
-        import_submissions(store, "main", earlier, second_look(track, Limits()))
+        import_submissions(store, "main", scanned(track), rechecking(track, Limits()))
+        import_submissions(store, "main", earlier, rechecking(track, Limits()))
 
         assert list(states(store).values()) == [True, True, True]
         assert {event.kind for event in store.read(lambda view: view.events())} == {"arrival"}
@@ -115,8 +114,8 @@ def test_a_file_replaced_after_the_scan_keeps_its_new_content(folder: Path, trac
     with Store.open(folder / "scores.db") as store:
         earlier = scanned(track)
         file = send(folder, "amber", "other lists")
-        import_submissions(store, "main", scanned(track), second_look(track, Limits()))
-        import_submissions(store, "main", earlier, second_look(track, Limits()))
+        import_submissions(store, "main", scanned(track), rechecking(track, Limits()))
+        import_submissions(store, "main", earlier, rechecking(track, Limits()))
 
         present = [key for key, is_present in states(store).items() if is_present and "amber" in key]
     assert present == [f"main/{file.name} {digest(file)[:4]}"]
@@ -129,7 +128,7 @@ def test_a_file_that_is_gone_is_withdrawn_and_returns(folder: Path, track: Track
     with Store.open(folder / "scores.db") as store:
         for change in (lambda: None, file.unlink, lambda: file.write_text(text)):
             change()
-            import_submissions(store, "main", scanned(track), second_look(track, Limits()))
+            import_submissions(store, "main", scanned(track), rechecking(track, Limits()))
         events = store.read(lambda view: view.events())
 
     assert [event.kind for event in events] == ["arrival", "arrival", "withdrawal", "return"]
@@ -140,15 +139,15 @@ def test_a_file_that_cannot_be_read_is_not_withdrawn(
 ) -> None:
     """It is reported as skipped, and its entry stays as it was."""
     with Store.open(folder / "scores.db") as store:
-        import_submissions(store, "main", scanned(track), second_look(track, Limits()))
+        import_submissions(store, "main", scanned(track), rechecking(track, Limits()))
 
         def unreadable(path: object) -> None:
             raise PermissionError(13, "Permission denied")
 
         monkeypatch.setattr("scorer.paths.below.FileBelow.open", unreadable)
         again = scan(track, Limits(), {}, {}, ())
-        found, skipped = again.found, again.skipped
-        import_submissions(store, "main", [submission for _, submission in found], second_look(track, Limits()))
+        found, skipped = again.submissions, again.skipped
+        import_submissions(store, "main", [submission for _, submission in found], rechecking(track, Limits()))
 
         assert (len(found), len(skipped)) == (0, 2)
         assert list(states(store).values()) == [True, True]
@@ -160,7 +159,7 @@ def test_submissions_of_another_source_are_never_withdrawn(folder: Path, track: 
     with Store.open(folder / "scores.db") as store:
         with store.database.writing() as connection:
             store._append(connection, [("main", "arrival", arrival(other, "service"))])
-        import_submissions(store, "main", scanned(track), second_look(track, Limits()))
+        import_submissions(store, "main", scanned(track), rechecking(track, Limits()))
 
         assert states(store)["uploads/1 dddd"]
 
@@ -359,7 +358,7 @@ def test_a_settled_file_is_not_read_again(
     folder: Path, opened_files: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its status and its digest are stored. `--verify-files` reads all files."""
-    monkeypatch.setattr("scorer.organising.intake.SETTLED", 0.0)
+    monkeypatch.setattr("scorer.organising.submission_files.SETTLED", 0.0)
     digests = planned(folder)
     assert len(digests) == len(opened_files) == 2
     opened_files.clear()
@@ -383,7 +382,7 @@ def test_a_changed_file_with_its_old_size_and_time_is_read_again(
     folder: Path, opened_files: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The time at which its status changed cannot be set."""
-    monkeypatch.setattr("scorer.organising.intake.SETTLED", 0.0)
+    monkeypatch.setattr("scorer.organising.submission_files.SETTLED", 0.0)
     before = planned(folder)
     opened_files.clear()
     file = next(iter((folder / "submissions" / "main").iterdir()))

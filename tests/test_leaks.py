@@ -16,8 +16,9 @@ from example.season import Simulation
 from example.season_plan import Content, Grades, Season, Step, TrackPlan, season
 from scorer.limits import ATTEMPTS
 from scorer.organising import decisions, errata
-from scorer.organising.render import boards, render
-from scorer.organising.rules import current_basis
+from scorer.organising.boards import boards
+from scorer.organising.render import render
+from scorer.organising.rules import scored_by
 from scorer.organising.run import plan
 from scorer.scoring.outcomes import Failed
 from tests.databases import site_content
@@ -306,7 +307,7 @@ def test_a_freeze_keeps_the_outcomes_that_are_forgotten_during_it(shows: str, tm
     live.put("b/0", lists(4, 1), SECOND_START)
     live.do(SECOND_START, lambda challenge, store: plan(store, challenge, live.track))
     with live.store(SECOND_START) as store:
-        basis = store.read(lambda view: current_basis(view, live.track))
+        basis = store.read(lambda view: scored_by(view, live.track)[1])
         assert basis is not None
         for _ in range(ATTEMPTS):
             store.store_results([(live.entry("b/0").digest, Failed("it took too long", "time"))], basis)

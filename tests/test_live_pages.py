@@ -15,12 +15,11 @@ import pytest
 from scorer.board.rules import rule_sections
 from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entries import quota_line
-from scorer.organising import past_boards
-from scorer.organising.past_boards import closing_board
+from scorer.organising import boards as organising_boards
+from scorer.organising.boards import boards, closing_board
+from scorer.organising.commitment import reveal
 from scorer.organising.phases import extend
 from scorer.organising.picks import pick
-from scorer.organising.render import boards
-from scorer.organising.reveal import reveal
 from scorer.organising.teams import record_teams
 from scorer.site.status import status
 from tests.accessibility import has_axe, violations
@@ -409,7 +408,7 @@ def test_past_boards_are_computed_once(live: Live, monkeypatch: pytest.MonkeyPat
     live.run(day(11))
     live.site(day(21))
     with monkeypatch.context() as patch:
-        patch.setattr(past_boards, "closing_board", None)
+        patch.setattr(organising_boards, "closing_board", None)
         live.site(day(26))
     live.put("birch/20270115T120000Z-1.txt", BEST, day(26))
     site = live.run_and_render(day(27))

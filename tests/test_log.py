@@ -14,9 +14,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from scorer.live.log import PublishedLog, published_log
-from scorer.organising.arrivals import import_submissions
 from scorer.organising.phases import extend
 from scorer.organising.render import render
+from scorer.organising.scan import import_submissions
 from scorer.organising.teams import record_teams
 from scorer.store.log import log_lines
 from scorer.store.records import Submission

@@ -16,7 +16,7 @@ from sqlalchemy import create_engine, text
 from scorer.challenge.loading import read_challenge
 from scorer.errors import StoreError
 from scorer.live.presence import submissions
-from scorer.organising.render import boards
+from scorer.organising.boards import boards
 from scorer.reports.leaderboard import to_json
 from scorer.store.integrity import derived_problems, record_problems
 from scorer.store.schema import SCHEMA_VERSION, schema_table

@@ -12,7 +12,7 @@ from scorer.analysis.analysis import TaskAnalysis, analysed
 from scorer.board.board import Board
 from scorer.challenge.loading import read_challenge
 from scorer.organising.analysis import track_task
-from scorer.organising.render import boards
+from scorer.organising.boards import boards
 from scorer.store.store import Store
 from tests.commands import here
 from tests.seeded_challenge import BASELINE, SETTINGS, write_challenge

@@ -26,8 +26,8 @@ from scorer.challenge.settings import Challenge
 from scorer.errors import StoreError
 from scorer.executors.base import Serial
 from scorer.live.presence import submissions
-from scorer.organising.arrivals import import_submissions
 from scorer.organising.run import carry_out, plan
+from scorer.organising.scan import import_submissions
 from scorer.store.database import REPEATS, Database
 from scorer.store.events import Event
 from scorer.store.migrations import prepare

@@ -28,11 +28,10 @@ from scorer.live.entry import rounded
 from scorer.live.phases import Phases
 from scorer.live.presence import key_of, submissions
 from scorer.organising.analysis import measure_of, teams_task, track_tasks
+from scorer.organising.boards import archived_boards, boards, listed_entries
 from scorer.organising.decisions import forget_outcome
-from scorer.organising.entries import listed_entries
 from scorer.organising.errata import apply, preview
-from scorer.organising.past_boards import archived_boards
-from scorer.organising.render import boards, render
+from scorer.organising.render import render
 from scorer.organising.teams import record_teams
 from scorer.reports.boards import export_columns, to_csv
 from scorer.reports.entries import entry_values
@@ -362,7 +361,7 @@ def test_a_past_board_has_the_scores_of_the_ladder(tmp_path: Path) -> None:
     live = with_entries(tmp_path, STEP, NOTHING, files=STEPS)
     assert ranking(live.board(SECOND_START)) == [(None, "a", None)]
     with live.store(SECOND_END) as store:
-        ((one, two),) = store.read(lambda view: archived_boards(view, [live.track], view.cache()))
+        one, two = store.read(lambda view: archived_boards(view, live.track, view.cache()))
 
     assert [row.score for row in one.rows] == [0.7]
     assert [row.score for row in two.rows] == [0.7]

@@ -18,9 +18,8 @@ from scorer.board.counting import counting_scores, score_at
 from scorer.challenge.settings import Challenge
 from scorer.live.entries import entries
 from scorer.live.log import published_log
-from scorer.live.state import in_force
-from scorer.organising.render import boards
-from scorer.organising.rules import current_basis
+from scorer.organising.boards import boards
+from scorer.organising.rules import scored_by
 from scorer.store.cache import Cache
 from scorer.store.snapshot import Snapshot
 from tests.oracles import (
@@ -81,7 +80,7 @@ def compare(live: LiveRecord, view: Snapshot, challenge: Challenge, now: datetim
 def entry_values(view: Snapshot, challenge: Challenge, name: str) -> list[tuple[object, ...]]:
     """What the rules of a track say about each entry."""
     track = challenge.track(name)
-    found = entries(view, in_force(view, track), current_basis(view, track), measures=()).all
+    found = entries(view, *scored_by(view, track), measures=()).all
     return [
         (each.index, each.team, each.file, each.digest, each.presence, each.admission, each.outcome, each.phase)
         for each in found
@@ -190,7 +189,7 @@ def compare_the_past(live: LiveRecord, view: Snapshot, challenge: Challenge) -> 
         past = view.as_of(until)
         now = min(live.events[until - 1].at, view.now) if isinstance(until, int) else until
         for track in challenge.tracks:
-            found = board(past, in_force(past, track), current_basis(past, track))
+            found = board(past, *scored_by(past, track))
             assert_same_board(live, found, (until,), now)
 
 

@@ -24,8 +24,8 @@ from scorer.live.entries import with_outcomes
 from scorer.live.presence import SubmissionState, submissions
 from scorer.matching.match import Counts
 from scorer.measures import Measure, parse
-from scorer.organising.arrivals import import_submissions
 from scorer.organising.rules import record_basis
+from scorer.organising.scan import import_submissions
 from scorer.scoring.outcomes import Rejected, Scored
 from scorer.store.records import Basis, Submission
 from scorer.store.schema import SCHEMA_VERSION, schema_table

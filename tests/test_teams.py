@@ -19,7 +19,7 @@ from scorer.challenge.teams import FILE, compared, read_teams
 from scorer.errors import ChallengeError, StoreError
 from scorer.live.presence import submissions
 from scorer.live.teams import MergedTeam, Team, TeamChange, merges, set_teams, shown_names, teams
-from scorer.organising.arrivals import import_submissions
+from scorer.organising.scan import import_submissions
 from scorer.organising.teams import disqualify, import_teams, merge, record_teams, rename
 from scorer.site.folder import write
 from scorer.site.pages import pages

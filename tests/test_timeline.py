@@ -10,8 +10,8 @@ import pytest
 
 from scorer.challenge.settings import Challenge
 from scorer.live.timeline import Happening, Timeline
+from scorer.organising.commitment import reveal
 from scorer.organising.phases import extend
-from scorer.organising.reveal import reveal
 from scorer.organising.teams import disqualify, merge, reinstate, rename, unmerge, withdraw
 from scorer.site.folder import write
 from scorer.site.pages import pages

@@ -14,7 +14,8 @@ import pytest
 from sqlalchemy import create_engine
 
 from scorer.executors import executor_named
-from scorer.organising import arrivals, intake
+from scorer.organising import run
+from scorer.organising import scan as organising_scan
 from scorer.organising.bundles import export, import_bundle
 from scorer.organising.decisions import amend
 from scorer.organising.errata import apply, preview
@@ -326,17 +327,17 @@ def test_an_older_look_that_ends_later_replaces_none(tmp_path: Path, monkeypatch
     """Its own new files are compared with the look before it, later files with the later look."""
     live = live_at(tmp_path, START)
     live.put("a/1", lists(1, 1), END - HOUR)
-    scan = intake.scan
+    scan = organising_scan.scan
 
     def slow(*given: object, **named: object) -> object:
         found = scan(*given, **named)  # type: ignore[arg-type]
-        monkeypatch.setattr(arrivals, "scan", scan)
+        monkeypatch.setattr(run, "scan", scan)
         live.path("a/1").rename(tmp_path / "away")
         live.run(END + HOUR)  # another run begins and ends meanwhile
         (tmp_path / "away").rename(live.path("a/1"))
         return found
 
-    monkeypatch.setattr(arrivals, "scan", slow)
+    monkeypatch.setattr(run, "scan", slow)
     live.run(END - MINUTE)
     live.put("a/2", lists(1, 1, "2"), END + MINUTE - HOUR)
     live.run(END + 2 * HOUR)

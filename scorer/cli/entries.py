@@ -27,7 +27,7 @@ def entries(folder: Path, track: str | None, form: str, as_of: datetime | int | 
 
     The scores are those that visitors may see: no final scores before their time, and none of a frozen period.
     """
-    from scorer.organising.entries import listed_entries
+    from scorer.organising.boards import listed_entries
     from scorer.reports.entries import entries_json, entries_table, misdated_lines
     from scorer.reports.table import csv_table, text_table
     from scorer.store.store import Store

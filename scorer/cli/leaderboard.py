@@ -29,7 +29,7 @@ def add_board(parser: ArgumentParser) -> None:
 def leaderboard(folder: Path, track: str | None, form: str, as_of: datetime | int | None) -> int:
     """Print the board of each track from the stored results, without scoring."""
     from scorer.live.log import published_log
-    from scorer.organising.render import boards
+    from scorer.organising.boards import boards
     from scorer.store.store import Store
 
     challenge, tracks = open_challenge(folder, track)

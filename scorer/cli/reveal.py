@@ -22,7 +22,7 @@ def reveal(track: str | None, challenge: Path) -> int:
     of each solution. The decision is recorded. Anybody can then verify both with `scorer verify`. While a track
     does not show its final scores, nothing is published; with --track, only the key of one track is.
     """
-    from scorer.organising.reveal import reveal as reveal_all
+    from scorer.organising.commitment import reveal as reveal_all
     from scorer.store.store import Store
 
     settings, tracks = open_challenge(challenge, track)

@@ -109,41 +109,28 @@ NO_COMMITMENT = PublishedCommitment()
 def published_commitment(
     view: Snapshot, challenge: Challenge, errata: Iterable[PublishedErratum]
 ) -> PublishedCommitment:
-    """What is public about the commitments of a challenge.
-
-    Parameters
-    ----------
-    view
-        A snapshot of the database.
-    challenge
-        The challenge, with the settings of challenge.toml.
-    errata
-        The errata of all tracks that visitors may see.
-
-    Raises
-    ------
-    StoreError
-        The database fails.
-    """
+    """What is public about the commitments of a challenge, given the errata that visitors may see of all tracks."""
     events = public_to_all(view, challenge.tracks).events()
     receipts = public_key(view.secret("receipts"))
-    found = commitments(events)
-    if not found:
+    made = commitments(events)
+    if not made:
         return PublishedCommitment(challenge.name, receipts)
-    *earlier, last = found
-    event = nonce = b""
+    *earlier, last = made
+    text = nonce = b""
     if last.is_revealed:
-        event = next(event_text(each) for each in events if each.index == last.index)
-        nonce = nonce_of(view.secret("log"), last.index, event)
-    secret = [replace(each, opening="") for each in earlier]
+        text = next(event_text(event) for event in events if event.index == last.index)
+        nonce = nonce_of(view.secret("log"), last.index, text)
+    secret = [replace(commitment, opening="") for commitment in earlier]
     return PublishedCommitment(
         challenge=challenge.name,
         receipts=receipts,
         commitments=(*secret, last if last.is_revealed else replace(last, opening="")),
         tracks=tuple(_tracks(view, challenge.tracks, last)),
         errata=tuple(errata),
-        not_applied=tuple(each.index for each in events if each.kind == "erratum" and each.body["state"] != "applied"),
-        event=event.decode("ascii"),
+        not_applied=tuple(
+            event.index for event in events if event.kind == "erratum" and event.body["state"] != "applied"
+        ),
+        event=text.decode("ascii"),
         nonce=nonce.hex(),
     )
 
@@ -158,7 +145,7 @@ def _tracks(view: Snapshot, tracks: Sequence[Track], last: Commitment) -> Iterat
             yield CommittedTrack(track.name, key)
             continue
         plan = track_state(view, track).phases
-        events = [each.index for each in plan.announcements] + [each.index for each in plan.extensions]
+        indexes = {change.index for changes in (plan.announcements, plan.extensions) for change in changes}
         yield CommittedTrack(
             name=track.name,
             key_sha256=key,
@@ -166,5 +153,5 @@ def _tracks(view: Snapshot, tracks: Sequence[Track], last: Commitment) -> Iterat
             items=recorded.items or "",
             rules=rules_of_settings(recorded.settings or {}),
             phases=tuple(phase.recorded() for phase in plan.all),
-            rescheduled=tuple(sorted(index for index in events if index > last.index)),
+            rescheduled=tuple(sorted(index for index in indexes if index > last.index)),
         )

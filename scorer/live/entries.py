@@ -8,7 +8,6 @@ from datetime import datetime
 
 from scorer.challenge.settings import Track
 from scorer.challenge.tables import auto_decimals
-from scorer.limits import ATTEMPTS
 from scorer.live.entry import Admission, ColumnScores, Entry, Outcome, Presence, column_scores, rounded
 from scorer.live.ladder import Candidate, Look, looks
 from scorer.live.phases import Phases
@@ -45,20 +44,13 @@ class Entries:
     """The track, with the decimals of its scores."""
     merges: Merges
     """Of its teams."""
-
-    @property
-    def results(self) -> tuple[StoredResult, ...]:
-        """Of all scored entries, also of those that do not count."""
-        return _results(self.stored)
+    results: tuple[StoredResult, ...]
+    """Of all scored entries, also of those that do not count."""
 
     @property
     def unscored(self) -> tuple[SubmissionState, ...]:
         """Those to score now: without a result, and not given up."""
-        return tuple(
-            each
-            for each in self.to_score
-            if each.result is None and (each.failure is None or each.failure.attempts < ATTEMPTS)
-        )
+        return tuple(state for state in self.to_score if state.result is None and not state.is_given_up)
 
 
 def entries(
@@ -71,83 +63,71 @@ def entries(
 ) -> Entries:
     """The entries of a track by its rules.
 
-    Parameters
-    ----------
-    view
-        A snapshot of the database.
-    track
-        With the rules in force, as `in_force` returns it.
-    basis
-        The solution and the matching rules of the results; None: no entry has a result.
-    measures
-        Whose scores the entries have; None: those of the track.
-    cache
-        Has the scores that the Ladder released before; None: they are computed.
+    `track` has the rules in force, as `in_force` returns it. `basis` is the solution and the matching rules of the
+    results; None: no entry has a result. The entries have the scores of `measures`; None: those of the track. `cache`
+    has the scores that the Ladder released before.
 
-    Raises
-    ------
-    ChallengeError
-        The Ladder has too few preliminary queries.
-    StoreError
-        The database fails.
+    Raises ChallengeError if the Ladder has too few preliminary queries, and StoreError.
     """
     chosen = track.all_measures if measures is None else measures
     now = track_state(view, track)
     stored = with_outcomes(view, now.submissions.values(), basis, chosen)
+    results = tuple(state.result for state in stored if state.result is not None and state.is_scored)
     if track.decimals is None and basis is not None and chosen:
         flagged = int(view.flags(basis).sum())
-        queries = defined_queries(_results(stored), "preliminary", str(track.primary_measure), flagged)
+        queries = defined_queries(results, "preliminary", str(track.primary_measure), flagged)
         track = track.model_copy(update={"auto_decimals": auto_decimals(queries)})
     plan = now.phases
-    present = {each.submission.file for each in stored if each.present}
-    places = [_place(each, present, plan, track) for each in stored]
+    present = {state.submission.file for state in stored if state.present}
+    places = [_place(state, present, plan, track) for state in stored]
     earlier = _earlier_outcomes(view, track, stored) if track.quota.limits_anything else {}
     claims = [
-        _claim(each, place, earlier)
-        for each, place in zip(stored, places, strict=True)
-        if place.admission == "ok" and not is_baseline(each.submission.team, track)
+        _claim(state, place, earlier)
+        for state, place in zip(stored, places, strict=True)
+        if place.admission == "ok" and not is_baseline(state.submission.team, track)
     ]
     joined = now.merges
     within = admissions(claims, track.quota, joined.members) if track.quota.limits_anything else {}
     placed = [
-        (each, _admitted(place, within.get(each.index, True))) for each, place in zip(stored, places, strict=True)
+        (state, _admitted(place, within.get(state.index, True))) for state, place in zip(stored, places, strict=True)
     ]
     released: Mapping[int, Look] = {}
     if track.has_ladder and basis is not None and chosen:
         candidates = [
-            Candidate(joined.final(each.submission.team), each, waits=place.waits)
-            for each, place in placed
+            Candidate(joined.final(state.submission.team), state, waits=place.waits)
+            for state, place in placed
             if place.admission == "ok"
         ]
         released = looks(view, track, basis, candidates, cache)
     shows_late = track.late_board and plan.is_over(view.now)
     # The picks of a merged team are those of the team that it is merged into.
     picks = now.picks if track.entry == "picks" else {}
-    found = tuple(
+    listed = tuple(
         _entry(
-            each,
+            state,
             place,
             track,
             chosen,
             shows_late,
-            released.get(each.index),
+            released.get(state.index),
             tuple(
-                (pick.at, key_of(each.submission) in pick.keys[: track.picks])
-                for pick in picks.get(joined.final(each.submission.team), ())
+                (pick.at, key_of(state.submission) in pick.keys[: track.picks])
+                for pick in picks.get(joined.final(state.submission.team), ())
             ),
         )
-        for each, place in placed
+        for state, place in placed
     )
     return Entries(
-        all=found,
+        all=listed,
         quota=UsedQuota(
             track.quota, plan, tuple(claim for claim in claims if within.get(claim.index, True) is not False)
         ),
-        to_score=tuple(each for each in stored if each.present and within.get(each.index, True)),
+        to_score=tuple(state for state in stored if state.present and within.get(state.index, True)),
         phases=plan,
         stored=stored,
         track=track,
         merges=joined,
+        results=results,
     )
 
 
@@ -187,11 +167,6 @@ def defined_queries(results: Iterable[StoredResult], split: Split, measure: str,
     return max((queries - mean.undefined for mean in means if mean is not None), default=0)
 
 
-def _results(stored: Iterable[SubmissionState]) -> tuple[StoredResult, ...]:
-    """Of all scored entries."""
-    return tuple(each.result for each in stored if each.result is not None and each.result.status == "scored")
-
-
 @dataclass(frozen=True, slots=True)
 class _Place:
     """What the rules say about an entry, apart from its result."""
@@ -203,15 +178,15 @@ class _Place:
     """Whether the quota waits for the outcome of an earlier entry."""
 
 
-def _place(each: SubmissionState, present: Collection[str], plan: Phases, track: Track) -> _Place:
+def _place(state: SubmissionState, present: Collection[str], plan: Phases, track: Track) -> _Place:
     presence: Presence = "present"
-    if not each.present:
-        presence = "superseded" if each.submission.file in present else "withdrawn"
-    if is_baseline(each.submission.team, track):
+    if not state.present:
+        presence = "superseded" if state.submission.file in present else "withdrawn"
+    if is_baseline(state.submission.team, track):
         return _Place(None, presence, "ok")
-    if each.misdated or is_backdated(each.submission.received, each.absent_at, plan, track):
+    if state.misdated or is_backdated(state.submission.received, state.absent_at, plan, track):
         return _Place(None, presence, "misdated")
-    phase, admission = plan.place(each.submission.received)
+    phase, admission = plan.place(state.submission.received)
     return _Place(phase, presence, admission)
 
 
@@ -227,7 +202,7 @@ def _earlier_outcomes(view: Snapshot, track: Track, stored: Iterable[SubmissionS
     Only of those without a result by the present one: a file that is gone when an erratum is applied cannot be scored
     by the new rules, and stays in the count.
     """
-    lacking = {each.submission.digest for each in stored if each.result is None}
+    lacking = {state.submission.digest for state in stored if state.result is None}
     if not lacking:
         return {}
     bases = (recorded_basis(event.body, event.at).basis for event in view.events(track.name) if event.kind == "basis")
@@ -235,27 +210,28 @@ def _earlier_outcomes(view: Snapshot, track: Track, stored: Iterable[SubmissionS
     return {row.submission_digest: row.status for row in rows if row.submission_digest in lacking}
 
 
-def _claim(each: SubmissionState, place: _Place, earlier: Mapping[str, Cost]) -> Claim:
-    return Claim(each.index, each.submission.team, each.submission.received, place.phase, _cost(each, place, earlier))
+def _claim(state: SubmissionState, place: _Place, earlier: Mapping[str, Cost]) -> Claim:
+    return Claim(
+        state.index, state.submission.team, state.submission.received, place.phase, _cost(state, place, earlier)
+    )
 
 
-def _cost(each: SubmissionState, place: _Place, earlier: Mapping[str, Cost]) -> Cost:
-    if each.result is not None:
-        return each.result.status
-    if each.submission.digest in earlier:
-        return earlier[each.submission.digest]
-    has_failed = each.failure is not None and each.failure.attempts >= ATTEMPTS
-    return "none" if has_failed or place.presence != "present" else "open"
+def _cost(state: SubmissionState, place: _Place, earlier: Mapping[str, Cost]) -> Cost:
+    if state.result is not None:
+        return state.result.status
+    if state.submission.digest in earlier:
+        return earlier[state.submission.digest]
+    return "none" if state.is_given_up or place.presence != "present" else "open"
 
 
-def _outcome(each: SubmissionState) -> Outcome:
-    if each.result is not None:
-        return each.result.status
-    return "waiting" if each.failure is None else "failed"
+def _outcome(state: SubmissionState) -> Outcome:
+    if state.result is not None:
+        return state.result.status
+    return "waiting" if state.failure is None else "failed"
 
 
 def _entry(
-    each: SubmissionState,
+    state: SubmissionState,
     place: _Place,
     track: Track,
     measures: Sequence[Measure],
@@ -264,7 +240,7 @@ def _entry(
     picks: tuple[tuple[datetime, bool], ...],
 ) -> Entry:
     hidden = place.waits or place.admission == "over-quota"
-    result = None if hidden else each.result
+    result = None if hidden else state.result
     findings = result.findings if result else None
     is_shown = not track.hides_scores and (
         place.admission == "ok" or (shows_late and place.admission in ("early", "late"))
@@ -273,16 +249,16 @@ def _entry(
     final = means.get(track.final, {}) if track.shows_final else {}
     columns = tuple(map(str, measures))
     return Entry(
-        index=each.index,
-        team=each.submission.team,
-        file=printable_name(each.submission.file),
-        digest=each.submission.digest,
-        received=each.submission.received,
-        recorded=each.recorded,
+        index=state.index,
+        team=state.submission.team,
+        file=printable_name(state.submission.file),
+        digest=state.submission.digest,
+        received=state.submission.received,
+        recorded=state.recorded,
         phase=place.phase,
         presence=place.presence,
         admission=place.admission,
-        outcome="waiting" if hidden else _outcome(each),
+        outcome="waiting" if hidden else _outcome(state),
         is_counting=False,
         final=column_scores(final, columns, track.final_decimals),
         preliminary=_released(look, columns, track)
@@ -292,9 +268,9 @@ def _entry(
         findings=tuple(findings) if findings else (),
         findings_count=findings.count if findings else 0,
         picks=picks,
-        absent_at=each.absent_at if place.admission == "misdated" and not each.misdated else None,
+        absent_at=state.absent_at if place.admission == "misdated" and not state.misdated else None,
         is_recorded_late=any(
-            each.submission.received < phase.closes <= (each.recorded or phase.start) for phase in track.phases
+            state.submission.received < phase.closes <= (state.recorded or phase.start) for phase in track.phases
         ),
         answer=look.answer if look else None,
     )

@@ -72,7 +72,7 @@ class Entry:
     answer: Answer | None = None
     """Of the Ladder, where it decides which scores are shown; then `preliminary` has only a score that it released."""
     absent_at: datetime | None = None
-    """If its time of receipt is impossible because its file was not there then: the last look that did not find it."""
+    """If its time of receipt is impossible because its file was not there then: the last scan that did not find it."""
     is_recorded_late: bool = False
     """Whether a phase closed after its time of receipt and before it was recorded."""
     picks: tuple[tuple[datetime, bool], ...] = ()
@@ -136,17 +136,9 @@ def counting_entry(entries: Sequence[Entry], track: Track, by_preliminary: bool)
     """The one of a team's scored entries that its place comes from; of equally good ones the earliest.
 
     With ``entry = "picks"``, it is one of the picks; the best of all where none of these is picked. While the Ladder
-    decides which scores are shown, it is always the best of those with a released score.
-
-    Parameters
-    ----------
-    entries
-        In the order of the record.
-    track
-        The track.
-    by_preliminary
-        Whether preliminary scores decide which entry is the best. The final scores decide only where there are no
-        preliminary queries.
+    decides which scores are shown, it is always the best of those with a released score. `entries` are in the order of
+    the record. `by_preliminary` says whether preliminary scores decide which one is the best: the final scores decide
+    only where there are no preliminary queries.
     """
     if track.has_ladder:
         released = [entry for entry in entries if entry.answer == "improvement"]

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
 from scorer.challenge.settings import Track
 from scorer.live.phases import Phases
-from scorer.live.rules import (
-    SaltedDigest,
-    file_changes,
-    rule_changes,
-    salted_digest,
-    value_text,
-)
+from scorer.live.rules import ChangedRule, SaltedDigest, file_changes, rule_changes, salted_digest
 from scorer.live.teams import Team, teams
 from scorer.options import Stage
 from scorer.store.events import Event, recorded_basis
@@ -37,7 +31,7 @@ class Erratum:
     reason: str
     """Empty until it is applied."""
     before: RecordedBasis | None
-    """The basis that was in force when it got its state; None if the given events have none."""
+    """The basis of the board at that time; None if no earlier event records one."""
     basis: RecordedBasis
     """The new basis."""
     changes: Mapping[str, Any]
@@ -48,38 +42,37 @@ class Erratum:
     """When that was recorded, in UTC."""
 
 
-def applied_errata(events: Iterable[Event]) -> tuple[Erratum, ...]:
-    """The applied errata of a track, given its events in order."""
-    return tuple(each for each in _all(events) if each.state == "applied")
+@dataclass(frozen=True, slots=True)
+class Errata:
+    """The errata of a track."""
+
+    applied: tuple[Erratum, ...]
+    """In order."""
+    open: Erratum | None
+    """The one that was previewed, and neither applied nor cancelled; None without one."""
 
 
-def open_erratum(events: Iterable[Event]) -> Erratum | None:
-    """The erratum that was previewed, and neither applied nor cancelled; None without one."""
-    found = _all(events)
-    return found[-1] if found and found[-1].state == "previewed" else None
-
-
-def _all(events: Iterable[Event]) -> list[Erratum]:
-    found = []
-    before = None
+def folded_errata(events: Iterable[Event]) -> Errata:
+    """The errata of a track, given its events in order."""
+    applied = []
+    last = before = None
     for event in events:
         if event.kind == "basis":
             before = recorded_basis(event.body, event.at)
         elif event.kind == "erratum":
-            found.append(
-                Erratum(
-                    track=event.track,
-                    number=event.body["number"],
-                    state=event.body["state"],
-                    reason=event.body["reason"],
-                    before=before,
-                    basis=recorded_basis(event.body["basis"], event.at),
-                    changes=event.body.get("changes", {}),
-                    index=event.index,
-                    at=event.at,
-                )
+            last = Erratum(
+                track=event.track,
+                number=event.body["number"],
+                state=event.body["state"],
+                reason=event.body["reason"],
+                before=before,
+                basis=recorded_basis(event.body["basis"], event.at),
+                changes=event.body.get("changes", {}),
+                index=event.index,
+                at=event.at,
             )
-    return found
+            applied += [last] if last.state == "applied" else []
+    return Errata(tuple(applied), last if last is not None and last.state == "previewed" else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,58 +131,32 @@ class Changes:
         """How many scores and ranks of teams change, in a sentence; baselines are not counted."""
         if self.are_hidden:
             return "The board showed no scores at that time, so none are compared."
-        teams = [each for each in self.teams if not each.baseline]
-        scores, ranks = sum(each.is_rescored for each in teams), sum(each.moves for each in teams)
+        teams = [row for row in self.teams if not row.baseline]
+        scores, ranks = sum(row.is_rescored for row in teams), sum(row.moves for row in teams)
         return (
             f"Of {counted(len(teams), 'team')}, {scores:,} {'has' if scores == 1 else 'have'} another score and "
             f"{ranks:,} another rank."
         )
 
 
-def recorded_changes(found: Changes) -> dict[str, Any]:
+def recorded_changes(changes: Changes) -> dict[str, Any]:
     """The changes as plain values for the record, with the teams by the names of their folders."""
     return {
-        "scales": [[each.measure, each.decimals, each.stage] for each in (found.before, found.after)],
-        "teams": [
-            [
-                each.team.folder,
-                each.baseline,
-                [each.before.rank, each.before.score],
-                [each.after.rank, each.after.score],
-            ]
-            for each in found.teams
-        ],
-        "hidden": found.are_hidden,
+        "scales": [astuple(changes.before), astuple(changes.after)],
+        "teams": [[row.team.folder, row.baseline, astuple(row.before), astuple(row.after)] for row in changes.teams],
+        "hidden": changes.are_hidden,
     }
 
 
 def changes_of_record(values: Mapping[str, Any], teams: Sequence[Team]) -> Changes:
-    """The changes that `recorded_changes` returned.
-
-    Parameters
-    ----------
-    values
-        The plain values.
-    teams
-        All teams that are known now, with their present names.
-    """
+    """The changes that `recorded_changes` returned; the teams are all that are known now, with their present names."""
     known = {team.folder: team for team in teams}
-    before, after = (Scale(*each) for each in values["scales"])
+    before, after = (Scale(*scale) for scale in values["scales"])
     rows = (
         BeforeAfter(known.get(folder, Team(folder, "", folder)), baseline, Placing(*earlier), Placing(*later))
         for folder, baseline, earlier, later in values["teams"]
     )
     return Changes(before, after, tuple(rows), values["hidden"])
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedRule:
-    """A rule that an erratum changed."""
-
-    name: str
-    """The key of challenge.toml."""
-    before: str
-    after: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +196,7 @@ class PublishedErratum:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of what changed: rules, then ``solution`` and ``items``."""
-        return (*(each.name for each in self.rules), *(each.name for each in self.files))
+        return (*(rule.name for rule in self.rules), *(file.name for file in self.files))
 
     @property
     def changed(self) -> str:
@@ -237,43 +204,33 @@ class PublishedErratum:
         return ", ".join(self.names)
 
 
-def published_errata(shown: Snapshot, track: Track) -> tuple[PublishedErratum, ...]:
-    """The errata of a track, the earliest first, given the snapshot as visitors may see it."""
-    found = applied_errata(shown.events(track.name))
-    if not found:
+def published_errata(shown: Snapshot, track: Track, errata: Sequence[Erratum]) -> tuple[PublishedErratum, ...]:
+    """The applied errata of a track as visitors may see them, given the snapshot that they may see."""
+    if not errata:
         return ()
     known = tuple(teams(shown).values())
     return tuple(
         PublishedErratum(
             track=track.name,
-            number=each.number,
-            at=each.at or shown.now,
-            index=each.index,
-            reason=one_line(each.reason),
-            rules=_rules(each),
-            files=tuple(_files(shown, track, each)),
-            changes=changes_of_record(each.changes, known),
+            number=erratum.number,
+            at=erratum.at or shown.now,
+            index=erratum.index,
+            reason=one_line(erratum.reason),
+            rules=() if erratum.before is None else rule_changes(erratum.before, erratum.basis),
+            files=() if erratum.before is None else _changed_files(shown, track, erratum.before, erratum.basis),
+            changes=changes_of_record(erratum.changes, known),
         )
-        for each in found
+        for erratum in errata
     )
 
 
-def _rules(erratum: Erratum) -> tuple[ChangedRule, ...]:
-    if erratum.before is None:
-        return ()
-    return tuple(
-        ChangedRule(each.name, value_text(each.before), value_text(each.after))
-        for each in rule_changes(erratum.before, erratum.basis)
-    )
+def _changed_files(
+    view: Snapshot, track: Track, before: RecordedBasis, after: RecordedBasis
+) -> tuple[ChangedFile, ...]:
+    def salted(digest: str | None) -> SaltedDigest | None:
+        return None if digest is None else salted_digest(view, track, digest)
 
-
-def _files(view: Snapshot, track: Track, erratum: Erratum) -> list[ChangedFile]:
-    if erratum.before is None:
-        return []
-    return [
-        ChangedFile(name, *(None if each is None else salted_digest(view, track, each) for each in (before, after)))
-        for name, before, after in file_changes(erratum.before, erratum.basis)
-    ]
+    return tuple(ChangedFile(name, salted(old), salted(new)) for name, old, new in file_changes(before, after))
 
 
 def erratum_rules(plan: Phases) -> tuple[str, ...]:

@@ -19,7 +19,6 @@ import numpy as np
 
 from scorer.challenge.settings import Track
 from scorer.challenge.splits import check_ladder, share_text
-from scorer.limits import ATTEMPTS
 from scorer.live.entry import Answer
 from scorer.live.presence import SubmissionState
 from scorer.measures.arrays import Bools, Floats
@@ -41,11 +40,8 @@ to the even integer, although it may be computed as 0.49999999999999994."""
 class Ladder:
     """The Ladder of one team, which sees its entries in the order of the record.
 
-    Parameters
-    ----------
-    step
-        The least improvement, as a loss; the released loss is a multiple of it. None: the parameter-free form, in which
-        the least improvement is the standard error of the differences from the best entry.
+    `step` is the least improvement, as a loss; the released loss is a multiple of it. None: the parameter-free form, in
+    which the least improvement is the standard error of the differences from the best entry.
     """
 
     def __init__(self, step: float | None = None) -> None:
@@ -57,11 +53,8 @@ class Ladder:
     def look(self, scores: Floats) -> float | None:
         """Return the score to release for the next entry, or None if that score would not be higher than the last one.
 
-        Parameters
-        ----------
-        scores
-            float64[query]: from 0 to 1, of the preliminary queries for which the measure is defined, always the same.
-            At least two.
+        `scores` is float64[query]: from 0 to 1, of the preliminary queries for which the measure is defined, always the
+        same; at least two.
         """
         losses = 1.0 - scores
         improvement = self.loss - _mean(losses)
@@ -117,6 +110,12 @@ class Candidate:
     waits: bool
     """Whether the quota waits for the outcome of an earlier entry."""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether its outcome is to come. An entry that is withdrawn without a result has none."""
+        stored = self.stored
+        return self.waits or (stored.present and stored.result is None and not stored.is_given_up)
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -134,63 +133,31 @@ def looks(
 
     The entries of a team, with those of the teams that are merged into it, are looked at in the order of the record,
     also those that are withdrawn or superseded since. The order of scoring has no effect: entries after one without a
-    result wait for it.
+    result wait for it. `candidates` are the admitted entries, in the order of the record. `cache` has the scores that
+    were released before.
 
-    Parameters
-    ----------
-    view
-        A snapshot of the database.
-    track
-        Has the form of the Ladder.
-    basis
-        What the results are by.
-    candidates
-        The admitted entries, in the order of the record.
-    cache
-        Has the scores that were released before.
-
-    Raises
-    ------
-    ChallengeError
-        There are too few preliminary queries.
-    StoreError
-        The database fails.
+    Raises ChallengeError if there are too few preliminary queries, and StoreError.
     """
     teams: dict[str, list[Candidate]] = {}
-    for each in candidates:
-        teams.setdefault(each.team, []).append(each)
+    for candidate in candidates:
+        teams.setdefault(candidate.team, []).append(candidate)
     sequences = [_in_order(own) for own in teams.values()]
-    released = _released(view, track, basis, [_digests(seen) for seen, _ in sequences], cache)
-    found: dict[int, Look] = {}
+    released = _released(
+        view, track, basis, [[stored.submission.digest for stored in seen] for seen, _ in sequences], cache
+    )
+    answers: dict[int, Look] = {}
     for (seen, waiting), scores in zip(sequences, released, strict=True):
         for stored, score in zip(seen, scores, strict=True):
-            found[stored.index] = Look("no improvement") if score is None else Look("improvement", score)
-        found |= {stored.index: Look("waits") for stored in waiting}
-    return found
+            answers[stored.index] = Look("no improvement") if score is None else Look("improvement", score)
+        answers |= {stored.index: Look("waits") for stored in waiting}
+    return answers
 
 
 def _in_order(own: Sequence[Candidate]) -> tuple[list[SubmissionState], list[SubmissionState]]:
     """The scored entries of a team: those that are looked at, and those that wait for an earlier entry."""
-    stop = next((place for place, each in enumerate(own) if _is_open(each)), len(own))
-    return _scored(own[:stop]), _scored(own[stop:])
-
-
-def _scored(candidates: Iterable[Candidate]) -> list[SubmissionState]:
-    found = (each.stored for each in candidates)
-    return [each for each in found if each.result is not None and each.result.status == "scored"]
-
-
-def _is_open(each: Candidate) -> bool:
-    """Whether the outcome of an entry is to come. An entry that is withdrawn without a result has none."""
-    if each.waits:
-        return True
-    stored = each.stored
-    has_failed = stored.failure is not None and stored.failure.attempts >= ATTEMPTS
-    return stored.present and stored.result is None and not has_failed
-
-
-def _digests(seen: Iterable[SubmissionState]) -> list[str]:
-    return [each.submission.digest for each in seen]
+    stop = next((place for place, candidate in enumerate(own) if candidate.is_open), len(own))
+    seen, waiting = ([each.stored for each in part if each.stored.is_scored] for part in (own[:stop], own[stop:]))
+    return seen, waiting
 
 
 def _released(
@@ -201,12 +168,12 @@ def _released(
     flagged = view.flags(basis)
     step = None if track.ladder_step is None else str(track.ladder_step)
     rules = [basis.solution, basis.matching, code_digest(), QueryMask(flagged).digest]
-    keys = [digest_of(["ladder", rules, track.primary_measure.full, step, list(each)]) for each in sequences]
-    absent = [each for each, key in zip(sequences, keys, strict=True) if each and key not in known]
+    keys = [digest_of(["ladder", rules, track.primary_measure.full, step, list(sequence)]) for sequence in sequences]
+    absent = [sequence for sequence, key in zip(sequences, keys, strict=True) if sequence and key not in known]
     scores = _scores(view, track, basis, flagged, set(chain.from_iterable(absent)))
     return [
-        json.loads(known.value_of(key, partial(_folded, track, each, scores))) if each else []
-        for each, key in zip(sequences, keys, strict=True)
+        json.loads(known.value_of(key, partial(_folded, track, sequence, scores))) if sequence else []
+        for sequence, key in zip(sequences, keys, strict=True)
     ]
 
 
@@ -214,11 +181,11 @@ def _scores(view: Snapshot, track: Track, basis: Basis, flagged: Bools, digests:
     """The primary scores of submissions on the preliminary queries, without those for which it is undefined."""
     if not digests:
         return {}
-    found = {}
+    defined = {}
     for digest, scores in view.scores(digests, basis, [track.primary_measure]):
         inside = scores[0, flagged]
-        found[digest] = inside[~np.isnan(inside)]
-    return found
+        defined[digest] = inside[~np.isnan(inside)]
+    return defined
 
 
 def _folded(track: Track, sequence: Sequence[str], scores: Mapping[str, Floats]) -> str:

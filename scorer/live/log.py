@@ -32,19 +32,6 @@ NO_LOG = PublishedLog()
 
 
 def published_log(view: Snapshot, tracks: Iterable[Track]) -> PublishedLog:
-    """The log of a challenge. While a track is frozen, it ends with the last event before the freeze.
-
-    Parameters
-    ----------
-    view
-        A snapshot of the database.
-    tracks
-        All tracks, with the settings of challenge.toml.
-
-    Raises
-    ------
-    StoreError
-        The database fails.
-    """
+    """The log of a challenge. While a track is frozen, it ends with the last event before the freeze."""
     shown = public_to_all(view, tracks)
     return PublishedLog(tuple(log_lines(view.secret("log"), shown.all_events[: shown.last_index])))

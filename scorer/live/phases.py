@@ -185,17 +185,7 @@ def at_stage(track: Track, plan: Phases, stage: Stage, deciding: Phase | None = 
 
 
 def phase_rules(plan: Phases, track: Track, *, has_preliminary: bool) -> tuple[str, ...]:
-    """The rules on times: the phases, their grace and freezes, and what becomes of early and late entries.
-
-    Parameters
-    ----------
-    plan
-        The phases; without any, there is no rule.
-    track
-        The track.
-    has_preliminary
-        Whether the track has preliminary queries.
-    """
+    """The rules on times: the phases, their grace and freezes, and early and late entries; none without phases."""
     return tuple(_phase_rules(plan, track, has_preliminary)) if plan.all else ()
 
 

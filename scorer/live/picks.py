@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from scorer.challenge.settings import Track
-from scorer.errors import StoreError
 from scorer.live.presence import Key
 from scorer.store.events import Event
-from scorer.wording import counted, printable_name
+from scorer.wording import counted
 
 PickSource = Literal["folder", "command"]
 """Where picks come from: the file `picks.toml` in the team's folder, or `scorer pick`."""
@@ -39,28 +38,6 @@ def picks(events: Iterable[Event]) -> Picks:
             keys = tuple((pick["file"], pick["digest"]) for pick in event.body["picks"])
             by_team.setdefault(event.body["team"], []).append(Pick(event.at, keys, event.body["source"]))
     return by_team
-
-
-def pick_body(
-    before: Picks, known: Iterable[Key], team: str, keys: Sequence[Key], source: PickSource
-) -> dict[str, Any] | None:
-    """The body of the event with the picks of a team; None if they are the same as before.
-
-    Raises StoreError if a submission is not among the known ones, or is listed twice.
-    """
-    last = before.get(team, ())[-1:]
-    if (last[0].keys if last else ()) == tuple(keys):
-        return None
-    submissions = set(known)
-    for key in keys:
-        if key not in submissions:
-            raise StoreError(
-                f"no submission is {printable_name(key[0])} with the digest {key[1][:12]}; the page of the team lists "
-                "its entries"
-            )
-    if len(set(keys)) < len(keys):
-        raise StoreError("a submission is picked twice; pick each once")
-    return {"team": team, "picks": [{"file": file, "digest": digest} for file, digest in keys], "source": source}
 
 
 def pick_rules(track: Track) -> tuple[str, ...]:

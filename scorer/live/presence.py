@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from scorer.challenge.settings import Track
+from scorer.limits import ATTEMPTS
 from scorer.live.phases import Phases
 from scorer.live.times import is_misdated, precedes_phases
 from scorer.store.canonical import iso, unescaped
@@ -38,14 +39,24 @@ class SubmissionState:
     was_escaped: bool
     """Whether its names were recorded escaped, by schema 1 or 2."""
     absent_at: datetime | None = None
-    """The last look into the folder that did not find it; None if it is not known, or if the time was amended."""
+    """The last scan of the folder that did not find it; None if it is not known, or if the time was amended."""
     result: StoredResult | None = None
     """None if it has no result by the basis."""
     failure: Failure | None = None
     """Of the attempts to score it by the basis; None if it has a result or was never tried."""
 
+    @property
+    def is_given_up(self) -> bool:
+        """Whether it has failed so often that it is not tried again."""
+        return self.failure is not None and self.failure.attempts >= ATTEMPTS
 
-SecondLook = Callable[[set[str]], Mapping[str, str | None]]
+    @property
+    def is_scored(self) -> bool:
+        """Whether it has a score, and was not rejected."""
+        return self.result is not None and self.result.status == "scored"
+
+
+Recheck = Callable[[set[str]], Mapping[str, str | None]]
 """Given files, the digest of each as it is now, or None if it is gone; files that cannot be read are left out."""
 
 Key = tuple[str, str]
@@ -95,6 +106,15 @@ def submissions(events: Iterable[Event]) -> dict[Key, SubmissionState]:
     return states
 
 
+def recorded(view: Snapshot, track: str) -> Mapping[Key, SubmissionState]:
+    """The submissions of a track as of a snapshot, as `submissions` returns them; folded once."""
+    key = ("submissions", track)
+    if key not in view.derived:
+        view.derived[key] = submissions(view.events(track))
+    states: Mapping[Key, SubmissionState] = view.derived[key]
+    return states
+
+
 def _arrived(event: Event) -> SubmissionState:
     """The submission of an arrival, as it was then."""
     body = event.body
@@ -119,13 +139,13 @@ def _changed(state: SubmissionState, event: Event) -> SubmissionState:
 
 def track_digests(view: Snapshot, track: str) -> frozenset[str]:
     """The digests of all submissions of a track."""
-    return frozenset(state.submission.digest for state in submissions(view.events(track)).values())
+    return frozenset(state.submission.digest for state in recorded(view, track).values())
 
 
 def present_digests(view: Snapshot) -> frozenset[str]:
     """The digests of the submissions of all tracks that are not withdrawn."""
     tracks = {event.track for event in view.events() if event.kind == "arrival"}
-    states = (state for track in tracks for state in submissions(view.events(track)).values())
+    states = (state for track in tracks for state in recorded(view, track).values())
     return frozenset(state.submission.digest for state in states if state.present)
 
 
@@ -166,20 +186,20 @@ def is_complete(states: Mapping[Key, SubmissionState], scanned: Iterable[Submiss
 
 
 def import_changes(
-    states: Mapping[Key, SubmissionState], scanned: Iterable[Submission], second_look: SecondLook | None
+    states: Mapping[Key, SubmissionState], scanned: Iterable[Submission], recheck: Recheck | None
 ) -> list[tuple[Kind, dict[str, Any]]]:
     """The events that bring the record to the state of the folder.
 
-    A second look at the files on which the scan and the record differ decides; None: the scan is the latest. The events
+    `recheck` decides on the files on which the scan and the record differ; None: the scan is the latest. The events
     are arrivals by time of receipt, team and file, then withdrawals and returns.
     """
     taken = as_recorded(states, scanned)
     files = {key[0] for key, state in states.items() if state.source == FOLDER and state.present != (key in taken)}
-    if second_look is None:
+    if recheck is None:
         now: Mapping[str, str | None] = dict.fromkeys(files) | {file: digest for file, digest in taken if file in files}
     else:
         names = {file: file for file in files} | {key[0]: own.file for key, own in taken.items() if key[0] in files}
-        seen = second_look(set(names.values())) if files else {}
+        seen = recheck(set(names.values())) if files else {}
         now = {file: seen[name] for file, name in names.items() if name in seen}
     return _changes(states, taken, now)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -33,14 +33,8 @@ class Claim:
     """If it is admitted."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Used:
-    """What a team has used. `scored` and `rejected` are certain; with `open` they are what they may become."""
-
-    scored: Counter[str] = field(default_factory=Counter)
-    rejected: Counter[str] = field(default_factory=Counter)
-    open: Counter[str] = field(default_factory=Counter)
-
+_Used = Counter[tuple[Cost, str]]
+"""What a team has used of each scope: "scored" and "rejected" are certain; "open" may become either."""
 
 TOTAL = "total"
 
@@ -56,14 +50,13 @@ def admissions(claims: Iterable[Claim], quota: Quota, pool: Pool) -> dict[int, b
     used: dict[str, _Used] = {}
     within: dict[int, bool | None] = {}
     for claim in sorted(claims, key=lambda claim: claim.index):
-        members = [used.setdefault(team, _Used()) for team in sorted({claim.team, *pool(claim.team, claim.index)})]
+        members = [used.setdefault(team, Counter()) for team in sorted({claim.team, *pool(claim.team, claim.index)})]
         admitted = _is_within(claim, quota, members)
         within[claim.index] = admitted
         if admitted is not False:
-            own = used[claim.team]
-            cost = "open" if admitted is None and claim.cost != "none" else claim.cost
+            cost: Cost = "open" if admitted is None and claim.cost != "none" else claim.cost
             if cost != "none":
-                getattr(own, cost).update(_scopes(claim, quota))
+                used[claim.team].update((cost, scope) for scope in _scopes(claim, quota))
     return within
 
 
@@ -75,16 +68,17 @@ def _scopes(claim: Claim, quota: Quota) -> tuple[str, str, str]:
 def _is_within(claim: Claim, quota: Quota, members: Sequence[_Used]) -> bool | None:
     day, phase, total = _scopes(claim, quota)
     certain = possible = True
-    for limit, scope, kind in (
+    limits: tuple[tuple[int | None, str, Cost], ...] = (
         (quota.per_day, day, "scored"),
         (quota.per_phase, phase, "scored"),
         (quota.total, total, "scored"),
         (quota.rejected_per_day, day, "rejected"),
-    ):
+    )
+    for limit, scope, cost in limits:
         if limit is None:
             continue
-        least = sum(getattr(used, kind)[scope] for used in members)
-        most = least + sum(used.open[scope] for used in members)
+        least = sum(used[cost, scope] for used in members)
+        most = least + sum(used["open", scope] for used in members)
         possible &= least < limit
         certain &= most < limit
     return None if possible and not certain else possible

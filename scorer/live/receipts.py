@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -19,34 +19,23 @@ VERSION = 1
 
 
 def receipts(view: Snapshot, challenge: str, indexes: set[int]) -> Mapping[int, str]:
-    """The receipts of entries by their indexes.
+    """The receipts of entries by the indexes of their arrivals, given a snapshot with all events.
 
     A receipt depends only on the record until its entry and on the name of the challenge, so it is always the same.
-
-    Parameters
-    ----------
-    view
-        A snapshot with all events.
-    challenge
-        The name of the challenge.
-    indexes
-        Of arrivals.
     """
-    return dict(_receipts(view, challenge, indexes))
-
-
-def _receipts(view: Snapshot, challenge: str, indexes: set[int]) -> Iterator[tuple[int, str]]:
     events, log_key, signing_key = view.events(), view.secret("log"), view.secret("receipts")
     dates: list[Event] = []
+    issued = {}
     for event, line in zip(events, log_lines(log_key, events), strict=True):
         if event.kind in ("phases", "extension"):
             dates.append(event)
         if event.index not in indexes:
             continue
-        phases = folded_phases(each for each in dates if each.track == event.track)
+        phases = folded_phases(date for date in dates if date.track == event.track)
         text = f"{encoded(_fields(challenge, event, line, log_key, phases))}\n"
         signed = base64.b64encode(signature(signing_key, text.encode("ascii")))
-        yield event.index, f"{text}{signed.decode('ascii')}\n"
+        issued[event.index] = f"{text}{signed.decode('ascii')}\n"
+    return issued
 
 
 def _fields(challenge: str, event: Event, line: LogLine, log_key: bytes, phases: Phases) -> Mapping[str, Any]:

@@ -76,27 +76,27 @@ def with_rules(track: Track, recorded: RecordedBasis) -> Track:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleChange:
+class ChangedRule:
     """A rule that differs between two bases."""
 
     name: str
     """The key of challenge.toml."""
-    before: object
-    after: object
+    before: str
+    after: str
 
 
-def rule_changes(before: RecordedBasis, after: RecordedBasis) -> tuple[RuleChange, ...]:
+def rule_changes(before: RecordedBasis, after: RecordedBasis) -> tuple[ChangedRule, ...]:
     """The rules that differ between two bases, in the order of challenge.toml; none if schema 1 recorded one."""
     if before.settings is None or after.settings is None:
         return ()
     both = ((name, _rule(before.settings, name), _rule(after.settings, name)) for name in RULES)
-    return tuple(RuleChange(name, old, new) for name, old, new in both if old != new)
+    return tuple(ChangedRule(name, value_text(old), value_text(new)) for name, old, new in both if old != new)
 
 
 def _rule(settings: Mapping[str, Any], name: str) -> Any:
     """The value of a rule; of a split without the path of the key, which is no rule."""
     value = settings.get(name)
-    return {key: each for key, each in value.items() if key != "key_file"} if isinstance(value, dict) else value
+    return {key: part for key, part in value.items() if key not in NOT_SHOWN} if isinstance(value, dict) else value
 
 
 def file_changes(before: RecordedBasis, after: RecordedBasis) -> tuple[tuple[str, str | None, str | None], ...]:
@@ -110,7 +110,7 @@ def file_changes(before: RecordedBasis, after: RecordedBasis) -> tuple[tuple[str
 
 def changed_names(before: RecordedBasis, after: RecordedBasis) -> tuple[str, ...]:
     """What differs between two bases: names of rules, and "solution" and "items" for files."""
-    rules = (each.name for each in rule_changes(before, after))
+    rules = (rule.name for rule in rule_changes(before, after))
     return (*rules, *(name for name, _, _ in file_changes(before, after)))
 
 
@@ -122,7 +122,7 @@ def value_text(value: object) -> str:
     """The value of a setting, as the record has it, for people: ``5, 10``, ``per_day 5, zone UTC``, ``none``."""
     if isinstance(value, Mapping):
         parts = (
-            f"{key} {value_text(each)}" for key, each in value.items() if key not in NOT_SHOWN and each is not None
+            f"{key} {value_text(part)}" for key, part in value.items() if key not in NOT_SHOWN and part is not None
         )
         return ", ".join(parts) or "none"
     if isinstance(value, list | tuple):

@@ -28,10 +28,7 @@ class PublishedSplit:
 
 
 def published_split(view: Snapshot, basis: Basis) -> PublishedSplit | None:
-    """What is public about the split of a basis; None if the solution decides which queries are preliminary.
-
-    Raises StoreError if the database fails.
-    """
+    """What is public about the split of a basis; None if the solution decides which queries are preliminary."""
     split = basis.split
     if split is None:
         return None

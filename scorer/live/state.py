@@ -9,10 +9,10 @@ from functools import cached_property
 
 from scorer.challenge.phases import Phase
 from scorer.challenge.settings import Track
-from scorer.live.errata import Erratum, applied_errata, open_erratum
+from scorer.live.errata import Errata, folded_errata
 from scorer.live.phases import Phases, at_stage, folded_phases, phase_lines
 from scorer.live.picks import Picks, picks
-from scorer.live.presence import Key, SubmissionState, submissions
+from scorer.live.presence import Key, SubmissionState, recorded
 from scorer.live.rules import is_committed, with_rules
 from scorer.live.splits import has_preliminary_queries
 from scorer.live.teams import Merges, merges
@@ -40,10 +40,10 @@ class TrackState:
     def phases(self) -> Phases:
         return folded_phases(self.events, self.announced)
 
-    @cached_property
+    @property
     def submissions(self) -> Mapping[Key, SubmissionState]:
         """In the order of the record."""
-        return submissions(self.events)
+        return recorded(self.view, self.name)
 
     @cached_property
     def merges(self) -> Merges:
@@ -54,14 +54,8 @@ class TrackState:
         return picks(self.events)
 
     @cached_property
-    def errata(self) -> tuple[Erratum, ...]:
-        """Those that were applied."""
-        return applied_errata(self.events)
-
-    @cached_property
-    def open_erratum(self) -> Erratum | None:
-        """The erratum that was previewed, and neither applied nor cancelled; None without one."""
-        return open_erratum(self.events)
+    def errata(self) -> Errata:
+        return folded_errata(self.events)
 
     @cached_property
     def basis(self) -> RecordedBasis | None:
@@ -89,8 +83,8 @@ def track_state(view: Snapshot, track: Track) -> TrackState:
     key = ("state", track.name, track.phases)
     if key not in view.derived:
         view.derived[key] = TrackState(view, track.name, track.phases)
-    found: TrackState = view.derived[key]
-    return found
+    state: TrackState = view.derived[key]
+    return state
 
 
 def recorded_lines(view: Snapshot, track: Track) -> Iterator[str]:
@@ -101,30 +95,18 @@ def recorded_lines(view: Snapshot, track: Track) -> Iterator[str]:
 
 
 def in_force(view: Snapshot, track: Track, basis: RecordedBasis | None = None) -> Track:
-    """The track with the rules in force at the time of a snapshot.
+    """The track with the rules in force at the time of a snapshot; `basis` has them, or else the basis recorded last.
 
-    Parameters
-    ----------
-    view
-        A snapshot of the database.
-    track
-        With the settings of challenge.toml.
-    basis
-        Has the rules; None: the basis that is recorded last.
-
-    Returns
-    -------
-    Track
-        Without phases, it is unchanged. With phases, its stage follows from the time: final scores are shown once the
-        last phase has closed, and all the time where there are no preliminary queries.
+    Without phases, the track is unchanged. With phases, its stage follows from the time: final scores are shown once
+    the last phase has closed, and all the time where there are no preliminary queries.
     """
     now = track_state(view, track)
     if not now.phases.all:
         return track
-    recorded = basis or now.basis
-    if recorded is not None and (basis is not None or now.are_rules_fixed):
-        track = with_rules(track, recorded)
-    is_final = now.phases.is_over(view.now) or not has_preliminary_queries(view, track, recorded)
+    last = basis or now.basis
+    if last is not None and (basis is not None or now.are_rules_fixed):
+        track = with_rules(track, last)
+    is_final = now.phases.is_over(view.now) or not has_preliminary_queries(view, track, last)
     return at_stage(track, now.phases, "final" if is_final else "preliminary", now.phases.deciding(view.now))
 
 

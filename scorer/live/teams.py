@@ -6,16 +6,14 @@ import hashlib
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal
 
 from scorer.challenge.settings import RESERVED
-from scorer.challenge.teams import DECISIONS, compared
-from scorer.errors import StoreError
-from scorer.store.canonical import encoded
+from scorer.challenge.teams import compared
 from scorer.store.events import Event
 from scorer.store.snapshot import Snapshot
 from scorer.wording import printable_name
@@ -266,54 +264,6 @@ def _candidates(name: str) -> Iterable[str]:
     for digits in _DIGITS:
         stem = plain[: max(0, _LONGEST - digits - 1)].strip("-")
         yield f"{stem}-{digest[:digits]}" if stem else digest[: min(digits, _LONGEST)]
-
-
-def team_changes(
-    events: Iterable[Event],
-    teams: Collection[str],
-    settings: Mapping[str, Mapping[str, Any]],
-    reasons: Mapping[str, str],
-) -> list[dict[str, Any]]:
-    """The bodies of the events that bring the record to these settings of teams: one for each change, sorted by team.
-
-    The reasons are recorded with decisions only. Raises StoreError if `teams`, those of the record, lack one, or if the
-    decisions contradict each other.
-    """
-    _check(teams, settings)
-    before = {event.body["team"]: event.body["settings"] for event in events if event.kind == "team"}
-    bodies = []
-    for team in sorted(before.keys() | settings.keys()):
-        old, new = before.get(team, {}), settings.get(team, {})
-        if encoded(old) != encoded(new):
-            is_decision = any(old.get(name) != new.get(name) for name in DECISIONS)
-            reason = _reason(new) or reasons.get(team, "") if is_decision else ""
-            bodies.append({"team": team, "settings": dict(new), "reason": reason})
-    return bodies
-
-
-def _reason(settings: Mapping[str, Any]) -> str:
-    return str(settings.get("disqualified") or settings.get("withdrawn") or "")
-
-
-def _check(teams: Collection[str], settings: Mapping[str, Mapping[str, Any]]) -> None:
-    for team, values in settings.items():
-        target = values.get("merged_into")
-        if team not in teams:
-            raise StoreError(f"no team is called {printable_name(team)}; its name is that of its folder")
-        if sum(name in values for name in DECISIONS) > 1:
-            raise StoreError(f"team {printable_name(team)}: can be merged, disqualified or withdrawn, not several")
-        if target is None:
-            continue
-        if target not in teams:
-            raise StoreError(
-                f"team {printable_name(team)}: cannot be merged into {printable_name(target)}, because no team has "
-                "this name; its name is that of its folder"
-            )
-        if target == team or "merged_into" in settings.get(target, {}):
-            raise StoreError(
-                f"team {printable_name(team)}: cannot be merged into {printable_name(target)}, which is "
-                f"{'the team itself' if target == team else 'merged itself; merge into the final team'}"
-            )
 
 
 TEAM_RULES = (

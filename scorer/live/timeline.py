@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -79,82 +79,52 @@ NO_TIMELINE = Timeline()
 
 
 def timeline(view: Snapshot, tracks: Sequence[Track]) -> Timeline:
-    """The timeline of a challenge.
+    """The timeline of a challenge, given all its tracks with the settings of challenge.toml.
 
     The phases and their extensions are public at any time. Everything else about a track stops while it is frozen, and
     what concerns all tracks stops while any of them is.
-
-    Parameters
-    ----------
-    view
-        A snapshot of the database.
-    tracks
-        All tracks, with the settings of challenge.toml.
-
-    Raises
-    ------
-    StoreError
-        The database fails.
     """
     shown_to_all = public_to_all(view, tracks)
-    found = [*_teams(shown_to_all), *_commitments(shown_to_all)]
+    happenings = [*_teams(shown_to_all), *_commitments(shown_to_all)]
     upcoming: list[Happening] = []
     errata = {}
     for track in tracks:
         plan, shown = track_state(view, track).phases, public(view, track)
-        versions = _versions(plan)
-        found += _decisions(track.name, versions)
-        found += _passed(track.name, versions, view.now)
-        upcoming += (each for phase in plan.all for each in _dates(track.name, phase) if each.at > view.now)
-        found += _scoring(shown, track.name)
-        published = published_errata(shown, track)
+        happenings += _decisions(track.name, plan)
+        happenings += _passed(track.name, plan, view.now)
+        upcoming += (date for phase in plan.all for date in _dates(track.name, phase) if date.at > view.now)
+        happenings += _scoring(shown, track.name)
+        published = published_errata(shown, track, track_state(shown, track).errata.applied)
         if published:
             errata[track.name] = published
-            found += map(_erratum, published)
+            happenings += map(_erratum, published)
     order = {track.name: position for position, track in enumerate(tracks)}
-    found.sort(key=lambda each: (each.at, each.index), reverse=True)
-    upcoming.sort(key=lambda each: (each.at, order[each.track]))
-    return Timeline(tuple(found), tuple(upcoming), errata)
+    happenings.sort(key=lambda happening: (happening.at, happening.index), reverse=True)
+    upcoming.sort(key=lambda date: (date.at, order[date.track]))
+    return Timeline(tuple(happenings), tuple(upcoming), errata)
 
 
-@dataclass(frozen=True, slots=True)
-class _Version:
-    """The phases that were in force from a decision on."""
-
-    decision: Announcement | Extension | None
-    """None for phases that are not announced yet."""
-    before: tuple[Phase, ...]
-    phases: tuple[Phase, ...]
-
-
-def _versions(plan: Phases) -> list[_Version]:
-    """All versions of the phases, the earliest first; at least one."""
-    found: list[_Version] = []
-    phases: tuple[Phase, ...] = ()
-    decisions: list[Announcement | Extension] = [*plan.announcements, *plan.extensions]
-    for each in sorted(decisions, key=lambda each: each.index):
-        found.append(_Version(each, phases, each.phases))
-        phases = each.phases
-    return found or [_Version(None, (), plan.all)]
-
-
-def _decisions(track: str, versions: Iterable[_Version]) -> Iterator[Happening]:
+def _decisions(track: str, plan: Phases) -> Iterator[Happening]:
     """Announcements and extensions."""
-    for version in versions:
-        each = version.decision
-        if each is None or each.at is None:
-            continue
-        if isinstance(each, Extension):
-            text = f"Phase {each.phase} extended: ends {exact_time(each.end)} instead of {exact_time(each.before)}"
-            yield Happening(each.at, track, "extended", text, one_line(each.reason), index=each.index)
-        elif not version.before:
-            detail = "; ".join(map(_described, each.phases))
-            yield Happening(each.at, track, "announced", "Phases announced", detail, index=each.index)
-        else:
-            changed = [_described(phase) for phase in each.phases if phase not in version.before]
-            names = {phase.name for phase in each.phases}
-            changed += [f"{phase.name}: removed" for phase in version.before if phase.name not in names]
-            yield Happening(each.at, track, "rescheduled", "Phases changed", "; ".join(changed), index=each.index)
+    before: tuple[Phase, ...] = ()
+    for decision in _in_order(plan):
+        at, index, after = decision.at, decision.index, decision.phases
+        if at is not None and isinstance(decision, Extension):
+            times = f"ends {exact_time(decision.end)} instead of {exact_time(decision.before)}"
+            text = f"Phase {decision.phase} extended: {times}"
+            yield Happening(at, track, "extended", text, one_line(decision.reason), index=index)
+        elif at is not None and not before:
+            yield Happening(at, track, "announced", "Phases announced", "; ".join(map(_described, after)), index=index)
+        elif at is not None:
+            names = {phase.name for phase in after}
+            changed = [_described(phase) for phase in after if phase not in before]
+            changed += [f"{phase.name}: removed" for phase in before if phase.name not in names]
+            yield Happening(at, track, "rescheduled", "Phases changed", "; ".join(changed), index=index)
+        before = after
+
+
+def _in_order(plan: Phases) -> list[Announcement | Extension]:
+    return sorted((*plan.announcements, *plan.extensions), key=lambda decision: decision.index)
 
 
 def _described(phase: Phase) -> str:
@@ -166,15 +136,17 @@ def _described(phase: Phase) -> str:
     return text + {"score": "", "ladder": ", with the scores of the Ladder", "nothing": ", without scores"}[phase.shows]
 
 
-def _passed(track: str, versions: Sequence[_Version], now: datetime) -> Iterator[Happening]:
+def _passed(track: str, plan: Phases, now: datetime) -> Iterator[Happening]:
     """The dates of phases that passed, each by the phases that were in force then."""
+    decisions = _in_order(plan)
+    versions = [decision.phases for decision in decisions] or [plan.all]
     # Before the first announcement was recorded, challenge.toml had its phases.
-    begins = [None, *(version.decision.at for version in versions[1:] if version.decision), None]
-    for version, (begin, end) in zip(versions, itertools.pairwise(begins), strict=True):
-        for phase in version.phases:
-            for each in _dates(track, phase, past=True):
-                if each.at <= now and (begin is None or each.at >= begin) and (end is None or each.at < end):
-                    yield each
+    begins = [None, *(decision.at for decision in decisions[1:]), None]
+    for phases, (begin, end) in zip(versions, itertools.pairwise(begins), strict=True):
+        for phase in phases:
+            for date in _dates(track, phase, past=True):
+                if date.at <= now and (begin is None or date.at >= begin) and (end is None or date.at < end):
+                    yield date
 
 
 def _dates(track: str, phase: Phase, *, past: bool = False) -> Iterator[Happening]:
@@ -220,7 +192,7 @@ def _teams(view: Snapshot) -> Iterator[Happening]:
 def _team_text(team: Team, change: TeamChange, folders: Mapping[str, Team]) -> str:
     before, after = change.before, change.after
     if change.kind not in OF_NAMES:  # then these are folders
-        before, after = (folders[each].name if each in folders else each for each in (before, after))
+        before, after = (folders[name].name if name in folders else name for name in (before, after))
     return _TEAM_TEXTS[change.kind].format(name=team.name, before=before, after=after)
 
 

@@ -1,4 +1,4 @@
-"""Times of receipt: which are possible, and which ones a look into the folder contradicts."""
+"""Times of receipt: which are possible, and which ones a scan of the folder contradicts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from scorer.challenge.settings import Track
 from scorer.live.phases import Phases, Place
 from scorer.store.canonical import iso
-from scorer.store.records import FolderLook
+from scorer.store.records import FolderScan
 
 FIRST_RECEIPT = datetime(1990, 1, 1, tzinfo=UTC)
 """The earliest time of receipt that is possible."""
@@ -30,9 +30,9 @@ def precedes_phases(received: datetime, announcement: datetime | None) -> bool:
 
 
 def is_backdated(received: datetime, absent_at: datetime | None, phases: Phases, track: Track) -> bool:
-    """Whether the stated time gives an entry another phase or day than the last look that did not find its file.
+    """Whether the stated time gives an entry another phase or day than the last scan that did not find its file.
 
-    As the phase itself, this follows from the phases in force: if a phase is extended beyond that look, the entry is in
+    As the phase itself, this follows from the phases in force: if a phase is extended beyond that scan, the entry is in
     it by both times.
     """
     if track.trusted_times or absent_at is None or received >= absent_at:
@@ -47,32 +47,32 @@ def _scope(moment: datetime, phases: Phases, track: Track) -> tuple[str | None, 
 
 
 @dataclass(frozen=True, slots=True)
-class NewLook:
-    """A look into the folder of a track that is about to be stored. Another run may have stored one meanwhile."""
+class NewScan:
+    """A scan of the folder of a track that is about to be stored. Another run may have stored one meanwhile."""
 
     at: datetime
     unread: Collection[str] | None
-    """The marks of what cannot be recorded now; None: it may be the wrong folder, so that the last look stays."""
-    earlier: FolderLook | None
-    """The last look when this one began."""
+    """The marks of what cannot be recorded now; None: it may be the wrong folder, so that the last scan stays."""
+    earlier: FolderScan | None
+    """The last scan when this one began."""
 
-    def stored_after(self, last: FolderLook | None) -> FolderLook | None:
-        """What to store of it; None: the last look stays."""
+    def stored_after(self, last: FolderScan | None) -> FolderScan | None:
+        """What to store of it; None: the last scan stays."""
         if self.unread is None or not self._follows(last):
             return None
-        return FolderLook(self.at, {mark: self._lacked(last, mark) for mark in self.unread})
+        return FolderScan(self.at, {mark: self._lacked(last, mark) for mark in self.unread})
 
-    def completed(self, last: FolderLook | None, arrival: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The body of an arrival, with the last look that did not find the file."""
+    def completed(self, last: FolderScan | None, arrival: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The body of an arrival, with the last scan that did not find the file."""
         file, digest = arrival["file"], arrival["digest"]
         since = self._lacked(last, file, folder_of(file), content_mark(file, digest))
         return arrival if since is None else {**arrival, "absent_at": iso(since)}
 
-    def _follows(self, last: FolderLook | None) -> bool:
+    def _follows(self, last: FolderScan | None) -> bool:
         return last is None or last == self.earlier or last.at <= self.at
 
-    def _lacked(self, last: FolderLook | None, *marks: str) -> datetime | None:
-        """The last look before this one that did not list a file with these marks; None without one."""
+    def _lacked(self, last: FolderScan | None, *marks: str) -> datetime | None:
+        """The last scan before this one that did not list a file with these marks; None without one."""
         before = last if self._follows(last) else self.earlier
         if before is None:
             return None

@@ -17,8 +17,8 @@ from scorer.errors import MeasureError, ScorerError
 from scorer.live.entry import rounded
 from scorer.measures import Measure, parse
 from scorer.options import Split
-from scorer.organising.render import boards
-from scorer.organising.rules import current_basis
+from scorer.organising.boards import boards
+from scorer.organising.rules import scored_by
 from scorer.scoring.means import aggregated
 from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, quoted
@@ -43,7 +43,7 @@ class TrackTasks:
 def track_tasks(view: Snapshot, tracks: Sequence[Track]) -> TrackTasks:
     """Return tracks as tasks: their ranked teams on the primary measure, without baselines.
 
-    Raises ScorerError if no track can be analysed, or the database fails.
+    Raises ScorerError if no track can be analysed.
     """
     tasks, notes = [], []
     for board in boards(view, tracks):
@@ -64,7 +64,7 @@ def track_task(view: Snapshot, board: Board, measure: Measure | None = None, row
     has an entry that counts.
     """
     track = board.track
-    basis = current_basis(view, track)
+    _, basis = scored_by(view, track)
     if basis is None:
         raise ScorerError(f"{track.name}: no results yet; `scorer run` computes them")
     chosen = measure or track.primary_measure
@@ -106,8 +106,7 @@ def measure_of(track: Track, name: str | None) -> Measure:
 def teams_task(view: Snapshot, track: Track, names: Sequence[str], measure: Measure) -> Task:
     """Return the scores of some teams of a track, and of baselines, by their names on the board, as a task.
 
-    Raises ScorerError if there is no such team, it has no scored entry, or the phase of the track publishes no
-    statistics.
+    Raises ScorerError if a team is unknown or has no scored entry, or the phase publishes no statistics.
     """
     (board,) = boards(view, [track])
     if board.track.shows != "score":

@@ -1,15 +1,17 @@
-"""The files of a challenge that a bundle has: all that a render reads, and on request solutions and submissions."""
+"""A bundle as it is written: which files of a challenge it has, and the archive; see `verification.bundle_archive`."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from scorer.challenge.branding import STATIC
 from scorer.challenge.portable import Portable
@@ -19,14 +21,26 @@ from scorer.challenge.teams import FILE as TEAMS
 from scorer.errors import ChallengeError
 from scorer.live.presence import present_digests
 from scorer.live.state import track_state
-from scorer.organising.intake import scan
 from scorer.organising.picks import KB, LARGEST
+from scorer.organising.scan import scan
 from scorer.organising.submission_files import submission_files
-from scorer.paths import AnyFile, Remote, chunks_of
+from scorer.paths import AnyFile, Remote, chunks_of, digest_of
 from scorer.site.markdown_pages import FOLDER as PAGES
 from scorer.store.archive import Archive
 from scorer.store.snapshot import Snapshot
-from scorer.verification.bundle_archive import CHALLENGE, INDEX, LONGEST_NAME, SOLUTIONS, SUBMISSIONS
+from scorer.verification.bundle_archive import (
+    CHALLENGE,
+    COMMENT,
+    COMMENT_BYTES,
+    FORMAT,
+    INDEX,
+    LONGEST_NAME,
+    MANIFEST,
+    SECRET,
+    SOLUTIONS,
+    SUBMISSIONS,
+    VERSION,
+)
 
 TEMPLATES = "templates"
 
@@ -37,15 +51,15 @@ Content = Callable[[], Iterable[bytes]]
 def challenge_files(challenge: Challenge, moved: Portable, *, solutions: bool) -> dict[str, Content]:
     """The members for the files of a challenge but challenge.toml, by name. Raises ChallengeError."""
     root = challenge.root
-    found = {place: root / place for place in _files_of_site(root)}
+    paths = {place: root / place for place in _files_of_site(root)}
     for track in challenge.tracks:
         files = {"queries": track.queries_path, "items": track.items_path, "key_file": track.key_path}
         if solutions:
             files["solution"] = track.solution_path
         for key, path in files.items():
             if isinstance(path, Path):
-                found[moved.places[track.name, key]] = path
-    return {f"{CHALLENGE}{place}": partial(_read, path) for place, path in found.items()}
+                paths[moved.places[track.name, key]] = path
+    return {f"{CHALLENGE}{place}": partial(_read, path) for place, path in paths.items()}
 
 
 def _files_of_site(root: Path) -> Iterator[str]:
@@ -80,10 +94,6 @@ class BundledFile:
     sha256: str
     mtime_ns: int
 
-    def row(self) -> dict[str, object]:
-        """The line of the index."""
-        return {"track": self.track, "path": self.path, "sha256": self.sha256, "mtime_ns": self.mtime_ns}
-
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> BundledFile:
         """The file of a line of the index, which is not trusted. Raises ValueError, LookupError or TypeError."""
@@ -109,27 +119,17 @@ def submitted_files(
 ) -> dict[str, Content]:
     """The members for the files in the folders of submissions, and their index, by name.
 
-    Parameters
-    ----------
-    view, challenge, archive, kept
-        A snapshot of the database, the challenge, the archive of its solutions, and that of its submissions.
-    everything
-        Whether the submissions are in it, also those whose bytes are kept without a file; otherwise only the files
-        picks.toml, which a render reads, too.
-
-    Raises
-    ------
-    ChallengeError
-        A folder cannot be read.
+    With `everything`, the submissions are in it, also those whose bytes are kept without a file; otherwise only the
+    files picks.toml, which a render reads, too.
     """
-    found: list[tuple[BundledFile, Content]] = []
+    listed: list[tuple[BundledFile, Content]] = []
     for track in challenge.tracks:
         if not isinstance(track.submissions_path, Remote):
-            found += _picks(track)
-            found += _submissions(view, challenge, track, archive) if everything else []
-    found.sort(key=lambda each: (each[0].track, each[0].path))
-    lines = [json.dumps(file.row(), separators=(",", ":")).encode("ascii") + b"\n" for file, _ in found]
-    contents = {file.sha256: content for file, content in found}
+            listed += _picks(track)
+            listed += _submissions(view, challenge, track, archive) if everything else []
+    listed.sort(key=lambda each: (each[0].track, each[0].path))
+    lines = [json.dumps(asdict(file), separators=(",", ":")).encode("ascii") + b"\n" for file, _ in listed]
+    contents = {file.sha256: content for file, content in listed}
     if everything:
         needed = present_digests(view).intersection(kept.digests())
         contents |= {digest: partial(_read_same, kept.file(digest), digest) for digest in needed}
@@ -137,15 +137,15 @@ def submitted_files(
 
 
 def _picks(track: Track) -> Iterator[tuple[BundledFile, Content]]:
-    for each in submission_files(track).picks:
+    for file in submission_files(track).picks:
         try:
-            with each.path.open("rb") as stream:
+            with file.path.open("rb") as stream:
                 content = stream.read(LARGEST * KB + 1)  # a render finds that it is too large
                 status = os.fstat(stream.fileno())
         except OSError:
             continue  # such as a link, which is not followed
         if status.st_nlink == 1:
-            path = tuple(each.file.split("/")[1:])
+            path = tuple(file.file.split("/")[1:])
             digest = hashlib.sha256(content).hexdigest()
             yield BundledFile(track.name, path, digest, status.st_mtime_ns), partial(_whole, content)
 
@@ -166,7 +166,7 @@ def _submissions(
         {*archive.digests(), *view.solution_digests()},
         confirmed=True,
     )
-    for file, submission in scanned.found:
+    for file, submission in scanned.submissions:
         if file.status is not None:
             path = tuple(file.file.split("/")[1:])
             bundled = BundledFile(track.name, path, submission.digest, file.status.st_mtime_ns)
@@ -188,11 +188,71 @@ def _read(path: AnyFile) -> Iterator[bytes]:
 
 def _read_same(path: AnyFile, digest: str) -> Iterator[bytes]:
     """The content of a file that has this SHA-256. Raises ChallengeError if it has another one."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for chunk in _read(path):
-        found.update(chunk)
+        hasher.update(chunk)
         yield chunk
-    if found.hexdigest() != digest:
+    if hasher.hexdigest() != digest:
         raise ChallengeError(
             f"{os.fspath(path)}: changed while it was exported, or is damaged; `scorer doctor` checks it"
         )
+
+
+EARLIEST = (1980, 1, 1, 0, 0, 0)
+"""The time of all members: the earliest that a ZIP archive can have."""
+
+UNIX = 3
+"""The system that the archive says it is from, on every system."""
+
+
+class BundleWriter:
+    """Writes a new bundle. Members are added in the order of their names."""
+
+    def __init__(self, path: Path) -> None:
+        """Create the file, which only its owner can read. Raises OSError."""
+        self._path = path
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), SECRET)
+        self._stream = os.fdopen(descriptor, "w+b")
+        self._archive = ZipFile(self._stream, "w", ZIP_STORED)
+        self._digests: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._stream:
+            self._archive.close()
+
+    def add(self, name: str, chunks: Iterable[bytes]) -> None:
+        """Add a member. Raises OSError."""
+        if any(name <= other for other in self._digests):
+            raise ValueError(f"not in order: {name}")
+        hasher = hashlib.sha256()
+        with self._archive.open(_member(name), "w", force_zip64=True) as member:
+            for chunk in chunks:
+                hasher.update(chunk)
+                member.write(chunk)
+        self._digests[name] = hasher.hexdigest()
+
+    def finish(self, facts: Mapping[str, object]) -> str:
+        """Add the manifest with these facts, and the digest of the whole; return the digest. Raises OSError."""
+        manifest = {"format": FORMAT, "version": VERSION, **facts, "members": self._digests}
+        with self._archive.open(_member(MANIFEST), "w", force_zip64=True) as member:
+            member.write((json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode("ascii"))
+        self._archive.comment = bytes(COMMENT_BYTES)
+        self._archive.close()
+        size = self._stream.seek(0, os.SEEK_END) - COMMENT_BYTES
+        self._stream.seek(0)
+        digest = digest_of(chunks_of(self._stream, size))
+        self._stream.seek(size)
+        self._stream.write(f"{COMMENT}{digest}".encode("ascii"))
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+        return digest
+
+
+def _member(name: str) -> ZipInfo:
+    info = ZipInfo(name, EARLIEST)
+    info.create_system = UNIX
+    info.external_attr = (stat.S_IFREG | SECRET) << 16
+    return info

@@ -19,11 +19,16 @@ from scorer.challenge.settings import FILE, Challenge
 from scorer.errors import ChallengeError, ScorerError
 from scorer.limits import most_copied, most_expanded
 from scorer.live.presence import present_digests, track_digests
-from scorer.live.state import in_force
-from scorer.organising.bundle_files import BundledFile, Content, challenge_files, solution_files, submitted_files
-from scorer.organising.bundle_writer import BundleWriter
+from scorer.organising.bundle_files import (
+    BundledFile,
+    BundleWriter,
+    Content,
+    challenge_files,
+    solution_files,
+    submitted_files,
+)
 from scorer.organising.render import render
-from scorer.organising.rules import current_basis
+from scorer.organising.rules import scored_by
 from scorer.paths import Remote
 from scorer.paths.temporary import temporary_folder
 from scorer.store.archive import Archive
@@ -75,25 +80,8 @@ def export(
 ) -> Exported:
     """Write a challenge into a new bundle, from one snapshot of its database. The same state gives the same bytes.
 
-    Parameters
-    ----------
-    challenge, store
-        The challenge and its database.
-    settings
-        The file that the challenge was read from.
-    target
-        The file to write. It is complete or not there.
-    solutions
-        Whether the solutions are in it, also the earlier ones. A run needs them.
-    files
-        Whether the files of the submissions are in it.
-
-    Raises
-    ------
-    ChallengeError
-        The target exists or would be public, or a file of the challenge cannot be read or moved.
-    StoreError
-        The database fails, or a row is damaged.
+    `settings` is the file that the challenge was read from. The `target` is complete or not there. With `solutions`,
+    they are in it, also the earlier ones: a run needs them. With `files`, those of the submissions are in it.
     """
     if target.exists() or target.is_symlink():
         raise ChallengeError(f"{target}: exists; name a new file")
@@ -167,26 +155,12 @@ class Imported:
 def import_bundle(
     path: Path, folder: Path, database: str | None = None, *, clock: Callable[[], datetime] = now
 ) -> Imported:
-    """Make a challenge from a bundle, with its database and its site.
+    """Make a challenge from a bundle, which is not trusted, with its database and its site.
 
     Everything is made in a temporary folder next to the new one, which gets its name in the end. So an import that is
-    killed leaves no part of a challenge, and can be repeated.
-
-    Parameters
-    ----------
-    path
-        The bundle, which is not trusted.
-    folder
-        The folder to make: it does not exist, or is empty.
-    database
-        The URL of an empty database; None: a file in the folder.
-    clock
-        Returns the time, with a zone, that the site shows.
-
-    Raises
-    ------
-    ScorerError
-        The bundle is damaged, incomplete, not a bundle or of a later version; or the folder or the database is in use.
+    killed leaves no part of a challenge, and can be repeated. `folder` does not exist, or is empty. `database` is the
+    URL of an empty database; None: a file in the folder. `clock` returns the time that the site shows. Raises
+    ScorerError.
     """
     if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
         raise ChallengeError(f"{folder}: exists and is not empty; name a new folder")
@@ -291,7 +265,7 @@ def _store(bundle: Bundle, folder: str, archive: Archive, needed: Collection[str
 def _complete_means(challenge: Challenge, store: Store) -> None:
     """Store the means that the bundle does not have. The revision stays, by which the site has its name."""
     for track in challenge.tracks:
-        basis, rules = store.read(lambda view, of=track: (current_basis(view, of), in_force(view, of)))  # type: ignore[misc]
+        rules, basis = store.read(lambda view, of=track: scored_by(view, of))  # type: ignore[misc]
         if basis is not None:
             store.complete_means(
                 store.read(partial(track_digests, track=track.name)),

@@ -1,19 +1,22 @@
-"""Commitments: a hash of the solutions, the rules and the keys of splits, which is public before the start."""
+"""Commitments: a hash of the solutions, the rules and the keys of splits, and what is revealed at the end."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
 from scorer.challenge.settings import Challenge, Track
-from scorer.challenge.splits import share_text, split_of
+from scorer.challenge.splits import QuerySplit, share_text, split_of
 from scorer.errors import ChallengeError
 from scorer.live.commitment import Commitment, commitments
 from scorer.live.rules import rules_of_settings
-from scorer.live.state import track_state
+from scorer.live.splits import is_revealed, recorded_key
+from scorer.live.state import in_force, track_state
 from scorer.organising.phases import announcement
-from scorer.organising.rules import RuleSet, queries_of
+from scorer.organising.rules import RuleSet
+from scorer.organising.splits import with_split
 from scorer.store.events import EVERY_TRACK, basis_body, new_basis
 from scorer.store.kinds import Kind
 from scorer.store.record import GENERATIONS
@@ -26,28 +29,10 @@ Added = list[tuple[str, Kind, Mapping[str, Any]]]
 
 
 def commit(challenge: Challenge, store: Store) -> Commitment:
-    """Commit to the solutions, the rules and the keys of splits, as the files are now.
+    """Commit to the solutions, the rules and the keys of splits, as the files are now; return the commitment.
 
     The phases are announced, and the boards are based on these files from now on: a changed file changes nothing until
-    it is committed. If nothing has changed since the last commitment, nothing is recorded.
-
-    Parameters
-    ----------
-    challenge, store
-        The challenge and its database.
-
-    Returns
-    -------
-    The commitment.
-
-    Raises
-    ------
-    ChallengeError
-        A track has no phases, a phase has started, or a setting contradicts the solution.
-    SolutionError
-        A solution cannot be used.
-    StoreError
-        The database fails.
+    it is committed. If nothing has changed since the last commitment, nothing is recorded. No phase may have started.
     """
     store.read(lambda view: _check_not_started(view, challenge))
     chosen = [_kept(store, track) for track in challenge.tracks]
@@ -95,8 +80,7 @@ def _kept(store: Store, track: Track) -> RuleSet:
     """The rules of a track by its files, validated as a run does; the bytes and the solution are stored."""
     rules = RuleSet.of_files(track)
     solution = rules.checked_solution(store.archive(track.root))
-    queries = queries_of(solution)
-    store.store_solution(rules.basis.solution, queries.ids, queries.flagged, solution.ideal)
+    rules.store_solution(store, solution)
     return rules
 
 
@@ -113,3 +97,73 @@ def _content(view: Snapshot, rules: RuleSet, announced: Sequence[tuple[Kind, Map
         "phases": phases,
         "split": split and {"preliminary": share_text(split.preliminary), "key_sha256": split.key_sha256},
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Reveal:
+    """What is public now: the key of a split, or the opening of the commitment."""
+
+    track: str
+    """Of the key; empty for the commitment."""
+    sha256: str
+    """Of the key or of the opening."""
+    is_new: bool
+    """Whether it was not public before."""
+
+
+def reveal(challenge: Challenge, store: Store, tracks: Sequence[Track]) -> tuple[Reveal, ...]:
+    """Record that the keys of some tracks are public, and with all tracks, the opening of the commitment.
+
+    Returns what is public now: the keys in the order of the tracks, then the commitment. Nothing is recorded, and
+    ChallengeError is raised, if a track still hides final scores, or shares its key with one that does, or its board is
+    based on another key.
+    """
+    splits = [split for track in tracks if (split := split_of(track)) is not None]
+    is_whole = len(tracks) == len(challenge.tracks)
+    reveals: list[Reveal] = []
+
+    def revealed(view: Snapshot) -> Sequence[tuple[str, Kind, Mapping[str, Any]]]:
+        last = commitments(view.events())[-1:] if is_whole else ()
+        if not splits and not last:
+            with_split(tracks)
+        for split in splits:
+            _check_key(view, challenge, split)
+        for track in challenge.tracks if last else ():
+            _check_over(view, track)
+        reveals[:] = [Reveal(split.track, split.key_sha256, not is_revealed(view, split)) for split in splits]
+        reveals.extend(Reveal(EVERY_TRACK, commitment.sha256, not commitment.is_revealed) for commitment in last)
+        bodies: list[Mapping[str, Any]] = [{"split_key": split.key.hex()} for split in splits]
+        bodies += [{"commitment": commitment.sha256} for commitment in last]
+        return [(made.track, "reveal", body) for made, body in zip(reveals, bodies, strict=True) if made.is_new]
+
+    store.record_all(revealed)
+    return tuple(reveals)
+
+
+def _check_key(view: Snapshot, challenge: Challenge, split: QuerySplit) -> None:
+    for track in challenge.tracks:
+        other = None if in_force(view, track).stage == "final" else split_of(track)
+        if other is None or other.key != split.key:
+            continue
+        shares = "" if track.name == split.track else f"the key of {split.track} is also that of {track.name}, and "
+        raise ChallengeError(
+            f"{split.track}: {shares}the final scores of {track.name} are not shown yet; the key would show which "
+            "queries are preliminary; reveal it when the final scores are public"
+        )
+    if recorded_key(view, split.track) != split.key_sha256:
+        raise ChallengeError(
+            f"{split.track}: its board is not based on the key with the SHA-256 {split.key_sha256}; restore the key "
+            "file that it is based on, or score it by this key with `scorer run`"
+        )
+
+
+def _check_over(view: Snapshot, track: Track) -> None:
+    """Refuse to reveal the commitment while a track is not over, also one whose final scores are shown all the time."""
+    end = track_state(view, track).phases.end
+    is_over = in_force(view, track).shows_final if end is None else view.now >= end
+    if not is_over:
+        when = "shows no final scores yet" if end is None else f"is open until {utc_moment(end)}"
+        raise ChallengeError(
+            f"{track.name}: {when}; the opening of the commitment would show the SHA-256 of its solution; reveal it "
+            "when all tracks show final scores, or only the key of a track with --track"
+        )

@@ -8,10 +8,10 @@ from datetime import datetime
 
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError, StoreError
-from scorer.live.presence import Key, SubmissionState, key_of, submissions
+from scorer.live.presence import Key, SubmissionState, key_of, recorded
 from scorer.live.state import track_state
 from scorer.live.times import is_misdated
-from scorer.organising.rules import current_basis
+from scorer.organising.rules import scored_by
 from scorer.store.canonical import iso
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -24,31 +24,15 @@ PART_OF_DIGEST = re.compile(r"[0-9a-f]{8,64}")
 
 
 def retry(challenge: Challenge, store: Store, names: Sequence[str] = ()) -> int:
-    """Let the next run try failed entries again, also those that were given up.
+    """Let the next run try failed entries again, also those that were given up; return how many had failed.
 
-    Parameters
-    ----------
-    challenge, store
-        The challenge and its database.
-    names
-        The entries, as for `entry_named`; none: all that have failed.
-
-    Returns
-    -------
-    How many entries had failed.
-
-    Raises
-    ------
-    ChallengeError
-        A name is not that of one entry.
-    StoreError
-        The database fails.
+    Without names, which are as for `entry_named`, these are all.
     """
     named = store.read(lambda view: [entry_named(view, challenge, name) for name in names])
     count = 0
     for track in challenge.tracks:
-        basis = store.read(lambda view, of=track: current_basis(view, of))  # type: ignore[misc]
-        digests = {each.submission.digest for each in named if each.submission.track == track.name}
+        _, basis = store.read(lambda view, of=track: scored_by(view, of))  # type: ignore[misc]
+        digests = {state.submission.digest for state in named if state.submission.track == track.name}
         if basis is not None and (digests or not names):
             count += store.retry(basis, digests if names else None)
     return count
@@ -57,24 +41,20 @@ def retry(challenge: Challenge, store: Store, names: Sequence[str] = ()) -> int:
 def forget(challenge: Challenge, store: Store, name: str, reason: str) -> tuple[SubmissionState, int]:
     """Drop the results and the kept bytes of an entry, so that the next run scores its file again; that is recorded.
 
-    Returns the entry, and how many others have the same content and so lose them, too. Raises ChallengeError if `name`
-    is not that of one entry, and StoreError.
+    Returns the entry, and how many others have the same content and so lose them, too.
     """
     state = store.read(lambda view: entry_named(view, challenge, name))
     submission = state.submission
     forget_outcome(store, submission.track, key_of(submission), reason)
     store.kept_submissions(challenge.root).remove([submission.digest])
-    every = store.read(
-        lambda view: [each for track in challenge.tracks for each in track_state(view, track).submissions.values()]
+    states = store.read(
+        lambda view: [own for track in challenge.tracks for own in track_state(view, track).submissions.values()]
     )
-    return state, sum(each.submission.digest == submission.digest for each in every) - 1
+    return state, sum(own.submission.digest == submission.digest for own in states) - 1
 
 
 def amend(challenge: Challenge, store: Store, name: str, received: datetime, reason: str) -> SubmissionState:
-    """Correct the time at which an entry was received; the decision is recorded.
-
-    Returns the entry as it was. Raises ChallengeError if `name` is not that of one entry, and StoreError.
-    """
+    """Correct the time at which an entry was received; the decision is recorded. Returns the entry as it was."""
     state = store.read(lambda view: entry_named(view, challenge, name))
     submission = state.submission
     amend_received(store, submission.track, key_of(submission), received, reason)
@@ -84,36 +64,26 @@ def amend(challenge: Challenge, store: Store, name: str, received: datetime, rea
 def forget_outcome(store: Store, track: str, key: Key, reason: str) -> None:
     """Drop what became of a submission, by every basis, so that the next run scores it again; record the reason.
 
-    Results belong to the content of a file: other submissions with the same content are scored again, too. Raises
-    StoreError if there is no such submission, or the reason is blank.
+    Results belong to the content of a file: other submissions with the same content are scored again, too.
     """
-    _check_reason(reason)
     store.record_forgetting(track, lambda view: [("forgetting", _about(store, view, track, key, reason))], key[1])
 
 
 def amend_received(store: Store, track: str, key: Key, received: datetime, reason: str) -> None:
-    """Record the correct time of receipt of a submission.
-
-    Raises StoreError if there is no such submission, the reason is blank, or the time is impossible; and ValueError if
-    it has no zone.
-    """
+    """Record the correct time of receipt of a submission. Raises ValueError if it has no zone."""
     if received.tzinfo is None:
         raise ValueError(f"a time without a zone: {received}")
     if is_misdated(received, store.now()):
         raise StoreError(f"{iso(received)}: is not a time of receipt; give one from 1990 on and not later than now")
-    _check_reason(reason)
     amended = {"received": iso(received)}
     store.record(track, lambda view: [("amendment", {**_about(store, view, track, key, reason), **amended})])
 
 
-def _check_reason(reason: str) -> None:
+def _about(store: Store, view: Snapshot, track: str, key: Key, reason: str) -> dict[str, str]:
+    """The body of a decision about a submission. Raises StoreError if it never arrived, or the reason is blank."""
     if not reason.strip():
         raise StoreError("the reason is blank; give one: it is recorded")
-
-
-def _about(store: Store, view: Snapshot, track: str, key: Key, reason: str) -> dict[str, str]:
-    """The body of a decision about a submission. Raises StoreError if it never arrived."""
-    state = submissions(view.events(track)).get(key)
+    state = recorded(view, track).get(key)
     if state is None:
         raise StoreError(
             f"{store.where}: no submission of track {track} is {printable_name(key[0])} with the digest {key[1][:12]}; "

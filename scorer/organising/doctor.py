@@ -11,8 +11,7 @@ from scorer.errors import ChallengeError, StoreError
 from scorer.live.presence import stays
 from scorer.live.splits import recorded_key
 from scorer.live.state import track_state
-from scorer.organising.intake import safe_digest
-from scorer.organising.submission_files import submission_files
+from scorer.organising.submission_files import safe_digest, submission_files
 from scorer.paths import digest
 from scorer.store.integrity import derived_problems, file_problems, record_problems, repair
 from scorer.store.schema import SCHEMA_VERSION
@@ -30,10 +29,7 @@ class Check:
 
 
 def examine(challenge: Challenge, store: Store) -> Iterator[Check]:
-    """Check the database of a challenge: each check as soon as it is done.
-
-    Raises StoreError if the database cannot be read at all.
-    """
+    """Check the database of a challenge: each check as soon as it is done."""
     yield _check(f"schema: version {SCHEMA_VERSION}", ())
     yield _check("integrity: the file of the database is whole", file_problems(store.database))
     yield _check("record: the events are complete and as they were recorded", record_problems(store))
@@ -49,17 +45,7 @@ def examine(challenge: Challenge, store: Store) -> Iterator[Check]:
 
 
 def repair_store(store: Store) -> list[str]:
-    """Delete what is damaged and can be derived again, after a backup; recorded rows stay as they are.
-
-    Returns
-    -------
-    What was done, a line each.
-
-    Raises
-    ------
-    StoreError
-        The backup cannot be written, or the database is too damaged.
-    """
+    """Delete what is damaged and can be derived again, after a backup; return what was done, a line each."""
     backup, deleted = repair(store)
     lines = [] if backup is None else [f"wrote the backup {backup}"]
     lines += [f"deleted {counted(count, 'row')} of the table {name}" for name, count in sorted(deleted.items())]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from scorer.board.board import Board, Row
@@ -10,29 +10,18 @@ from scorer.board.build import board
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.executors.base import Executor
-from scorer.live.entries import entries, with_outcomes
-from scorer.live.errata import (
-    BeforeAfter,
-    Changes,
-    Erratum,
-    Placing,
-    Scale,
-    applied_errata,
-    open_erratum,
-    recorded_changes,
-)
+from scorer.live.entries import with_outcomes
+from scorer.live.errata import BeforeAfter, Changes, Erratum, Placing, Scale, recorded_changes
 from scorer.live.state import in_force, track_state
-from scorer.organising.rules import RuleSet, current_basis, rules_in_force
+from scorer.organising.rules import RuleSet, rules_in_force, scored_by
 from scorer.organising.run import Work, carry_out, plan
 from scorer.store.archive import Archive
 from scorer.store.events import recorded_body
-from scorer.store.kinds import Kind
+from scorer.store.record import Added
 from scorer.store.records import Basis, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.wording import counted, printable_name
-
-Added = Sequence[tuple[Kind, Mapping[str, Any]]]
 
 
 def preview(challenge: Challenge, store: Store, track: Track, executor: Executor | None = None) -> Changes:
@@ -40,27 +29,6 @@ def preview(challenge: Challenge, store: Store, track: Track, executor: Executor
 
     The board stays as it is. Until the erratum is applied or cancelled, runs score new entries by both. If one is open,
     this one replaces it.
-
-    Parameters
-    ----------
-    challenge, store, track
-        The challenge, its database, and a track of it.
-    executor
-        Where to score; None: in as many processes of this machine as it has cores.
-
-    Returns
-    -------
-    Changes
-        The board by the rules in force, and by the files.
-
-    Raises
-    ------
-    ChallengeError
-        No phase has started, nothing differs, or a setting contradicts the solution.
-    SolutionError
-        The solution cannot be used.
-    StoreError
-        The database fails.
     """
     archive = store.archive(track.root)
     by_files = RuleSet.of_files(track)
@@ -69,9 +37,9 @@ def preview(challenge: Challenge, store: Store, track: Track, executor: Executor
     _refresh(challenge, store, track, executor)
 
     def opened(view: Snapshot) -> Added:
-        present = open_erratum(view.events(track.name))
-        number = 1 + len(applied_errata(view.events(track.name)))
-        is_same = present is not None and not _differences(present, by_files, archive)
+        errata = track_state(view, track).errata
+        number = 1 + len(errata.applied)
+        is_same = errata.open is not None and not _differences(errata.open, by_files, archive)
         return [] if is_same else [("erratum", _event(number, "previewed", "", recorded_body(by_files.recorded)))]
 
     store.record(track.name, opened)
@@ -88,45 +56,22 @@ def apply(
     *,
     without_missing: bool = False,
 ) -> tuple[Erratum, Changes]:
-    """Apply the open erratum of a track: the board changes as a whole, and the reason is published.
+    """Apply the open erratum of a track: the board changes as a whole; return it, and what it changes.
 
-    Entries that arrived since the preview are scored first, by both rules.
-
-    Parameters
-    ----------
-    challenge, store, track, executor
-        As for `preview`.
-    reason
-        Why; visitors read it.
-    without_missing
-        Whether entries whose files are gone, and whose bytes are not kept, may be left without a score.
-
-    Returns
-    -------
-    The erratum, and what it changes.
-
-    Raises
-    ------
-    ChallengeError
-        No erratum is open, the files have changed since the preview, an entry has no result by the new rules, or the
-        reason is blank.
-    SolutionError
-        The solution cannot be used.
-    StoreError
-        The database fails.
+    Entries that arrived since the preview are scored first, by both rules. With `without_missing`, entries whose files
+    are gone, and whose bytes are not kept, may be left without a score. The files must be as they were previewed.
     """
     if not reason.strip():
         raise ChallengeError("the reason is blank; give one: visitors read it")
     by_files, archive = RuleSet.of_files(track), store.archive(track.root)
     store.read(lambda view: _check_unchanged(_open(view, track), by_files, archive))
     work = _refresh(challenge, store, track, executor)
-    there = {*(submission.digest for _, submission in work.files), *work.kept.archive.digests()}
     found: list[Changes] = []
 
     def applied(view: Snapshot) -> Added:
         erratum = _open(view, track)
         _check_unchanged(erratum, by_files, archive)
-        _check_complete(view, track, by_files, there if without_missing else None)
+        _check_complete(view, track, by_files, work.sources.digests if without_missing else None)
         found.append(pending_changes(view, track, archive))
         shown = found[-1]
         if in_force(view, track).hides_scores:
@@ -137,7 +82,7 @@ def apply(
         return [("erratum", {**event, "changes": recorded_changes(shown)}), ("basis", body)]
 
     store.record(track.name, applied)
-    return store.read(lambda view: applied_errata(view.events(track.name)))[-1], found[-1]
+    return store.read(lambda view: track_state(view, track).errata.applied)[-1], found[-1]
 
 
 def cancel(store: Store, track: Track) -> Erratum:
@@ -154,67 +99,40 @@ def cancel(store: Store, track: Track) -> Erratum:
 
 
 def pending_changes(view: Snapshot, track: Track, archive: Archive, *, as_shown: bool = False) -> Changes:
-    """What the open erratum of a track would change.
+    """What the open erratum of a track would change. Raises ChallengeError if none is open.
 
-    Parameters
-    ----------
-    view, track
-        A snapshot of the database, and the track.
-    archive
-        Has the bytes of the solutions.
-    as_shown
-        Whether the changes are for visitors: without scores in a phase that shows nothing.
-
-    Raises
-    ------
-    ChallengeError
-        No erratum is open.
-    StoreError
-        The database fails.
+    With `as_shown`, the changes are for visitors: without scores in a phase that shows nothing.
     """
     erratum = _open(view, track)
     new = RuleSet.of_record(track, erratum.basis, archive)
-    bases = ((None, current_basis(view, track)), (erratum.basis, new.basis))
-    tracks = [in_force(view, track, recorded) for recorded, _ in bases]
+    present, present_basis = scored_by(view, track)
+    tracks, bases = [present, in_force(view, track, erratum.basis)], [present_basis, new.basis]
     if not as_shown:
         deciding = track_state(view, track).phases.deciding_between(view.now)
         tracks = [
-            each.model_copy(update={"deciding_phase": deciding}) if each.hides_scores else each for each in tracks
+            track.model_copy(update={"deciding_phase": deciding}) if track.hides_scores else track for track in tracks
         ]
-    return changes(*(board(view, each, basis) for each, (_, basis) in zip(tracks, bases, strict=True)))
+    return changes(*(board(view, track, basis) for track, basis in zip(tracks, bases, strict=True)))
 
 
 def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Track:
-    """The track that an erratum is for.
-
-    Parameters
-    ----------
-    challenge, store
-        The challenge and its database.
-    name
-        The name of the track; None: the only one whose files differ from its rules, or that has an open erratum.
-
-    Raises
-    ------
-    ChallengeError
-        There is no such track, or several.
-    """
+    """The track with this name, or else the only one with an open erratum, or with files that differ from its rules."""
     if name is not None:
         return challenge.track(name)
 
     def is_meant(view: Snapshot, track: Track) -> bool:
-        if open_erratum(view.events(track.name)) is not None:
+        if track_state(view, track).errata.open is not None:
             return True
         if not track_state(view, track).are_rules_fixed:
             return False
         by_files = RuleSet.of_files(track)
         return bool(by_files.differences(rules_in_force(view, by_files, store.archive(track.root))))
 
-    meant = [each for each in challenge.tracks if store.read(lambda view, of=each: is_meant(view, of))]  # type: ignore[misc]
+    meant = [track for track in challenge.tracks if store.read(lambda view, of=track: is_meant(view, of))]  # type: ignore[misc]
     if len(meant) == 1:
         return meant[0]
     if meant:
-        raise ChallengeError(f"{', '.join(each.name for each in meant)} have an erratum; choose one with --track")
+        raise ChallengeError(f"{', '.join(track.name for track in meant)} have an erratum; choose one with --track")
     raise ChallengeError(
         "no track has an open erratum, or files that differ from its rules in force; change the solution or a rule "
         "first"
@@ -247,7 +165,7 @@ def _refresh(challenge: Challenge, store: Store, track: Track, executor: Executo
 
 def _open(view: Snapshot, track: Track) -> Erratum:
     """The open erratum of a track. Raises ChallengeError without one."""
-    erratum = open_erratum(view.events(track.name))
+    erratum = track_state(view, track).errata.open
     if erratum is None:
         raise ChallengeError(f"{track.name}: no erratum is open; `scorer erratum preview` opens one")
     return erratum
@@ -270,10 +188,12 @@ def _check_complete(view: Snapshot, track: Track, rules: RuleSet, there: Collect
 
     `there` are the digests of what can be scored, if entries without a file are left out; None: they are not.
     """
-    by_old = _with_result(view, in_force(view, track), current_basis(view, track))
-    by_new = _with_result(view, rules.track, rules.basis)
-    found = entries(view, rules.track, rules.basis, measures=())
-    wanted = {each.index for each in found.all if each.admission == "ok"} & {each.index for each in found.to_score}
+    by_old = _with_result(view, track, scored_by(view, track)[1])
+    by_new = _with_result(view, track, rules.basis)
+    listed = rules.entries(view)
+    wanted = {entry.index for entry in listed.all if entry.admission == "ok"} & {
+        state.index for state in listed.to_score
+    }
     lacking = [
         submission.file
         for index, submission in by_old.items()
@@ -290,9 +210,9 @@ def _check_complete(view: Snapshot, track: Track, rules: RuleSet, there: Collect
 def _with_result(view: Snapshot, track: Track, basis: Basis | None) -> dict[int, Submission]:
     """The submissions with a result, by index."""
     return {
-        each.index: each.submission
-        for each in with_outcomes(view, track_state(view, track).submissions.values(), basis)
-        if each.result is not None
+        state.index: state.submission
+        for state in with_outcomes(view, track_state(view, track).submissions.values(), basis)
+        if state.result is not None
     }
 
 

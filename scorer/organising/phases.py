@@ -13,23 +13,14 @@ from scorer.live.phases import Extension, Phases, replace_end
 from scorer.live.rules import is_committed
 from scorer.live.state import track_state
 from scorer.store.kinds import Kind
+from scorer.store.record import Added
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.wording import quoted, suggestion, utc_moment
 
-Added = Sequence[tuple[Kind, Mapping[str, Any]]]
-
 
 def announce(store: Store, track: Track) -> None:
-    """Record the phases of challenge.toml, if they are new or have changed before their start.
-
-    Raises
-    ------
-    ChallengeError
-        A phase that has started is changed or missing, or a phase that starts in the past is added.
-    StoreError
-        The database fails.
-    """
+    """Record the phases of challenge.toml, if they are new or have changed before their start."""
     if store.read(lambda view: announcement(view, track)):
         store.record(track.name, lambda view: announcement(view, track))
 
@@ -68,11 +59,11 @@ def announcement(view: Snapshot, track: Track) -> Added:
 
 def _check_unchanged(track: Track, phase: Phase, ends: Collection[datetime]) -> None:
     """Refuse a change of a phase that has started; its end may be any that it has had."""
-    for position, found in enumerate(track.phases):
-        if found.name != phase.name:
+    for position, stated in enumerate(track.phases):
+        if stated.name != phase.name:
             continue
         for key in ("start", "end", "grace", "freeze", "shows", "ladder_step"):
-            value = getattr(found, key)
+            value = getattr(stated, key)
             if value != getattr(phase, key) and not (key == "end" and value in ends):
                 remedy = f"restore {_shown(getattr(phase, key))}"
                 if key == "end":
@@ -107,24 +98,26 @@ def extend(
 ) -> dict[str, Extension]:
     """Give a phase a later end in a track, or without one in all tracks that have it; returns the extensions by track.
 
-    The decision is recorded, and visitors read the reason. Raises ChallengeError if there is no such phase, it has
-    closed, the new end is not later, or it reaches into the next phase: in one track, then in none. Raises StoreError.
+    The decision is recorded, and visitors read the reason. If one of the tracks does not allow it, it is extended in
+    none.
     """
     chosen = _tracks_with(challenge, store, track, name)
     end = end.astimezone(UTC)
-    for each in chosen:
-        announce(store, _with_former_end(store, each, name, end))
+    for extended in chosen:
+        announce(store, _with_former_end(store, extended, name, end))
 
     def decide(view: Snapshot) -> Sequence[tuple[str, Kind, Mapping[str, Any]]]:
-        for each in chosen:
-            _check_extension(each, track_state(view, each).phases, name, end, view.now)
+        for extended in chosen:
+            _check_extension(extended, track_state(view, extended).phases, name, end, view.now)
         body = {"phase": name, "end": end.isoformat(), "reason": reason.strip()}
-        return [(each.name, "extension", body) for each in chosen]
+        return [(extended.name, "extension", body) for extended in chosen]
 
     if not reason.strip():
         raise ChallengeError("the reason is blank; give one: visitors read it")
     store.record_all(decide)
-    return store.read(lambda view: {each.name: track_state(view, each).phases.extensions[-1] for each in chosen})
+    return store.read(
+        lambda view: {extended.name: track_state(view, extended).phases.extensions[-1] for extended in chosen}
+    )
 
 
 def _with_former_end(store: Store, track: Track, name: str, end: datetime) -> Track:
@@ -142,11 +135,11 @@ def _with_former_end(store: Store, track: Track, name: str, end: datetime) -> Tr
 def _tracks_with(challenge: Challenge, store: Store, track: str | None, name: str) -> Sequence[Track]:
     if track is not None:
         return [challenge.track(track)]
-    schedules = store.read(lambda view: {each: track_state(view, each).phases for each in challenge.tracks})
-    having = [each for each, plan in schedules.items() if any(phase.name == name for phase in plan.all)]
+    by_track = store.read(lambda view: {each: track_state(view, each).phases for each in challenge.tracks})
+    having = [each for each, phases in by_track.items() if any(phase.name == name for phase in phases.all)]
     if having:
         return having
-    known = sorted({phase.name for plan in schedules.values() for phase in plan.all})
+    known = sorted({phase.name for phases in by_track.values() for phase in phases.all})
     raise ChallengeError(
         f"no phase is called {quoted(name)}{suggestion(name, known)}; the phases are: {', '.join(known) or 'none'}"
     )

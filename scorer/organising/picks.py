@@ -14,10 +14,10 @@ from typing import Any
 
 from scorer.board.board import Board
 from scorer.challenge.settings import Challenge, Track
-from scorer.errors import ChallengeError
+from scorer.errors import ChallengeError, StoreError
 from scorer.live.entry import Entry
-from scorer.live.picks import PickSource, pick_body, picks
-from scorer.live.presence import Key, key_of, stays, submissions
+from scorer.live.picks import PickSource, picks
+from scorer.live.presence import Key, key_of, recorded, stays
 from scorer.live.state import in_force, track_state
 from scorer.live.teams import merges
 from scorer.organising.decisions import entry_named
@@ -82,8 +82,7 @@ def import_picks(
     """Record the picks in the folders of a track's teams that differ from the recorded ones, and return the problems.
 
     Call it once the submissions of the track are imported: a file that is picked must be one of them. Picks are closed
-    from `closed_at` on, also if the time of the file is earlier and the track was scored since (`last_run`). Raises
-    StoreError if the database fails.
+    from `closed_at` on, also if the time of the file is earlier and the track was scored since (`last_run`).
     """
     new, problems = store.read(lambda view: examine(view, track, files, closed_at=closed_at, last_run=last_run))
     for team, keys in new.items():
@@ -92,15 +91,23 @@ def import_picks(
 
 
 def record_pick(store: Store, track: str, team: str, keys: Sequence[Key], source: PickSource) -> None:
-    """Record which entries a team picks, instead of its earlier picks, unless they are the same.
-
-    Raises StoreError if there is no such submission, or one is listed twice.
-    """
+    """Record which entries a team picks, instead of its earlier picks, unless they are the same."""
 
     def changed(view: Snapshot) -> Added:
-        events = view.events(track)
-        body = pick_body(picks(events), submissions(events), team, keys, source)
-        return [] if body is None else [("pick", body)]
+        last = picks(view.events(track)).get(team, ())[-1:]
+        if (last[0].keys if last else ()) == tuple(keys):
+            return []
+        known = recorded(view, track)
+        for file, digest in keys:
+            if (file, digest) not in known:
+                raise StoreError(
+                    f"no submission is {printable_name(file)} with the digest {digest[:12]}; the page of the team "
+                    "lists its entries"
+                )
+        if len(set(keys)) < len(keys):
+            raise StoreError("a submission is picked twice; pick each once")
+        picked = [{"file": file, "digest": digest} for file, digest in keys]
+        return [("pick", {"team": team, "picks": picked, "source": source})]
 
     store.record(track, changed)
 
@@ -117,8 +124,8 @@ def with_picks_problems(view: Snapshot, board: Board) -> Board:
     problems: dict[str, list[str]] = defaultdict(list)
     with suppress(ChallengeError):
         files, last_run = submission_files(track).picks, view.last_run(track.name)
-        for each in examine(view, track, files, closed_at=board.phases.end, last_run=last_run)[1]:
-            problems[printable_name(each.team)].append(str(each))
+        for problem in examine(view, track, files, closed_at=board.phases.end, last_run=last_run)[1]:
+            problems[printable_name(problem.team)].append(str(problem))
     rows = (replace(row, picks_problems=tuple(problems.get(row.team.folder, ()))) for row in board.rows)
     return replace(board, rows=tuple(rows))
 
@@ -136,29 +143,29 @@ def examine(
         return {}, ()
     now = track_state(view, track)
     present = {state.submission.file: state for state in now.submissions.values() if state.present}
-    found = track_entries(view, track)
+    entries = track_entries(view, track)
     targets = now.merges.targets()
     new: dict[str, tuple[Key, ...]] = {}
     problems: list[PicksProblem] = []
-    for each in files:
-        last = next(iter(now.picks.get(each.team, ())[-1:]), None)
+    for file in files:
+        last = next(iter(now.picks.get(file.team, ())[-1:]), None)
         try:
-            _check_use(track, targets.get(each.team))
-            content, changed = _read(each)
-            picked = [present[path] for path in _picks(content, each, track, present)]
+            _check_use(track, targets.get(file.team))
+            content, changed = _read(file)
+            picked = [present[path] for path in _picks(content, file, track, present)]
             keys = tuple(key_of(state.submission) for state in picked)
             is_new = keys != (last.keys if last else ())
             if is_new and last is not None and last.source == "command" and changed <= last.at:
                 continue  # the command is later than the file
             if is_new:
                 _check_open(changed, closed_at, last_run)
-                new[each.team] = keys
+                new[file.team] = keys
             if closed_at is None or view.now < closed_at:  # afterwards no other entry can be picked
-                useless = filter(None, (_useless(found[state.index]) for state in picked))
-                problems += [PicksProblem(each.team, each.file, text) for text in useless]
+                useless = filter(None, (_useless(entries[state.index]) for state in picked))
+                problems += [PicksProblem(file.team, file.file, text) for text in useless]
         except (_InvalidPicksError, OSError) as error:
             errors = error.args if isinstance(error, _InvalidPicksError) else [why_skipped(error)]
-            problems += [PicksProblem(each.team, each.file, f"{text}; the earlier picks stay") for text in errors]
+            problems += [PicksProblem(file.team, file.file, f"{text}; the earlier picks stay") for text in errors]
     return new, tuple(problems)
 
 
@@ -254,8 +261,7 @@ def _names(document: Mapping[str, Any]) -> Sequence[str]:
         errors.append(f"{KEY} is not a list of names of files; {EXAMPLE}")
     if errors:
         raise _InvalidPicksError(*errors)
-    found: list[str] = names or []
-    return found
+    return list(names or [])
 
 
 # The command
@@ -265,8 +271,7 @@ def pick(challenge: Challenge, store: Store, names: Sequence[str]) -> tuple[str,
     """Record which entries a team picks instead of its earlier ones; returns the folder of the team, and the entries.
 
     All entries are of one team in one track, named as for `entry_named`. One that does not count now, but may later, is
-    accepted. Raises ChallengeError if one never counts, if there are too many, and if the track has no picks or they
-    are closed; and StoreError.
+    accepted; one that never counts is not.
     """
     track, team, keys, picked = store.read(lambda view: _picked(view, challenge, names))
     record_pick(store, track, team, keys, "command")
@@ -286,8 +291,8 @@ def _picked(view: Snapshot, challenge: Challenge, names: Sequence[str]) -> tuple
         raise ChallengeError(
             f"found {counted(len(states), 'pick')}; the limit is {track.picks} (tracks.{track.name}.picks)"
         )
-    found, plan = track_entries(view, track), track_state(view, track).phases
-    picked = [found[state.index] for state in states]
+    entries, plan = track_entries(view, track), track_state(view, track).phases
+    picked = [entries[state.index] for state in states]
     for state, entry in zip(states, picked, strict=True):
         if entry.never_counts or (not state.present and stays(state.submission, plan, track, view.now)):
             raise ChallengeError(f"{entry.file}: never counts ({status_words(entry)}); pick another entry")

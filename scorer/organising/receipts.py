@@ -17,24 +17,7 @@ from scorer.store.store import Store
 
 
 def named_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], names: Sequence[str]) -> list[str]:
-    """The receipts of some entries.
-
-    Parameters
-    ----------
-    challenge, store
-        The challenge and its database.
-    tracks
-        The tracks whose entries are searched.
-    names
-        The entries, as for `entry_named`.
-
-    Raises
-    ------
-    ChallengeError
-        A name is not that of one entry.
-    StoreError
-        The database fails.
-    """
+    """The receipts of some entries, named as for `entry_named`."""
     searched = challenge.model_copy(update={"tracks": tuple(tracks)})
 
     def work(view: Snapshot) -> list[str]:
@@ -48,23 +31,7 @@ def named_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], 
 def write_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], folder: Path) -> tuple[int, int]:
     """Write the receipt of every entry of some tracks into a folder, as ``<track>/<team>/<index>.txt``.
 
-    Parameters
-    ----------
-    challenge, store, tracks
-        The challenge, its database, and the tracks.
-    folder
-        Where to write them. Receipts that it has already are left as they are.
-
-    Returns
-    -------
-    How many receipts were written, and how many were there already.
-
-    Raises
-    ------
-    ChallengeError
-        The folder has another receipt of an entry, or a file cannot be written.
-    StoreError
-        The database fails.
+    Returns how many receipts were written, and how many were there already; these are left as they are.
     """
 
     def work(view: Snapshot) -> list[tuple[Path, str]]:

@@ -1,31 +1,27 @@
-"""Rendering: the boards of a challenge from one snapshot of the database, and the site from the boards."""
+"""Rendering: the site of a challenge, from one snapshot of its database."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
-from scorer.board.board import Board
-from scorer.board.build import board
 from scorer.challenge.settings import Challenge, Track
 from scorer.challenge.splits import exposure
 from scorer.errors import StoreError
-from scorer.live.commitment import PublishedCommitment, published_commitment
-from scorer.live.log import PublishedLog, published_log
-from scorer.live.state import in_force, public, track_state
-from scorer.live.timeline import Timeline, timeline
-from scorer.organising.analysis_pages import analysis_view
-from scorer.organising.past_boards import archived_boards
+from scorer.live.commitment import published_commitment
+from scorer.live.log import published_log
+from scorer.live.state import public, track_state
+from scorer.live.timeline import timeline
+from scorer.organising.boards import analysis_view, archived_boards, boards
 from scorer.organising.picks import with_picks_problems
-from scorer.organising.rules import current_basis
-from scorer.organising.splits import check_preliminary
 from scorer.paths import digest
 from scorer.site.folder import write
-from scorer.site.pages import Analyses, site_files
+from scorer.site.pages import site_files
 from scorer.store.cache import Cache
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -41,123 +37,48 @@ class Rendered:
     """What the organiser should know about it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Content:
-    """What the files of a site are made of, from one snapshot."""
-
-    revision: int
-    name: str
-    """Of the snapshot."""
-    boards: Sequence[Board]
-    analyses: Analyses
-    timeline: Timeline
-    log: PublishedLog
-    commitment: PublishedCommitment
-    notes: tuple[str, ...]
-    cache: Cache
-
-
 def render(
     challenge: Challenge, store: Store, *, pending: bool = False, as_of: datetime | int | None = None
 ) -> Rendered:
     """Write the site of a challenge, from one snapshot and without a lock on the database.
 
-    Parameters
-    ----------
-    challenge
-        The challenge.
-    store
-        Its database.
-    pending
-        As for `boards`.
-    as_of
-        The state of the record to show; None: that of now.
-
-    Raises
-    ------
-    StoreError
-        The database fails, or has no results by the current settings.
-    ScorerError
-        A template is invalid, or the folder of the site cannot be written.
+    `pending` is as for `boards`. The site shows the state of the record at `as_of`; None: that of now.
     """
 
-    def derived(whole: Snapshot) -> _Content:
+    def derived(whole: Snapshot) -> tuple[int, str, list[str], Cache, Callable[[], Mapping[str, str | bytes]]]:
+        """The revision of the snapshot and its name, notes, the cache, and the function that renders the pages."""
         view = whole if as_of is None else whole.as_of(as_of)
         cache = view.cache()
-        shown = [with_picks_problems(view, each) for each in boards(view, challenge.tracks, cache, pending=pending)]
-        archived = archived_boards(view, challenge.tracks, cache)
-        shown = [replace(board, past=past) for board, past in zip(shown, archived, strict=True)]
+        shown = [
+            replace(with_picks_problems(view, board), past=archived_boards(view, track, cache))
+            for track, board in zip(
+                challenge.tracks, boards(view, challenge.tracks, cache, pending=pending), strict=True
+            )
+        ]
         analyses = {board.track.name: analysis_view(public(view, board.track), board, cache) for board in shown}
-        notes = tuple(note for track in challenge.tracks for note in (*_outdated(view, track), *_exposed(track)))
         happened = timeline(view, challenge.tracks)
-        return _Content(
-            revision=view.revision,
-            name=view.snapshot_name(view.revision),
-            boards=shown,
-            analyses=analyses,
-            timeline=happened,
-            log=published_log(view, challenge.tracks),
-            commitment=published_commitment(view, challenge, itertools.chain.from_iterable(happened.errata.values())),
-            notes=notes,
-            cache=cache,
-        )
+        errata = itertools.chain.from_iterable(happened.errata.values())
+        log, commitment = published_log(view, challenge.tracks), published_commitment(view, challenge, errata)
+        notes = [note for track in challenge.tracks for note in (*_outdated(view, track), *_exposed(track))]
+        files = partial(site_files, challenge, shown, analyses, cache, happened, log, commitment)
+        return view.revision, view.snapshot_name(view.revision), notes, cache, files
 
-    found = store.read(derived)
+    revision, name, notes, cache, files = store.read(derived)
     try:
-        files = site_files(
-            challenge, found.boards, found.analyses, found.cache, found.timeline, found.log, found.commitment
-        )
+        rendered = files()
     finally:
         with suppress(StoreError):  # a database that cannot be written to can still be shown
-            store.keep(found.cache)
+            store.keep(cache)
 
     def is_later(shown_snapshot: str) -> bool:
         """Whether the site shows a state that the database had after the one rendered here."""
         return store.read(
-            lambda view: shown_snapshot in map(view.snapshot_name, range(found.revision + 1, view.revision + 1))
+            lambda view: shown_snapshot in map(view.snapshot_name, range(revision + 1, view.revision + 1))
         )
 
-    notes = found.notes
-    if write(files, challenge.site_path, found.name, is_later) is None:
-        notes += (f"{challenge.site_path}: shows a later state of the database, so nothing was written",)
-    return Rendered(challenge.site_path / "index.html", notes)
-
-
-def boards(
-    view: Snapshot, tracks: Sequence[Track], cache: Cache | None = None, *, pending: bool = False
-) -> list[Board]:
-    """The boards of some tracks.
-
-    Parameters
-    ----------
-    view
-        A snapshot of the database.
-    tracks
-        The tracks.
-    cache
-        Of the same snapshot, for the statistics; None: the boards have no statistics.
-    pending
-        What happens if a track has no results by its current settings: its entries wait (True), or StoreError says
-        what to do (False).
-    """
-    found = []
-    for each in tracks:
-        shown = public(view, each)
-        track = in_force(shown, each)
-        recorded = shown.recorded_basis(track.name)
-        basis = current_basis(shown, each)
-        if recorded is not None and basis is not None:
-            check_preliminary(each, basis, view.queries(basis.solution))
-            if not recorded.basis.has_rules_of(basis) and not pending:
-                raise StoreError(
-                    f"{track.name}: its settings have changed since it was scored, and it has no scores by the new "
-                    "settings yet; `scorer run` computes them"
-                )
-        # The times of the phases are public during a freeze, too.
-        plan = track_state(view, each).phases
-        made = board(shown, track, basis, cache)
-        found.append(replace(made, phases=plan, frozen_since=plan.frozen_since(view.now), now=view.now))
-    return found
+    if write(rendered, challenge.site_path, name, is_later) is None:
+        notes.append(f"{challenge.site_path}: shows a later state of the database, so nothing was written")
+    return Rendered(challenge.site_path / "index.html", tuple(notes))
 
 
 def _exposed(track: Track) -> list[str]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from scorer.challenge.settings import Track
 from scorer.challenge.splits import split_of
 from scorer.errors import ChallengeError, Findings, SolutionError
-from scorer.live.entries import entries
+from scorer.live.entries import Entries, entries
 from scorer.live.entry import Entry
 from scorer.live.rules import changed_names, with_rules
 from scorer.live.state import in_force, track_state
@@ -41,30 +41,12 @@ class RuleSet:
 
     @classmethod
     def of_files(cls, track: Track) -> RuleSet:
-        """The rules of challenge.toml, with the solution and the list of items that are there now.
-
-        Raises
-        ------
-        SolutionError
-            The solution cannot be read.
-        ChallengeError
-            The list of items cannot be read.
-        """
+        """The rules of challenge.toml, with the solution and the list of items that are there now."""
         return cls(track, track.solution_path, _digest_of_solution(track), track.items_path, items_digest(track))
 
     @classmethod
     def of_record(cls, track: Track, recorded: RecordedBasis, archive: Archive) -> RuleSet:
-        """The rules of a recorded basis, with the bytes that were archived then.
-
-        Parameters
-        ----------
-        track
-            With the settings of challenge.toml, which decide what is no rule.
-        recorded
-            The basis.
-        archive
-            Has the bytes of the solution and of the list of items.
-        """
+        """The rules of a recorded basis, with the bytes that were archived then; `track` decides what is no rule."""
         solution = recorded.basis.solution
         items = None if recorded.items is None else archive.path(recorded.items)
         return cls(with_rules(track, recorded), archive.path(solution), solution, items, recorded.items)
@@ -85,14 +67,8 @@ class RuleSet:
     def read_solution(self) -> Solution:
         """The solution, with the candidate items.
 
-        Raises
-        ------
-        SolutionError
-            The solution is invalid or cannot be read.
-        ChallengeError
-            The list of items cannot be read.
-        MeasureError
-            The gains of a measure are too large for the grades.
+        Raises SolutionError if the solution is invalid or cannot be read, ChallengeError if the list of items cannot be
+        read, and MeasureError if the gains of a measure are too large for the grades.
         """
         solution = Solution.read(self.solution_path, self.track.solution_format, digest=self.solution_digest)
         if self.solution_path != self.track.solution_path:  # a recorded solution stays valid
@@ -101,15 +77,22 @@ class RuleSet:
         return solution if self.items_path is None else solution.with_candidates(read_ids(self.items_path))
 
     def checked_solution(self, archive: Archive) -> Solution:
-        """The solution, compared with the public list of queries and the settings for preliminary scores.
-
-        Its bytes are kept. Raises as `read_solution`, and ChallengeError for a contradiction.
-        """
+        """The solution, compared with the public list of queries and the settings for preliminary scores, and kept."""
         solution = self.read_solution()
         self._compare_queries(solution)
         check_preliminary(self.track, self.basis, queries_of(solution))
         self.keep(archive)
         return solution
+
+    def store_solution(self, store: Store, solution: Solution) -> StoredQueries:
+        """Store the solution, as `read_solution` returns it; return its queries."""
+        queries = queries_of(solution)
+        store.store_solution(self.solution_digest, queries.ids, queries.flagged, solution.ideal)
+        return queries
+
+    def entries(self, view: Snapshot) -> Entries:
+        """The entries of the track by these rules, without scores."""
+        return entries(view, self.track, self.basis, measures=())
 
     def _compare_queries(self, solution: Solution) -> None:
         """Refuse a public list that lacks queries: a file that passes the participant's check could lack them too."""
@@ -140,10 +123,7 @@ class RuleSet:
 
 
 def settings(track: Track) -> Mapping[str, object]:
-    """All settings of a track, as they are recorded: of the key of a split, its SHA-256.
-
-    The phases, which decide the stage, are recorded as events. Raises ChallengeError if the key cannot be read.
-    """
+    """All settings of a track, as they are recorded: of the key of a split, its SHA-256; without phases."""
     recorded = track.model_dump(mode="json", exclude={*Track.not_keys, "phases"})
     if track.phases:
         recorded["stage"] = None
@@ -171,27 +151,13 @@ def rules_in_force(view: Snapshot, by_files: RuleSet, archive: Archive) -> RuleS
     return by_files
 
 
-def are_replaced(view: Snapshot, rules: RuleSet, archive: Archive) -> bool:
-    """Whether other rules than these are in force, and only an erratum changes them. Raises StoreError."""
-    return bool(rules.differences(rules_in_force(view, rules, archive)))
-
-
-def current_basis(view: Snapshot, track: Track) -> Basis | None:
-    """The basis of a track's board: the recorded solution, and the rules in force; None before a run.
-
-    Raises
-    ------
-    ChallengeError
-        The list of items or the key of the split cannot be read.
-    StoreError
-        The database fails.
-    """
-    recorded = view.recorded_basis(track.name)
-    if recorded is None:
-        return None
-    items = recorded.items if track_state(view, track).are_rules_fixed else items_digest(track)
-    track = in_force(view, track)
-    return Basis.of(recorded.basis.solution, Rules.of(track, items), split_of(track))
+def scored_by(view: Snapshot, track: Track) -> tuple[Track, Basis | None]:
+    """The track with the rules in force, and the basis of its board by them: None before a run."""
+    state, rules = track_state(view, track), in_force(view, track)
+    if state.basis is None:
+        return rules, None
+    items = state.basis.items if state.are_rules_fixed else items_digest(track)
+    return rules, Basis.of(state.basis.basis.solution, Rules.of(rules, items), split_of(rules))
 
 
 def record_basis(
@@ -213,9 +179,8 @@ def record_basis(
 
 
 def track_entries(view: Snapshot, track: Track) -> dict[int, Entry]:
-    """The entries of a track by their indexes, by the rules in force and without scores. Raises as `current_basis`."""
-    found = entries(view, in_force(view, track), current_basis(view, track), measures=())
-    return {entry.index: entry for entry in found.all}
+    """The entries of a track by their indexes, by the rules in force and without scores. Raises as `scored_by`."""
+    return {entry.index: entry for entry in entries(view, *scored_by(view, track), measures=()).all}
 
 
 def _digest_of_solution(track: Track) -> str:

@@ -18,15 +18,13 @@ from scorer.live.presence import key_of, track_digests
 from scorer.live.state import track_state
 from scorer.matching.match import Counts
 from scorer.matching.solution import Solution
-from scorer.organising.arrivals import Before, before_look, look, record
-from scorer.organising.intake import Scan
-from scorer.organising.kept import Found, Kept
 from scorer.organising.phases import announce
 from scorer.organising.picks import PicksProblem, import_picks
-from scorer.organising.rules import RuleSet, are_replaced, record_basis, rules_in_force
+from scorer.organising.rules import RuleSet, record_basis, rules_in_force
+from scorer.organising.scan import Before, before_scan, record, scan
 from scorer.organising.splits import check_preliminary
-from scorer.organising.submission_files import SkippedFile, UploadInProgress
-from scorer.organising.waves import Pending, entries_by, pending, score
+from scorer.organising.submission_files import SkippedFile, UploadInProgress, WithFile
+from scorer.organising.waves import Sources, score
 from scorer.paths.temporary import remove_abandoned_folders
 from scorer.store.records import Failure, Submission
 from scorer.store.store import Store
@@ -39,13 +37,9 @@ class Work:
 
     rules: RuleSet
     """What the entries are scored by."""
-    limits: Limits
     solution: Solution | None
     """None if nothing needs it, because every submission that may be scored has a result."""
-    files: tuple[Found, ...]
-    """All submissions in the folder."""
-    kept: Kept
-    """Where the bytes are kept that are scored."""
+    sources: Sources
     entries: Entries
     """The entries when the work began, without scores."""
     known_digests: frozenset[str]
@@ -56,20 +50,16 @@ class Work:
     notes: tuple[str, ...]
     """What the organiser should know about the rules."""
     picks: tuple[PicksProblem, ...]
-    """What is wrong with the picks of teams."""
 
     @cached_property
-    def pending(self) -> Pending:
-        """Those to score first: admitted, without a result by the rules, and not given up.
-
-        Others may follow, once the quota of their team is clear.
-        """
-        return pending(self.entries, self.files, self.kept)
+    def pending(self) -> tuple[WithFile, ...]:
+        """Those to score first. Others may follow, once the quota of their team is clear."""
+        return self.sources.pending(self.entries)
 
     @property
     def known(self) -> int:
         """The number of submissions in the folder with a result."""
-        return sum(submission.digest in self.known_digests for _, submission in self.files)
+        return sum(submission.digest in self.known_digests for _, submission in self.sources.files)
 
     @property
     def attempts(self) -> Mapping[str, int]:
@@ -80,11 +70,12 @@ class Work:
     def given_up(self) -> tuple[tuple[Submission, Failure], ...]:
         """Submissions in the folder that have failed `ATTEMPTS` times."""
         failures = self._failures
-        unknown = (submission for _, submission in self.files if submission.digest not in self.known_digests)
         return tuple(
             (submission, failure)
-            for submission in unknown
-            if (failure := failures.get(submission.digest)) and failure.attempts >= ATTEMPTS
+            for _, submission in self.sources.files
+            if submission.digest not in self.known_digests
+            and (failure := failures.get(submission.digest))
+            and failure.attempts >= ATTEMPTS
         )
 
     @cached_property
@@ -103,29 +94,12 @@ def plan(
 ) -> Work:
     """Record which submissions of a track arrived or were withdrawn, and find those to score.
 
-    The stages are: the rules in force, a look into the folder, the record, the state of the entries, and what to score.
+    The stages are: the rules in force, a scan of the folder, the record, the state of the entries, and what to score.
     `carry_out` has the last two: the results, and the basis of the board.
 
-    Parameters
-    ----------
-    store, challenge, track
-        The database, the challenge, and the track of it.
-    limits
-        The limits on submissions; None: those of the challenge.
-    confirm_withdrawals
-        Whether many missing files, or an empty folder, are withdrawals. Otherwise nothing is withdrawn then.
-    verify_files
-        Whether to read all files, also those whose status has not changed since they were read.
-
-    Raises
-    ------
-    SolutionError
-        The solution cannot be used.
-    ChallengeError
-        The folder of submissions cannot be read, a setting contradicts the solution, or a phase that has started was
-        changed.
-    StoreError
-        The database cannot be used.
+    `limits` replace those of the challenge. Many missing files, or an empty folder, are withdrawals only with
+    `confirm_withdrawals`. Files whose status has not changed since they were read are read again with `verify_files`.
+    Raises SolutionError if the solution cannot be used.
     """
     with suppress(OSError):
         remove_abandoned_folders(Path(tempfile.gettempdir()))
@@ -134,41 +108,44 @@ def plan(
     announce(store, track)
     rules = store.read(lambda view: rules_in_force(view, by_files, archive))
 
-    before = before_look(store, rules, limits)
-    solutions = {by_files.solution_digest, rules.solution_digest, *archive.digests()}
-    scanned = look(rules, before, limits, solutions, confirmed=confirm_withdrawals, verify=verify_files)
+    before = before_scan(store, rules, limits)
+    scanned = scan(
+        rules.track,
+        limits,
+        {submission.file: submission.digest for submission in before.present},
+        {} if verify_files else before.scanned_files,
+        {by_files.solution_digest, rules.solution_digest, *archive.digests()},
+        staying=before.staying_files,
+        confirmed=confirm_withdrawals,
+    )
 
-    kept = Kept(store.kept_submissions(challenge.root), challenge.keep_submissions, limits)
-    solution = _checked_solution(store, rules, before, scanned, kept)
+    sources = Sources(scanned.submissions, store.kept_submissions(challenge.root), challenge.keep_submissions, limits)
+    solution = _checked_solution(store, rules, before, sources)
     has_changed = record(store, rules, before, scanned, limits)
-    entries = store.read(lambda view: entries_by(view, rules)) if has_changed else before.entries
-    kept.tidy(store)
-    not_kept = kept.keep([own for own in scanned.found if own[1].digest in before.known])
+    entries = store.read(rules.entries) if has_changed else before.entries
+    sources.tidy(store)
+    not_kept = sources.keep([own for own in sources.files if own[1].digest in before.known])
     picks = import_picks(store, rules.track, scanned.picks, closed_at=entries.phases.end, last_run=before.last_run)
 
     doubt = "" if solution is None else solution.iterations.note(rules.rules.measures)
-    notes = _notes(rules, by_files, doubt, has_started=entries.phases.has_started(before.now))
-    warnings = (*scanned.left_out, *([scanned.warning] if scanned.warning else ()), *not_kept)
     return Work(
         rules=rules,
-        limits=limits,
         solution=solution,
-        files=scanned.found,
-        kept=kept,
+        sources=sources,
         entries=entries,
         known_digests=before.known,
         skipped=scanned.skipped,
-        warnings=warnings,
-        notes=notes,
+        warnings=(*scanned.left_out, *([scanned.warning] if scanned.warning else ()), *not_kept),
+        notes=_notes(rules, by_files, doubt, has_started=entries.phases.has_started(before.now)),
         picks=picks,
     )
 
 
-def _checked_solution(store: Store, rules: RuleSet, before: Before, scanned: Scan, kept: Kept) -> Solution | None:
+def _checked_solution(store: Store, rules: RuleSet, before: Before, sources: Sources) -> Solution | None:
     """The solution, if something may be scored or the board is based on other rules; None without work."""
-    recorded = {key_of(own.submission) for own in before.entries.stored if own.present}
-    unknown = (submission for _, submission in scanned.found if submission.digest not in before.known)
-    has_work = bool(pending(before.entries, scanned.found, kept)) or any(key_of(own) not in recorded for own in unknown)
+    recorded = set(map(key_of, before.present))
+    unknown = (submission for _, submission in sources.files if submission.digest not in before.known)
+    has_work = bool(sources.pending(before.entries)) or any(key_of(own) not in recorded for own in unknown)
     if has_work or not before.is_based_on(rules):
         return rules.checked_solution(store.archive(rules.track.root))
     check_preliminary(rules.track, rules.basis, store.read(lambda view: view.queries(rules.basis.solution)))
@@ -202,53 +179,49 @@ def carry_out(store: Store, work: Work, executor: Executor | None = None) -> Ite
     """Score the submissions that have no result, and store the results; the board is based on them afterwards.
 
     Entries whose admission depends on earlier ones of their team are scored after these. While an erratum is open,
-    entries are also scored by its rules.
+    entries are also scored by its rules. Without an executor, as many processes score as this machine has cores.
 
-    Parameters
-    ----------
-    store
-        The database.
-    work
-        As `plan` returns it.
-    executor
-        Where to score; None: in as many processes of this machine as it has cores.
-
-    Yields
-    ------
-    Each submission with its outcome, once it is stored. Results are stored every `STORE_EVERY` seconds, so that a run
-    that is killed loses no more than that.
+    Yields each submission with its outcome, once it is stored. Results are stored every `STORE_EVERY` seconds, so that
+    a run that is killed loses no more than that.
     """
-    if work.solution is not None:
-        yield from score(store, work.rules, work.solution, work.files, work.kept, work.pending, work.limits, executor)
-    store.complete_means(_digests(store, work.rules), work.rules.basis, work.rules.rules.measures)
     rules = work.rules
+    if work.solution is not None:
+        yield from score(store, rules, work.solution, work.sources, work.pending, executor)
+    _complete_means(store, rules)
     # If an erratum was applied since the plan was made, the next run goes on by its rules.
-    replaced = partial(are_replaced, rules=rules, archive=store.archive(rules.track.root))
-    record_basis(store, rules.track.name, rules.basis, rules.settings, rules.items_digest, unless=replaced)
+    archive = store.archive(rules.track.root)
+    record_basis(
+        store,
+        rules.track.name,
+        rules.basis,
+        rules.settings,
+        rules.items_digest,
+        unless=lambda view: bool(rules.differences(rules_in_force(view, rules, archive))),
+    )
     score_by_erratum(store, work, executor)
     store.note_run(rules.track.name)
 
 
-def _digests(store: Store, rules: RuleSet) -> frozenset[str]:
-    """The digests of all submissions of the track."""
-    return store.read(lambda view: track_digests(view, rules.track.name))
+def _complete_means(store: Store, rules: RuleSet) -> None:
+    digests = store.read(partial(track_digests, track=rules.track.name))
+    store.complete_means(digests, rules.basis, rules.rules.measures)
 
 
 def score_by_erratum(store: Store, work: Work, executor: Executor | None) -> None:
     """Score the entries of a track by the rules of its open erratum, too, and store the results."""
-    erratum = store.read(lambda view: track_state(view, work.rules.track).open_erratum)
+    erratum = store.read(lambda view: track_state(view, work.rules.track).errata.open)
     if erratum is None:
         return
     rules = RuleSet.of_record(work.rules.track, erratum.basis, store.archive(work.rules.track.root))
-    first = pending(store.read(lambda view: entries_by(view, rules)), work.files, work.kept)
+    first = work.sources.pending(store.read(rules.entries))
     is_stored = store.read(lambda view: rules.basis.solution in view.solution_digests())
     if first or not is_stored:
-        for _ in score(store, rules, rules.read_solution(), work.files, work.kept, first, work.limits, executor):
+        for _ in score(store, rules, rules.read_solution(), work.sources, first, executor):
             pass
-    store.complete_means(_digests(store, rules), rules.basis, rules.rules.measures)
+    _complete_means(store, rules)
 
 
 def present_entries(store: Store, work: Work) -> list[Entry]:
     """The track's entries that are not withdrawn or replaced, without scores, after the work is carried out."""
-    found = store.read(lambda view: entries_by(view, work.rules)) if work.pending else work.entries
-    return [entry for entry in found.all if entry.presence == "present"]
+    entries = store.read(work.rules.entries) if work.pending else work.entries
+    return [entry for entry in entries.all if entry.presence == "present"]

@@ -8,29 +8,12 @@ from pathlib import Path
 from scorer.challenge.settings import Challenge, Track
 from scorer.challenge.splits import QuerySplit, check_ladder, check_split, check_stage, make_key
 from scorer.errors import ChallengeError
-from scorer.live.state import in_force
 from scorer.matching.solution import Solution
 from scorer.store.records import Basis, StoredQueries
-from scorer.store.snapshot import Snapshot
 
 
 def check_preliminary(track: Track, basis: Basis, queries: StoredQueries) -> None:
-    """Check that the settings for preliminary scores agree with the solution.
-
-    Parameters
-    ----------
-    track
-        The track.
-    basis
-        Of its board, with its split.
-    queries
-        Of the solution.
-
-    Raises
-    ------
-    ChallengeError
-        They contradict each other, as `check_split`, `check_stage` and `check_ladder` say.
-    """
+    """Check that the settings for preliminary scores agree with the queries of the solution; `basis` has the split."""
     selected = int(basis.flags(queries).sum())
     if basis.split is not None:
         check_split(track.name, int(queries.flagged.sum()), selected, len(queries.ids))
@@ -38,23 +21,8 @@ def check_preliminary(track: Track, basis: Basis, queries: StoredQueries) -> Non
     check_ladder(track, selected)
 
 
-def shows_final(view: Snapshot, track: Track) -> bool:
-    """Whether the final scores of a track with preliminary queries are public, so that its split may be, too."""
-    return in_force(view, track).stage == "final"
-
-
 def make_keys(challenge: Challenge) -> list[Path]:
-    """Make the key files that the tracks name and that do not exist. Tracks may share a file.
-
-    Returns
-    -------
-    The files that were made.
-
-    Raises
-    ------
-    ChallengeError
-        No track has a split, or a file cannot be written.
-    """
+    """Make the key files that the tracks name and that do not exist, and return them. Tracks may share a file."""
     paths = dict.fromkeys(track.key_path for track in with_split(challenge.tracks) if track.key_path)
     made = [path for path in paths if not path.exists()]
     for path in made:
@@ -72,15 +40,7 @@ def with_split(tracks: Sequence[Track]) -> list[Track]:
 
 
 def selected_queries(track: Track, split: QuerySplit) -> tuple[int, int]:
-    """How many queries of the solution a split selects for the preliminary scores, and how many there are.
-
-    Raises
-    ------
-    SolutionError
-        The solution cannot be read.
-    ChallengeError
-        The split contradicts the solution, as `check_split` says.
-    """
+    """How many queries of the solution a split selects for the preliminary scores, and how many there are."""
     solution = Solution.read(track.solution_path, track.solution_format)
     flags = split.flags(solution.queries.to_pylist())
     check_split(track.name, int(solution.flagged.sum()), sum(flags), len(flags))

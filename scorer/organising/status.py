@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 from scorer.challenge.settings import Challenge, Track
 from scorer.live.entries import entries
 from scorer.live.entry import State
-from scorer.live.errata import open_erratum
-from scorer.live.state import in_force, track_state
-from scorer.organising.rules import current_basis
+from scorer.live.state import track_state
+from scorer.organising.rules import scored_by
 from scorer.organising.submission_files import submission_files
 from scorer.site.folder import MANIFEST
 from scorer.store.snapshot import Snapshot
@@ -33,10 +32,7 @@ ALWAYS_SHOWN = ("scored", "rejected", "failed", "waiting")
 
 
 def status(challenge: Challenge, store: Store) -> list[str]:
-    """A few lines on the state of a challenge.
-
-    Raises StoreError if the database fails, and ChallengeError if a folder of submissions cannot be read.
-    """
+    """A few lines on the state of a challenge."""
     lines = [f"challenge: {challenge.name}", f"database: {store.where}", f"site: {_last_render(challenge)}"]
     for track in challenge.tracks:
         lines += store.read(lambda view, of=track: list(_track_lines(view, of)))  # type: ignore[misc]
@@ -52,17 +48,17 @@ def _last_render(challenge: Challenge) -> str:
 
 
 def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
-    rules = in_force(view, track)
-    found = entries(view, rules, current_basis(view, track), measures=())
-    present = [entry for entry in found.all if entry.presence == "present"]
+    rules, basis = scored_by(view, track)
+    listed = entries(view, rules, basis, measures=())
+    present = [entry for entry in listed.all if entry.presence == "present"]
     states = Counter(entry.state for entry in present)
-    listed = submission_files(track)
+    folder = submission_files(track)
     known = {
         file.file
-        for each in track_state(view, track).submissions.values()
-        if each.present and (file := listed.recorded(each))
+        for state in track_state(view, track).submissions.values()
+        if state.present and (file := folder.recorded(state))
     }
-    new = len(listed.files) - len(known)
+    new = len(folder.files) - len(known)
     teams = len({entry.team for entry in present})
     shown = [f"{states[state]:,} {words}" for state, words in STATES.items() if states[state] or state in ALWAYS_SHOWN]
     yield (
@@ -71,13 +67,13 @@ def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
     )
     last_run = view.last_run(track.name)
     stage = f"stage {rules.stage or 'not set'}"
-    phase = found.phases.current(view.now)
+    phase = listed.phases.current(view.now)
     if phase is not None:
         stage = f"phase {phase.name} until {utc_moment(phase.closes)}"
-    elif found.phases.all:
-        following = found.phases.upcoming(view.now)
+    elif listed.phases.all:
+        following = listed.phases.upcoming(view.now)
         stage = f"phase {following.name} from {utc_moment(following.start)}" if following else "all phases are over"
     yield f"{track.name}: last run {utc_moment(last_run) if last_run else 'never'}; {stage}"
-    erratum = open_erratum(view.events(track.name))
+    erratum = track_state(view, track).errata.open
     if erratum is not None:
         yield f"{track.name}: erratum {erratum.number} is open; `scorer erratum apply` or `cancel` ends it"

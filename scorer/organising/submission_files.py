@@ -1,23 +1,27 @@
-"""The submission files in the folder of a track: the team of each, and when it was received."""
+"""The submission files in the folder of a track, which is not trusted: listed with their teams, and read."""
 
 from __future__ import annotations
 
 import errno
+import io
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 from scorer.challenge.settings import Track
 from scorer.errors import ChallengeError
+from scorer.limits import MB, Limits
 from scorer.live.presence import SubmissionState
-from scorer.paths import AnyFile, Remote
+from scorer.paths import AnyFile, Remote, chunks_of, digest, digest_of
 from scorer.paths.below import A_LINK, NOT_REGULAR, FileBelow, RefusedError, files_in
 from scorer.store.canonical import unescaped
+from scorer.store.records import ScannedFile, Submission
 from scorer.wording import printable_name
 
 RECEIVED = re.compile(r"(\d{8}T\d{6}Z)[-_. ]*")
@@ -91,6 +95,9 @@ PICKS = "picks.toml"
 
 Found = SubmissionFile | SkippedFile | UploadInProgress
 
+WithFile = tuple[SubmissionFile, Submission]
+"""A submission with its file."""
+
 
 @dataclass(frozen=True)
 class Listing:
@@ -131,12 +138,7 @@ class Listing:
 def submission_files(track: Track) -> Listing:
     """List the files of a track's teams, ``<team>.txt`` or ``<team>/<file>``, in order of their names.
 
-    Hidden files of systems and tools, such as ``.DS_Store``, are ignored. Links are skipped, never followed.
-
-    Raises
-    ------
-    ChallengeError
-        The folder cannot be read. A missing folder is empty.
+    Hidden files of systems and tools are ignored. Links are skipped, never followed. A missing folder is empty.
     """
     folder = track.submissions_path
     try:
@@ -145,7 +147,7 @@ def submission_files(track: Track) -> Listing:
         if isinstance(folder, Remote):
             listed = tuple(_in_remote(folder, track.name, None))
         else:
-            listed = tuple(_in_folder(folder, track.name))
+            listed = tuple(_in_folder(files_in(folder), track.name))
     except OSError as error:
         raise ChallengeError(
             f"{folder}: cannot be read: {error.strerror}; expected the folder of submissions"
@@ -156,31 +158,24 @@ def submission_files(track: Track) -> Listing:
     )
 
 
-def _in_folder(folder: Path, shown: str) -> Iterator[Found | PicksFile]:
-    for below, status in files_in(folder):
+def _in_folder(
+    listed: Iterable[tuple[FileBelow, os.stat_result | OSError]], shown: str, team: str | None = None
+) -> Iterator[Found | PicksFile]:
+    for below, status in listed:
         file = f"{shown}/{below.name}"
         if below.name.startswith("."):
-            yield from _hidden(_found(below, file, None, status))
-        elif isinstance(status, os.stat_result) and stat.S_ISDIR(status.st_mode):
-            yield from _in_team_folder(below, file)
+            yield from _hidden(_found(below, file, team, status))
+        elif team is not None and below.name == PICKS:
+            yield PicksFile(below, file, team)
+        elif isinstance(status, OSError) or not stat.S_ISDIR(status.st_mode):
+            yield _found(below, file, team, status)
+        elif team is not None:
+            yield SkippedFile(file, A_FOLDER)
         else:
-            yield _found(below, file, None, status)
-
-
-def _in_team_folder(folder: FileBelow, shown: str) -> Iterator[Found | PicksFile]:
-    try:
-        for below, status in folder.list():
-            file = f"{shown}/{below.name}"
-            if below.name.startswith("."):
-                yield from _hidden(_found(below, file, folder.name, status))
-            elif below.name == PICKS:
-                yield PicksFile(below, file, folder.name)
-            elif isinstance(status, os.stat_result) and stat.S_ISDIR(status.st_mode):
-                yield SkippedFile(file, A_FOLDER)
-            else:
-                yield _found(below, file, folder.name, status)
-    except OSError as error:
-        yield SkippedFile(shown, why_skipped(error))
+            try:
+                yield from _in_folder(below.list(), file, below.name)
+            except OSError as error:
+                yield SkippedFile(file, why_skipped(error))
 
 
 def _found(below: FileBelow, file: str, team: str | None, status: os.stat_result | OSError) -> Found:
@@ -263,3 +258,73 @@ def _received_remote(path: Remote) -> datetime:
             "the time of its last change is unknown; begin its name with the time, as in 20110418T100000Z-x.txt",
         )
     return received(path.name, changed or 0.0)
+
+
+# Reading
+
+SETTLED = 2.0
+"""Seconds without a change after which a file with the same status is taken to have the same content. Times of file
+systems are coarse: a file that changes twice within one of their steps keeps its status."""
+
+
+def safe_digest(path: AnyFile, limits: Limits) -> str:
+    """SHA-256 of a submission's bytes. Raises RefusedError for a link or a file that is too large, and OSError."""
+    if not isinstance(path, FileBelow):
+        return digest(path)
+    with path.open() as stream:
+        status = os.fstat(stream.fileno())
+        _check_size(status, limits)
+        return _digest(stream, status.st_size)
+
+
+def _digest(stream: io.FileIO, size: int) -> str:
+    """SHA-256 of the bytes of a file of this size. If it grows, one more is read: it may grow without end."""
+    return digest_of(chunks_of(stream, size + 1))
+
+
+def read_file(file: SubmissionFile, limits: Limits, known: ScannedFile | None) -> tuple[SubmissionFile, ScannedFile]:
+    """A file and its status with the digest; the inode is 0 if the status must not be used again."""
+    if file.status is None or not isinstance(file.path, FileBelow):
+        return file, ScannedFile(0, 0, 0, 0, 0, safe_digest(file.path, limits))
+    _check_size(file.status, limits)
+    if known is not None and known == _scanned(file.status, known.digest):
+        return file, known
+    with file.path.open() as stream:
+        before = os.fstat(stream.fileno())
+        _check_size(before, limits)
+        started = time.time()
+        found = _digest(stream, before.st_size)
+        after = _scanned(os.fstat(stream.fileno()), found)
+    if after != _scanned(before, found):
+        raise RefusedError("it changed while it was read; it is read again by the next run")
+    if started - max(before.st_mtime, before.st_ctime) < SETTLED:
+        after = replace(after, inode=0)
+    return replace(file, status=before, received=received(file.path.name, before.st_mtime)), after
+
+
+def check_links(file: SubmissionFile, found: str, recorded: str | None, solutions: Collection[str]) -> None:
+    """Refuse a hard link, which may be to a file of anybody, and the bytes of a solution, whose link may be gone.
+
+    A file that is recorded with these bytes stays: others can link to it, too.
+    """
+    if found in solutions:
+        raise RefusedError("has the bytes of a solution; submit a file of your own")
+    if file.status is not None and file.status.st_nlink > 1 and found != recorded:
+        raise RefusedError("a hard link; submit a copy")
+
+
+def _check_size(status: os.stat_result, limits: Limits) -> None:
+    if status.st_size > limits.file_mb * MB:
+        size = f"{status.st_size / MB:,.0f} MB"
+        raise RefusedError(f"the file has {size}; the limit is {limits.file_mb:,} (limits.file_mb)")
+
+
+def _scanned(status: os.stat_result, found: str) -> ScannedFile:
+    return ScannedFile(
+        size=status.st_size,
+        mtime_ns=status.st_mtime_ns,
+        ctime_ns=status.st_ctime_ns,
+        inode=status.st_ino,
+        device=status.st_dev,
+        digest=found,
+    )

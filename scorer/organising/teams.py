@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from scorer.challenge.loading import toml_document
 from scorer.challenge.settings import Challenge
-from scorer.challenge.teams import FILE, TeamSettings, compared, edited, read_teams, teams_in
-from scorer.errors import ChallengeError
-from scorer.live.teams import team_changes
+from scorer.challenge.teams import DECISIONS, FILE, TeamSettings, compared, edited, read_teams, teams_in
+from scorer.errors import ChallengeError, StoreError
 from scorer.paths.writing import LockedError, locked, replace_content
+from scorer.store.canonical import encoded
 from scorer.store.events import EVERY_TRACK
+from scorer.store.kinds import Kind
 from scorer.store.record import Added
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -28,56 +28,70 @@ WAIT = 30.0
 """Seconds that a command waits for another one."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Import:
-    """What teams.toml says about the teams of the record."""
-
-    settings: Mapping[str, Mapping[str, Any]]
-    reasons: Mapping[str, str]
-    notes: tuple[str, ...]
-
-
 def import_teams(challenge: Challenge, store: Store) -> tuple[str, ...]:
-    """Record what teams.toml says, if it differs from the record.
+    """Record what teams.toml says, if it differs from the record; return notes on teams that have not submitted yet.
 
-    Settings of a team are recorded once it has submitted a file.
-
-    Returns
-    -------
-    A note for each table of a team that has not submitted yet.
-
-    Raises
-    ------
-    ChallengeError
-        The file is invalid, with one line for each error; nothing is recorded.
-    StoreError
-        The database fails.
+    Settings of a team are recorded once it has submitted a file. Nothing is recorded if the file is invalid;
+    ChallengeError has one line for each error.
     """
     return _record(challenge, store, read_teams(challenge.root))
 
 
 def _record(challenge: Challenge, store: Store, teams: Mapping[str, TeamSettings]) -> tuple[str, ...]:
-    found = _resolved(teams, store.read(lambda view: view.teams), challenge.root / FILE)
-    record_teams(store, found.settings, found.reasons)
-    return found.notes
+    settings, reasons, notes = _resolved(teams, store.read(lambda view: view.teams), challenge.root / FILE)
+    record_teams(store, settings, reasons)
+    return tuple(notes)
 
 
 def record_teams(store: Store, settings: Mapping[str, Mapping[str, Any]], reasons: Mapping[str, str]) -> None:
     """Record what the organiser sets for teams: an event for each team whose settings differ from the last ones.
 
-    A team that is not listed has no settings any more. Raises StoreError if there is no such team, or the decisions
-    contradict each other; nothing is recorded then.
+    A team that is not listed has no settings any more. Nothing is recorded if there is no such team, or the decisions
+    contradict each other: then StoreError is raised.
     """
 
     def changed(view: Snapshot) -> Added:
-        return [("team", body) for body in team_changes(view.events(), view.teams, settings, reasons)]
+        _check(view.teams, settings)
+        before = {event.body["team"]: event.body["settings"] for event in view.events() if event.kind == "team"}
+        events: list[tuple[Kind, dict[str, Any]]] = []
+        for team in sorted(before.keys() | settings.keys()):
+            old, new = before.get(team, {}), settings.get(team, {})
+            if encoded(old) != encoded(new):
+                is_decision = any(old.get(name) != new.get(name) for name in DECISIONS)
+                reason = new.get("disqualified") or new.get("withdrawn") or reasons.get(team, "")
+                body = {"team": team, "settings": dict(new), "reason": reason if is_decision else ""}
+                events.append(("team", body))
+        return events
 
     if store.read(changed):
         store.record(EVERY_TRACK, changed)
 
 
-def _resolved(teams: Mapping[str, TeamSettings], known: Sequence[str], file: Path) -> _Import:
-    """The settings by the folders of teams. Raises ChallengeError for a merge into a team without a submission."""
+def _check(teams: Collection[str], settings: Mapping[str, Mapping[str, Any]]) -> None:
+    for team, values in settings.items():
+        target = values.get("merged_into")
+        if team not in teams:
+            raise StoreError(f"no team is called {printable_name(team)}; its name is that of its folder")
+        if sum(name in values for name in DECISIONS) > 1:
+            raise StoreError(f"team {printable_name(team)}: can be merged, disqualified or withdrawn, not several")
+        if target is None:
+            continue
+        if target not in teams:
+            raise StoreError(
+                f"team {printable_name(team)}: cannot be merged into {printable_name(target)}, because no team has "
+                "this name; its name is that of its folder"
+            )
+        if target == team or "merged_into" in settings.get(target, {}):
+            raise StoreError(
+                f"team {printable_name(team)}: cannot be merged into {printable_name(target)}, which is "
+                f"{'the team itself' if target == team else 'merged itself; merge into the final team'}"
+            )
+
+
+def _resolved(
+    teams: Mapping[str, TeamSettings], known: Sequence[str], file: Path
+) -> tuple[Mapping[str, Mapping[str, Any]], Mapping[str, str], list[str]]:
+    """The settings and the reasons by the folders of teams, and notes. Refuses a merge into a team without files."""
     settings: dict[str, Mapping[str, Any]] = {}
     reasons: dict[str, str] = {}
     notes: list[str] = []
@@ -103,7 +117,7 @@ def _resolved(teams: Mapping[str, TeamSettings], known: Sequence[str], file: Pat
         reasons[team] = table.reason or ""
     if errors:
         raise ChallengeError("\n".join(f"{file}: {error}" for error in errors))
-    return _Import(settings, reasons, tuple(notes))
+    return settings, reasons, notes
 
 
 def _team_called(name: str, known: Sequence[str]) -> str | None:
@@ -137,13 +151,6 @@ def rename(challenge: Challenge, store: Store, team: str, name: str) -> None:
     """Give a team a display name; the name of its folder removes it.
 
     Every decision below takes the team by the name of its folder, edits teams.toml and records the change.
-
-    Raises
-    ------
-    ChallengeError
-        There is no such team, the decision contradicts another one, or teams.toml is invalid or cannot be written.
-    StoreError
-        The database fails.
     """
     known = store.read(lambda view: view.teams)
     folder = known_team(team, known)
@@ -157,13 +164,13 @@ def rename(challenge: Challenge, store: Store, team: str, name: str) -> None:
 
 
 def merge(challenge: Challenge, store: Store, team: str, into: str, reason: str) -> None:
-    """Merge a team into another one, whose row then has the entries of both. Raises as `rename`."""
+    """Merge a team into another one, whose row then has the entries of both."""
     target = known_team(into, store.read(lambda view: view.teams))
     _decide(challenge, store, team, lambda _: {"merged_into": printable_name(target), "reason": reason})
 
 
 def unmerge(challenge: Challenge, store: Store, team: str, reason: str) -> None:
-    """Separate a merged team again. Raises as `rename`."""
+    """Separate a merged team again."""
 
     def change(table: TeamSettings) -> Mapping[str, Any]:
         if table.merged_into is None:
@@ -174,17 +181,17 @@ def unmerge(challenge: Challenge, store: Store, team: str, reason: str) -> None:
 
 
 def disqualify(challenge: Challenge, store: Store, team: str, reason: str) -> None:
-    """Disqualify a team: its row stays and has no rank. Raises as `rename`."""
+    """Disqualify a team: its row stays and has no rank."""
     _decide(challenge, store, team, lambda _: {"disqualified": reason, "withdrawn": None, "reason": None})
 
 
 def withdraw(challenge: Challenge, store: Store, team: str, reason: str) -> None:
-    """Withdraw a team at its own wish: its row stays and has no rank. Raises as `rename`."""
+    """Withdraw a team at its own wish: its row stays and has no rank."""
     _decide(challenge, store, team, lambda _: {"withdrawn": reason, "reason": None})
 
 
 def reinstate(challenge: Challenge, store: Store, team: str, reason: str) -> None:
-    """Rank a disqualified or withdrawn team again. Raises as `rename`."""
+    """Rank a disqualified or withdrawn team again."""
 
     def change(table: TeamSettings) -> Mapping[str, Any]:
         if table.disqualified is None and table.withdrawn is None:
@@ -195,7 +202,7 @@ def reinstate(challenge: Challenge, store: Store, team: str, reason: str) -> Non
 
 
 def describe(challenge: Challenge, store: Store, team: str, values: Mapping[str, Any]) -> None:
-    """Set the affiliation, links, code or paper of a team; None removes a value. Raises as `rename`."""
+    """Set the affiliation, links, code or paper of a team; None removes a value."""
     _decide(challenge, store, team, lambda _: values)
 
 

@@ -1,86 +1,127 @@
-"""Waves: entries are scored by some rules until no entry waits for the outcome of another one."""
+"""Waves: entries are scored by some rules until no entry waits for the outcome of another one; their bytes are kept."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterator
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 
 from scorer.executors.base import Executor, FileOutcome, FileToScore, Processes
-from scorer.limits import Limits
-from scorer.live.entries import Entries, entries
-from scorer.live.presence import key_of
+from scorer.limits import MB, Limits
+from scorer.live.entries import Entries
+from scorer.live.presence import key_of, present_digests
 from scorer.matching.solution import Solution
-from scorer.organising.kept import Found, Kept
-from scorer.organising.rules import RuleSet, queries_of
+from scorer.organising.rules import RuleSet
+from scorer.organising.submission_files import SubmissionFile, WithFile
 from scorer.scoring.outcomes import Failed
+from scorer.store.archive import Archive, SourceError, content_of
 from scorer.store.records import Submission
-from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
+from scorer.wording import printable_name
 
 STORE_EVERY = 0.5
 """Seconds between two transactions that store results."""
 
-Pending = tuple[Found, ...]
-"""Submissions to score, with their files."""
 
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where the bytes of submissions are: in the folder of the track, or kept by their digests."""
 
-def pending(found: Entries, files: Collection[Found], kept: Kept) -> Pending:
-    """The submissions to score now, in the order of the record, with their files, or else with their kept bytes."""
-    by_key = {key_of(submission): (file, submission) for file, submission in files}
-    by_digest = {submission.digest: (file, submission) for file, submission in files}
-    wanted = {}
-    for each in found.unscored:
-        # A name that schema 1 recorded escaped is found by the content.
-        own = by_key.get(key_of(each.submission)) or by_digest.get(each.submission.digest)
-        file = own or kept.file(each.submission)
-        if file is not None:
-            wanted[key_of(file[1])] = file
-    return tuple(wanted.values())
+    files: tuple[WithFile, ...]
+    """All submissions in the folder."""
+    kept: Archive
+    keeps_more: bool
+    """Whether the bytes of what is scored are kept, so that it can be scored again without its file."""
+    limits: Limits
 
+    @property
+    def digests(self) -> frozenset[str]:
+        """Of all submissions that can be scored."""
+        return frozenset((*(submission.digest for _, submission in self.files), *self.kept.digests()))
 
-def entries_by(view: Snapshot, rules: RuleSet) -> Entries:
-    """The entries by some rules, without scores."""
-    return entries(view, rules.track, rules.basis, measures=())
+    def pending(self, entries: Entries) -> tuple[WithFile, ...]:
+        """The submissions to score now, in the order of the record, with their files, or else with their kept bytes."""
+        by_key = {key_of(submission): (file, submission) for file, submission in self.files}
+        by_digest = {submission.digest: (file, submission) for file, submission in self.files}
+        wanted = {}
+        for state in entries.unscored:
+            recorded = state.submission
+            # A name that schema 1 recorded escaped is found by the content.
+            source = by_key.get(key_of(recorded)) or by_digest.get(recorded.digest)
+            if source is None and recorded.digest in self.kept:
+                path = self.kept.file(recorded.digest)
+                source = SubmissionFile(path, recorded.file, recorded.team, recorded.received, None), recorded
+            if source is not None:
+                wanted[key_of(source[1])] = source
+        return tuple(wanted.values())
+
+    @contextmanager
+    def keeping(self, files: Collection[WithFile]) -> Iterator[Callable[[str], str]]:
+        """Keep the bytes of files, in threads. Raises StoreError.
+
+        Yields a function that waits for the bytes with a digest, and returns why they cannot be kept; empty if they
+        are.
+        """
+        new = {
+            submission.digest: file
+            for file, submission in files
+            if self.keeps_more and submission.digest not in self.kept
+        }
+        if not new:
+            yield lambda _: ""
+            return
+        pool, most = ThreadPoolExecutor(os.cpu_count() or 1), self.limits.file_mb * MB
+        with self.kept.adding() as add:
+            copies = {digest: pool.submit(add, content_of(file.path, most), digest) for digest, file in new.items()}
+
+            def why_not(digest: str) -> str:
+                try:
+                    if digest in copies:
+                        copies[digest].result()
+                except SourceError as error:
+                    return str(error)
+                return ""
+
+            try:
+                yield why_not
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    def keep(self, files: Collection[WithFile]) -> list[str]:
+        """Keep the bytes of files; return which cannot be kept, and why. Raises StoreError."""
+        with self.keeping(files) as why_not:
+            return [
+                f"{printable_name(submission.file)}: its bytes are not kept yet: {reason}"
+                for _, submission in files
+                if (reason := why_not(submission.digest))
+            ]
+
+    def tidy(self, store: Store) -> None:
+        """Delete the bytes of submissions that were withdrawn or replaced before their phase closed. Raises StoreError.
+
+        The bytes are listed first: what another run keeps meanwhile is recorded before it is kept.
+        """
+        if self.keeps_more and (stored := self.kept.digests()):
+            self.kept.remove(set(stored) - store.read(present_digests))
 
 
 def score(
     store: Store,
     rules: RuleSet,
     solution: Solution,
-    files: Collection[Found],
-    kept: Kept,
-    first: Pending,
-    limits: Limits,
+    sources: Sources,
+    first: tuple[WithFile, ...],
     executor: Executor | None,
 ) -> Iterator[tuple[Submission, FileOutcome]]:
     """Score by some rules, one wave of entries after the other, until no entry can be scored.
 
-    Parameters
-    ----------
-    store
-        The database.
-    rules, solution
-        What to score by.
-    files
-        All submissions in the folder.
-    kept
-        Where the bytes are kept that are scored.
-    first
-        The first wave, as `pending` returns it.
-    limits
-        On each submission.
-    executor
-        Where to score; None: in as many processes of this machine as it has cores.
-
-    Yields
-    ------
-    Each submission with its outcome, once it is stored. Its bytes are kept before: those that are scored, because both
-    have the digest of the submission.
+    `first` is the first wave, as `Sources.pending` returns it. Yields each submission with its outcome, once it is
+    stored. Its bytes are kept before: those that are scored, because both have the digest of the submission.
     """
-    queries = queries_of(solution)
-    store.store_solution(rules.basis.solution, queries.ids, queries.flagged, solution.ideal)
+    queries = rules.store_solution(store, solution)
     solution = solution.with_flags(rules.basis.flags(queries))
     chosen = executor or Processes(os.cpu_count() or 1)
     wave, tried = first, set[str]()
@@ -91,8 +132,8 @@ def score(
         stored_at = time.monotonic()
         # Closing it ends the work if the database fails or the caller stops.
         with (
-            kept.keeping(wave) as why_not,
-            closing(chosen.results(solution, rules.rules, to_score, limits)) as outcomes,
+            sources.keeping(wave) as why_not,
+            closing(chosen.results(solution, rules.rules, to_score, sources.limits)) as outcomes,
         ):
             for position, outcome in outcomes:
                 submission = wave[position][1]
@@ -102,13 +143,13 @@ def score(
                     yield from _stored(store, rules, done)
                     done, stored_at = [], time.monotonic()
         yield from _stored(store, rules, done)
-        following = pending(store.read(lambda view: entries_by(view, rules)), files, kept)
-        wave = tuple(each for each in following if each[1].digest not in tried)
+        following = sources.pending(store.read(rules.entries))
+        wave = tuple(source for source in following if source[1].digest not in tried)
 
 
 def _stored(
     store: Store, rules: RuleSet, done: list[tuple[Submission, FileOutcome]]
 ) -> list[tuple[Submission, FileOutcome]]:
     """What is done, once it is stored."""
-    store.store_results([(each.digest, outcome) for each, outcome in done], rules.basis)
+    store.store_results([(submission.digest, outcome) for submission, outcome in done], rules.basis)
     return done

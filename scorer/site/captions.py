@@ -195,8 +195,8 @@ def shake_up(board: Board) -> str:
         return ""
     low, high = found.expected_range
     usual = f"{low:.1f} to {high:.1f}" if f"{low:.1f}" != f"{high:.1f}" else f"{low:.1f}"
-    others = f"other sets of {counted(board.preliminary_queries, 'query', 'queries')} move them by {usual}"
-    return f"Teams moved by {found.mean_move:.1f} ranks on average; {others}."
+    chosen = f"a random choice of {counted(board.preliminary_queries, 'preliminary query', 'preliminary queries')}"
+    return f"Teams moved by {found.mean_move:.1f} ranks on average; {chosen} would move them by {usual}."
 
 
 # What is ranked

@@ -72,12 +72,12 @@ class History(Rows):
 
     @property
     def last_index(self) -> int:
-        """The index of the last event before all events that were recorded after what `as_of` and `before` selected."""
+        """The index of the last event that was recorded by the selected moments; without any, of the last one."""
         limits = (each if isinstance(each, int) else self._recorded_until(each) for each in self.until)
         return min(limits, default=len(self.all_events))
 
     def _recorded_until(self, moment: datetime) -> int:
-        """The index of the last event before the first one that was recorded after a moment."""
+        """The number of events before the first one that was recorded after a moment."""
         later = (event.index for event in self.all_events if event.at is not None and event.at > moment)
         return next(later, len(self.all_events) + 1) - 1
 

@@ -134,17 +134,17 @@ def _bring_forward(database: Database) -> None:
 
 
 def _from_4(connection: Connection) -> None:
-    """Add the table of looks into folders."""
+    """Add the table of scans of folders."""
     look_table.create(connection)
-    add_looks(connection)
+    add_scans(connection)
     set_version(connection, SCHEMA_VERSION)
 
 
-def add_looks(connection: Connection) -> None:
-    """Take the end of the last run of each track to be the last look into its folder."""
+def add_scans(connection: Connection) -> None:
+    """Take the end of the last run of each track to be the last scan of its folder."""
     runs = connection.execute(text("SELECT track, at FROM last_run"))
-    looks = [{"track": run.track, "at": run.at, "unread": "{}"} for run in runs]
-    insert_all(connection, look_table, [sealed(look_table, look) for look in looks])
+    scans = [{"track": run.track, "at": run.at, "unread": "{}"} for run in runs]
+    insert_all(connection, look_table, [sealed(look_table, scan) for scan in scans])
 
 
 def set_version(connection: Connection, version: int) -> None:

@@ -13,10 +13,10 @@ from scorer.scoring.rules import MATCHING_GENERATION, MEASURE_GENERATION
 from scorer.store import events
 from scorer.store.database import Database, insert_all
 from scorer.store.kinds import Kind
-from scorer.store.records import FolderLook
+from scorer.store.records import FolderScan
 from scorer.store.schema import event_table
 from scorer.store.snapshot import Snapshot
-from scorer.store.writing import drop_outcomes, replace_look
+from scorer.store.writing import drop_outcomes, replace_scan
 
 GENERATIONS = {"matching": MATCHING_GENERATION, "measures": MEASURE_GENERATION}
 
@@ -86,22 +86,22 @@ class Record:
         """
         self._write(lambda connection: self._append(connection, decide(self._snapshot(connection))))
 
-    def record_look(
-        self, track: str, decide: Callable[[Snapshot], tuple[Added, FolderLook | None]], *, revises: bool
+    def record_scan(
+        self, track: str, decide: Callable[[Snapshot], tuple[Added, FolderScan | None]], *, revises: bool
     ) -> bool:
-        """Append events to the record of a track, with the last look into its folder; returns whether there were any.
+        """Append events to the record of a track, with the last scan of its folder; returns whether there were any.
 
-        `decide` is as for `record`, and returns also the look to store; None: the last one stays.
+        `decide` is as for `record`, and returns also the scan to store; None: the last one stays.
         """
         changed = False
 
         def work(connection: Connection) -> bool:
             nonlocal changed
-            added, look = decide(self._snapshot(connection))
-            if look is not None:
-                replace_look(connection, track, look)
+            added, scan = decide(self._snapshot(connection))
+            if scan is not None:
+                replace_scan(connection, track, scan)
             changed = self._append(connection, [(track, *event) for event in added])
-            return changed or look is not None
+            return changed or scan is not None
 
         self._write(work, revises=revises)
         return changed

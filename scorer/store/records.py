@@ -119,13 +119,13 @@ class ScannedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class FolderLook:
-    """The last look into the folder of a track: a run listed it."""
+class FolderScan:
+    """The last scan of the folder of a track: a run listed it."""
 
     at: datetime
     """From before the folder was listed, so that a file that it did not have came later."""
     unread: Mapping[str, datetime | None]
-    """By mark of what was listed and could not be recorded: the last look that did not list it; None without one."""
+    """By mark of what was listed and could not be recorded: the last scan that did not list it; None without one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -172,7 +172,7 @@ look_table = Table(
     Column("unread", String, nullable=False),
     _checksum(),
 )
-"""The last look into the folder of each track, see `FolderLook`. It cannot be derived again, and the next look replaces
+"""The last scan of the folder of each track, see `FolderScan`. It cannot be derived again, and the next scan replaces
 it; `unread` is JSON in ASCII."""
 
 cached_table = Table(

@@ -30,7 +30,7 @@ from scorer.store.history import History
 from scorer.store.records import (
     Basis,
     Failure,
-    FolderLook,
+    FolderScan,
     ScannedFile,
     StoredQueries,
     StoredResult,
@@ -88,13 +88,13 @@ class Snapshot(History):
         with self._database.decoding():
             return datetime.fromisoformat(found[track]) if track in found else None
 
-    def last_look(self, track: str) -> FolderLook | None:
-        """The last look into the folder of a track; None if there was none."""
+    def last_scan(self, track: str) -> FolderScan | None:
+        """The last scan of the folder of a track; None if there was none."""
         statement = rows_of(look_table).where(look_table.c.track == track)
         with self._database.decoding():
             for row in self.verified(look_table, statement):
                 unread = {mark: at and time_of(at) for mark, at in json.loads(row.unread).items()}
-                return FolderLook(time_of(row.at), unread)
+                return FolderScan(time_of(row.at), unread)
         return None
 
     def scanned_files(self, track: str) -> dict[str, ScannedFile]:

@@ -26,7 +26,7 @@ from scorer.store.bodies import INVALID, check_event, is_whole, need, need_diges
 from scorer.store.checksums import rows_of, sealed, verified
 from scorer.store.database import Database, insert_all
 from scorer.store.integrity import unreadable_rows
-from scorer.store.migrations import add_looks, version_of
+from scorer.store.migrations import add_scans, version_of
 from scorer.store.rows import hits_checksum
 from scorer.store.schema import (
     SCHEMA_VERSION,
@@ -134,7 +134,7 @@ def _load(database: Database, rows: RowsOf, version: int, most: int) -> bool:
         tables.create_all(connection)
         for name, table in TABLES.items():
             if table is look_table and version < 5:
-                add_looks(connection)
+                add_scans(connection)
                 continue
             entering = (_entering(table, row, number, most) for number, row in enumerate(rows(name), 1))
             while chosen := list(islice(entering, _AT_A_TIME)):

@@ -18,7 +18,7 @@ from scorer.scoring.rules import MEASURE_GENERATION
 from scorer.store.canonical import encoded, encoded_name, iso
 from scorer.store.checksums import is_sound, layout, rows_of, sealed, verified
 from scorer.store.database import insert_all
-from scorer.store.records import Basis, FolderLook, ScannedFile
+from scorer.store.records import Basis, FolderScan, ScannedFile
 from scorer.store.rows import forgotten, has_sound_hits, hits_checksum
 from scorer.store.schema import failure_table, look_table, mean_table, result_table, scanned_file_table
 from scorer.wording import shortened
@@ -153,11 +153,11 @@ def replace_scanned_files(
     insert_all(connection, table, [sealed(table, row) for row in rows])
 
 
-def replace_look(connection: Connection, track: str, look: FolderLook) -> None:
-    """Store the last look into the folder of a track."""
-    unread = {mark: at and iso(at) for mark, at in look.unread.items()}
+def replace_scan(connection: Connection, track: str, scan: FolderScan) -> None:
+    """Store the last scan of the folder of a track."""
+    unread = {mark: at and iso(at) for mark, at in scan.unread.items()}
     connection.execute(delete(look_table).where(look_table.c.track == track))
-    add(connection, look_table, {"track": track, "at": iso(look.at), "unread": encoded(unread)})
+    add(connection, look_table, {"track": track, "at": iso(scan.at), "unread": encoded(unread)})
 
 
 def _keys(key: str, submission_digest: str, basis: Basis) -> _Row:

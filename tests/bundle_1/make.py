@@ -17,8 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from example.season import Simulation
 from example.season_plan import season
 from scorer.organising.bundles import export
-from scorer.organising.commitment import commit
-from scorer.organising.reveal import reveal
+from scorer.organising.commitment import commit, reveal
 
 FOLDER = Path(__file__).parent
 BUNDLE = FOLDER / "bundle-1.zip"

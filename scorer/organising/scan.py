@@ -1,0 +1,320 @@
+"""A scan of the folder of a track, which is not trusted: what it finds, and what the record takes from it.
+
+What is refused harms nobody else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+from scorer.challenge.settings import Track
+from scorer.limits import Limits
+from scorer.live.entries import Entries
+from scorer.live.presence import Recheck, SubmissionState, import_changes, is_complete, recorded, stays
+from scorer.live.times import NewScan, content_mark, folder_of
+from scorer.organising.rules import RuleSet
+from scorer.organising.submission_files import (
+    Found,
+    PicksFile,
+    SkippedFile,
+    SubmissionFile,
+    UploadInProgress,
+    WithFile,
+    check_links,
+    read_file,
+    safe_digest,
+    submission_files,
+    why_skipped,
+)
+from scorer.store.kinds import Kind
+from scorer.store.record import Added
+from scorer.store.records import FolderScan, RecordedBasis, ScannedFile, Submission
+from scorer.store.snapshot import Snapshot
+from scorer.store.store import Store
+from scorer.wording import counted, printable_name, quoted
+
+FEW_MISSING = 3
+MISSING_SHARE = 10
+"""So many missing submissions, and more than one in so many of a track's, must be confirmed."""
+
+SHOWN = 20
+"""How many skipped files in the folder of a team are reported one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What the folder of a track holds."""
+
+    submissions: tuple[WithFile, ...]
+    """By name."""
+    skipped: tuple[SkippedFile | UploadInProgress, ...]
+    """What is no submission, or is refused."""
+    left_out: tuple[str, ...]
+    """Messages about files beyond `files_per_team`."""
+    statuses: Mapping[str, ScannedFile]
+    """By file: the status that goes with the digest, of settled files."""
+    warning: str | None
+    """What to do if so many files are missing that the folder may be the wrong one; none is withdrawn then."""
+    picks: tuple[PicksFile, ...]
+    """The files with the picks of teams."""
+    unread: tuple[str, ...] | None
+    """The marks of what was listed and is no submission yet, see `FolderScan`; None if nothing was listed, although
+    submissions are recorded: the disk may not be mounted."""
+
+
+def scan(
+    track: Track,
+    limits: Limits,
+    recorded: Mapping[str, str],
+    known: Mapping[str, ScannedFile],
+    solutions: Collection[str],
+    *,
+    staying: Collection[str] = (),
+    confirmed: bool = False,
+) -> Scan:
+    """Scan the folder of a track. Raises ChallengeError if it cannot be read.
+
+    `recorded` has the files of submissions that are recorded as present, with their digests; those in `staying` remain
+    so if they are missing. `known` has the status of files by an earlier scan: a file with the same status is not read
+    again. No submission may have the digest of one of the `solutions`. Missing files are withdrawals, however many
+    there are, only if that is `confirmed`. `file_mb` and `files_per_team` are checked before a file is read.
+    """
+    listed = submission_files(track)
+    chosen, unread, left_out = _within_limit(listed, limits, recorded)
+    submissions: list[WithFile] = []
+    skipped: list[SkippedFile | UploadInProgress] = []
+    statuses: dict[str, ScannedFile] = {}
+    for file in chosen:
+        if not isinstance(file, SubmissionFile):
+            skipped.append(file)
+            continue
+        try:
+            read, status = read_file(file, limits, known.get(file.file))
+            check_links(read, status.digest, recorded.get(read.file), solutions)
+        except OSError as error:
+            skipped.append(SkippedFile(file.file, why_skipped(error)))
+            continue
+        submissions.append((read, Submission(track.name, read.team, read.file, status.digest, read.received)))
+        if status.inode:
+            statuses[read.file] = status
+    for file in _first(skipped, limits.files_per_team):
+        if isinstance(file, SkippedFile):
+            unread.append(file.file)
+        elif file.upload is not None:
+            with suppress(OSError):
+                _, status = read_file(file.upload, limits, known.get(file.file))
+                unread.append(content_mark(file.file, status.digest))
+                statuses |= {file.file: status} if status.inode else {}
+    gone = sorted(file for file in recorded if file not in staying and listed.is_missing(file))
+    return Scan(
+        submissions=tuple(submissions),
+        skipped=tuple(_bounded(skipped)),
+        left_out=left_out,
+        statuses=statuses,
+        warning=None if confirmed else _warning(track, gone, len(recorded), len(submissions)),
+        picks=listed.picks,
+        unread=tuple(unread) if listed.found or not recorded or confirmed else None,
+    )
+
+
+def _bounded(skipped: Iterable[SkippedFile | UploadInProgress]) -> Iterator[SkippedFile | UploadInProgress]:
+    """The first `SHOWN` of each kind in the folder of each team, and how many more there are."""
+    counts: Counter[tuple[str, bool]] = Counter()
+    yield from _first(skipped, SHOWN, counts)
+    for (folder, in_progress), count in counts.items():
+        if count > SHOWN:
+            more = count - SHOWN
+            yield UploadInProgress(folder, more) if in_progress else SkippedFile(folder, f"and {more:,} more files")
+
+
+def _first(
+    skipped: Iterable[SkippedFile | UploadInProgress], limit: int, counts: Counter[tuple[str, bool]] | None = None
+) -> Iterator[SkippedFile | UploadInProgress]:
+    """The first of each kind in the folder of each team; `counts` receives how many there are."""
+    counts = Counter() if counts is None else counts
+    for file in skipped:
+        kind = folder_of(file.file), isinstance(file, UploadInProgress)
+        counts[kind] += "/" in kind[0]
+        if counts[kind] <= limit:
+            yield file
+
+
+def _warning(track: Track, gone: Sequence[str], recorded: int, found: int) -> str | None:
+    if not gone or (found and (len(gone) < FEW_MISSING or len(gone) * MISSING_SHARE <= recorded)):
+        return None
+    return (
+        f"{track.submissions_path}: {len(gone):,} of {counted(recorded, 'submission')} are missing, such as "
+        f"{quoted(gone[0])}; none of them is withdrawn; restore them, or confirm with --confirm-withdrawals"
+    )
+
+
+def _within_limit(
+    listed: Iterable[Found], limits: Limits, recorded: Collection[str]
+) -> tuple[list[Found], list[str], tuple[str, ...]]:
+    """The files without those beyond `files_per_team`; some of these; and a message for each team that has such files.
+
+    Recorded files come first, then those received earlier.
+    """
+    by_team: dict[str, list[SubmissionFile]] = defaultdict(list)
+    for file in listed:
+        if isinstance(file, SubmissionFile):
+            by_team[file.team].append(file)
+    left_out: set[str] = set()
+    some, messages = [], []
+    for team, files in by_team.items():
+        if len(files) <= limits.files_per_team:
+            continue
+        files.sort(key=lambda file: (file.file not in recorded, file.received, file.file))
+        beyond = [file.file for file in files[limits.files_per_team :]]
+        left_out.update(beyond)
+        some += beyond[: limits.files_per_team]
+        messages.append(
+            f"{printable_name(files[0].file.partition('/')[0])}/{printable_name(team)}: {len(files):,} files; "
+            f"{len(files) - limits.files_per_team:,} of them are left out; the limit is {limits.files_per_team:,} "
+            "(limits.files_per_team)"
+        )
+    return [file for file in listed if file.file not in left_out], some, tuple(messages)
+
+
+@dataclass(frozen=True, eq=False)
+class Before:
+    """What the database has of a track before a scan of its folder."""
+
+    now: datetime
+    entries: Entries
+    """Without scores."""
+    known: frozenset[str]
+    """The digests of submissions with a result by the rules."""
+    basis: RecordedBasis | None
+    """The last one that was recorded."""
+    has_solution: bool
+    """Whether the solution of the rules is stored."""
+    scanned_files: Mapping[str, ScannedFile]
+    last_run: datetime | None
+    last_scan: FolderScan | None
+
+    @property
+    def present(self) -> tuple[Submission, ...]:
+        """The submissions that are recorded as present."""
+        return tuple(state.submission for state in self.entries.stored if state.present)
+
+    @property
+    def staying_files(self) -> frozenset[str]:
+        """The files of submissions that stay as they are recorded."""
+        submissions = (state.submission for state in self.entries.stored)
+        return frozenset(submission.file for submission in submissions if self.stays(submission))
+
+    def stays(self, submission: Submission) -> bool:
+        """Whether a submission stays present or withdrawn, regardless of its file, because its phase has closed."""
+        return stays(submission, self.entries.phases, self.entries.track, self.now)
+
+    def is_based_on(self, rules: RuleSet) -> bool:
+        """Whether the board is based on these rules already, and their solution is stored."""
+        return (
+            self.has_solution
+            and self.basis is not None
+            and (self.basis.basis, self.basis.settings) == (rules.basis, rules.settings)
+        )
+
+
+def before_scan(store: Store, rules: RuleSet, limits: Limits) -> Before:
+    """What the database has of a track, without results that exceeded a limit which has another value now.
+
+    All results are read, so that a damaged database is reported before anything is written to it.
+    """
+    name, basis = rules.track.name, rules.basis
+
+    def read(view: Snapshot) -> Before:
+        return Before(
+            now=store.now(),
+            entries=rules.entries(view),
+            known=view.known_digests(basis),
+            basis=view.recorded_basis(name),
+            has_solution=basis.solution in view.solution_digests(),
+            scanned_files=view.scanned_files(name),
+            last_run=view.last_run(name),
+            last_scan=view.last_scan(name),
+        )
+
+    before = store.read(read)
+    return store.read(read) if store.void_rejections(basis, limits) else before
+
+
+def record(store: Store, rules: RuleSet, before: Before, scanned: Scan, limits: Limits) -> bool:
+    """Record what a scan of the folder of a track found; return whether anything has changed."""
+    name = rules.track.name
+    has_changed = import_submissions(
+        store,
+        name,
+        [submission for _, submission in scanned.submissions],
+        rechecking(rules.track, limits),
+        allowed=lambda kind, own: (kind == "return" or scanned.warning is None) and not before.stays(own.submission),
+        new_scan=NewScan(before.now, scanned.unread, before.last_scan),
+    )
+    store.store_scanned_files(name, scanned.statuses)
+    return has_changed
+
+
+def import_submissions(
+    store: Store,
+    track: str,
+    scanned: Sequence[Submission],
+    recheck: Recheck | None = None,
+    allowed: Callable[[Kind, SubmissionState], bool] = lambda _kind, _state: True,
+    new_scan: NewScan | None = None,
+) -> bool:
+    """Record which submissions of a track have arrived, are withdrawn, or have returned; return whether any has.
+
+    A scan may be older than what another process recorded in the meantime. So `recheck` reads each file again on which
+    the scan and the record differ, while no other process can write, and only what is so now is recorded; without it,
+    the scan is taken to be the latest. Submissions from another source than the folder are left as they are. `allowed`
+    says whether a recorded submission may be withdrawn, or return, given the kind of the event. `new_scan` is stored in
+    the same transaction.
+    """
+    is_known = store.read(lambda view: is_complete(recorded(view, track), scanned))
+    if is_known and new_scan is None:
+        return False
+
+    def changed(view: Snapshot) -> tuple[Added, FolderScan | None]:
+        last = view.last_scan(track)
+        stored = new_scan.stored_after(last) if new_scan else None
+        if is_known:
+            return [], stored
+        states = recorded(view, track)
+        added = [
+            (kind, new_scan.completed(last, body) if new_scan and kind == "arrival" else body)
+            for kind, body in import_changes(states, scanned, recheck)
+            if kind == "arrival"
+            or (state := states.get((body["file"], body["digest"]))) is None
+            or allowed(kind, state)
+        ]
+        return added, stored
+
+    return store.record_scan(track, changed, revises=not is_known)
+
+
+def rechecking(track: Track, limits: Limits) -> Recheck:
+    """A function that reads files again on which a scan and the record differ; see `import_submissions`."""
+
+    def recheck(files: set[str]) -> dict[str, str | None]:
+        again = submission_files(track)
+        digests: dict[str, str | None] = {}
+        for file in files:
+            present = again.files.get(file)
+            if present is None:
+                if again.is_missing(file):
+                    digests[file] = None
+                continue
+            try:
+                digests[file] = safe_digest(present.path, limits)
+            except FileNotFoundError:
+                digests[file] = None
+            except OSError:
+                continue  # what cannot be read is not withdrawn
+        return digests
+
+    return recheck
