@@ -21,7 +21,7 @@ from tests.boards import challenge as declared_challenge
 from tests.browser import Page, browser
 from tests.commands import Terminal
 from tests.databases import KINDS, NewPlace, new_places
-from tests.shared import compiling_once, sharing
+from tests.shared import compiling_once, sharing, undrawn
 from tests.strategies import number
 
 # No test measures time: by default Hypothesis fails an example that takes more than 0.2 seconds. `make test` always
@@ -62,6 +62,13 @@ def derived_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
     folder.mkdir(exist_ok=True)
     with sharing(folder), compiling_once():
+        yield
+
+
+@pytest.fixture(scope="module")
+def no_pictures() -> Iterator[None]:
+    """Sites have digests of charts instead of charts, for tests that compare sites whose charts no other test has."""
+    with undrawn():
         yield
 
 
