@@ -11,7 +11,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALLED := $(VENV)/installed
+# Optional dependencies to install; `.ci/run` tests with more of them.
+EXTRAS ?= dev
+INSTALLED := $(VENV)/installed-$(EXTRAS)
 
 .PHONY: leaderboard test endurance fuzz check docs studies example clean
 
@@ -28,7 +30,7 @@ test: $(INSTALLED)
 
 # Hypothesis marks its tests.
 endurance: $(INSTALLED)
-	SCORER_TEST_EXAMPLES=3 $(BIN)/python -m pytest -n auto --dist worksteal -m "endurance or ci or hypothesis"
+	SCORER_TEST_EXAMPLES=2 $(BIN)/python -m pytest -n auto --dist worksteal -m "endurance or ci or hypothesis"
 
 SECONDS ?= 60
 
@@ -58,5 +60,5 @@ clean:
 # Install again whenever the dependencies change.
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'
 	touch $@

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from hashlib import sha256
 from itertools import cycle, islice
 from pathlib import Path
@@ -164,6 +165,12 @@ def rejected_row(name: str, columns: int) -> Row:
 
 
 def board(track: Track) -> Board:
+    """The same board for each folder of a track, computed once."""
+    return replace(_board(track.model_copy(update={"root": Path()})), track=track)
+
+
+@cache
+def _board(track: Track) -> Board:
     """Twelve ranked teams, two of them with equal scores, two baselines, and two teams without a scored entry."""
     columns = tuple(str(measure) for measure in track.all_measures)
     width = len(columns)

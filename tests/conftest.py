@@ -21,7 +21,7 @@ from tests.boards import challenge as declared_challenge
 from tests.browser import Page, browser
 from tests.commands import Terminal
 from tests.databases import KINDS, NewPlace, new_places
-from tests.shared import sharing
+from tests.shared import compiling_once, sharing, undrawn
 from tests.strategies import number
 
 # No test measures time: by default Hypothesis fails an example that takes more than 0.2 seconds. `make test` always
@@ -55,11 +55,20 @@ def in_memory(least: int = 4 << 30) -> bool:
 
 @pytest.fixture(scope="session", autouse=True)
 def derived_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Charts and statistics are derived once by all workers of a run, since many tests render the same boards."""
+    """Charts and statistics are derived once by all workers of a run, since many tests render the same boards; each
+    worker compiles a statement for the database once.
+    """
     own = tmp_path_factory.getbasetemp()
     folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
     folder.mkdir(exist_ok=True)
-    with sharing(folder):
+    with sharing(folder), compiling_once():
+        yield
+
+
+@pytest.fixture(scope="module")
+def no_pictures() -> Iterator[None]:
+    """Sites have digests of charts instead of charts, for tests that compare sites whose charts no other test has."""
+    with undrawn():
         yield
 
 

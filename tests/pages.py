@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from html.parser import HTMLParser
 
 VOID = frozenset({"meta", "link", "input", "br", "wbr", "img", "hr", "col"})
@@ -67,9 +68,14 @@ class Reader(HTMLParser):
         for element in self.open:
             element.text += data
 
+    def updatepos(self, start: int, end: int) -> int:  # noqa: ARG002
+        """Nobody reads the numbers of lines, which take time to count."""
+        return end
 
+
+@lru_cache(100)
 def read(text: str) -> Element:
-    """A page as a tree."""
+    """A page as a tree, which nobody changes: several tests read the pages of one site."""
     return Reader(text).open[0]
 
 

@@ -1,4 +1,6 @@
-"""Charts and statistics that tests derive again and again, kept in a folder of all workers of a run."""
+"""Charts and statistics that tests derive again and again, kept in a folder of all workers of a run; and the SQL of
+statements, kept by each worker.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
 from hashlib import sha256
+from html import escape
 from pathlib import Path
 from threading import get_ident
+from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import Engine
+from sqlalchemy.engine.default import DefaultDialect
 
 from scorer.board import published_statistics
 from scorer.board.board import Board
@@ -81,6 +87,44 @@ def sharing(folder: Path) -> Iterator[None]:
         patch.setattr(svg, "_drawn", drawn)
         patch.setattr(published_statistics, "_computed", computed)
         patch.setattr(organising_boards, "_computed_analysis", analysed)
+        yield
+
+
+@contextmanager
+def undrawn() -> Iterator[None]:
+    """Give each chart its title, its description and a digest of all that it shows, instead of its picture."""
+
+    def described(panel: Panel, *words: str) -> str:
+        title, description = map(escape, words)
+        digest = key_of(panel, words)
+        return (
+            f'<svg class="chart" role="img"><title>{title}</title><desc>{description}</desc><text>{digest}</text></svg>'
+        )
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(svg, "_drawn", described)
+        yield
+
+
+@contextmanager
+def compiling_once() -> Iterator[None]:
+    """Compile each statement once for all databases of a kind.
+
+    SQLAlchemy keeps the SQL of statements for each engine, and nearly every test has a new database. What is kept has
+    as its key the dialect and the whole statement; here all dialects of a kind are equal.
+    """
+    kept: dict[type, Any] = {}
+    prepare = Engine.__init__
+
+    @wraps(prepare)
+    def prepared(engine: Engine, *arguments: Any, **options: Any) -> None:
+        prepare(engine, *arguments, **options)
+        engine._compiled_cache = kept.setdefault(type(engine.dialect), engine._compiled_cache)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Engine, "__init__", prepared)
+        patch.setattr(DefaultDialect, "__eq__", lambda dialect, other: type(dialect) is type(other))
+        patch.setattr(DefaultDialect, "__hash__", lambda dialect: hash(type(dialect)))
         yield
 
 

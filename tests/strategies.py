@@ -21,7 +21,7 @@ Divided = Mapping[str, Mapping[str, Mapping[str, float]]]
 """Query -> item -> subtopic -> grade."""
 Submission = Mapping[str, Sequence[str]]
 
-FACTOR = float(os.environ.get("SCORER_TEST_EXAMPLES", "0.3"))
+FACTOR = float(os.environ.get("SCORER_TEST_EXAMPLES", "0.2"))
 """How many times the usual number of examples is drawn. `make test` draws the same ones each time, so that more of them
 find little; `make endurance` draws many, and new ones."""
 FEWEST = 3

@@ -41,15 +41,16 @@ FROZEN = phase("one", START, END, 'freeze = "24h"', 'grace = "1h"')
 TWO = phase("two", SECOND_START, SECOND_END)
 
 
-@pytest.fixture
-def history(tmp_path: Path) -> tuple[Live, list[tuple[int, datetime, Path]]]:
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> tuple[Live, list[tuple[int, datetime, Path]]]:
     """A challenge after a whole season; for each of its runs the index, the time, and a copy of the database."""
-    live = Live.of(tmp_path / "challenge", FROZEN, TWO, settings=SETTINGS)
+    folder = tmp_path_factory.mktemp("season")
+    live = Live.of(folder / "challenge", FROZEN, TWO, settings=SETTINGS)
     copies: list[tuple[int, datetime, Path]] = []
 
     def run(now: datetime) -> None:
         live.run(now)
-        copy = tmp_path / f"copy-{len(copies)}.db"
+        copy = folder / f"copy-{len(copies)}.db"
         shutil.copyfile(live.folder / "scores.db", copy)
         copies.append((len(live.kinds()), now, copy))
 
@@ -175,15 +176,21 @@ def asked(terminal: Terminal, live: Live, command: str, *options: str) -> Answer
     return terminal.run(command, live.folder, *options)
 
 
-@pytest.fixture
-def live(tmp_path: Path) -> Live:
-    """A challenge that is over, with two files of one team."""
-    live = Live.of(tmp_path, phase("one", START, END))
+@pytest.fixture(scope="module")
+def over(tmp_path_factory: pytest.TempPathFactory) -> Live:
+    """A challenge that is over, with two files of one team, for tests that change nothing."""
+    live = Live.of(tmp_path_factory.mktemp("over") / "challenge", phase("one", START, END))
     live.run(ANNOUNCED)
     for day, file in enumerate(("a/1", "a/2")):
         live.put(file, lists(1 + day, 5), START + day * DAY)
         live.run(START + day * DAY)
     return live
+
+
+@pytest.fixture
+def live(over: Live, tmp_path: Path) -> Live:
+    """A copy of it."""
+    return Live(Path(shutil.copytree(over.folder, tmp_path / "challenge")), over.now)
 
 
 @pytest.mark.parametrize("moment", ["3", "2011-04-18T10:00:00Z", "2011-04-18T12:00:00+02:00", "2011-04-18 10:00:00.5Z"])
@@ -216,19 +223,19 @@ def test_the_commands_show_an_earlier_state(live: Live, terminal: Terminal, mome
     ],
 )
 def test_a_wrong_moment_is_refused(
-    live: Live, terminal: Terminal, command: str, moment: str, code: int, message: str
+    over: Live, terminal: Terminal, command: str, moment: str, code: int, message: str
 ) -> None:
     """Nothing is printed or written."""
-    answer = asked(terminal, live, command, "--as-of", moment)
+    answer = asked(terminal, over, command, "--as-of", moment)
 
     assert (answer.code, answer.out) == (code, "")
     assert message in answer.err
-    assert not (live.folder / "site").exists()
+    assert not (over.folder / "site").exists()
 
 
-def test_a_state_before_the_first_scores_has_the_first_basis(live: Live) -> None:
+def test_a_state_before_the_first_scores_has_the_first_basis(over: Live) -> None:
     """Results follow from the files, so a board of every state has scores."""
-    found = live.board(as_of=START)
+    found = over.board(as_of=START)
 
     assert replace(found.rows[0], entries=()).entry is not None
     assert found.queries == 10

@@ -16,7 +16,7 @@ from scorer.challenge.loading import read_challenge
 from scorer.store.events import Event
 from scorer.store.store import Store
 from tests.bundles import exported, rich_challenge, tree, url_of
-from tests.commands import command, process
+from tests.commands import command, here, process
 from tests.databases import NewPlace
 from tests.live import day
 from tests.test_kill import KILLED
@@ -110,6 +110,6 @@ def test_a_killed_export_leaves_no_bundle(bundle: Path, tmp_path: Path) -> None:
     assert killed.returncode == -signal.SIGKILL
     assert not target.exists()
 
-    assert process(*arguments).code == 0
+    assert here(*arguments).code == 0
     assert [path.name for path in tmp_path.iterdir()] == ["b.zip"]
     assert target.read_bytes() == bundle.read_bytes()

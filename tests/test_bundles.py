@@ -22,8 +22,10 @@ from scorer.store.log import log_lines
 from scorer.store.store import Store
 from tests.bundles import exported, imported, members, rich_challenge, run, tree, url_of, without_flags
 from tests.commands import Terminal
-from tests.databases import NewPlace, changed
+from tests.databases import NewPlace, changed, new_places
 from tests.live import GOOD, OTHER, SOLUTION, Live, day
+
+pytestmark = pytest.mark.usefixtures("no_pictures")
 
 NOW = day(27)
 
@@ -117,9 +119,12 @@ def test_secrets_are_readable_only_by_their_owner(bundle: Path, tmp_path: Path) 
     assert {stat.S_IMODE(path.stat().st_mode) for path in secret} == {0o600}
 
 
-def test_an_imported_season_has_the_same_site(tmp_path: Path, new_place: NewPlace) -> None:
-    """In a phase, during a freeze, between phases, with an open erratum, and in the end."""
-    check_season({"teams": 12, "files": 40, "runs": 4}, (30, 60, 100), tmp_path, new_place)
+def test_an_imported_season_has_the_same_site(tmp_path: Path) -> None:
+    """In a phase, during a freeze, between phases, with an open erratum, and in the end. Other tests import a whole
+    challenge on a server, too.
+    """
+    with new_places("sqlite", tmp_path) as new_place:
+        check_season({"teams": 12, "files": 40, "runs": 4}, (30, 60, 100), tmp_path, new_place)
 
 
 @pytest.mark.endurance

@@ -23,7 +23,7 @@ from tests.commands import Terminal, process
 from tests.committed import COMMITTED, KEY, LISTS, Committed, whole
 from tests.databases import rows
 from tests.live import BEFORE, CORRECTED, PHASES, SOLUTION, day, stop_clock
-from tests.pages import Reader
+from tests.pages import read
 
 HOUR = timedelta(hours=1)
 
@@ -393,7 +393,7 @@ def test_the_page_has_the_commitments(live: Committed) -> None:
     last = live.commit(COMMITTED + HOUR)
     live.rendered(COMMITTED + HOUR)
 
-    page = Reader(live.page("verification.html")).open[0]
+    page = read(live.page("verification.html"))
     shown = [code.words() for code in page.all("code") if code.attributes.get("class") == "commitment"]
     assert shown == [last.sha256, first.sha256]
     assert f"--sha256 {last.sha256}" in page.words()
@@ -532,8 +532,19 @@ COMMANDS = {"commit": (["commit"], COMMITTED, 3), "reveal": (["reveal", "--chall
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize(("name", "write"), [("commit", 1), ("commit", 2), ("commit", 3), ("reveal", 1)])
+@pytest.mark.parametrize(
+    ("name", "write", "when"),
+    [
+        ("commit", 2, "before"),
+        ("commit", 3, "after"),
+        ("reveal", 1, "before"),
+        pytest.param("commit", 1, "before", marks=pytest.mark.endurance),
+        pytest.param("commit", 1, "after", marks=pytest.mark.endurance),
+        pytest.param("commit", 2, "after", marks=pytest.mark.endurance),
+        pytest.param("commit", 3, "before", marks=pytest.mark.endurance),
+        pytest.param("reveal", 1, "after", marks=pytest.mark.endurance),
+    ],
+)
 def test_a_killed_and_repeated_command_writes_the_same_log(
     name: str,
     write: int,

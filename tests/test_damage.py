@@ -158,7 +158,7 @@ def outcomes(sound: Sound, terminal: Terminal, count: int) -> tuple[Counter[str]
     return found, mistakes
 
 
-@pytest.mark.parametrize("count", [20, pytest.param(60, marks=pytest.mark.endurance)])
+@pytest.mark.parametrize("count", [12, pytest.param(60, marks=pytest.mark.endurance)])
 def test_a_flipped_bit_never_changes_a_board(count: int, sound: Sound, terminal: Terminal) -> None:
     """In the header, the schema, a page, an index, or a value."""
     found, mistakes = outcomes(sound, terminal, count)

@@ -331,9 +331,8 @@ def decided(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    "name", ["amend", *(pytest.param(each, marks=pytest.mark.endurance) for each in ("render", "retry", "forget"))]
-)
+@pytest.mark.endurance
+@pytest.mark.parametrize("name", DECISIONS)
 def test_a_killed_command_has_done_all_or_nothing(name: str, decided: Path, tmp_path: Path, temporary: Path) -> None:
     """After the next run, the database and the site are those with or without the command."""
     wanted = []
@@ -404,6 +403,7 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("changed") / "challenge"
     folder.mkdir()
     write_challenge(folder)
+    (folder / "submissions" / "two" / "20110418T120000Z-scattered.txt").unlink()
     here("run", folder)
     change(folder)
     return folder

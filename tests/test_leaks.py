@@ -25,6 +25,8 @@ from tests.databases import site_content
 from tests.live import ANNOUNCED, END, ONE, SECOND_END, SECOND_START, START, Live, lists, phase, ranking
 from tests.oracles import preliminary_queries
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 SIZE = {"teams": 10, "files": 24, "runs": 3}
 
 
@@ -165,7 +167,9 @@ def probed(folder: Path, settings: str, shows: str, solution: str, files: Mappin
     return sites
 
 
-@pytest.mark.parametrize("shows", SHOWN)
+@pytest.mark.parametrize(
+    "shows", [*SHOWN[2:], *(pytest.param(shows, marks=pytest.mark.endurance) for shows in SHOWN[:2])]
+)
 def test_the_site_does_not_tell_which_items_the_hidden_solution_has(shows: str, tmp_path: Path) -> None:
     """A team sends a file of one item for each of 24 candidates, and some with more notes than a page lists. Until
     final scores are shown, every file of the site is the same for two hidden parts with other items. Then the page of
@@ -190,8 +194,18 @@ def test_the_site_does_not_tell_which_items_the_hidden_solution_has(shows: str, 
     assert first[3]["teams/a.html"] != second[3]["teams/a.html"]
 
 
-@pytest.mark.parametrize("queries", ['queries = "queries.txt"', ""], ids=["listed", "unlisted"])
-@pytest.mark.parametrize("shows", SHOWN)
+LISTED = 'queries = "queries.txt"'
+LISTS = dict(zip(SHOWN, ("", LISTED, LISTED, ""), strict=True))
+"""For each way to show scores, one of two settings; `make endurance` has the other one, too."""
+
+
+@pytest.mark.parametrize(
+    ("shows", "queries"),
+    [
+        *LISTS.items(),
+        *(pytest.param(shows, "" if LISTS[shows] else LISTED, marks=pytest.mark.endurance) for shows in SHOWN),
+    ],
+)
 def test_the_site_does_not_tell_which_queries_the_hidden_solution_has(shows: str, queries: str, tmp_path: Path) -> None:
     """Files that lack lists, repeat items or list items that are no candidates for queries that may be in the solution,
     whether the public list has more queries, or the track has no list.
@@ -274,7 +288,7 @@ def test_the_site_does_not_depend_on_what_happens_during_a_freeze(tmp_path: Path
     """Entries, picks, a deleted file, a new team, decisions about teams, an erratum, and forgotten outcomes: every file
     is the same, also hidden ones; after the freeze the boards differ.
     """
-    plan = with_one_track(season(**SIZE | {"files": 60, "runs": 10}), "lists")
+    plan = with_one_track(season(**SIZE | {"files": 40, "runs": 6}), "lists")
     steps = [step for step in plan.steps if step.kind not in ("extend", "solution", "preview", "cancel")]
     steps += [Step(at(4, day, 12), "run", time=at(4, day, 12)) for day in (24, 25)]
     quiet = sorted((step for step in steps if step.at < at(4, 24) or step.kind == "run"), key=lambda step: step.at)

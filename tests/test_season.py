@@ -37,6 +37,8 @@ from tests.oracles import (
 )
 from tests.pages import read
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 SECOND = timedelta(seconds=1)
 
 SMALL = {"teams": 12, "files": 100, "runs": 10}

@@ -31,7 +31,7 @@ from tests.boards import UPDATED, board_of, scored_row
 from tests.boards import challenge as declared_challenge
 from tests.browser import Page
 from tests.commands import Answer, Terminal, here
-from tests.pages import Element, Reader
+from tests.pages import Element, read
 from tests.seeded_challenge import write_challenge
 from tests.test_store import add, opened, submission
 
@@ -409,7 +409,7 @@ def test_a_decision_about_a_team_leaves_all_others_on_the_board(
     everyone = sorted([*TEAMS, "rejected-one", "rejected-two"])
     order = [row["team"] for row in json.loads((mixed / "site/main/leaderboard.json").read_text())["rows"]]
     table = terminal.run("leaderboard", mixed).out
-    page = Reader((mixed / "site/main/index.html").read_text()).open[0]
+    page = read((mixed / "site/main/index.html").read_text())
     comma_separated = (mixed / "site/main/leaderboard.csv").read_text().splitlines()[1:]
 
     assert sorted(order) == everyone
@@ -440,7 +440,7 @@ def statistics_of(folder: Path) -> dict[str, list[object]]:
     rows = json.loads((folder / "site/main/leaderboard.json").read_text())["rows"]
     found: dict[str, list[object]] = {}
     for row in rows:
-        page = Reader((folder / f"site/teams/{row['team']}.html").read_text()).open[0]
+        page = read((folder / f"site/teams/{row['team']}.html").read_text())
         tables = [each for each in page.all("table") if {"nearest", "queries"} & set(each.classes())]
         if tables:
             found[row["team"]] = [row["low"], row["high"], row["tier"], [table.words() for table in tables]]
@@ -668,8 +668,8 @@ def test_pages_show_links_decisions_and_history_as_text(season: Path, terminal: 
     site = season / "site"
     texts = {path: path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
     page = texts[site / "teams" / "birch-gate.html"]
-    tree = Reader(page).open[0]
-    merged = Reader(texts[site / "teams" / "copper-wire.html"]).open[0]
+    tree = read(page)
+    merged = read(texts[site / "teams" / "copper-wire.html"])
 
     assert not any(tag in text for text in texts.values() for tag in ("<script>", "<i>two", "<b>Uni", "<u>people"))
     anchors = [each.attributes for each in tree.of_class("team-links").all("a")]
@@ -681,9 +681,7 @@ def test_pages_show_links_decisions_and_history_as_text(season: Path, terminal: 
     assert "Named <script>alert(1)</script>" in sentences(tree, "history")
     assert [each.attributes["href"] for each in merged.of_class("decision").all("a")] == ["birch-gate.html"]
     assert "same <u>people</u>" in sentences(merged, "history")
-    (row,) = (
-        each for each in Reader(texts[site / "main" / "index.html"]).open[0].all("tr") if "excluded" in each.classes()
-    )
+    (row,) = (each for each in read(texts[site / "main" / "index.html"]).all("tr") if "excluded" in each.classes())
     assert row.of_class("badge").words() == "disqualified"
 
 

@@ -159,11 +159,11 @@ def test_a_measure_of_the_set_needs_the_set() -> None:
         tied.condensed()
 
 
-SAMPLED = 20_000
+SAMPLED = 5_000
 
 
 def test_expected_is_the_mean_of_a_sample() -> None:
-    """Of 60 items in groups of 1 to 23, 25 of them graded, 20,000 orders: within five standard errors."""
+    """Of 60 items in groups of 1 to 23, 25 of them graded, 5,000 orders: within five standard errors."""
     random = np.random.default_rng(11)
     run_scores = np.sort(random.choice([1.0, 2.0, 2.0, 2.0, 3.0, 4.0, 5.0, 5.0, 6.0, 7.0], 60))[::-1]
     grades = np.where(np.arange(60) % 5 < 2, random.choice([0.0, 1.0, 1.0, 2.0, 3.0, 7.5], 60), np.nan)

@@ -6,8 +6,9 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeGuard
@@ -83,9 +84,31 @@ SOURCES = sorted(
 TESTS = sorted(file for file in (ROOT / "tests").rglob("*.py") if file != Path(__file__).resolve())
 
 
+ANY = re.compile("|".join(f"(?:{idiom.pattern})" for idiom in IDIOMS).replace(" ", r"\s+"), re.IGNORECASE)
+"""Finds any of the idioms, in the time of one."""
+
+
 def relative(file: Path) -> str:
     """The path from the root of the project, with forward slashes."""
     return file.relative_to(ROOT).as_posix()
+
+
+@cache
+def source_of(file: Path) -> str:
+    """The text of a file, which several tests read."""
+    return file.read_text(encoding="utf-8")
+
+
+@cache
+def nodes(file: Path) -> list[ast.AST]:
+    """All nodes of the syntax tree of a module."""
+    return list(ast.walk(ast.parse(source_of(file))))
+
+
+def assert_none(found: Iterable[str]) -> None:
+    """Fail with a line for each fault."""
+    lines = list(found)
+    assert not lines, "\n" + "\n".join(lines)
 
 
 def faults(text: str, where: str, first_line: int = 1) -> list[str]:
@@ -93,16 +116,16 @@ def faults(text: str, where: str, first_line: int = 1) -> list[str]:
     return [
         f"{where}:{first_line + text.count(chr(10), 0, match.start())}: found {' '.join(match[0].split())!r}; "
         f"write {idiom.instead}: ... {' '.join(text[max(match.start() - 40, 0) : match.end() + 40].split())} ..."
-        for idiom in IDIOMS
+        for idiom in (IDIOMS if ANY.search(text) else ())
         for match in idiom.found(text)
     ]
 
 
-def comments(source: str) -> Iterator[tuple[int, str]]:
+def comments(file: Path) -> Iterator[tuple[int, str]]:
     """Each comment with its first line; comments on consecutive lines are one."""
     tokens = [
         (token.start[0], token.string.lstrip("#: "))
-        for token in tokenize.generate_tokens(io.StringIO(source).readline)
+        for token in tokenize.generate_tokens(io.StringIO(source_of(file)).readline)
         if token.type == tokenize.COMMENT
     ]
     start = 0
@@ -112,16 +135,16 @@ def comments(source: str) -> Iterator[tuple[int, str]]:
             start = at
 
 
-def strings(source: str) -> Iterator[tuple[int, str]]:
+def strings(file: Path) -> Iterator[tuple[int, str]]:
     """Each string constant with its line: messages, help, docstrings, and the fixed parts of f-strings."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(file):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.lineno, node.value
 
 
-def docstrings(source: str) -> Iterator[tuple[int, str]]:
+def docstrings(file: Path) -> Iterator[tuple[int, str]]:
     """Each string that is a statement: docstrings, and the descriptions below constants and fields."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(file):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.lineno, node.value.value
 
@@ -146,50 +169,44 @@ def test_plain_words_are_no_idioms(text: str) -> None:
     assert not faults(text, "text")
 
 
-@pytest.mark.parametrize("file", TEXTS, ids=relative)
-def test_texts_have_no_idioms(file: Path) -> None:
+def test_texts_have_no_idioms() -> None:
     """Pages, templates, documentation, and the files that build the project."""
-    found = faults(file.read_text(encoding="utf-8"), relative(file))
-
-    assert not found, "\n" + "\n".join(found)
+    assert_none(fault for file in TEXTS for fault in faults(source_of(file), relative(file)))
 
 
-@pytest.mark.parametrize("file", SOURCES, ids=relative)
-def test_sources_have_no_idioms(file: Path) -> None:
+def test_sources_have_no_idioms() -> None:
     """Strings, docstrings and comments."""
-    source = file.read_text(encoding="utf-8")
+    assert_none(
+        fault
+        for file in SOURCES
+        for line, text in [*strings(file), *comments(file)]
+        for fault in faults(text, relative(file), line)
+    )
 
-    found = [
-        fault for line, text in [*strings(source), *comments(source)] for fault in faults(text, relative(file), line)
-    ]
 
-    assert not found, "\n" + "\n".join(found)
-
-
-@pytest.mark.parametrize("file", TESTS, ids=relative)
-def test_tests_have_no_idioms(file: Path) -> None:
+def test_tests_have_no_idioms() -> None:
     """Names, docstrings and comments; other strings may be data."""
-    source = file.read_text(encoding="utf-8")
-    names = [(node.lineno, node.name.replace("_", " ")) for node in ast.walk(ast.parse(source)) if is_test(node)]
+    assert_none(
+        fault
+        for file in TESTS
+        for line, text in [*docstrings(file), *comments(file), *names_of_tests(file)]
+        for fault in faults(text, relative(file), line)
+    )
 
-    texts = [*docstrings(source), *comments(source), *names]
-    found = [fault for line, text in texts for fault in faults(text, relative(file), line)]
 
-    assert not found, "\n" + "\n".join(found)
+def names_of_tests(file: Path) -> Iterator[tuple[int, str]]:
+    """The name of each test, as words, with its line."""
+    return ((node.lineno, node.name.replace("_", " ")) for node in nodes(file) if is_test(node))
 
 
-@pytest.mark.parametrize("file", [*SOURCES, *TESTS], ids=relative)
-def test_docstrings_are_no_questions(file: Path) -> None:
+def test_docstrings_are_no_questions() -> None:
     """A docstring says what a function does or returns: "Whether ..." instead of "Is ...?"."""
-    source = file.read_text(encoding="utf-8")
-
-    found = [
+    assert_none(
         f"{relative(file)}:{line}: a question; write a statement: {' '.join(text.split())[:80]}"
-        for line, text in docstrings(source)
+        for file in [*SOURCES, *TESTS]
+        for line, text in docstrings(file)
         if any(paragraph.rstrip().endswith("?") for paragraph in text.split("\n\n"))
-    ]
-
-    assert not found, "\n" + "\n".join(found)
+    )
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
@@ -198,5 +215,4 @@ def test_help_has_no_idioms(command: str, terminal: Terminal) -> None:
     answer = terminal.run(*command.split(), "--help")
 
     assert answer.code == 0
-    found = faults(answer.out, f"scorer {command} --help")
-    assert not found, "\n" + "\n".join(found)
+    assert_none(faults(answer.out, f"scorer {command} --help"))

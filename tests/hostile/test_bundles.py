@@ -52,7 +52,7 @@ def column(code: bytes, count: int, data: bytes) -> bytes:
 
 def packed(queries: int, *columns: bytes) -> str:
     """Packed columns for so many queries."""
-    return text_of(struct.pack("<I", queries) + zlib.compress(b"".join(columns), 9))
+    return text_of(struct.pack("<I", queries) + zlib.compress(b"".join(columns), 1))
 
 
 def ones(count: int) -> bytes:

@@ -39,14 +39,14 @@ def entries(siege: Siege) -> dict[str, object]:
 
 
 def bound_by_permissions(siege: Siege, *options: str) -> Answer:
-    """Run as a user who is subject to permissions, also if root runs the tests."""
+    """Score as a user who is subject to permissions, also if root runs the tests."""
     prefix: list[str] = []
     if os.geteuid() == 0:
         if shutil.which("setpriv") is None:
             pytest.skip("root can read and write everything, and there is no setpriv to change that")
         prefix = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
     done = subprocess.run(
-        [*prefix, *command("run", siege.folder, *options)], capture_output=True, text=True, check=False, timeout=120
+        [*prefix, *command("score", siege.folder, *options)], capture_output=True, text=True, check=False, timeout=120
     )
     return Answer(done.returncode, done.stdout, done.stderr)
 
@@ -76,6 +76,7 @@ def test_what_cannot_be_read_is_not_withdrawn(case: str, siege: Siege) -> None:
     assert answer.code == 1
     assert "Permission denied" in answer.err
     assert_printable(answer)
+    assert siege.run("render").code == 0
     assert siege.board() == siege.rows
     assert siege.run("run").code == 0
     assert siege.board() == siege.rows
