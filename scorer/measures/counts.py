@@ -7,15 +7,14 @@ from functools import partial
 import numpy as np
 
 from scorer.measures.arrays import Floats
-from scorer.measures.kinds import Kind
+from scorer.measures.kinds import kind
 from scorer.measures.matched import Matched
 from scorer.measures.parameters import Relevant
 
-_count = partial(Kind, cutoff="none", source="trec_eval", aggregation="sum")
+_count = partial(kind, source="trec_eval", aggregation="sum")
 
 
-@partial(
-    _count,
+@_count(
     name="NumQ",
     title="Number of queries",
     formula="NumQ = number of queries in the solution",
@@ -29,8 +28,7 @@ def number_of_queries(matched: Matched) -> Floats:
     return np.ones(matched.queries)
 
 
-@partial(
-    _count,
+@_count(
     name="NumRet",
     title="Number of retrieved items",
     formula="NumRet = length of the list",
@@ -47,8 +45,7 @@ def number_retrieved(matched: Matched) -> Floats:
     return matched.retrieved.astype(np.float64)
 
 
-@partial(
-    _count,
+@_count(
     name="NumRel",
     title="Number of relevant items",
     formula="NumRel = R, the number of relevant items in the solution",
@@ -63,8 +60,7 @@ def number_relevant(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     return matched.relevant_items(rel)
 
 
-@partial(
-    _count,
+@_count(
     name="NumRelRet",
     title="Number of relevant items retrieved",
     formula="NumRelRet = hits, the number of relevant items in the list",
@@ -79,8 +75,7 @@ def number_relevant_retrieved(matched: Matched, *, rel: Relevant = "positive") -
     return matched.relevant_found(rel)
 
 
-@partial(
-    _count,
+@_count(
     name="NumNonrelJudgedRet",
     title="Number of retrieved items judged not relevant",
     formula="NumNonrelJudgedRet = number of items in the list that are judged not relevant",

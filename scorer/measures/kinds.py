@@ -17,6 +17,7 @@ from scorer.errors import MeasureError
 from scorer.measures.arrays import Floats
 from scorer.measures.matched import Matched, Threshold
 from scorer.measures.parameters import (
+    CUTOFF_RULES,
     RELEVANT,
     Cutoff,
     CutoffRule,
@@ -25,6 +26,7 @@ from scorer.measures.parameters import (
     Parameter,
     Value,
     checked_cutoff,
+    declaration,
 )
 from scorer.measures.trec_eval import TREC_CUTOFFS, TREC_EVAL, TrecMeasure
 from scorer.wording import quoted
@@ -58,7 +60,6 @@ class Kind(Declared[Floats]):
 
     title: str
     """The name in words."""
-    cutoff: CutoffRule
     formula: str
     """Plain text, without angle brackets and ampersands."""
     latex: str
@@ -97,6 +98,12 @@ class Kind(Declared[Floats]):
     """The parameter that decimals after the name set: with "p", ``rbp.95`` sets p to 0.95."""
     decimals_with: Mapping[str, Value] = field(default_factory=dict)
     """Other parameters that this spelling sets."""
+
+    @cached_property
+    def cutoff(self) -> CutoffRule:
+        """Which cut-offs the kind takes, by the function's signature."""
+        _, *cutoff = inspect.getfullargspec(self.function).args
+        return CUTOFF_RULES[self.annotations[cutoff[0]]] if cutoff else "none"
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -171,6 +178,9 @@ class Kind(Declared[Floats]):
     def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
         """Pickle the kind by its address, so that every process has one object of it."""
         return resolve_name, (f"{self.function.__module__}:{self.function.__qualname__}",)
+
+
+kind = declaration(Kind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from scorer.measures.arrays import Floats, Ints, cumulative, ratio
 from scorer.measures.gain import absolute_gains, best_grades, by_gain, discounts, highest_gains, share_of_best
-from scorer.measures.kinds import Kind
+from scorer.measures.kinds import kind
 from scorer.measures.matched import JudgedItems, Matched
 from scorer.measures.parameters import About, GainMap, Relevant
 
@@ -20,24 +20,20 @@ GradeGain = Annotated[
 ]
 
 _experimental = partial(
-    Kind,
-    cutoff="none",
+    kind,
     source="Buckley, in trec_eval 9, where the measure is called experimental",
     closed_form=False,
 )
 
 
-@partial(
-    _experimental,
+@_experimental(
     name="nDCGrel",
     title="nDCG averaged over the relevant items",
     formula="nDCGrel = (sum over the ranks r of relevant items of nDCG@r + m · DCG / IDCG) / n, where n = number of "
     "relevant items, m = number of those missing from the list, gain = g, discount = 1 / log2(r + 1)",
-    latex=(
-        r"$$\mathrm{nDCGrel} = \frac{1}{n} \sum_{x} \mathrm{nDCG@}r_x$$ where $x$ is one of the $n$ items with a "
-        r"positive gain, $r_x$ is its rank, or the last rank of the longer of list and ideal list if $x$ is missing, "
-        r"and $\mathrm{nDCG@}r = \frac{\mathrm{DCG@}r}{\mathrm{IDCG@}r}$."
-    ),
+    latex=r"$$\mathrm{nDCGrel} = \frac{1}{n} \sum_{x} \mathrm{nDCG@}r_x$$ where $x$ is one of the $n$ items with a "
+    r"positive gain, $r_x$ is its rank, or the last rank of the longer of list and ideal list if $x$ is missing, "
+    r"and $\mathrm{nDCG@}r = \frac{\mathrm{DCG@}r}{\mathrm{IDCG@}r}$.",
 )
 def ndcg_over_relevant(matched: Matched, *, gain: GradeGain = "linear") -> Floats:
     """The mean of nDCG at the ranks of all items with a positive gain.
@@ -53,17 +49,14 @@ def ndcg_over_relevant(matched: Matched, *, gain: GradeGain = "linear") -> Float
     return ratio(total, np.maximum(wanted, 1), best_grades(matched) > 0)
 
 
-@partial(
-    _experimental,
+@_experimental(
     name="Rndcg",
     title="nDCG averaged over the levels of gain",
     formula="Rndcg = mean of nDCG@r over the ranks r after which the gain of the ideal list changes, and of the nDCG "
     "of the whole list if it is longer than the last of these ranks + 1; gain = g, discount = 1 / log2(r + 1)",
-    latex=(
-        r"$$\mathrm{Rndcg} = \frac{1}{|C|} \sum_{r \in C} \mathrm{nDCG@}r$$ where $\mathrm{nDCG@}r = "
-        r"\frac{\mathrm{DCG@}r}{\mathrm{IDCG@}r}$, and $C$ has the ranks after which the gain of the ideal list "
-        r"changes, and the length of the list if it exceeds the last of them by more than 1."
-    ),
+    latex=r"$$\mathrm{Rndcg} = \frac{1}{|C|} \sum_{r \in C} \mathrm{nDCG@}r$$ where $\mathrm{nDCG@}r = "
+    r"\frac{\mathrm{DCG@}r}{\mathrm{IDCG@}r}$, and $C$ has the ranks after which the gain of the ideal list "
+    r"changes, and the length of the list if it exceeds the last of them by more than 1.",
 )
 def ndcg_over_levels(matched: Matched, *, gain: GradeGain = "linear", rel: Relevant = "positive") -> Floats:
     """The mean of nDCG at the ranks where a perfect list would go on to a lower gain, and at the end of the list.
@@ -83,17 +76,14 @@ def ndcg_over_levels(matched: Matched, *, gain: GradeGain = "linear", rel: Relev
     return ratio(total, np.maximum(matched.total(levels) + longer, 1), defined)
 
 
-@partial(
-    _experimental,
+@_experimental(
     name="G",
     title="Normalised gain",
     formula="G = (sum over r of gain(r) / log2(2 + loss(r))) / (sum of the ideal gains), where loss(r) = sum over "
     "i ≤ r of (max(ideal gain at i, 1) − gain(i))",
-    latex=(
-        r"$$\mathrm{G} = \frac{1}{B} \sum_{r} \frac{\mathrm{gain}(g_r)}{\log_2(2 + l_r)}$$ where $b_i$ is the gain at "
-        r"rank $i$ of the ideal list, 0 after its end, $B = \sum_{i} b_i$, and $l_r$ is the sum of $\max(b_i, 1) - "
-        r"\mathrm{gain}(g_i)$ over $i \le r$."
-    ),
+    latex=r"$$\mathrm{G} = \frac{1}{B} \sum_{r} \frac{\mathrm{gain}(g_r)}{\log_2(2 + l_r)}$$ where $b_i$ is the gain "
+    r"at rank $i$ of the ideal list, 0 after its end, $B = \sum_{i} b_i$, and $l_r$ is the sum of $\max(b_i, 1) - "
+    r"\mathrm{gain}(g_i)$ over $i \le r$.",
 )
 def normalised_gain(matched: Matched, *, gain: GradeGain = "linear") -> Floats:
     """The sum of the gains of the list, each discounted by the gain lost up to its rank, divided by all gains.
@@ -120,16 +110,13 @@ def normalised_gain(matched: Matched, *, gain: GradeGain = "linear") -> Floats:
     return ratio(summed, np.where(possible > 0, possible, 1), best_grades(matched) > 0)
 
 
-@partial(
-    _experimental,
+@_experimental(
     name="binG",
     title="Binary normalised gain",
     formula="binG = (sum over the ranks r of relevant items of 1 / log2(2 + n(r))) / R, where n(r) = number of "
     "other items before r",
-    latex=(
-        r"$$\mathrm{binG} = \frac{1}{R} \sum_{r} \frac{\mathrm{rel}(r)}{\log_2(2 + n_r)}$$ where $n_r$ is the number "
-        r"of items before rank $r$ that are not relevant."
-    ),
+    latex=r"$$\mathrm{binG} = \frac{1}{R} \sum_{r} \frac{\mathrm{rel}(r)}{\log_2(2 + n_r)}$$ where $n_r$ is the number "
+    r"of items before rank $r$ that are not relevant.",
 )
 def binary_gain(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The mean, over the query's relevant items, of a discount by the number of other items ranked before each.

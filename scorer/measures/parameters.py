@@ -7,8 +7,21 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import UnionType
-from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Concatenate,
+    Generic,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from scorer.errors import MeasureError
 from scorer.measures.matched import Threshold
@@ -29,6 +42,18 @@ list."""
 
 CutoffRule = Literal["none", "optional", "required", "list", "level", "multiple"]
 """Which cut-offs a kind takes. With "list" several k make one measure; with the others, one measure each."""
+
+Level = Annotated[float, "a level of recall"]
+Multiple = Annotated[float, "a multiple of R"]
+
+CUTOFF_RULES: Mapping[object, CutoffRule] = {
+    int | None: "optional",
+    int: "required",
+    tuple[int, ...]: "list",
+    Level: "level",
+    Multiple: "multiple",
+}
+"""By the annotation of the cut-off in the signature of a measure function."""
 
 LARGEST_CUTOFF = 10**9
 LARGEST_MULTIPLE = 1000
@@ -60,11 +85,13 @@ class About:
 
 
 Result = TypeVar("Result")
+Made = TypeVar("Made")
+Settings = ParamSpec("Settings")
 
 
 @dataclass(frozen=True, eq=False)
 class Declared(Generic[Result]):
-    """A function and its declaration; made by ``@partial(Kind, name=..., ...)``, or another subclass, on the function.
+    """A function and its declaration, which a decorator makes of it: see `declaration`.
 
     The docstring of the function is printed for users: one sentence that says what its result is, an empty line, and
     then the edge cases. Its parameters are those by keyword, annotated ``Annotated[type, About(...)]``.
@@ -83,12 +110,27 @@ class Declared(Generic[Result]):
         """How the function treats short lists, ties, queries without relevant items, and so on."""
         return explained(self.function)[1]
 
+    @cached_property
+    def annotations(self) -> Mapping[str, Any]:
+        """The annotation of each argument."""
+        return get_type_hints(self.function, include_extras=True)
+
     def keywords(self) -> Iterator[tuple[str, Any, object]]:
         """The name, the default (`Parameter.empty` of `inspect` without one) and the annotation of each parameter."""
-        hints = get_type_hints(self.function, include_extras=True)
-        for each in inspect.signature(self.function).parameters.values():
-            if each.kind is inspect.Parameter.KEYWORD_ONLY:
-                yield each.name, each.default, hints[each.name]
+        for parameter in inspect.signature(self.function).parameters.values():
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+                yield parameter.name, parameter.default, self.annotations[parameter.name]
+
+
+def declaration(
+    declared: Callable[Concatenate[Callable[..., Result], Settings], Made],
+) -> Callable[Settings, Callable[[Callable[..., Result]], Made]]:
+    """Return a decorator that makes a subclass of `Declared` of a function: ``@kind(name="AP", ...)``."""
+
+    def with_settings(*args: Settings.args, **kwargs: Settings.kwargs) -> Callable[[Callable[..., Result]], Made]:
+        return lambda function: declared(function, *args, **kwargs)
+
+    return with_settings
 
 
 RELEVANT = About("which items are relevant: those with a positive grade, or with at least this grade")

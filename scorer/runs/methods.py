@@ -12,7 +12,7 @@ import numpy as np
 
 from scorer.errors import FusionError
 from scorer.measures.arrays import Floats
-from scorer.measures.parameters import About, Declared
+from scorer.measures.parameters import About, Declared, declaration
 from scorer.runs.aligned import AlignedRuns
 from scorer.wording import counted, quoted
 
@@ -131,6 +131,8 @@ class Method(Declared[Floats]):
         """Return the fused scores: [candidate]."""
         return self.function(runs, **settings)
 
+
+method = declaration(Method)
 
 Persistence = Annotated[
     float, Tunable("how likely a user goes on from one rank to the next", least=0, most=1, grid=(0.01, 1.0, 0.01))

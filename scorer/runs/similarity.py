@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
 
 from scorer.measures.arrays import Floats, ratio
-from scorer.measures.kinds import Kind, Measure
+from scorer.measures.kinds import Measure, kind
 from scorer.measures.names import Registry
 from scorer.measures.parameters import About
 from scorer.runs.paired import PairedLists, lower_before, places
@@ -29,17 +28,13 @@ Reference = Annotated[
 ]
 
 
-@partial(
-    Kind,
+@kind(
     name="RBO",
     title="Rank-biased overlap",
-    cutoff="optional",
     formula="RBO = (1 − p) · sum over d of p^(d − 1) · X(d) / d, where X(d) = number of items that the first d of both "
     "lists share",
-    latex=(
-        r"$$\mathrm{RBO} = (1 - p) \sum_{d=1}^{\infty} p^{d-1} \cdot \frac{X_d}{d}$$ where $X_d$ is the number of "
-        r"items that the first $d$ of both lists share, and $p$ is the parameter p."
-    ),
+    latex=r"$$\mathrm{RBO} = (1 - p) \sum_{d=1}^{\infty} p^{d-1} \cdot \frac{X_d}{d}$$ where $X_d$ is the number of "
+    r"items that the first $d$ of both lists share, and $p$ is the parameter p.",
     source="Webber, Moffat and Zobel, A Similarity Measure for Indefinite Rankings, ACM TOIS 28(4), 2010, equations 11 "
     "(min), 30 (res) and 32 (ext)",
 )
@@ -72,17 +67,13 @@ def rank_biased_overlap(
     return ratio(np.clip(values, 0, 1), 1, lists.in_both)
 
 
-@partial(
-    Kind,
+@kind(
     name="AO",
     title="Average overlap",
-    cutoff="optional",
     formula="AO@k = (sum over d ≤ D of X(d) / d) / D, where X(d) = number of items that the first d of both lists "
     "share, D = min(k, length of the longer list)",
-    latex=(
-        r"$$\mathrm{AO@}k = \frac{1}{D} \sum_{d=1}^{D} \frac{X_d}{d}$$ where $X_d$ is the number of items that the "
-        r"first $d$ of both lists share, and $D$ is $k$, or the length of the longer list if it is shorter."
-    ),
+    latex=r"$$\mathrm{AO@}k = \frac{1}{D} \sum_{d=1}^{D} \frac{X_d}{d}$$ where $X_d$ is the number of items that the "
+    r"first $d$ of both lists share, and $D$ is $k$, or the length of the longer list if it is shorter.",
     source="Fagin, Kumar and Sivakumar, Comparing Top k Lists, SIAM Journal on Discrete Mathematics 17(1), 2003; "
     "Webber, Moffat and Zobel 2010",
 )
@@ -95,16 +86,12 @@ def average_overlap(lists: PairedLists, k: int | None) -> Floats:
     return ratio(seen, np.maximum(longer, 1).astype(np.float64), lists.in_both)
 
 
-@partial(
-    Kind,
+@kind(
     name="Jaccard",
     title="Jaccard index",
-    cutoff="optional",
     formula="Jaccard@k = (number of items in both) / (number of items in either), of the first k of each list",
-    latex=(
-        r"$$\mathrm{Jaccard@}k = \frac{|A \cap B|}{|A \cup B|}$$ where $A$ and $B$ are the first $k$ items of each "
-        "list."
-    ),
+    latex=r"$$\mathrm{Jaccard@}k = \frac{|A \cap B|}{|A \cup B|}$$ where $A$ and $B$ are the first $k$ items of each "
+    "list.",
     source="Jaccard, The Distribution of the Flora in the Alpine Zone, New Phytologist 11(2), 1912",
 )
 def jaccard(lists: PairedLists, k: int | None) -> Floats:
@@ -115,16 +102,12 @@ def jaccard(lists: PairedLists, k: int | None) -> Floats:
     return ratio(shared, np.maximum(either, 1), lists.in_both)
 
 
-@partial(
-    Kind,
+@kind(
     name="Overlap",
     title="Overlap of sets",
-    cutoff="optional",
     formula="Overlap@k = (number of items in both) / (number of items in the longer one), of the first k of each list",
-    latex=(
-        r"$$\mathrm{Overlap@}k = \frac{|A \cap B|}{\max(|A|, |B|)}$$ where $A$ and $B$ are the first $k$ items of each "
-        "list."
-    ),
+    latex=r"$$\mathrm{Overlap@}k = \frac{|A \cap B|}{\max(|A|, |B|)}$$ where $A$ and $B$ are the first $k$ items of "
+    "each list.",
     source="Webber, Moffat and Zobel 2010, the agreement at depth k",
 )
 def overlap_of_sets(lists: PairedLists, k: int | None) -> Floats:
@@ -136,17 +119,13 @@ def overlap_of_sets(lists: PairedLists, k: int | None) -> Floats:
     return ratio(lists.total(), np.maximum(lists.longer, 1).astype(np.float64), lists.in_both)
 
 
-@partial(
-    Kind,
+@kind(
     name="tau",
     title="Kendall's rank correlation",
-    cutoff="optional",
     formula="tau = (C − D) / (n · (n − 1) / 2), where C and D = numbers of pairs of the n shared items that both lists "
     "order alike, and differently",
-    latex=(
-        r"$$\mathrm{tau} = \frac{C - D}{n (n - 1) / 2}$$ where $C$ and $D$ are the numbers of pairs of the $n$ shared "
-        "items that both lists order alike, and differently."
-    ),
+    latex=r"$$\mathrm{tau} = \frac{C - D}{n (n - 1) / 2}$$ where $C$ and $D$ are the numbers of pairs of the $n$ "
+    "shared items that both lists order alike, and differently.",
     source="Kendall, A New Measure of Rank Correlation, Biometrika 30(1-2), 1938",
     bounded=False,
     aliases={"kendall": {}, "kendalltau": {}},
@@ -163,17 +142,14 @@ def kendall(lists: PairedLists, k: int | None) -> Floats:
     return ratio(2 * alike - pairs, pairs, shared > 1)
 
 
-@partial(
-    Kind,
+@kind(
     name="tauAP",
     title="AP rank correlation",
-    cutoff="optional",
     formula="tauAP = 2 / (n − 1) · (sum over i = 2..n of C(i) / (i − 1)) − 1, where C(i) = number of items above rank "
     "i that the reference has above the item at rank i too, of the n shared items",
-    latex=(
-        r"$$\mathrm{tauAP} = \frac{2}{n - 1} \sum_{i=2}^{n} \frac{C_i}{i - 1} - 1$$ where $n$ is the number of shared "
-        r"items, and $C_i$ is the number of items above rank $i$ that the reference has above the item at rank $i$ too."
-    ),
+    latex=r"$$\mathrm{tauAP} = \frac{2}{n - 1} \sum_{i=2}^{n} \frac{C_i}{i - 1} - 1$$ where $n$ is the number of "
+    r"shared items, and $C_i$ is the number of items above rank $i$ that the reference has above the item at rank $i$ "
+    "too.",
     source="Yilmaz, Aslam and Robertson, A New Rank Correlation Coefficient for Information Retrieval, SIGIR 2008",
     bounded=False,
 )
