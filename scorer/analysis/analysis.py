@@ -1,23 +1,33 @@
-"""The analysis of one task: rankings by every rule, tests of pairs, intervals, rank ranges, tiers and stability."""
+"""The analysis of tasks: rankings by every rule, tests, intervals, rank ranges, tiers, stability and consensus."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from scorer.analysis.pairs import ONE_SIDED, PairTest, pair_tests, sign_flips_for, tested_pairs
-from scorer.analysis.resampling import Resampling, resampling_of
-from scorer.analysis.rules import Agreement, RuleRanking, agreements, rankings
 from scorer.analysis.scores import TaskScores
-from scorer.analysis.task import Task
+from scorer.analysis.task import Na, Task, without_missing
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.options import RESAMPLES, SEED
+from scorer.statistics.agreement import consensus, footrule, resampled_taus, tau_b
+from scorer.statistics.bootstrap import bca_intervals
+from scorer.statistics.paired_tests import randomised_tukey
+from scorer.statistics.rankings import (
+    RULES,
+    by_wins,
+    rank_frequencies,
+    rank_quantiles,
+    rank_ranges,
+    ranked,
+    ranking,
+    tiers,
+)
 from scorer.statistics.rankings import means as means_of
-from scorer.statistics.rankings import rank_ranges, tiers
 from scorer.statistics.sign_flips import typical_smallest_difference
-from scorer.statistics.tukey import randomised_tukey
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +42,69 @@ class Settings:
     """Whether to test all pairs of more algorithms than `pairs.MOST_ALGORITHMS`."""
     tukey: bool = False
     """Whether to add the randomised Tukey HSD test."""
+
+
+BY_VALUE = ("mean", "median")
+"""The rules whose values have the unit of the values of the task."""
+
+
+@dataclass(frozen=True, eq=False)
+class RuleRanking:
+    """A ranking by one rule."""
+
+    values: Floats
+    """[algorithm]: what is ranked by, with the sign of the values of the task; NaN where the rule is undefined."""
+    ranks: Ints
+    """[algorithm]: from 1, equal values share a rank."""
+
+    @property
+    def is_defined(self) -> bool:
+        return not np.isnan(self.values).any()
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far two rankings agree."""
+
+    tau_b: float
+    """Kendall's tau-b; NaN where undefined: a ranking has only ties."""
+    footrule: int
+    """Spearman's footrule: the sum of the differences of the ranks."""
+
+
+@dataclass(frozen=True, eq=False)
+class Resampling:
+    """Results of the paired bootstrap. With one case all arrays are NaN: a resample would be the case itself."""
+
+    percentile: Floats
+    """[algorithm, 2]: 95 % interval of the mean; the lower end first."""
+    bca: Floats
+    """[algorithm, 2]; NaN where all values of an algorithm are equal."""
+    quantiles: Floats
+    """[algorithm, 3]: the ranks in the resamples at 2.5, 50 and 97.5 %."""
+    frequencies: Floats
+    """[algorithm, rank]: the share of the resamples in which it has this rank; ranks from 1."""
+    taus: Floats
+    """[resample]: Kendall's tau-b between the ranking of a resample and that of all cases, without those that are
+    undefined because all ranks are equal."""
+
+    @property
+    def first(self) -> Floats:
+        """[algorithm]: the share of the resamples in which it has rank 1."""
+        return self.frequencies[:, 0]
+
+    @property
+    def tau_mean(self) -> float:
+        """NaN without a tau."""
+        return math.fsum(self.taus) / self.taus.size if self.taus.size else math.nan
+
+    @property
+    def tau_quartiles(self) -> tuple[float, float, float]:
+        """NaN without a tau."""
+        if not self.taus.size:
+            return math.nan, math.nan, math.nan
+        low, median, high = np.quantile(self.taus, (0.25, 0.5, 0.75)).tolist()
+        return low, median, high
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,3 +192,109 @@ def _best_first(task: Task) -> Task:
         values=task.values[order],
         means=None if task.means is None else tuple(task.means[at] for at in order),
     )
+
+
+def rankings(task: Task, means: Floats, wilcoxon: PairTest, tested: Bools) -> dict[str, RuleRanking]:
+    """Return the ranking by each rule. `means`, with the sign of the values, decide the rule "mean".
+
+    The rules that count wins by the one-sided Wilcoxon tests need at least two algorithms, and tests of all pairs.
+    """
+    found = {"mean": RuleRanking(means, ranking(task.sign * means).ranks)}
+    for rule in ("median", "mean-rank", "median-rank"):
+        by_rule = RULES[rule](task.scores)
+        found[rule] = RuleRanking(by_rule.values * (task.sign if rule in BY_VALUE else 1), by_rule.ranks)
+    count = len(means)
+    complete = tested.sum() == count * (count - 1)
+    for rule, p_values in (("wins", wilcoxon.p), ("wins-holm", wilcoxon.holm)):
+        by_rule = by_wins(p_values) if complete else ranking(np.full(count, np.nan))
+        found[rule] = RuleRanking(by_rule.values, by_rule.ranks)
+    return found
+
+
+def agreements(rules: Mapping[str, RuleRanking]) -> dict[tuple[str, str], Agreement | None]:
+    """Return the agreement of each two different rules, in both orders; None where a rule is undefined."""
+    return {
+        (one, other): Agreement(tau_b(mine.ranks, theirs.ranks), int(footrule(mine.ranks, theirs.ranks)))
+        if mine.is_defined and theirs.is_defined
+        else None
+        for one, mine in rules.items()
+        for other, theirs in rules.items()
+        if one != other
+    }
+
+
+def resampling_of(task: Task, scores: TaskScores, ranks: Ints) -> Resampling:
+    """Return what the bootstrap shows about a task, given the ranks by the mean over all cases, [algorithm]."""
+    count, cases = task.values.shape
+    if cases < 2:
+        nan = np.full
+        return Resampling(
+            nan((count, 2), np.nan),
+            nan((count, 2), np.nan),
+            nan((count, 3), np.nan),
+            nan((count, count), np.nan),
+            np.zeros(0),
+        )
+    means = scores.resampled
+    drawn = ranked(means if task.decimals is None else np.round(means, task.decimals))
+    taus = resampled_taus(drawn, ranks)
+    return Resampling(
+        percentile=_as_reported(scores.percentile, task),
+        bca=_as_reported(bca_intervals(means, scores.scores), task),
+        quantiles=rank_quantiles(drawn),
+        frequencies=rank_frequencies(drawn),
+        taus=taus[~np.isnan(taus)],
+    )
+
+
+def _as_reported(intervals: Floats, task: Task) -> Floats:
+    """Return intervals of scores as intervals of values: if smaller is better, with the other sign and end."""
+    return intervals if task.larger_is_better else -intervals[:, ::-1]
+
+
+@dataclass(frozen=True, eq=False)
+class Consensus:
+    """The ranking over all tasks by one rule."""
+
+    algorithms: tuple[str, ...]
+    """Those that are in every task, the best first; equal ones by name."""
+    values: Floats
+    """[algorithm]: the mean over the tasks of its rank, where equal algorithms of a task share the mean of their
+    ranks."""
+    ranks: Ints
+    """[algorithm]: from 1; equal values share a rank."""
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """All that a report shows."""
+
+    title: str
+    tasks: tuple[TaskAnalysis, ...]
+    consensus: Mapping[str, Consensus | None]
+    """By the name of the rule; None where the rule is undefined in a task, or no algorithm is in every task."""
+    settings: Settings
+    notes: tuple[str, ...] = ()
+    """Sentences about the data of all tasks."""
+
+
+def report(title: str, tasks: Sequence[Task], settings: Settings, na: Na = None, notes: Sequence[str] = ()) -> Report:
+    """Analyse tasks, at least one; `na` is for `task.without_missing`, `notes` are about the data of all tasks.
+
+    Raises ScorerError if values are missing and `na` does not say what to do.
+    """
+    treated = [without_missing(task, na) for task in tasks]
+    found = tuple(analysed(task, settings) for task in treated)
+    rules = found[0].rules
+    return Report(title, found, {rule: _consensus(found, rule) for rule in rules}, settings, tuple(notes))
+
+
+def _consensus(tasks: Sequence[TaskAnalysis], rule: str) -> Consensus | None:
+    """Return the consensus of the algorithms that are in every task, ranked among each other."""
+    common = sorted(set.intersection(*(set(task.names) for task in tasks)))
+    if not common or not all(task.rules[rule].is_defined for task in tasks):
+        return None
+    ranks = np.array([[task.rules[rule].ranks[task.names.index(name)] for name in common] for task in tasks])
+    values = consensus(ranks)
+    order = np.argsort(values, kind="stable")
+    return Consensus(tuple(common[at] for at in order), values[order], ranked(-values[order]))

@@ -17,9 +17,8 @@ from scorer.measures.kinds import Measure
 from scorer.paths import shown
 from scorer.runs.aligned import AlignedRuns
 from scorer.runs.alignment import for_each_part
-from scorer.runs.paired import pairs_of
 from scorer.runs.reading import Run
-from scorer.runs.similarity import DEFAULT, registry, similarity
+from scorer.runs.similarity import DEFAULT, pairs_of, registry, similarity
 from scorer.scoring.several import Source
 from scorer.wording import counted, html_table, quoted
 

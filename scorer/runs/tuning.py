@@ -22,11 +22,10 @@ from scorer.measures.matched import JudgedItems, Matched
 from scorer.runs.aligned import AlignedRuns
 from scorer.runs.alignment import for_each_part
 from scorer.runs.fuse import check_depth
-from scorer.runs.fused import Fusion, Runs, runs_of
+from scorer.runs.fused import METHODS, Fusion, Runs, method_named, normalisation_named, runs_of
 from scorer.runs.methods import STEP, Given, Method, Parameter, Weights
 from scorer.runs.normalisation import Normalisation
 from scorer.runs.reading import Run
-from scorer.runs.registry import METHODS, method_named, normalisation_named
 from scorer.scoring.evaluation import Source, read_solution
 from scorer.scoring.means import aggregated, check_gains
 from scorer.wording import counted, html_table
