@@ -18,6 +18,7 @@ from scorer.statistics.bootstrap import bca_intervals
 from scorer.statistics.paired_tests import randomised_tukey
 from scorer.statistics.rankings import (
     RULES,
+    Ranking,
     by_wins,
     rank_frequencies,
     rank_quantiles,
@@ -46,20 +47,6 @@ class Settings:
 
 BY_VALUE = ("mean", "median")
 """The rules whose values have the unit of the values of the task."""
-
-
-@dataclass(frozen=True, eq=False)
-class RuleRanking:
-    """A ranking by one rule."""
-
-    values: Floats
-    """[algorithm]: what is ranked by, with the sign of the values of the task; NaN where the rule is undefined."""
-    ranks: Ints
-    """[algorithm]: from 1, equal values share a rank."""
-
-    @property
-    def is_defined(self) -> bool:
-        return not np.isnan(self.values).any()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +104,8 @@ class TaskAnalysis:
     """Of the algorithms, and what boards show of them."""
     means: Floats
     """[algorithm]: as reported, with the sign of the values."""
-    rules: Mapping[str, RuleRanking]
-    """By the name of the ranking rule."""
+    rules: Mapping[str, Ranking]
+    """By the name of the ranking rule. Values have the sign of those of the task; NaN where the rule is undefined."""
     agreement: Mapping[tuple[str, str], Agreement | None]
     """Of each two rules, in both orders; None where a rule is undefined."""
     tested: Bools
@@ -142,7 +129,7 @@ class TaskAnalysis:
         return self.task.algorithms
 
     @property
-    def ranking(self) -> RuleRanking:
+    def ranking(self) -> Ranking:
         """By the mean."""
         return self.rules["mean"]
 
@@ -194,24 +181,23 @@ def _best_first(task: Task) -> Task:
     )
 
 
-def rankings(task: Task, means: Floats, wilcoxon: PairTest, tested: Bools) -> dict[str, RuleRanking]:
+def rankings(task: Task, means: Floats, wilcoxon: PairTest, tested: Bools) -> dict[str, Ranking]:
     """Return the ranking by each rule. `means`, with the sign of the values, decide the rule "mean".
 
     The rules that count wins by the one-sided Wilcoxon tests need at least two algorithms, and tests of all pairs.
     """
-    found = {"mean": RuleRanking(means, ranking(task.sign * means).ranks)}
-    for rule in ("median", "mean-rank", "median-rank"):
-        by_rule = RULES[rule](task.scores)
-        found[rule] = RuleRanking(by_rule.values * (task.sign if rule in BY_VALUE else 1), by_rule.ranks)
+    rules = {"mean": ranking(task.sign * means)}
+    rules |= {rule: RULES[rule](task.scores) for rule in ("median", "mean-rank", "median-rank")}
+    for rule in BY_VALUE:
+        rules[rule] = replace(rules[rule], values=task.sign * rules[rule].values)
     count = len(means)
     complete = tested.sum() == count * (count - 1)
     for rule, p_values in (("wins", wilcoxon.p), ("wins-holm", wilcoxon.holm)):
-        by_rule = by_wins(p_values) if complete else ranking(np.full(count, np.nan))
-        found[rule] = RuleRanking(by_rule.values, by_rule.ranks)
-    return found
+        rules[rule] = by_wins(p_values) if complete else ranking(np.full(count, np.nan))
+    return rules
 
 
-def agreements(rules: Mapping[str, RuleRanking]) -> dict[tuple[str, str], Agreement | None]:
+def agreements(rules: Mapping[str, Ranking]) -> dict[tuple[str, str], Agreement | None]:
     """Return the agreement of each two different rules, in both orders; None where a rule is undefined."""
     return {
         (one, other): Agreement(tau_b(mine.ranks, theirs.ranks), int(footrule(mine.ranks, theirs.ranks)))
@@ -284,9 +270,9 @@ def report(title: str, tasks: Sequence[Task], settings: Settings, na: Na = None,
     Raises ScorerError if values are missing and `na` does not say what to do.
     """
     treated = [without_missing(task, na) for task in tasks]
-    found = tuple(analysed(task, settings) for task in treated)
-    rules = found[0].rules
-    return Report(title, found, {rule: _consensus(found, rule) for rule in rules}, settings, tuple(notes))
+    analyses = tuple(analysed(task, settings) for task in treated)
+    rules = {rule: _consensus(analyses, rule) for rule in analyses[0].rules}
+    return Report(title, analyses, rules, settings, tuple(notes))
 
 
 def _consensus(tasks: Sequence[TaskAnalysis], rule: str) -> Consensus | None:

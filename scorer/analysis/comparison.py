@@ -73,33 +73,7 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The result of `compare`.
-
-    Examples
-    --------
-    >>> import scorer
-    >>> solution = {"q1": {"d1": 2}, "q2": {"d2": 1}, "q3": {"d3": 1}}
-    >>> first, second = {"q1": ["d1"], "q2": ["d2"], "q3": ["d3"]}, {"q1": ["d9", "d1"], "q2": ["d2"]}
-    >>> comparison = scorer.compare(solution, {"second": second, "first": first}, "RR")
-    >>> comparison
-    Comparison(MRR: first=1.0000, second=0.5000; queries=3)
-    >>> comparison.names, comparison.means, comparison.measure
-    (('first', 'second'), {'first': 1.0, 'second': 0.5}, 'MRR')
-    >>> pair = comparison.pair("second", "first")
-    >>> pair.difference, round(pair.p_value, 2), (pair.wins, pair.ties, pair.losses)
-    (0.5, 0.5, (2, 1, 0))
-    >>> comparison.pairs == (pair,)
-    True
-    >>> comparison.to_frame()[["first", "second", "difference", "wins"]]
-       first  second  difference  wins
-    0  first  second         0.5     2
-    >>> comparison.notes["first"], comparison.settings.resamples
-    ((), 10000)
-    >>> comparison.analysis.task.cases
-    ('q1', 'q2', 'q3')
-    >>> comparison.to_dict()["algorithms"]
-    ['first', 'second']
-    """
+    """The result of `compare`."""
 
     measure: str
     """The name of the mean that is compared."""

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from scorer.analysis.analysis import Agreement, Consensus, Report, RuleRanking, TaskAnalysis
+from scorer.analysis.analysis import Agreement, Consensus, Report, TaskAnalysis
 from scorer.analysis.pairs import PairTest
 from scorer.measures.arrays import Floats
+from scorer.statistics.rankings import Ranking
 
 VERSION = 1
 """The version of the structure."""
@@ -87,7 +88,7 @@ def _interval(ends: Floats) -> list[float] | None:
     return None if np.isnan(ends).any() else [float(end) for end in ends]
 
 
-def _ranking(names: Sequence[str], ranking: RuleRanking) -> Document:
+def _ranking(names: Sequence[str], ranking: Ranking) -> Document:
     values, ranks = ranking.values.tolist(), ranking.ranks.tolist()
     return {
         name: {"value": defined(values[at]), "rank": ranks[at] if ranking.is_defined else None}

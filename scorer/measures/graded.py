@@ -23,10 +23,9 @@ _MONIZ = "Moniz, Torgo and Vinagre, Data-Driven Relevance Judgments for Ranking 
     title="Multi-graded average precision",
     formula="muAP@k = (sum over t in L of AP(rel=t)@k · d(t)) / (sum over t in L of d(t)), where L = the distinct "
     "positive grades of the query, d(t) = t minus the next lower one of them, or t for the lowest",
-    latex=r"$$\mathrm{muAP@}k = \frac{\sum_{t \in T} d(t) \cdot \mathrm{AP@}k(t)}{\sum_{t \in T} d(t)}$$ where "
-    r"$T$ has the distinct positive grades of the query, $d(t)$ is $t$ minus the next lower one of them, "
-    r"or $t$ for the lowest, and $\mathrm{AP@}k(t)$ is the $\mathrm{AP@}k$ where items with at least "
-    r"grade $t$ are relevant.",
+    latex=r"$$\mathrm{muAP@}k = \frac{\sum_{t \in T} d(t) \cdot \mathrm{AP@}k(t)}{\sum_{t \in T} d(t)}$$ where $T$ "
+    "has the distinct positive grades of the query, $d(t)$ is $t$ minus the next lower one of them, or $t$ for the "
+    r"lowest, and $\mathrm{AP@}k(t)$ is the $\mathrm{AP@}k$ where items with at least grade $t$ are relevant.",
     source=f"{_SCHEEL}, equation 4",
     aliases={"muMAP": {}, "μAP": {}, "μMAP": {}},
     mean_name="muMAP",
@@ -78,9 +77,8 @@ def _levels(matched: Matched) -> Iterator[_Level]:
     title="Normalised discounted cumulated normalised gain",
     formula="NDCNG@k = nDCG@k with gain = 2^(g / M) − 1, where M = the highest grade of the query; "
     "discount = 1 / log2(r + 1)",
-    latex=r"$$\mathrm{NDCNG@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$$ where $\mathrm{gain}(g) = "
-    r"2^{g / M} - 1$, $M$ is the highest grade of the query, and $\mathrm{discount}(r) = "
-    r"\frac{1}{\log_2(r + 1)}$.",
+    latex=r"$$\mathrm{NDCNG@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$$ where $\mathrm{gain}(g) = 2^{g / M} - 1$, "
+    r"$M$ is the highest grade of the query, and $\mathrm{discount}(r) = \frac{1}{\log_2(r + 1)}$.",
     source=f"{_SCHEEL}, equation 5",
 )
 def ndcng(matched: Matched, k: int | None) -> Floats:

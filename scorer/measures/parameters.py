@@ -56,7 +56,12 @@ CUTOFF_RULES: Mapping[object, CutoffRule] = {
 """By the annotation of the cut-off in the signature of a measure function."""
 
 LARGEST_CUTOFF = 10**9
-LARGEST_MULTIPLE = 1000
+
+_SHARES: Mapping[CutoffRule, tuple[int, str]] = {
+    "level": (1, "the level of recall"),
+    "multiple": (1000, "the multiple of R"),
+}
+"""The largest cut-off that is no number of items, and what it is."""
 
 _NEEDED = {
     "required": "needs a cut-off, as in {}@10",
@@ -231,9 +236,12 @@ def checked_cutoff(name: str, rule: CutoffRule, cutoff: float | Sequence[float] 
         return _whole_cutoffs(cutoff if isinstance(cutoff, Sequence) else (cutoff,))
     if isinstance(cutoff, Sequence):
         raise MeasureError(f"takes one cut-off; found {len(cutoff)}")
-    if rule == "multiple":
-        return _multiple(cutoff)
-    return _level(cutoff) if rule == "level" else _whole_cutoff(cutoff)
+    if rule not in _SHARES:
+        return _whole_cutoff(cutoff)
+    most, meaning = _SHARES[rule]
+    if not 0 <= cutoff <= most:
+        raise MeasureError(f"takes a number from 0 to {most} as {meaning}; found {cutoff:g}")
+    return float(cutoff)
 
 
 def _whole_cutoff(cutoff: float) -> int:
@@ -249,17 +257,3 @@ def _whole_cutoffs(cutoffs: Sequence[float]) -> tuple[int, ...]:
     if len(set(ascending)) < len(ascending):
         raise MeasureError(f"takes a cut-off only once; found {','.join(map(str, ascending))}")
     return tuple(ascending)
-
-
-def _level(level: float) -> float:
-    """Return `level` as a level of recall."""
-    if not 0 <= level <= 1:
-        raise MeasureError(f"takes a number from 0 to 1 as the level of recall; found {level:g}")
-    return float(level)
-
-
-def _multiple(multiple: float) -> float:
-    """Return `multiple` as a multiple of R."""
-    if not 0 <= multiple <= LARGEST_MULTIPLE:
-        raise MeasureError(f"takes a number from 0 to {LARGEST_MULTIPLE} as the multiple of R; found {multiple:g}")
-    return float(multiple)

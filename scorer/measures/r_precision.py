@@ -40,8 +40,7 @@ def mean_average_r_precision(matched: Matched, cutoffs: tuple[int, ...], *, rel:
     name="Rp",
     title="R-precision at a cut-off",
     formula="Rp@z = |relevant(z) ∩ first z items| / min(m, z), where m = number of relevant items of the query, "
-    "relevant(z) = the min(m, z) items with the highest grades, and all items with the same grade as the last of "
-    "these",
+    "relevant(z) = the min(m, z) items with the highest grades, and all items with the same grade as the last of these",
     latex=r"$$\mathrm{Rp@}z = \frac{|\mathrm{relevant}(z) \cap \mathrm{first}(z)|}{\min(m, z)}$$ where $m$ is "
     r"the number of relevant items of the query, $\mathrm{relevant}(z)$ has the $\min(m, z)$ items with "
     r"the highest grades and all items with the same grade as the last of these, and $\mathrm{first}(z)$ "

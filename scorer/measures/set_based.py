@@ -182,9 +182,8 @@ def set_f_measure(
     name="SetAP",
     title="Average precision of the list as a set",
     formula="SetAP = SetP · SetR = hits² / (length of the list · R)",
-    latex=r"$$\mathrm{SetAP} = \mathrm{SetP} \cdot \mathrm{SetR} = \frac{\mathrm{hits}^2}{|\mathrm{list}| \cdot "
-    r"R}$$ where $\mathrm{SetP} = \frac{\mathrm{hits}}{|\mathrm{list}|}$ and $\mathrm{SetR} = "
-    r"\frac{\mathrm{hits}}{R}$.",
+    latex=r"$$\mathrm{SetAP} = \mathrm{SetP} \cdot \mathrm{SetR} = \frac{\mathrm{hits}^2}{|\mathrm{list}| \cdot R}$$ "
+    r"where $\mathrm{SetP} = \frac{\mathrm{hits}}{|\mathrm{list}|}$ and $\mathrm{SetR} = \frac{\mathrm{hits}}{R}$.",
     source="Buckley and Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation, 2005",
     aliases={"set_map": {}},
     closed_form_when_cut=False,

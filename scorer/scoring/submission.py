@@ -82,8 +82,9 @@ def _scored(
 ) -> Scored | Rejected:
     parallel = threads > 1 and (is_large(path) or not is_regular(path))
     with ThreadPoolExecutor(threads) if parallel else nullcontext() as pool:
+        scored = partial(_score_file, solution, path, rules, pool, digest, limits)
         try:
-            return _score_file(solution, path, rules, pool, digest, limits, whole_lists)
+            return scored(whole_lists)
         except ScatteredError:
             if not is_regular(path):
                 problems = Findings()
@@ -94,8 +95,8 @@ def _scored(
         if is_large(path):
             partitions = partitions_for(located(path).stat().st_size)
             parted = partial(by_query, partitions=partitions, temporary_mb=limits.temporary_mb)
-            return _score_file(solution, path, rules, pool, digest, limits, parted)
-        return _score_file(solution, path, rules, pool, digest, limits, lambda batches: [list(batches)])
+            return scored(parted)
+        return scored(lambda batches: [list(batches)])
 
 
 def _score_file(

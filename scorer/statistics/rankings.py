@@ -93,6 +93,11 @@ class Ranking:
     higher_is_better: bool
     """Whether the highest value has rank 1."""
 
+    @property
+    def is_defined(self) -> bool:
+        """Whether all values are numbers."""
+        return not np.isnan(self.values).any()
+
 
 def ranking(values: Floats, higher_is_better: bool = True) -> Ranking:
     """Return the ranking by values, [submission], for example means that are rounded already."""
