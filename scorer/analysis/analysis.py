@@ -42,7 +42,6 @@ class Settings:
     all_pairs: bool = False
     """Whether to test all pairs of more algorithms than `pairs.MOST_ALGORITHMS`."""
     tukey: bool = False
-    """Whether to add the randomised Tukey HSD test."""
 
 
 BY_VALUE = ("mean", "median")

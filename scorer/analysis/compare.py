@@ -14,8 +14,9 @@ from scorer.errors import MeasureError, ScorerError
 from scorer.matching.solution import Solution
 from scorer.measures import Measure
 from scorer.options import LEVEL, RESAMPLES, SEED, Missing, NothingRelevant, Split, Ties, Unjudged
-from scorer.scoring.evaluation import Evaluation, Source, evaluate, measures_named
-from scorer.scoring.several import Several
+from scorer.scoring.evaluation import evaluate, measures_named
+from scorer.scoring.evaluations import Evaluation
+from scorer.scoring.several import Several, Source
 from scorer.statistics.paired_tests import effect_sizes
 from scorer.wording import counted
 

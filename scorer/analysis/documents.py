@@ -15,7 +15,6 @@ from scorer.measures.arrays import Floats
 from scorer.statistics.rankings import Ranking
 
 VERSION = 1
-"""The version of the structure."""
 
 Document = dict[str, Any]
 

@@ -99,7 +99,6 @@ class _Header:
     line: int
     delimiter: str
     count: int
-    """The number of columns."""
     places: dict[str, int]
 
     @classmethod

@@ -26,7 +26,6 @@ POINTS = 40
 """The number of cut-offs at most."""
 
 RECALLS = tuple(level / 10 for level in range(11))
-"""The levels of recall."""
 
 
 _JSON = TypeAdapter(tuple[Curve, ...])

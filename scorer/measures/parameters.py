@@ -152,9 +152,8 @@ class Parameter:
     default: Value
     words: tuple[str, ...]
     numeric: bool
-    """Whether the parameter takes numbers."""
     mapped: bool
-    """Whether the parameter takes gains by grade."""
+    """Whether it takes gains by grade."""
     about: About
 
     @classmethod

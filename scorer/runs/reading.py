@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from scorer.errors import Findings, SubmissionError
-from scorer.formats.detection import Setting, opened
+from scorer.formats.detection import opened
 from scorer.formats.reading import memory
 from scorer.formats.reading.batches import Ranked
 from scorer.formats.reading.bytes import UnreadableError
@@ -19,8 +19,6 @@ from scorer.matching.ranked_lists import RankedLists
 from scorer.matching.solution import report_repeated
 from scorer.paths import is_regular, regular_size, shown
 from scorer.scoring.several import Source
-
-SETTING: Setting = "submission_format"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +103,7 @@ class Run:
                 self._in_memory.append(memory.ranked(self.source, problems))
             yield from map(_checked, parted(self._in_memory))
             return
-        with opened(self.source, self.format_name, SETTING) as (detected, head, blocks):
+        with opened(self.source, self.format_name, "submission_format") as (detected, head, blocks):
             batches = read_batches(detected.ranked(head), blocks, problems, pool)
             checked = partial(_checked, query_once=detected.format.QUERY_ONCE)
             yield from ordered(pool, checked, parted(batches), AHEAD)

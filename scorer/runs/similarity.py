@@ -297,7 +297,6 @@ def _earlier_in_both(lists: PairedLists) -> Floats:
 
 
 SIMILARITIES = (rank_biased_overlap, average_overlap, jaccard, overlap_of_sets, kendall, ap_correlation)
-"""All measures of similarity."""
 
 DEFAULT = ("RBO", "Jaccard@10", "tauAP")
 """The measures that are computed if none is named."""
@@ -307,5 +306,4 @@ registry = Registry(SIMILARITIES, listing="`scorer overlap --measures` lists all
 
 def similarity(measure: Measure, lists: PairedLists) -> Floats:
     """[query]: the similarity of both lists; NaN where it is undefined, and where a run does not have the query."""
-    values = zip(measure.kind.parameters, measure.parameters, strict=True)
-    return measure.kind.function(lists, measure.cutoff, **{each.name: value for each, value in values})
+    return measure.kind.function(lists, measure.cutoff, **measure.settings)

@@ -26,15 +26,15 @@ from scorer.runs.fused import METHODS, Fusion, Runs, method_named, normalisation
 from scorer.runs.methods import STEP, Given, Method, Parameter, Weights
 from scorer.runs.normalisation import Normalisation
 from scorer.runs.reading import Run
-from scorer.scoring.evaluation import Source, read_solution
+from scorer.scoring.evaluation import read_solution
 from scorer.scoring.means import aggregated, check_gains
+from scorer.scoring.several import Source
 from scorer.wording import counted, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MAX_TRIALS = 100_000
-"""How many values are tried at most."""
 
 Value = float | tuple[float, ...]
 """The value of the parameter: a number, or a weight for each run."""

@@ -38,18 +38,6 @@ from scorer.wording import quoted
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Evaluation",
-    "Evaluations",
-    "MeasureNames",
-    "Source",
-    "SubmissionsByName",
-    "evaluate",
-    "measures_named",
-    "policies_named",
-    "read_solution",
-]
-
 ByQuery = Mapping[str, Mapping[str, float]] | Mapping[str, Sequence[str]]
 """A submission as a dict: query -> item -> run score, or query -> items in order."""
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.formats.detection import Setting, opened
+from scorer.formats.detection import opened
 from scorer.formats.reading.batches import Ranked
 from scorer.formats.reading.bytes import InaccessibleError, LimitError, UnreadableError, is_large
 from scorer.limits import OWN_FILES, Limits
@@ -143,8 +143,7 @@ def check(
     if queries is None:
         findings = Findings()
         try:
-            setting: Setting = "submission_format"
-            with opened(path, rules.submission_format, setting, limits=limits) as (detected, head, blocks):
+            with opened(path, rules.submission_format, "submission_format", limits=limits) as (detected, head, blocks):
                 batches = read_batches(detected.ranked(head), blocks, findings, None, limits)
                 ids = [query for batch in batches for query in coded([batch.query])[1].to_pylist()]
         except InaccessibleError as error:

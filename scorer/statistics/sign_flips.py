@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -40,15 +39,6 @@ def random_signs(flips: int, queries: int, seed: int) -> Iterator[tuple[slice, F
         yield block, ones.astype(np.float64) * 2 - 1
 
 
-class Row(NamedTuple):
-    """The pairs of a submission i with all later ones."""
-
-    i: int
-    later: slice
-    values: Floats
-    """[later submission, flip]"""
-
-
 class PairSums:
     """The sums of the differences of all pairs of submissions, over the queries with scores of both."""
 
@@ -58,14 +48,17 @@ class PairSums:
         self._absolute = self._exact.masks @ np.nan_to_num(np.abs(scores)).T
         self._count, self._queries = scores.shape
 
-    def rows(self, signs: Floats) -> Iterator[Row]:
-        """Yield, for each submission but the last, its sums with `signs`, [flip, query], minus those of later ones."""
+    def rows(self, signs: Floats) -> Iterator[tuple[int, slice, Floats]]:
+        """Yield, for each submission but the last, its sums with `signs`, [flip, query], minus those of later ones.
+
+        With its index, the later ones and the differences, [later submission, flip].
+        """
         sums, mask_of = self._exact.masked_sums(signs), self._exact.mask_of
         buffer = np.empty(sums.shape[1:])
         for i in range(self._count - 1):
             later = slice(i + 1, self._count)
             mine = sums[0, i] if len(sums) == 1 else sums[mask_of[later], i]
-            yield Row(i, later, np.subtract(mine, sums[mask_of[i], later], out=buffer[later]))
+            yield i, later, np.subtract(mine, sums[mask_of[i], later], out=buffer[later])
 
     def observed(self) -> Floats:
         """Return the sums without flips, [i, j]: of the scores of i minus those of j."""
