@@ -212,14 +212,8 @@ def resampling_of(task: Task, scores: TaskScores, ranks: Ints) -> Resampling:
     """Return what the bootstrap shows about a task, given the ranks by the mean over all cases, [algorithm]."""
     count, cases = task.values.shape
     if cases < 2:
-        nan = np.full
-        return Resampling(
-            nan((count, 2), np.nan),
-            nan((count, 2), np.nan),
-            nan((count, 3), np.nan),
-            nan((count, count), np.nan),
-            np.zeros(0),
-        )
+        intervals, quantiles, frequencies = (np.full((count, columns), np.nan) for columns in (2, 3, count))
+        return Resampling(intervals, intervals, quantiles, frequencies, np.zeros(0))
     means = scores.resampled
     drawn = ranked(means if task.decimals is None else np.round(means, task.decimals))
     taus = resampled_taus(drawn, ranks)

@@ -102,7 +102,7 @@ def compare(
         submission_format=submission_format,
     )
     settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs)
-    notes = {each: tuple(evaluation.notes.lines(each)) for each, evaluation in evaluations.items()}
+    notes = {run: tuple(evaluation.notes.lines(run)) for run, evaluation in evaluations.items()}
     return replace(compared(task_of(evaluations, name, chosen), settings), notes=notes)
 
 
@@ -155,11 +155,11 @@ def _pairs(analysis: TaskAnalysis) -> tuple[Pair, ...]:
     first, second = np.nonzero(np.triu(analysis.tested, 1))
     differences = analysis.scores.differences(first, second)
     sizes = effect_sizes(analysis.scores.scores)
-    found = []
+    pairs = []
     for i, j, difference, interval, (wins, ties, losses) in zip(
         first.tolist(), second.tolist(), *(each.tolist() for each in differences), strict=True
     ):
-        found.append(
+        pairs.append(
             Pair(
                 first=names[i],
                 second=names[j],
@@ -175,7 +175,7 @@ def _pairs(analysis: TaskAnalysis) -> tuple[Pair, ...]:
                 decisive=_decisive(analysis, i, j),
             )
         )
-    return tuple(found)
+    return tuple(pairs)
 
 
 def _decisive(analysis: TaskAnalysis, i: int, j: int) -> tuple[DecisiveCase, ...]:

@@ -29,7 +29,7 @@ def report_document(report: Report) -> Document:
     return {
         "version": VERSION,
         "tasks": [task_document(task) for task in report.tasks],
-        "consensus": {rule: _consensus(each) for rule, each in report.consensus.items()},
+        "consensus": {rule: _consensus(consensus) for rule, consensus in report.consensus.items()},
         "seed": report.settings.seed,
         "resamples": report.settings.resamples,
     }

@@ -35,7 +35,7 @@ def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None
     track, shown = stored.track, stored.all
     if basis is not None and not track.shows_final:
         is_public = are_queries_public(track, view.queries(basis.solution).ids)
-        shown = tuple(without_solution(each, queries_are_public=is_public) for each in shown)
+        shown = tuple(without_solution(entry, queries_are_public=is_public) for entry in shown)
     flagged = view.flags(basis) if basis else ()
 
     columns = tuple(map(str, track.all_measures))
@@ -43,8 +43,8 @@ def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None
     preliminary_queries = defined_queries(stored.results, "preliminary", columns[0], int(sum(flagged)))
     joined = stored.merges
     by_team: dict[str, list[Entry]] = {}
-    for each in shown:
-        by_team.setdefault(joined.final(each.team), []).append(each)
+    for entry in shown:
+        by_team.setdefault(joined.final(entry.team), []).append(entry)
     known = teams(view, (entry.team for entry in stored.all))
     baselines = {name for name in by_team if is_baseline(name, track)}
     rows = [
@@ -59,7 +59,7 @@ def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None
         for name, own in by_team.items()
         if any(entry.presence == "present" for entry in own)
     ]
-    found = Board(
+    built = Board(
         track=track,
         columns=columns,
         rows=ranked(rows, track),
@@ -75,8 +75,8 @@ def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None
         now=view.now,
     )
     if basis is None or cache is None or track.shows != "score":
-        return found
-    return replace(with_statistics(found, view, basis, cache), curves=curves(found, view, basis, cache))
+        return built
+    return replace(with_statistics(built, view, basis, cache), curves=curves(built, view, basis, cache))
 
 
 def _late_rows(by_team: Mapping[str, Sequence[Entry]], known: Mapping[str, Team]) -> tuple[Row, ...]:

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from scorer.measures.arrays import Floats
+from scorer.measures.incomplete import judged_not
 from scorer.measures.kinds import kind
 from scorer.measures.matched import Matched
 from scorer.measures.parameters import Relevant
@@ -88,5 +89,4 @@ def number_judged_not_relevant(matched: Matched, *, rel: Relevant = "positive") 
     An item with a negative grade is not judged, as in TREC's files. A repeated item counts once. Defined for every
     query.
     """
-    found = matched.found
-    return matched.count(found.where((found.grade >= 0) & ~found.is_relevant(rel)))
+    return matched.count(matched.found.where(judged_not(matched.found, rel)))

@@ -67,8 +67,8 @@ def _levels(matched: Matched) -> Iterator[_Level]:
     lower = np.where(lowest, 0, np.roll(first.grade, -1))
     items = np.where(lowest, matched.relevant_items()[first.query], np.roll(first.rank, -1) - 1)
     position = first.position_in_query()
-    for each in range(1, position.max(initial=0) + 1):
-        at = np.flatnonzero(position == each)
+    for level in range(1, position.max(initial=0) + 1):
+        at = np.flatnonzero(position == level)
         yield _Level(first.query[at], first.grade[at], items[at], first.grade[at] - lower[at])
 
 

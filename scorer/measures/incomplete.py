@@ -32,8 +32,8 @@ def binary_preference(matched: Matched, *, rel: Relevant = "positive") -> Floats
 
     Unjudged items and items with a negative grade do not matter. Undefined where the query has no relevant item.
     """
-    wanted, unwanted = matched.relevant_items(rel), matched.total(matched.ideal.where(_judged_not(matched.ideal, rel)))
-    before = matched.found.count_so_far(_judged_not(matched.found, rel))
+    wanted, unwanted = matched.relevant_items(rel), matched.total(matched.ideal.where(judged_not(matched.ideal, rel)))
+    before = matched.found.count_so_far(judged_not(matched.found, rel))
     relevant = matched.found.is_relevant(rel)
     hits = matched.found.where(relevant)
     most = np.maximum(np.minimum(wanted, unwanted), 1)
@@ -84,13 +84,13 @@ def inferred_average_precision(matched: Matched, *, rel: Relevant = "positive") 
     relevant = found.is_relevant(rel)
     hits = found.where(relevant)
     good = hits.position_in_query() - 1
-    bad = found.count_so_far(_judged_not(found, rel))[relevant]
+    bad = found.count_so_far(judged_not(found, rel))[relevant]
     unjudged = found.count_so_far((found.grade < 0) & ~relevant)[relevant]
     share = (good + _EPSILON) / (good + bad + 2 * _EPSILON)
     return ratio(matched.total(hits, (1 + (good + bad + unjudged) * share) / hits.rank), wanted, wanted > 0)
 
 
-def _judged_not(hits: JudgedItems, rel: Threshold) -> Bools:
+def judged_not(hits: JudgedItems, rel: Threshold) -> Bools:
     """[entry]: whether the item is judged not relevant."""
     return (hits.grade >= 0) & ~hits.is_relevant(rel)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal
 
@@ -41,7 +40,7 @@ def ndcg_over_relevant(matched: Matched, *, gain: GradeGain = "linear") -> Float
     For an item that is not in the list, it is the nDCG of the whole list. An item with a negative grade has gain 0.
     Undefined where the query has no positive grade.
     """
-    sums = _Sums.of(matched, gain)
+    sums = _Sums(matched, gain)
     hits = sums.found
     wanted = matched.total(sums.ideal)
     at_hits = matched.total(hits, sums.dcg.sums / sums.idcg.at(hits.query, hits.rank))
@@ -65,7 +64,7 @@ def ndcg_over_levels(matched: Matched, *, gain: GradeGain = "linear", rel: Relev
     if it is at least two ranks after the last of them, and the threshold decides only which queries have a score.
     Undefined where the query has no relevant item.
     """
-    sums = _Sums.of(matched, gain)
+    sums = _Sums(matched, gain)
     ideal = sums.ideal
     last = np.append(np.diff(sums.gain) != 0, True)[: len(ideal)] | (np.diff(ideal.query, append=-1) != 0)
     levels = ideal.where(last)
@@ -98,7 +97,7 @@ def normalised_gain(matched: Matched, *, gain: GradeGain = "linear") -> Floats:
     unit = np.maximum(highest, 1)  # sums of gains in this unit cannot exceed the floating-point numbers
     ideal = by_gain(matched.ideal, gains)
     best = gains(ideal)
-    costs = RankSums.of(ideal, np.maximum(best / unit[ideal.query], 1 / unit[ideal.query]))
+    costs = RankSums(ideal, np.maximum(best / unit[ideal.query], 1 / unit[ideal.query]))
     hits = matched.found.where(gains(matched.found) > 0)
     query, items = hits.query, matched.total(ideal)
     after_end = np.maximum(hits.rank - items[query], 0)
@@ -129,50 +128,37 @@ def binary_gain(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     return ratio(matched.total(hits, 1 / np.log2(2 + others)), wanted, wanted > 0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class RankSums:
     """Cumulative sums over the ranks of lists."""
 
-    query: Ints
-    """[entry]: ascending."""
-    rank: Ints
-    """[entry]: ascending within a query."""
     sums: Floats
-    """[entry]: the sum up to this rank."""
+    """[entry]: the sum up to the rank of the entry."""
 
-    @classmethod
-    def of(cls, items: JudgedItems, values: Floats) -> RankSums:
-        """Return the sums of `values`, [entry], of these items."""
-        return cls(items.query, items.rank, cumulative(items.position_in_query(), values))
+    def __init__(self, items: JudgedItems, values: Floats) -> None:
+        """Sum `values`, [entry], of these items."""
+        self._query, self._rank = items.query, items.rank
+        self.sums = cumulative(items.position_in_query(), values)
 
     def at(self, query: Ints, rank: Ints) -> Floats:
         """Return the sum of each `query` up to each `rank`, two arrays of the same shape; 0 before the first entry."""
         if not self.sums.size:
             return np.zeros(query.shape)
-        width = 1 + max(self.rank.max(), rank.max(initial=0))
-        place = np.searchsorted(self.query * width + self.rank, query * width + rank, side="right") - 1
-        return np.where((place >= 0) & (self.query[place] == query), self.sums[place], 0)
+        width = 1 + max(self._rank.max(), rank.max(initial=0))
+        place = np.searchsorted(self._query * width + self._rank, query * width + rank, side="right") - 1
+        return np.where((place >= 0) & (self._query[place] == query), self.sums[place], 0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Sums:
-    """DCG and IDCG at every rank, of the items with a positive gain."""
+    """DCG and IDCG at every rank, of the items with a positive gain, which is a share of the query's highest."""
 
-    found: JudgedItems
-    ideal: JudgedItems
-    gain: Floats
-    """[entry of `ideal`]: the gain, as a share of the query's highest."""
-    dcg: RankSums
-    idcg: RankSums
-
-    @classmethod
-    def of(cls, matched: Matched, gain: GradeGain) -> _Sums:
+    def __init__(self, matched: Matched, gain: GradeGain) -> None:
         gains = share_of_best(matched, gain)
-        found = matched.found.where(gains(matched.found) > 0)
+        self.found = matched.found.where(gains(matched.found) > 0)
         ideal = by_gain(matched.ideal, gains)
-        ideal = ideal.where(gains(ideal) > 0)
-        dcg, idcg = (RankSums.of(items, gains(items) * discounts(items.rank)) for items in (found, ideal))
-        return cls(found, ideal, gains(ideal), dcg, idcg)
+        self.ideal = ideal.where(gains(ideal) > 0)
+        self.gain = gains(self.ideal)
+        self.dcg = RankSums(self.found, gains(self.found) * discounts(self.found.rank))
+        self.idcg = RankSums(self.ideal, self.gain * discounts(self.ideal.rank))
 
     def whole(self, matched: Matched) -> Floats:
         """[query]: DCG / IDCG of the whole list; 0 where no item has a gain."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from scorer.measures.arrays import Floats, ratio
@@ -33,7 +31,16 @@ def mean_average_r_precision(matched: Matched, cutoffs: tuple[int, ...], *, rel:
     With rel, only those of these items count that have at least this grade. Undefined where the query has no relevant
     item.
     """
-    return _mean_capped(matched, cutoffs, rel)
+    found = _relevant(matched.found, rel)
+    relevant = matched.total(_relevant(matched.ideal, rel))
+    scores = np.zeros(matched.queries)
+    # In the order of the cut-offs, as in the evaluator of VL.NET.
+    for z in cutoffs:
+        wanted = np.minimum(relevant, z)
+        # An item is in relevant(z) exactly if fewer than min(m, z) relevant items have a higher grade.
+        hits = found.where(found.tie_rank <= wanted[found.query])
+        scores += ratio(matched.count(hits, z), wanted, relevant > 0)
+    return scores / len(cutoffs)
 
 
 @kind(
@@ -56,7 +63,7 @@ def r_precision_at(matched: Matched, z: int, *, rel: Relevant = "positive") -> F
     With rel, only those of these items count that have at least this grade. Undefined where the query has no relevant
     item.
     """
-    return _mean_capped(matched, (z,), rel)
+    return mean_average_r_precision.function(matched, (z,), rel=rel)
 
 
 @kind(
@@ -95,22 +102,6 @@ def r_precision_at_multiple(matched: Matched, multiple: Multiple, *, rel: Releva
     wanted = matched.relevant_items(rel)
     depth = np.floor(multiple * wanted + _ROUNDED_UP)
     return ratio(matched.count(matched.found.relevant(rel), depth), np.maximum(depth, 1), wanted > 0)
-
-
-def _mean_capped(matched: Matched, cutoffs: Sequence[int], rel: Threshold) -> Floats:
-    """[query]: the mean of Rp@z over `cutoffs`, summed in their order, as in the evaluator of VL.NET.
-
-    An item is in relevant(z) exactly if fewer than min(m, z) relevant items have a higher grade, that is, if its tie
-    rank is at most min(m, z).
-    """
-    found = _relevant(matched.found, rel)
-    relevant = matched.total(_relevant(matched.ideal, rel))
-    scores = np.zeros(matched.queries)
-    for z in cutoffs:
-        wanted = np.minimum(relevant, z)
-        hits = found.where(found.tie_rank <= wanted[found.query])
-        scores += ratio(matched.count(hits, z), wanted, relevant > 0)
-    return scores / len(cutoffs)
 
 
 def _relevant(hits: JudgedItems, rel: Threshold) -> JudgedItems:

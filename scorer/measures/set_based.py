@@ -65,7 +65,11 @@ def recall(matched: Matched, k: int | None, *, denominator: Capped = "R", rel: R
     trec_eval, and recall, capped recall, calibrated recall or R-precision at k in other tools. Undefined where the
     query has no relevant item.
     """
-    return _recalled(matched, k, denominator, rel)
+    wanted = matched.relevant_items(rel)
+    divisor = wanted
+    if denominator == "min":
+        divisor = np.maximum(np.minimum(wanted, matched.retrieved if k is None else k), 1)
+    return ratio(matched.relevant_found(rel, k), divisor, wanted > 0)
 
 
 @kind(
@@ -142,7 +146,7 @@ def set_recall(matched: Matched, *, denominator: Capped = "R", rel: Relevant = "
 
     The same as R without a cut-off. Undefined where the query has no relevant item.
     """
-    return _recalled(matched, None, denominator, rel)
+    return recall.function(matched, None, denominator=denominator, rel=rel)
 
 
 def _plain_weight(measure: Measure) -> Measure | None:
@@ -230,14 +234,6 @@ def utility(
     return (
         relevant * hits + other * (listed - hits) + missed * (wanted - hits) + rest * (items + hits - listed - wanted)
     )
-
-
-def _recalled(matched: Matched, k: int | None, denominator: Capped, rel: Threshold) -> Floats:
-    wanted = matched.relevant_items(rel)
-    divisor = wanted
-    if denominator == "min":
-        divisor = np.maximum(np.minimum(wanted, matched.retrieved if k is None else k), 1)
-    return ratio(matched.relevant_found(rel, k), divisor, wanted > 0)
 
 
 def _harmonic(matched: Matched, found: Floats, retrieved: Ints | int, weight: float, rel: Threshold) -> Floats:

@@ -32,14 +32,14 @@ Runs = Sequence[Source] | Mapping[str, Source]
 
 METHODS: tuple[Method, ...] = tuple(
     sorted(
-        (each for family in (fusion, voting) for each in vars(family).values() if isinstance(each, Method)),
+        (value for family in (fusion, voting) for value in vars(family).values() if isinstance(value, Method)),
         key=lambda method: method.uses,
     )
 )
 """All methods: those that use ranks, then those that use scores, in the order of their declarations."""
 
 NORMALISATIONS: tuple[Normalisation, ...] = tuple(
-    each for each in vars(normalisation).values() if isinstance(each, Normalisation)
+    value for value in vars(normalisation).values() if isinstance(value, Normalisation)
 )
 
 TRAINED = ("bayesfuse", "mapfuse", "posfuse", "probfuse", "segfuse", "slidefuse")
@@ -67,16 +67,16 @@ def normalisation_named(name: str | None, method: Method) -> Normalisation:
 
 
 def _named(name: str, known: Sequence[Named], what: str) -> Named:
-    for each in known:
-        if name.casefold() in (each.name, *each.aliases):
-            return each
+    for declared in known:
+        if name.casefold() in (declared.name, *declared.aliases):
+            return declared
     close = get_close_matches(name.casefold(), [declared.name for declared in known], 1)
     hint = f" (did you mean {close[0]}?)" if close else ""
     raise FusionError(f"no {what} is called {quoted(name)}{hint}; {_known(known)}")
 
 
 def _known(known: Sequence[Method | Normalisation]) -> str:
-    return f"there are {', '.join(each.name for each in known)}"
+    return f"there are {', '.join(declared.name for declared in known)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -201,7 +201,7 @@ class Evaluations(Mapping[str, Evaluation]):
     @property
     def notes(self) -> dict[str, tuple[str, ...]]:
         """For each submission, notes about it, such as unknown queries."""
-        return {name: tuple(each.notes.lines()) for name, each in self.items()}
+        return {name: tuple(evaluation.notes.lines()) for name, evaluation in self.items()}
 
     @property
     def per_query(self) -> pd.DataFrame | None:
@@ -224,9 +224,9 @@ class Evaluations(Mapping[str, Evaluation]):
         import pandas as pd  # noqa: PLC0415 (slow to load, and needed only here)
 
         if per_query is None:
-            rows = {name: list(each.values()) for name, each in self.items()}
+            rows = {name: list(evaluation.values()) for name, evaluation in self.items()}
             return pd.DataFrame.from_dict(rows, orient="index", columns=list(self._first)).rename_axis("submission")
-        frames = {name: each.to_frame(check_form(per_query)) for name, each in self.items()}
+        frames = {name: evaluation.to_frame(check_form(per_query)) for name, evaluation in self.items()}
         if per_query == "wide":
             return pd.concat(frames, axis="columns", names=["submission", "measure"])
         for name, frame in frames.items():
@@ -243,11 +243,12 @@ class Evaluations(Mapping[str, Evaluation]):
         return len(self._evaluations)
 
     def __repr__(self) -> str:
-        return f"Evaluations({ {name: dict(each) for name, each in self.items()}!r}, queries={self.queries})"
+        means = {name: dict(evaluation) for name, evaluation in self.items()}
+        return f"Evaluations({means!r}, queries={self.queries})"
 
     def _repr_html_(self) -> str:
         """The table that a notebook shows."""
-        rows = [[name, *(each._shown(*score) for score in each.items())] for name, each in self.items()]
+        rows = [[name, *(scores._shown(*score) for score in scores.items())] for name, scores in self.items()]
         return html_table(["submission", *self._first], rows, _caption(self._first))
 
 

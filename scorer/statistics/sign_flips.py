@@ -71,8 +71,7 @@ class PairSums:
         """Return by how much two sums of a pair may differ by rounding only, [i, j]."""
         # [j, i]: the sum of the scores of i over the queries with scores of both.
         sums = self._absolute[self._exact.mask_of]
-        rounding: Floats = ROUNDING * (sums + sums.T)
-        return rounding
+        return np.asarray(ROUNDING * (sums + sums.T))
 
     def queries(self) -> Ints:
         """Return the number of queries with scores of both, [i, j]."""
@@ -103,18 +102,15 @@ class SignFlips:
         If all submissions have scores for the same queries, this is transitive: if i is better than j and j than k,
         then i is better than k.
         """
-        decided: Bools = (self.simultaneous <= level) & (self.statistic > 0)
-        return decided
+        return np.asarray((self.simultaneous <= level) & (self.statistic > 0))
 
     def better_marginally(self, level: float = LEVEL) -> Bools:
         """[i, j]: whether i is significantly better than j, with all pairs of i tested at once."""
-        decided: Bools = (self.marginal <= level) & (self.statistic > 0)
-        return decided
+        return np.asarray((self.marginal <= level) & (self.statistic > 0))
 
     def worse_marginally(self, level: float = LEVEL) -> Bools:
         """[i, j]: whether i is significantly worse than j, with all pairs of i tested at once."""
-        decided: Bools = (self.marginal <= level) & (self.statistic < 0)
-        return decided
+        return np.asarray((self.marginal <= level) & (self.statistic < 0))
 
 
 def sign_flips(scores: Floats, flips: int = FLIPS, seed: int = SEED, level: float = LEVEL) -> SignFlips:
@@ -160,8 +156,7 @@ def pair_p_values(differences: Floats, flips: int = FLIPS, seed: int = SEED) -> 
     counts = np.zeros(len(differences), dtype=np.int64)
     for _, signs in random_signs(flips, queries, seed):
         counts += (np.abs(exact.sums(signs)) >= bound).sum(axis=0)
-    p_values: Floats = (counts + 1) / (flips + 1)
-    return p_values
+    return np.asarray((counts + 1) / (flips + 1))
 
 
 def _sizes(scores: Floats) -> Floats:
@@ -181,8 +176,7 @@ def _sizes(scores: Floats) -> Floats:
 def _p_values(ascending: Floats, reached: Floats) -> Floats:
     """The share of the flips, and of the observed signs, that reach each observed statistic; 1 if it could be 0."""
     flips = ascending.size - np.searchsorted(ascending, reached, side="left")
-    p_values: Floats = np.where(reached > 0, (flips + 1) / (ascending.size + 1), 1.0)
-    return p_values
+    return np.asarray(np.where(reached > 0, (flips + 1) / (ascending.size + 1), 1.0))
 
 
 def _critical(ascending: Floats, level: float) -> float:
