@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,6 +19,7 @@ from scorer.matching.ranked_lists import RankedLists
 from scorer.matching.solution import report_repeated
 from scorer.paths import is_regular, regular_size, shown
 from scorer.scoring.several import Source
+from scorer.scoring.submission import Parted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,9 +69,7 @@ class Run:
         """
         return self._lists(pool, partial(by_query, partitions=number))
 
-    def _lists(
-        self, pool: Executor | None, parted: Callable[[Iterable[Ranked]], Iterable[Sequence[Ranked]]]
-    ) -> Iterator[RankedLists]:
+    def _lists(self, pool: Executor | None, parted: Parted) -> Iterator[RankedLists]:
         problems = Findings()
         rows = 0
         try:
@@ -92,10 +91,7 @@ class Run:
             raise SubmissionError(self.name, problems)
 
     def _read(
-        self,
-        pool: Executor | None,
-        parted: Callable[[Iterable[Ranked]], Iterable[Sequence[Ranked]]],
-        problems: Findings,
+        self, pool: Executor | None, parted: Parted, problems: Findings
     ) -> Iterator[tuple[RankedLists, Findings]]:
         """Parts of whole lists, each with its problems; those of single rows are added to `problems`."""
         if not isinstance(self.source, str | os.PathLike):
