@@ -30,6 +30,30 @@ True
 ...     print(str(error).partition(";")[0])
 no-such-folder: no such file
 """,
+    "Comparison": """\
+>>> import scorer
+>>> solution = {"q1": {"d1": 2}, "q2": {"d2": 1}, "q3": {"d3": 1}}
+>>> first, second = {"q1": ["d1"], "q2": ["d2"], "q3": ["d3"]}, {"q1": ["d9", "d1"], "q2": ["d2"]}
+>>> comparison = scorer.compare(solution, {"second": second, "first": first}, "RR")
+>>> comparison
+Comparison(MRR: first=1.0000, second=0.5000; queries=3)
+>>> comparison.names, comparison.means, comparison.measure
+(('first', 'second'), {'first': 1.0, 'second': 0.5}, 'MRR')
+>>> pair = comparison.pair("second", "first")
+>>> pair.difference, round(pair.p_value, 2), (pair.wins, pair.ties, pair.losses)
+(0.5, 0.5, (2, 1, 0))
+>>> comparison.pairs == (pair,)
+True
+>>> comparison.to_frame()[["first", "second", "difference", "wins"]]
+   first  second  difference  wins
+0  first  second         0.5     2
+>>> comparison.notes["first"], comparison.settings.resamples
+((), 10000)
+>>> comparison.analysis.task.cases
+('q1', 'q2', 'q3')
+>>> comparison.to_dict()["algorithms"]
+['first', 'second']
+""",
     "ConversionError": """\
 >>> import scorer
 >>> try:
@@ -54,6 +78,62 @@ target_format | the name lists.xyz does not determine the form
 >>> (decisive,) = scorer.compare({"q1": {"d1": 1}, "q2": {"d2": 1}}, runs, "RR").pair("a", "b").decisive
 >>> decisive.case, decisive.difference, decisive.first, decisive.second
 ('q1', 0.5, 1.0, 0.5)
+""",
+    "Evaluation": """\
+>>> import scorer
+>>> solution = {"q1": {"d1": 2, "d2": 1}, "q2": {"d3": 1}, "q3": {"d4": 0}}
+>>> run = {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d9": 1.0, "d3": 1.0}}
+>>> result = scorer.evaluate(solution, run, ["map", "P@1"], per_query=True, tie_bounds=True)
+>>> result["map"], result["AP"], result["P.1"]
+(0.75, 0.75, 0.5)
+>>> result.queries, result.undefined, result.left_out()
+(3, 1, {'map': 1, 'P@1': 1})
+>>> result.bounds()
+{'map': (0.75, 1.0), 'P@1': (0.5, 1.0)}
+>>> result.by_query()["q2"]
+{'map': 0.5, 'P@1': 0.0}
+>>> result.per_query
+       map  P@1
+query
+q1     1.0  1.0
+q2     0.5  0.0
+q3     NaN  NaN
+>>> result.to_frame()
+         score  worst  best
+measure
+map       0.75   0.75   1.0
+P@1       0.50   0.50   1.0
+>>> result.variants["P@1"]
+'P(rel=positive)@1'
+>>> result.policies["ties"], result.counts.answered
+('trec', 2)
+>>> result.notes.lines()
+['1 of 3 queries have no list ("q3"); each scores 0, unless nothing is relevant to it']
+""",
+    "Evaluations": """\
+>>> import scorer
+>>> solution = {"q1": {"d1": 1}, "q2": {"d2": 1}}
+>>> runs = {"a": {"q1": ["d1"], "q2": ["d9", "d2"]}, "b": {"q1": ["d9"], "q2": ["d2"]}}
+>>> results = scorer.evaluate(solution, runs, ["AP", "P@1"], per_query=True)
+>>> results["a"]["AP"]
+0.75
+>>> results.to_frame()
+              AP  P@1
+submission
+a           0.75  0.5
+b           0.50  0.5
+>>> results.per_query["a"]
+measure   AP  P@1
+query
+q1       1.0  1.0
+q2       0.5  0.0
+>>> results.to_frame("long").head(3)
+  submission query measure  score
+0          a    q1      AP    1.0
+1          a    q1     P@1    1.0
+2          a    q2      AP    0.5
+>>> results.queries, results.policies["missing"], results.variants["AP"], results.notes
+(2, 'zero', 'AP(denominator=R,rel=positive)', {'a': (), 'b': ()})
 """,
     "FileError": """\
 >>> import scorer

@@ -6,8 +6,8 @@ from textwrap import fill
 from typing import Any
 
 import scorer
+from scorer.runs.fused import METHODS, NORMALISATIONS
 from scorer.runs.methods import Method, Parameter
-from scorer.runs.registry import METHODS, NORMALISATIONS
 
 WIDTH = 68
 

@@ -7,8 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from scorer.board.board import Board, Row
-from scorer.board.counting import counting_scores, score_at
+from scorer.board.board import Board, Row, counting_scores, score_at
 from scorer.live.entry import State
 from scorer.live.teams import ChangeKind, TeamChange
 from scorer.site.figures import board_figures

@@ -16,9 +16,8 @@ import scorer
 from scorer.formats.detection import format_named
 from scorer.runs.aligned import AlignedRuns
 from scorer.runs.alignment import for_each_part
-from scorer.runs.fused import FusedLists, Fusion
+from scorer.runs.fused import METHODS, NORMALISATIONS, FusedLists, Fusion
 from scorer.runs.reading import Run
-from scorer.runs.registry import METHODS, NORMALISATIONS
 from scorer.runs.writing import trec_lines
 from tests.commands import Terminal, process
 from tests.strategies import examples

@@ -18,8 +18,7 @@ from scipy.stats import kendalltau
 import scorer
 from scorer.cli.overlap import DEFAULT as DEFAULT_IN_HELP
 from scorer.runs.overlap import Overlaps
-from scorer.runs.paired import lower_before
-from scorer.runs.similarity import DEFAULT, SIMILARITIES, registry
+from scorer.runs.similarity import DEFAULT, SIMILARITIES, lower_before, registry
 from tests.commands import Terminal
 from tests.oracles_overlap import ORACLES
 from tests.strategies import ITEMS, examples

@@ -23,7 +23,8 @@ from scorer.reports.report import ScoreReport
 from scorer.reports.scores import DOCUMENTS, letter, tabulated, written
 from scorer.reports.table import TABLES, Cell, Column, Table
 from scorer.reports.trec import trec_name
-from scorer.scoring.evaluation import Evaluation, evaluate, measures_named
+from scorer.scoring.evaluation import evaluate, measures_named
+from scorer.scoring.evaluations import Evaluation
 from scorer.statistics.paired_tests import compare_pairs, rounds_needed
 from scorer.wording import escape_latex, escape_markdown, guard_formula
 from tests.commands import Terminal, command

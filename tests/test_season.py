@@ -12,9 +12,8 @@ import pytest
 
 from example.season import SIZES, Simulation
 from example.season_plan import ERRATUM, FIRST_RUN, SEASON, Season, season
-from scorer.board.board import Board
+from scorer.board.board import Board, counting_scores, score_at
 from scorer.board.build import board
-from scorer.board.counting import counting_scores, score_at
 from scorer.challenge.settings import Challenge
 from scorer.live.entries import entries
 from scorer.live.log import published_log

@@ -19,10 +19,8 @@ from scorer.statistics import (
     bootstrap,
     exact_sums,
     paired_tests,
-    queries,
     rankings,
     sign_flips,
-    tukey,
 )
 from tests.strategies import score_tables
 
@@ -68,7 +66,7 @@ OF_ALL: dict[str, Callable[[Floats], Any]] = {
     "pair_p_values": lambda scores: sign_flips.pair_p_values(scores, 40),
     "holm": lambda scores: paired_tests.holm(scores.ravel()),
     "holm_matrix": lambda scores: paired_tests.holm_matrix(paired_tests.t_test(scores), ordered=False),
-    "randomised_tukey": lambda scores: tukey.randomised_tukey(scores, 40),
+    "randomised_tukey": lambda scores: paired_tests.randomised_tukey(scores, 40),
     "by_mean_rank": rankings.by_mean_rank,
     "by_median_rank": rankings.by_median_rank,
     "by_wins": lambda scores: rankings.by_wins(paired_tests.wilcoxon_greater(scores)),
@@ -83,8 +81,8 @@ OF_ALL: dict[str, Callable[[Floats], Any]] = {
     "footrule": lambda scores: agreement.footrule(rankings.by_mean(scores).ranks, rankings.by_median(scores).ranks),
     "consensus": lambda scores: agreement.consensus(rankings.ranked(scores.T)),
     "shake_up": lambda scores: agreement.shake_up(scores, np.arange(scores.shape[1]) % 3 == 0, True, sets=9),
-    "difficulties": queries.difficulties,
-    "discriminations": queries.discriminations,
+    "difficulties": agreement.difficulties,
+    "discriminations": agreement.discriminations,
     "compare_pairs": lambda scores: paired_tests.compare_pairs(scores, 0.05),
     "magnitude": exact_sums.magnitude,
 }
@@ -183,7 +181,7 @@ def test_a_submission_without_scores_decides_nothing_and_changes_nothing(scores:
     assert ours.critical == other.critical
     assert rankings.by_mean(added).ranks[:-1].tolist() == rankings.by_mean(scores).ranks.tolist()
     assert rankings.by_mean(added).ranks[-1] == rankings.by_mean(added).ranks.max()
-    assert np.isnan(tukey.randomised_tukey(added, 40)[-1]).all()
+    assert np.isnan(paired_tests.randomised_tukey(added, 40)[-1]).all()
 
 
 @given(scores=score_tables(submissions=(2, 4)), data=st.data())
@@ -205,4 +203,4 @@ def test_tukeys_test_leaves_out_queries_that_lack_a_score() -> None:
     scores = np.random.default_rng(1).random((3, 9))
     missing = np.insert(scores, 4, [0.5, NAN, 0.1], axis=1)
 
-    np.testing.assert_array_equal(tukey.randomised_tukey(missing, 99), tukey.randomised_tukey(scores, 99))
+    np.testing.assert_array_equal(paired_tests.randomised_tukey(missing, 99), paired_tests.randomised_tukey(scores, 99))

@@ -21,6 +21,7 @@ from scorer.statistics.paired_tests import (
     holm_matrix,
     outcomes,
     randomisation,
+    randomised_tukey,
     t_test,
     wilcoxon_greater,
 )
@@ -31,7 +32,6 @@ from scorer.statistics.sign_flips import (
     smallest_differences,
     typical_smallest_difference,
 )
-from scorer.statistics.tukey import randomised_tukey
 from tests.strategies import score_tables
 
 

@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from scorer.measures.arrays import Bools, Floats, Ints
-from scorer.statistics.agreement import consensus, footrule, resampled_taus, shake_up, tau_b
-from scorer.statistics.queries import difficulties, discriminations
+from scorer.statistics.agreement import (
+    consensus,
+    difficulties,
+    discriminations,
+    footrule,
+    resampled_taus,
+    shake_up,
+    tau_b,
+)
 from scorer.statistics.rankings import (
     RULES,
     by_mean,

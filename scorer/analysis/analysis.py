@@ -1,23 +1,34 @@
-"""The analysis of one task: rankings by every rule, tests of pairs, intervals, rank ranges, tiers and stability."""
+"""The analysis of tasks: rankings by every rule, tests, intervals, rank ranges, tiers, stability and consensus."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from scorer.analysis.pairs import ONE_SIDED, PairTest, pair_tests, sign_flips_for, tested_pairs
-from scorer.analysis.resampling import Resampling, resampling_of
-from scorer.analysis.rules import Agreement, RuleRanking, agreements, rankings
 from scorer.analysis.scores import TaskScores
-from scorer.analysis.task import Task
+from scorer.analysis.task import Na, Task, without_missing
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.options import RESAMPLES, SEED
+from scorer.statistics.agreement import consensus, footrule, resampled_taus, tau_b
+from scorer.statistics.bootstrap import bca_intervals
+from scorer.statistics.paired_tests import randomised_tukey
+from scorer.statistics.rankings import (
+    RULES,
+    Ranking,
+    by_wins,
+    rank_frequencies,
+    rank_quantiles,
+    rank_ranges,
+    ranked,
+    ranking,
+    tiers,
+)
 from scorer.statistics.rankings import means as means_of
-from scorer.statistics.rankings import rank_ranges, tiers
 from scorer.statistics.sign_flips import typical_smallest_difference
-from scorer.statistics.tukey import randomised_tukey
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +42,55 @@ class Settings:
     all_pairs: bool = False
     """Whether to test all pairs of more algorithms than `pairs.MOST_ALGORITHMS`."""
     tukey: bool = False
-    """Whether to add the randomised Tukey HSD test."""
+
+
+BY_VALUE = ("mean", "median")
+"""The rules whose values have the unit of the values of the task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far two rankings agree."""
+
+    tau_b: float
+    """Kendall's tau-b; NaN where undefined: a ranking has only ties."""
+    footrule: int
+    """Spearman's footrule: the sum of the differences of the ranks."""
+
+
+@dataclass(frozen=True, eq=False)
+class Resampling:
+    """Results of the paired bootstrap. With one case all arrays are NaN: a resample would be the case itself."""
+
+    percentile: Floats
+    """[algorithm, 2]: 95 % interval of the mean; the lower end first."""
+    bca: Floats
+    """[algorithm, 2]; NaN where all values of an algorithm are equal."""
+    quantiles: Floats
+    """[algorithm, 3]: the ranks in the resamples at 2.5, 50 and 97.5 %."""
+    frequencies: Floats
+    """[algorithm, rank]: the share of the resamples in which it has this rank; ranks from 1."""
+    taus: Floats
+    """[resample]: Kendall's tau-b between the ranking of a resample and that of all cases, without those that are
+    undefined because all ranks are equal."""
+
+    @property
+    def first(self) -> Floats:
+        """[algorithm]: the share of the resamples in which it has rank 1."""
+        return self.frequencies[:, 0]
+
+    @property
+    def tau_mean(self) -> float:
+        """NaN without a tau."""
+        return math.fsum(self.taus) / self.taus.size if self.taus.size else math.nan
+
+    @property
+    def tau_quartiles(self) -> tuple[float, float, float]:
+        """NaN without a tau."""
+        if not self.taus.size:
+            return math.nan, math.nan, math.nan
+        low, median, high = np.quantile(self.taus, (0.25, 0.5, 0.75)).tolist()
+        return low, median, high
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +103,8 @@ class TaskAnalysis:
     """Of the algorithms, and what boards show of them."""
     means: Floats
     """[algorithm]: as reported, with the sign of the values."""
-    rules: Mapping[str, RuleRanking]
-    """By the name of the ranking rule."""
+    rules: Mapping[str, Ranking]
+    """By the name of the ranking rule. Values have the sign of those of the task; NaN where the rule is undefined."""
     agreement: Mapping[tuple[str, str], Agreement | None]
     """Of each two rules, in both orders; None where a rule is undefined."""
     tested: Bools
@@ -69,7 +128,7 @@ class TaskAnalysis:
         return self.task.algorithms
 
     @property
-    def ranking(self) -> RuleRanking:
+    def ranking(self) -> Ranking:
         """By the mean."""
         return self.rules["mean"]
 
@@ -119,3 +178,102 @@ def _best_first(task: Task) -> Task:
         values=task.values[order],
         means=None if task.means is None else tuple(task.means[at] for at in order),
     )
+
+
+def rankings(task: Task, means: Floats, wilcoxon: PairTest, tested: Bools) -> dict[str, Ranking]:
+    """Return the ranking by each rule. `means`, with the sign of the values, decide the rule "mean".
+
+    The rules that count wins by the one-sided Wilcoxon tests need at least two algorithms, and tests of all pairs.
+    """
+    rules = {"mean": ranking(task.sign * means)}
+    rules |= {rule: RULES[rule](task.scores) for rule in ("median", "mean-rank", "median-rank")}
+    for rule in BY_VALUE:
+        rules[rule] = replace(rules[rule], values=task.sign * rules[rule].values)
+    count = len(means)
+    complete = tested.sum() == count * (count - 1)
+    for rule, p_values in (("wins", wilcoxon.p), ("wins-holm", wilcoxon.holm)):
+        rules[rule] = by_wins(p_values) if complete else ranking(np.full(count, np.nan))
+    return rules
+
+
+def agreements(rules: Mapping[str, Ranking]) -> dict[tuple[str, str], Agreement | None]:
+    """Return the agreement of each two different rules, in both orders; None where a rule is undefined."""
+    return {
+        (one, other): Agreement(tau_b(mine.ranks, theirs.ranks), int(footrule(mine.ranks, theirs.ranks)))
+        if mine.is_defined and theirs.is_defined
+        else None
+        for one, mine in rules.items()
+        for other, theirs in rules.items()
+        if one != other
+    }
+
+
+def resampling_of(task: Task, scores: TaskScores, ranks: Ints) -> Resampling:
+    """Return what the bootstrap shows about a task, given the ranks by the mean over all cases, [algorithm]."""
+    count, cases = task.values.shape
+    if cases < 2:
+        intervals, quantiles, frequencies = (np.full((count, columns), np.nan) for columns in (2, 3, count))
+        return Resampling(intervals, intervals, quantiles, frequencies, np.zeros(0))
+    means = scores.resampled
+    drawn = ranked(means if task.decimals is None else np.round(means, task.decimals))
+    taus = resampled_taus(drawn, ranks)
+    return Resampling(
+        percentile=_as_reported(scores.percentile, task),
+        bca=_as_reported(bca_intervals(means, scores.scores), task),
+        quantiles=rank_quantiles(drawn),
+        frequencies=rank_frequencies(drawn),
+        taus=taus[~np.isnan(taus)],
+    )
+
+
+def _as_reported(intervals: Floats, task: Task) -> Floats:
+    """Return intervals of scores as intervals of values: if smaller is better, with the other sign and end."""
+    return intervals if task.larger_is_better else -intervals[:, ::-1]
+
+
+@dataclass(frozen=True, eq=False)
+class Consensus:
+    """The ranking over all tasks by one rule."""
+
+    algorithms: tuple[str, ...]
+    """Those that are in every task, the best first; equal ones by name."""
+    values: Floats
+    """[algorithm]: the mean over the tasks of its rank, where equal algorithms of a task share the mean of their
+    ranks."""
+    ranks: Ints
+    """[algorithm]: from 1; equal values share a rank."""
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """All that a report shows."""
+
+    title: str
+    tasks: tuple[TaskAnalysis, ...]
+    consensus: Mapping[str, Consensus | None]
+    """By the name of the rule; None where the rule is undefined in a task, or no algorithm is in every task."""
+    settings: Settings
+    notes: tuple[str, ...] = ()
+    """Sentences about the data of all tasks."""
+
+
+def report(title: str, tasks: Sequence[Task], settings: Settings, na: Na = None, notes: Sequence[str] = ()) -> Report:
+    """Analyse tasks, at least one; `na` is for `task.without_missing`, `notes` are about the data of all tasks.
+
+    Raises ScorerError if values are missing and `na` does not say what to do.
+    """
+    treated = [without_missing(task, na) for task in tasks]
+    analyses = tuple(analysed(task, settings) for task in treated)
+    rules = {rule: _consensus(analyses, rule) for rule in analyses[0].rules}
+    return Report(title, analyses, rules, settings, tuple(notes))
+
+
+def _consensus(tasks: Sequence[TaskAnalysis], rule: str) -> Consensus | None:
+    """Return the consensus of the algorithms that are in every task, ranked among each other."""
+    common = sorted(set.intersection(*(set(task.names) for task in tasks)))
+    if not common or not all(task.rules[rule].is_defined for task in tasks):
+        return None
+    ranks = np.array([[task.rules[rule].ranks[task.names.index(name)] for name in common] for task in tasks])
+    values = consensus(ranks)
+    order = np.argsort(values, kind="stable")
+    return Consensus(tuple(common[at] for at in order), values[order], ranked(-values[order]))

@@ -14,8 +14,9 @@ from scorer.errors import MeasureError, ScorerError
 from scorer.matching.solution import Solution
 from scorer.measures import Measure
 from scorer.options import LEVEL, RESAMPLES, SEED, Missing, NothingRelevant, Split, Ties, Unjudged
-from scorer.scoring.evaluation import Evaluation, Source, evaluate, measures_named
-from scorer.scoring.several import Several
+from scorer.scoring.evaluation import evaluate, measures_named
+from scorer.scoring.evaluations import Evaluation
+from scorer.scoring.several import Several, Source
 from scorer.statistics.paired_tests import effect_sizes
 from scorer.wording import counted
 
@@ -101,7 +102,7 @@ def compare(
         submission_format=submission_format,
     )
     settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs)
-    notes = {each: tuple(evaluation.notes.lines(each)) for each, evaluation in evaluations.items()}
+    notes = {run: tuple(evaluation.notes.lines(run)) for run, evaluation in evaluations.items()}
     return replace(compared(task_of(evaluations, name, chosen), settings), notes=notes)
 
 
@@ -154,11 +155,11 @@ def _pairs(analysis: TaskAnalysis) -> tuple[Pair, ...]:
     first, second = np.nonzero(np.triu(analysis.tested, 1))
     differences = analysis.scores.differences(first, second)
     sizes = effect_sizes(analysis.scores.scores)
-    found = []
+    pairs = []
     for i, j, difference, interval, (wins, ties, losses) in zip(
         first.tolist(), second.tolist(), *(each.tolist() for each in differences), strict=True
     ):
-        found.append(
+        pairs.append(
             Pair(
                 first=names[i],
                 second=names[j],
@@ -174,7 +175,7 @@ def _pairs(analysis: TaskAnalysis) -> tuple[Pair, ...]:
                 decisive=_decisive(analysis, i, j),
             )
         )
-    return tuple(found)
+    return tuple(pairs)
 
 
 def _decisive(analysis: TaskAnalysis, i: int, j: int) -> tuple[DecisiveCase, ...]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from scorer.analysis.analysis import Settings, TaskAnalysis
+from scorer.analysis.documents import VERSION, Document, defined, task_document
 from scorer.wording import counted, html_table
 
 if TYPE_CHECKING:
@@ -72,33 +73,7 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The result of `compare`.
-
-    Examples
-    --------
-    >>> import scorer
-    >>> solution = {"q1": {"d1": 2}, "q2": {"d2": 1}, "q3": {"d3": 1}}
-    >>> first, second = {"q1": ["d1"], "q2": ["d2"], "q3": ["d3"]}, {"q1": ["d9", "d1"], "q2": ["d2"]}
-    >>> comparison = scorer.compare(solution, {"second": second, "first": first}, "RR")
-    >>> comparison
-    Comparison(MRR: first=1.0000, second=0.5000; queries=3)
-    >>> comparison.names, comparison.means, comparison.measure
-    (('first', 'second'), {'first': 1.0, 'second': 0.5}, 'MRR')
-    >>> pair = comparison.pair("second", "first")
-    >>> pair.difference, round(pair.p_value, 2), (pair.wins, pair.ties, pair.losses)
-    (0.5, 0.5, (2, 1, 0))
-    >>> comparison.pairs == (pair,)
-    True
-    >>> comparison.to_frame()[["first", "second", "difference", "wins"]]
-       first  second  difference  wins
-    0  first  second         0.5     2
-    >>> comparison.notes["first"], comparison.settings.resamples
-    ((), 10000)
-    >>> comparison.analysis.task.cases
-    ('q1', 'q2', 'q3')
-    >>> comparison.to_dict()["algorithms"]
-    ['first', 'second']
-    """
+    """The result of `compare`."""
 
     measure: str
     """The name of the mean that is compared."""
@@ -130,9 +105,19 @@ class Comparison:
 
     def to_dict(self) -> dict[str, object]:
         """Return all results as plain values, as `scorer compare --format json` prints them; None where undefined."""
-        from scorer.analysis.documents import comparison_document  # noqa: PLC0415 (it imports this module for types)
-
-        return comparison_document(self)
+        differences: Document = {}
+        decisive: Document = {}
+        for pair in self.pairs:
+            differences.setdefault(pair.first, {})[pair.second] = _difference(pair)
+            decisive.setdefault(pair.first, {})[pair.second] = [asdict(case) for case in pair.decisive]
+        return {
+            "version": VERSION,
+            **task_document(self.analysis),
+            "differences": differences,
+            "decisive": decisive,
+            "seed": self.settings.seed,
+            "resamples": self.settings.resamples,
+        }
 
     def to_frame(self) -> pd.DataFrame:
         """Return a DataFrame of pandas with a row for each pair; NaN where undefined.
@@ -158,6 +143,20 @@ class Comparison:
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.means.items())
         return f"Comparison({self.measure}: {means}; queries={len(self.analysis.task.cases)})"
+
+
+def _difference(pair: Pair) -> Document:
+    return {
+        "difference": defined(pair.difference),
+        "bca": None if pair.interval is None else list(pair.interval),
+        "p": defined(pair.p_value),
+        "holm": defined(pair.adjusted),
+        "significant": pair.is_significant,
+        "effect_size": pair.effect_size,
+        "wins": pair.wins,
+        "ties": pair.ties,
+        "losses": pair.losses,
+    }
 
 
 def _row(pair: Pair) -> list[Value]:

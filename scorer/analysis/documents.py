@@ -1,25 +1,20 @@
-"""Reports and comparisons as plain values and as JSON. docs/report.md documents every key."""
+"""Analyses and reports as plain values and as JSON. docs/report.md documents every key."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from scorer.analysis.analysis import TaskAnalysis
+from scorer.analysis.analysis import Agreement, Consensus, Report, TaskAnalysis
 from scorer.analysis.pairs import PairTest
-from scorer.analysis.report import Consensus, Report
-from scorer.analysis.rules import Agreement, RuleRanking
 from scorer.measures.arrays import Floats
-
-if TYPE_CHECKING:
-    from scorer.analysis.comparison import Comparison
+from scorer.statistics.rankings import Ranking
 
 VERSION = 1
-"""The version of the structure."""
 
 Document = dict[str, Any]
 
@@ -34,7 +29,7 @@ def report_document(report: Report) -> Document:
     return {
         "version": VERSION,
         "tasks": [task_document(task) for task in report.tasks],
-        "consensus": {rule: _consensus(each) for rule, each in report.consensus.items()},
+        "consensus": {rule: _consensus(consensus) for rule, consensus in report.consensus.items()},
         "seed": report.settings.seed,
         "resamples": report.settings.resamples,
     }
@@ -55,7 +50,7 @@ def task_document(analysis: TaskAnalysis) -> Document:
         },
         "intervals": {
             name: {
-                "mean": _defined(float(analysis.means[at])),
+                "mean": defined(float(analysis.means[at])),
                 "percentile": _interval(resampling.percentile[at]),
                 "bca": _interval(resampling.bca[at]),
             }
@@ -66,14 +61,14 @@ def task_document(analysis: TaskAnalysis) -> Document:
                 "range": analysis.ranges[at].tolist(),
                 "simultaneous": analysis.simultaneous[at].tolist(),
                 "bootstrap": _ranks(resampling.quantiles[at]),
-                "first": _defined(first[at]),
+                "first": defined(first[at]),
             }
             for at, name in enumerate(names)
         },
         "tiers": [[names[at] for at in tier] for tier in analysis.tiers],
         "stability": {
-            "tau_mean": _defined(resampling.tau_mean),
-            "tau_quartiles": [_defined(tau) for tau in resampling.tau_quartiles],
+            "tau_mean": defined(resampling.tau_mean),
+            "tau_quartiles": [defined(tau) for tau in resampling.tau_quartiles],
         },
         "agreement": {
             rule: {other: _agreement(each) for (one, other), each in analysis.agreement.items() if one == rule}
@@ -82,37 +77,7 @@ def task_document(analysis: TaskAnalysis) -> Document:
     }
 
 
-def comparison_document(comparison: Comparison) -> Document:
-    """Return a comparison as plain values: a task of a report, with the differences and the queries that decide."""
-    document = {"version": VERSION, **task_document(comparison.analysis)}
-    differences: Document = {}
-    decisive: Document = {}
-    for pair in comparison.pairs:
-        differences.setdefault(pair.first, {})[pair.second] = {
-            "difference": _defined(pair.difference),
-            "bca": None if pair.interval is None else list(pair.interval),
-            "p": _defined(pair.p_value),
-            "holm": _defined(pair.adjusted),
-            "significant": pair.is_significant,
-            "effect_size": pair.effect_size,
-            "wins": pair.wins,
-            "ties": pair.ties,
-            "losses": pair.losses,
-        }
-        decisive.setdefault(pair.first, {})[pair.second] = [
-            {"case": each.case, "difference": each.difference, "first": each.first, "second": each.second}
-            for each in pair.decisive
-        ]
-    return {
-        **document,
-        "differences": differences,
-        "decisive": decisive,
-        "seed": comparison.settings.seed,
-        "resamples": comparison.settings.resamples,
-    }
-
-
-def _defined(value: float) -> float | None:
+def defined(value: float) -> float | None:
     """Return a number; None for NaN."""
     return None if math.isnan(value) else value
 
@@ -122,10 +87,10 @@ def _interval(ends: Floats) -> list[float] | None:
     return None if np.isnan(ends).any() else [float(end) for end in ends]
 
 
-def _ranking(names: Sequence[str], ranking: RuleRanking) -> Document:
+def _ranking(names: Sequence[str], ranking: Ranking) -> Document:
     values, ranks = ranking.values.tolist(), ranking.ranks.tolist()
     return {
-        name: {"value": _defined(values[at]), "rank": ranks[at] if ranking.is_defined else None}
+        name: {"value": defined(values[at]), "rank": ranks[at] if ranking.is_defined else None}
         for at, name in enumerate(names)
     }
 
@@ -135,7 +100,7 @@ def _pairs(analysis: TaskAnalysis, test: PairTest) -> Document:
     p, adjusted = test.p.tolist(), test.holm.tolist()
     return {
         row: {
-            column: {"p": _defined(p[i][j]), "holm": _defined(adjusted[i][j])}
+            column: {"p": defined(p[i][j]), "holm": defined(adjusted[i][j])}
             for j, column in enumerate(analysis.names)
             if analysis.tested[i, j]
         }
@@ -145,7 +110,7 @@ def _pairs(analysis: TaskAnalysis, test: PairTest) -> Document:
 
 def _tukey(names: Sequence[str], p: Floats) -> Document:
     return {
-        row: {column: {"p": _defined(float(p[i, j]))} for j, column in enumerate(names) if i != j}
+        row: {column: {"p": defined(float(p[i, j]))} for j, column in enumerate(names) if i != j}
         for i, row in enumerate(names)
     }
 
@@ -160,7 +125,7 @@ def _ranks(quantiles: Floats) -> list[float | int] | None:
 def _agreement(agreement: Agreement | None) -> Mapping[str, float | None]:
     if agreement is None:
         return {"tau_b": None, "footrule": None}
-    return {"tau_b": _defined(agreement.tau_b), "footrule": agreement.footrule}
+    return {"tau_b": defined(agreement.tau_b), "footrule": agreement.footrule}
 
 
 def _consensus(consensus: Consensus | None) -> Document | None:

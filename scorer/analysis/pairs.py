@@ -78,13 +78,13 @@ def pair_tests(scores: TaskScores, tested: Bools) -> dict[str, PairTest]:
     Holm's method counts all pairs, also those that are not tested: they count as if their p-value were 1. The adjusted
     p-values of the others are then never too small.
     """
-    found = {}
+    tests = {}
     for name, p in _p_values(scores, tested).items():
         filled = np.where(tested, p, 1.0)
         np.fill_diagonal(filled, np.nan)
         adjusted = holm_matrix(filled, ordered=name == ONE_SIDED)
-        found[name] = PairTest(p, np.where(tested, adjusted, np.nan))
-    return found
+        tests[name] = PairTest(p, np.where(tested, adjusted, np.nan))
+    return tests
 
 
 def _p_values(task: TaskScores, tested: Bools) -> dict[str, Floats]:
@@ -92,12 +92,12 @@ def _p_values(task: TaskScores, tested: Bools) -> dict[str, Floats]:
     scores = task.scores
     if tested.sum() == tested.size - len(tested):
         return {ONE_SIDED: wilcoxon_greater(scores), "t": t_test(scores), "randomisation": task.p_values}
-    found = {name: np.full(tested.shape, np.nan) for name in (ONE_SIDED, "t", "randomisation")}
+    p_values = {name: np.full(tested.shape, np.nan) for name in (ONE_SIDED, "t", "randomisation")}
     first, second = np.nonzero(np.triu(tested))
     for i, j in zip(first.tolist(), second.tolist(), strict=True):
         pair = np.ix_((i, j), (i, j))
-        found[ONE_SIDED][pair] = wilcoxon_greater(scores[[i, j]])
-        found["t"][pair] = t_test(scores[[i, j]])
-    p_values = pair_p_values(scores[first] - scores[second], task.flips, task.seed)
-    found["randomisation"][first, second] = found["randomisation"][second, first] = p_values
-    return found
+        p_values[ONE_SIDED][pair] = wilcoxon_greater(scores[[i, j]])
+        p_values["t"][pair] = t_test(scores[[i, j]])
+    randomised = pair_p_values(scores[first] - scores[second], task.flips, task.seed)
+    p_values["randomisation"][first, second] = p_values["randomisation"][second, first] = randomised
+    return p_values

@@ -74,14 +74,12 @@ class TaskScores:
     def above(self) -> Bools:
         """[team, team]: whether the mean is higher. No test decides that equal means differ, or against the ranking."""
         means = self.means[self.ranked]
-        above: Bools = means[:, None] > means[None, :]
-        return above
+        return np.asarray(means[:, None] > means[None, :])
 
     @cached_property
     def better(self) -> Bools:
         """[team, team]: whether a ranked row is significantly better than another one, all pairs tested at once."""
-        better: Bools = self.tests.better() & self.above
-        return better
+        return np.asarray(self.tests.better() & self.above)
 
     @cached_property
     def queries(self) -> int:

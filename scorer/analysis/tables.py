@@ -81,39 +81,31 @@ def _parts(path: str | os.PathLike[str], findings: Findings) -> Iterator[_Rows]:
             with errors_in_words():
                 yield _parquet(Block(b"".join(rest), 1), findings)
             return
-        header: _Header | None = None
+        header = None
         for block in blocks(stream, start):
             if header is None and block.content.strip():
-                header = _Header.of(block)
+                header = _header(block)
             if header is not None:
-                held, line = rows_below(block, header.line, header.delimiter, header.count, header.places, findings)
+                held, line = rows_below(block, *header, findings)
                 yield _checked(held, line, findings)
         if header is None:
             raise UnreadableError("the file is empty")
 
 
-@dataclass(frozen=True, slots=True)
-class _Header:
-    """The header of a CSV file."""
+def _header(head: Block) -> tuple[int, str, int, dict[str, int]]:
+    """Return the line of the header, the delimiter, the number of columns and the positions of those to read.
 
-    line: int
-    delimiter: str
-    count: int
-    """The number of columns."""
-    places: dict[str, int]
-
-    @classmethod
-    def of(cls, head: Block) -> _Header:
-        """Return the header of a file whose first block that is not blank is `head`."""
-        lines = Lines.of(head, trim="\r\n")
-        text, line = lines.text[0].as_py(), int(lines.number[0])
-        # The delimiter that finds most columns: a name may contain the other ones.
-        delimiter = max(DELIMITERS.values(), key=lambda each: len(set(COLUMNS) & set(head_names(text, each))))
-        names = head_names(text, delimiter)
-        try:
-            return cls(line, delimiter, len(names), _places(names))
-        except UnreadableError as error:
-            raise UnreadableError(f"{error} (in the header)", line) from None
+    `head` is the first block of a CSV file that is not blank.
+    """
+    lines = Lines.of(head, trim="\r\n")
+    text, line = lines.text[0].as_py(), int(lines.number[0])
+    # The delimiter that finds most columns: a name may contain the other ones.
+    delimiter = max(DELIMITERS.values(), key=lambda mark: len(set(COLUMNS) & set(head_names(text, mark))))
+    names = head_names(text, delimiter)
+    try:
+        return line, delimiter, len(names), _places(names)
+    except UnreadableError as error:
+        raise UnreadableError(f"{error} (in the header)", line) from None
 
 
 def _places(names: Sequence[str]) -> dict[str, int]:
@@ -174,7 +166,7 @@ def _tasks(parts: Sequence[_Rows], findings: Findings, larger_is_better: bool) -
         return []
     by_task = np.argsort(task, kind="stable")
     bounds = np.searchsorted(task[by_task], np.arange(len(tasks) + 1))
-    found = []
+    complete = []
     for number, name in enumerate(tasks):
         rows = by_task[bounds[number] : bounds[number + 1]]
         mine, row = np.unique(algorithm[rows], return_inverse=True)
@@ -189,7 +181,7 @@ def _tasks(parts: Sequence[_Rows], findings: Findings, larger_is_better: bool) -
         values = np.full((mine.size, theirs.size), np.nan)
         values[row, column] = value[rows]
         absent = values.size - rows.size
-        found.append(
+        complete.append(
             Task(
                 name=name,
                 algorithms=tuple(algorithms[at] for at in mine),
@@ -199,7 +191,7 @@ def _tasks(parts: Sequence[_Rows], findings: Findings, larger_is_better: bool) -
                 notes=(_absent(absent),) if absent else (),
             )
         )
-    return found
+    return complete
 
 
 def _absent(count: int) -> str:

@@ -17,12 +17,7 @@ from scorer.live.quotas import Left
 from scorer.live.rules import salted_digest
 from scorer.live.splits import published_split
 from scorer.live.state import track_state
-from scorer.live.teams import (
-    MergedTeam,
-    Merges,
-    Team,
-    teams,
-)
+from scorer.live.teams import MergedTeam, Merges, Team, teams
 from scorer.options import EqualRanks
 from scorer.store.cache import Cache
 from scorer.store.records import Basis
@@ -30,32 +25,17 @@ from scorer.store.snapshot import Snapshot
 
 
 def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None = None) -> Board:
-    """The board of a track, from the stored results.
+    """The board of a track with its current settings, from the stored results of a basis.
 
-    Parameters
-    ----------
-    view : a snapshot of the database
-    track : the track with its current settings
-    basis : the solution and the matching rules of the results; None: no entry has a result
-    cache : the statistics and the scores of the Ladder that were computed before; None: the board has no statistics
-
-    Returns
-    -------
-    Board
-        Without rows where the track has no submissions. Entries without a result for the basis wait.
-
-    Raises
-    ------
-    ChallengeError
-        The Ladder has too few preliminary queries.
-    StoreError
-        The database fails.
+    Entries without a result for the basis wait; without a basis, all of them do. `cache` has the statistics and the
+    scores of the Ladder that were computed before; without it, the board has no statistics. Raises ChallengeError where
+    the Ladder has too few preliminary queries.
     """
     stored = entries(view, track, basis, cache=cache)
     track, shown = stored.track, stored.all
     if basis is not None and not track.shows_final:
         is_public = are_queries_public(track, view.queries(basis.solution).ids)
-        shown = tuple(without_solution(each, queries_are_public=is_public) for each in shown)
+        shown = tuple(without_solution(entry, queries_are_public=is_public) for entry in shown)
     flagged = view.flags(basis) if basis else ()
 
     columns = tuple(map(str, track.all_measures))
@@ -63,8 +43,8 @@ def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None
     preliminary_queries = defined_queries(stored.results, "preliminary", columns[0], int(sum(flagged)))
     joined = stored.merges
     by_team: dict[str, list[Entry]] = {}
-    for each in shown:
-        by_team.setdefault(joined.final(each.team), []).append(each)
+    for entry in shown:
+        by_team.setdefault(joined.final(entry.team), []).append(entry)
     known = teams(view, (entry.team for entry in stored.all))
     baselines = {name for name in by_team if is_baseline(name, track)}
     rows = [
@@ -79,7 +59,7 @@ def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None
         for name, own in by_team.items()
         if any(entry.presence == "present" for entry in own)
     ]
-    found = Board(
+    built = Board(
         track=track,
         columns=columns,
         rows=ranked(rows, track),
@@ -95,8 +75,8 @@ def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None
         now=view.now,
     )
     if basis is None or cache is None or track.shows != "score":
-        return found
-    return replace(with_statistics(found, view, basis, cache), curves=curves(found, view, basis, cache))
+        return built
+    return replace(with_statistics(built, view, basis, cache), curves=curves(built, view, basis, cache))
 
 
 def _late_rows(by_team: Mapping[str, Sequence[Entry]], known: Mapping[str, Team]) -> tuple[Row, ...]:
@@ -125,16 +105,9 @@ def _merged(entries: Iterable[Entry], joined: Merges, known: Mapping[str, Team])
 def _row(
     team: Team, entries: Sequence[Entry], track: Track, *, baseline: bool, by_preliminary: bool, left: tuple[Left, ...]
 ) -> Row:
-    """The unranked row of a team.
+    """The unranked row of a team, given its entries, the earliest first.
 
-    Parameters
-    ----------
-    team : the team
-    entries : its entries, the earliest first
-    track : the track
-    baseline : whether the team is a baseline
-    by_preliminary : whether preliminary scores decide which entry is the best
-    left : what the team has left of its quota
+    `by_preliminary`: whether preliminary scores decide which entry is the best.
     """
     may_count = [] if track.hides_scores else [entry for entry in entries if entry.may_count]
     counting = counting_entry(may_count, track, by_preliminary)
@@ -151,22 +124,10 @@ def _row(
 
 
 def ranks(scores: Sequence[float | None], indexes: Sequence[int], equal_ranks: EqualRanks) -> tuple[int | None, ...]:
-    """Ranks of entries by their scores, the highest first.
+    """The rank of each entry, from 1, by its score, which is rounded to the track's decimals; None for a blank.
 
-    Parameters
-    ----------
-    scores : sequence of shape (entries,)
-        Rounded to the track's decimals; None for a blank.
-    indexes : sequence of shape (entries,)
-        The place of each entry in the record.
-    equal_ranks : {"shared", "earlier"}
-        "shared": equal scores share a rank (1, 1, 3). "earlier": of equal scores, the entry recorded earlier ranks
-        higher.
-
-    Returns
-    -------
-    tuple of shape (entries,)
-        From 1; None for a blank.
+    `indexes` are the places of the entries in the record. Equal scores share a rank (1, 1, 3), or with "earlier" the
+    entry that was recorded earlier ranks higher.
     """
     keys = [
         None if score is None else (-score, index if equal_ranks == "earlier" else 0)

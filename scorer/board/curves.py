@@ -26,7 +26,6 @@ POINTS = 40
 """The number of cut-offs at most."""
 
 RECALLS = tuple(level / 10 for level in range(11))
-"""The levels of recall."""
 
 
 _JSON = TypeAdapter(tuple[Curve, ...])
@@ -65,21 +64,21 @@ def _computed(scored: ScoredRows, places: Sequence[int]) -> str:
     track = scored.board.track
     precisions = _means(scored, [parse_one(f"IPrec@{level}") for level in RECALLS])
     r_precisions = _means(scored, [parse_one(f"Rp@{cutoff}") for cutoff in cutoffs(track.list_length)])
-    found = tuple(Curve(*each) for each in zip(places, precisions, r_precisions, strict=True))
-    return _JSON.dump_json(found).decode()
+    computed = tuple(map(Curve, places, precisions, r_precisions))
+    return _JSON.dump_json(computed).decode()
 
 
 def _means(scored: ScoredRows, measures: Sequence[Measure]) -> list[tuple[float | None, ...]]:
     """The means of each row; empty where the rule for ties has no formula for a measure."""
     try:
-        found = scored.scores(measures)
+        by_measure = scored.scores(measures)
     except MeasureError:
         return [() for _ in scored.rows]
     inside, decimals = scored.mask.inside, scored.board.track.shown_decimals
     return [
         tuple(
             rounded(aggregated(scores[row, inside], measure.kind.aggregation), decimals)
-            for measure, scores in zip(measures, found, strict=True)
+            for measure, scores in zip(measures, by_measure, strict=True)
         )
         for row in range(len(scored.rows))
     ]

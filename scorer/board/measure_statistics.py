@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -31,26 +32,26 @@ def measure_statistics(scored: ScoredRows, scores: Floats, column: int) -> Measu
     """The statistics of the measure of a column, given the scores, [row, query], over all queries of the solution."""
     track, means = scored.board.track, scored.means(column)
     queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
-    found = measured(scores[:, queries], means, [row.rank is not None for row in scored.rows])
-    ranked = [row for row in found.ranked.tolist() if means[row] is not None]
+    task = measured(scores[:, queries], means, [row.rank is not None for row in scored.rows])
+    ranked = [row for row in task.ranked.tolist() if means[row] is not None]
     of_ranking = None
-    if len(ranked) == len(found.ranked):
-        of_ranking = certainty(found, sorted(ranked, key=lambda row: -(means[row] or 0.0)))
+    if len(ranked) == len(task.ranked):
+        of_ranking = certainty(task, sorted(ranked, key=lambda row: -(means[row] or 0.0)))
     has_histogram = track.all_measures[column].bounded and track.shows_queries
-    rows = tuple(row_certainties(found, of_ranking, has_histogram=has_histogram))
+    rows = tuple(row_certainties(task, of_ranking, has_histogram=has_histogram))
     if column:
         return MeasureStatistics(of_ranking, rows)
     # Queries by their positions in the solution.
     extremes = [
         tuple(tuple(each._replace(query=int(queries[each.query])) for each in side) for side in sides)
-        for sides in (found.extreme_queries() if track.shows_queries else ())
+        for sides in (task.extreme_queries() if track.shows_queries else ())
     ]
     return MeasureStatistics(
         of_ranking,
         rows,
-        pairs(found, has_counts=track.shows_queries),
+        pairs(task, has_counts=track.shows_queries),
         tuple((best, worst) for best, worst in extremes),
-        moves(scored, scores[found.ranked]) if of_ranking and scored.board.shows_both else None,
+        moves(scored, scores[task.ranked]) if of_ranking and scored.board.shows_both else None,
     )
 
 
@@ -77,59 +78,54 @@ def moves(scored: ScoredRows, scores: Floats) -> ShakeUp | None:
     )
 
 
-def certainty(found: TaskScores, order: Sequence[int]) -> Certainty | None:
+def certainty(task: TaskScores, order: Sequence[int]) -> Certainty | None:
     """The certainty of a ranking, given the ranked rows by their scores on this measure, the best first.
 
     None without two ranked rows, or where no query has a score for all of them.
     """
-    if len(found.ranked) < 2 or not found.queries:
+    if len(task.ranked) < 2 or not task.queries:
         return None
-    smallest = typical_smallest_difference(found.tests, found.queries)
-    places = [int(np.searchsorted(found.ranked, row)) for row in order]
+    smallest = typical_smallest_difference(task.tests, task.queries)
+    places = [int(np.searchsorted(task.ranked, row)) for row in order]
     return Certainty(
-        queries=found.queries,
-        tiers=tuple(_tier(found, tier) for tier in tiers(places, found.better)),
-        separable_neighbours=sum(bool(found.better[above, below]) for above, below in pairwise(places)),
+        queries=task.queries,
+        tiers=tuple(_tier(task, tier) for tier in tiers(places, task.better)),
+        separable_neighbours=sum(bool(task.better[above, below]) for above, below in pairwise(places)),
         smallest_difference=smallest if math.isfinite(smallest) else None,
     )
 
 
-def _tier(found: TaskScores, places: Sequence[int]) -> Tier:
-    reach = smallest_differences(found.tests, found.queries)[places[0], found.tests.size[places[0]] > 0]
+def _tier(task: TaskScores, places: Sequence[int]) -> Tier:
+    reach = smallest_differences(task.tests, task.queries)[places[0], task.tests.size[places[0]] > 0]
     finite = reach.size > 0 and bool(np.isfinite(reach).all())
-    return Tier(tuple(int(found.ranked[place]) for place in places), float(np.median(reach)) if finite else None)
+    return Tier(tuple(int(task.ranked[place]) for place in places), float(np.median(reach)) if finite else None)
 
 
-def row_certainties(found: TaskScores, of_ranking: Certainty | None, *, has_histogram: bool) -> list[RowCertainty]:
+def row_certainties(task: TaskScores, of_ranking: Certainty | None, *, has_histogram: bool) -> list[RowCertainty]:
     """The certainty of each row."""
-    ranges = rank_ranges(found.better).tolist() if of_ranking else []
-    of_teams = found.resampled[:, found.ranked]
-    first = (of_teams == of_teams.max(axis=1, keepdims=True)).mean(axis=0).tolist() if of_ranking else []
-    tier_of = {row: number for number, tier in enumerate(of_ranking.tiers) for row in tier.rows} if of_ranking else {}
-    place_of = {int(row): place for place, row in enumerate(found.ranked)}
-    rows = []
-    for row, interval in enumerate(_with_width(found.percentile)):
-        place = place_of.get(row) if of_ranking else None
-        rows.append(
-            RowCertainty(
-                interval=interval,
-                rank_range=None if place is None else (ranges[place][0], ranges[place][1]),
-                tier=tier_of.get(row),
-                first=None if place is None else first[place],
-                histogram=_histogram(found.scores[row]) if has_histogram else (),
-            )
-        )
+    rows = [
+        RowCertainty(interval, None, None, None, _histogram(scores) if has_histogram else ())
+        for interval, scores in zip(_with_width(task.percentile), task.scores, strict=True)
+    ]
+    if of_ranking is None:
+        return rows
+    ranges = rank_ranges(task.better).tolist()
+    of_teams = task.resampled[:, task.ranked]
+    first = (of_teams == of_teams.max(axis=1, keepdims=True)).mean(axis=0).tolist()
+    tier_of = {row: number for number, tier in enumerate(of_ranking.tiers) for row in tier.rows}
+    for row, (best, worst), share in zip(task.ranked.tolist(), ranges, first, strict=True):
+        rows[row] = replace(rows[row], rank_range=(best, worst), tier=tier_of[row], first=share)
     return rows
 
 
-def pairs(found: TaskScores, *, has_counts: bool) -> tuple[Pair, ...]:
+def pairs(task: TaskScores, *, has_counts: bool) -> tuple[Pair, ...]:
     """Each row with the first ranked one and with its neighbours, on the queries for which both are defined."""
-    listed = list(_listed_pairs(found))
+    listed = list(_listed_pairs(task))
     if not listed:
         return ()
-    differences = found.differences(*(np.array(side) for side in zip(*listed, strict=True)))
-    place_of = {int(row): place for place, row in enumerate(found.ranked)}
-    made = []
+    differences = task.differences(*(np.array(side) for side in zip(*listed, strict=True)))
+    place_of = {int(row): place for place, row in enumerate(task.ranked)}
+    compared = []
     for (one, other), mean, interval, counts in zip(
         listed,
         differences.mean.tolist(),
@@ -138,18 +134,18 @@ def pairs(found: TaskScores, *, has_counts: bool) -> tuple[Pair, ...]:
         strict=True,
     ):
         separable, needed = None, None
-        if one in place_of and other in place_of and found.queries:
+        if one in place_of and other in place_of and task.queries:
             i, j = place_of[one], place_of[other]
-            separable = bool(found.better[i, j] or found.better[j, i])
-            needed = None if separable else _needed(found, i, j)
+            separable = bool(task.better[i, j] or task.better[j, i])
+            needed = None if separable else _needed(task, i, j)
         wins, ties, losses = counts if has_counts else (None, None, None)
-        made.append(
+        compared.append(
             Pair(
                 row=one,
                 other=other,
                 difference=0.0 if math.isnan(mean) else mean,
                 interval=interval,
-                p_value=float(found.p_values[one, other]),
+                p_value=float(task.p_values[one, other]),
                 is_separable=separable,
                 wins=wins,
                 ties=ties,
@@ -157,20 +153,20 @@ def pairs(found: TaskScores, *, has_counts: bool) -> tuple[Pair, ...]:
                 queries_needed=needed,
             )
         )
-    return tuple(made)
+    return tuple(compared)
 
 
-def _listed_pairs(found: TaskScores) -> Iterator[tuple[int, int]]:
+def _listed_pairs(task: TaskScores) -> Iterator[tuple[int, int]]:
     """The pairs with the leader, which may follow baselines, and those of neighbours."""
-    leader = next(iter(found.ranked.tolist()), None)
-    for one, other in combinations(range(len(found.scores)), 2):
+    leader = next(iter(task.ranked.tolist()), None)
+    for one, other in combinations(range(len(task.scores)), 2):
         if leader in (one, other) or other - one <= NEIGHBOURS:
             yield one, other
 
 
-def _needed(found: TaskScores, one: int, other: int) -> int | None:
+def _needed(task: TaskScores, one: int, other: int) -> int | None:
     """How many queries would separate a pair of teams; None where none do."""
-    needed = queries_needed(float(found.tests.statistic[one, other]), found.tests.critical, found.queries)
+    needed = queries_needed(float(task.tests.statistic[one, other]), task.tests.critical, task.queries)
     return math.ceil(needed) if math.isfinite(needed) else None
 
 

@@ -70,8 +70,8 @@ class ScoredRows:
         if not measures:
             return []
         digests = [row.entry.digest for row in self.rows if row.entry]
-        found = dict(self.view.scores(set(digests), self.basis, measures))
-        return [np.array([found[digest][number] for digest in digests]) for number in range(len(measures))]
+        by_digest = dict(self.view.scores(set(digests), self.basis, measures))
+        return [np.array([by_digest[digest][number] for digest in digests]) for number in range(len(measures))]
 
     def key(self, column: int) -> list[object]:
         """What the statistics of a measure depend on."""
@@ -99,21 +99,24 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
     absent = [column for column in columns if keys[column] not in cache]
     for column, scores in zip(absent, scored.scores([measures[column] for column in absent]), strict=True):
         cache[keys[column]] = _computed(scored, scores, column)
-    found = {column: _JSON.validate_json(cache[key]) for column, key in keys.items()}
+    by_column = {column: _JSON.validate_json(cache[key]) for column, key in keys.items()}
     if not track.shows_final:
-        found = {column: as_shown(each, scored.means(0), track.preliminary_decimals) for column, each in found.items()}
+        primary_scores, decimals = scored.means(0), track.preliminary_decimals
+        by_column = {column: as_shown(shown, primary_scores, decimals) for column, shown in by_column.items()}
     # The ids of queries with preliminary scores would show which queries a secret key selects.
     is_secret = board.split is not None and not board.split.key
     ids = view.queries(basis.solution).ids if track.per_query == "public" and not is_secret else ()
     rows = list(board.rows)
     for number, place in enumerate(places):
-        rows[place] = _with_certainty(scored, number, found, ids)
-    found = {column: _on_board(each, places) for column, each in found.items()}
-    primary = found.get(0, MeasureStatistics(None, ()))
+        rows[place] = _with_certainty(scored, number, by_column, ids)
+    by_column = {column: _on_board(shown, places) for column, shown in by_column.items()}
+    primary = by_column.get(0, MeasureStatistics(None, ()))
     return replace(
         board,
         rows=tuple(rows),
-        certainty=tuple(found[column].certainty if column in found else None for column in range(len(measures))),
+        certainty=tuple(
+            by_column[column].certainty if column in by_column else None for column in range(len(measures))
+        ),
         pairs=primary.pairs,
         shake_up=primary.shake_up,
     )
@@ -126,7 +129,7 @@ NEEDED_DIGITS = 2
 """The significant digits of a number of queries then."""
 
 
-def as_shown(found: MeasureStatistics, scores: Sequence[float | None], decimals: int) -> MeasureStatistics:
+def as_shown(statistics: MeasureStatistics, scores: Sequence[float | None], decimals: int) -> MeasureStatistics:
     """The statistics of preliminary scores, rounded to `decimals` as the scores are, given the shown primary ones.
 
     More digits would tell about single queries what rounded scores do not. What is published about single queries
@@ -136,17 +139,17 @@ def as_shown(found: MeasureStatistics, scores: Sequence[float | None], decimals:
     def interval(ends: Interval | None) -> Interval | None:
         return None if ends is None else (_known(ends[0], decimals), _known(ends[1], decimals))
 
-    certainty = found.certainty
+    certainty = statistics.certainty
     if certainty is not None:
         tiers = tuple(replace(tier, reach=rounded(tier.reach, decimals)) for tier in certainty.tiers)
         smallest = rounded(certainty.smallest_difference, decimals)
         certainty = replace(certainty, tiers=tiers, smallest_difference=smallest)
     return replace(
-        found,
+        statistics,
         certainty=certainty,
         rows=tuple(
             replace(row, interval=interval(row.interval), first=rounded(row.first, SHARE_DECIMALS))
-            for row in found.rows
+            for row in statistics.rows
         ),
         pairs=tuple(
             replace(
@@ -154,20 +157,16 @@ def as_shown(found: MeasureStatistics, scores: Sequence[float | None], decimals:
                 difference=_known((scores[pair.row] or 0.0) - (scores[pair.other] or 0.0), decimals),
                 interval=interval(pair.interval),
                 p_value=_known(pair.p_value, SHARE_DECIMALS),
-                queries_needed=None if pair.queries_needed is None else _to_digits(pair.queries_needed),
+                queries_needed=needed if needed is None else round(needed, NEEDED_DIGITS - len(str(needed))),
             )
-            for pair in found.pairs
+            for pair in statistics.pairs
+            for needed in [pair.queries_needed]
         ),
     )
 
 
 def _known(value: float, decimals: int) -> float:
     return rounded(value, decimals) or 0.0
-
-
-def _to_digits(number: int) -> int:
-    """A positive number to its first digits."""
-    return round(number, NEEDED_DIGITS - len(str(number)))
 
 
 def _computed(scored: ScoredRows, scores: Floats, column: int) -> str:
@@ -177,19 +176,21 @@ def _computed(scored: ScoredRows, scores: Floats, column: int) -> str:
     return _JSON.dump_json(measure_statistics(scored, scores, column)).decode()
 
 
-def _on_board(found: MeasureStatistics, places: Sequence[int]) -> MeasureStatistics:
+def _on_board(statistics: MeasureStatistics, places: Sequence[int]) -> MeasureStatistics:
     """The statistics with the positions of rows on the board, given that of each scored row."""
-    pairs = tuple(replace(pair, row=places[pair.row], other=places[pair.other]) for pair in found.pairs)
-    certainty = found.certainty
+    pairs = tuple(replace(pair, row=places[pair.row], other=places[pair.other]) for pair in statistics.pairs)
+    certainty = statistics.certainty
     if certainty is not None:
         tiers = tuple(replace(tier, rows=tuple(places[row] for row in tier.rows)) for tier in certainty.tiers)
         certainty = replace(certainty, tiers=tiers)
-    return replace(found, certainty=certainty, pairs=pairs)
+    return replace(statistics, certainty=certainty, pairs=pairs)
 
 
-def _with_certainty(scored: ScoredRows, number: int, found: Mapping[int, MeasureStatistics], ids: Sequence[str]) -> Row:
+def _with_certainty(
+    scored: ScoredRows, number: int, by_column: Mapping[int, MeasureStatistics], ids: Sequence[str]
+) -> Row:
     """One of the scored rows with its statistics."""
-    primary = found.get(0)
+    primary = by_column.get(0)
     best, worst = primary.extremes[number] if primary and primary.extremes else ((), ())
 
     def named(queries: Sequence[ExtremeQuery]) -> tuple[QueryScore, ...]:
@@ -198,7 +199,7 @@ def _with_certainty(scored: ScoredRows, number: int, found: Mapping[int, Measure
     columns = range(len(scored.board.columns))
     return replace(
         scored.rows[number],
-        certainty=tuple(found[column].rows[number] if column in found else None for column in columns),
+        certainty=tuple(by_column[column].rows[number] if column in by_column else None for column in columns),
         best_queries=named(best),
         worst_queries=named(worst),
     )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scorer.matching.solution import Solution
     from scorer.measures import Measure
     from scorer.options import Missing, NothingRelevant, RowName, Split, Ties, Unjudged
-    from scorer.scoring.evaluation import Evaluation
+    from scorer.scoring.evaluations import Evaluation
 
 DEFAULT = "nDCG@10,AP,RR,P@10,R@100"
 """`scorer.measures.DEFAULT` as text, so that the help does not load the measures."""

@@ -221,7 +221,7 @@ def _list_methods() -> int:
     """Print the methods and the normalisations."""
     from scorer.cli.console import print_result
     from scorer.reports.table import aligned
-    from scorer.runs.registry import METHODS, NORMALISATIONS
+    from scorer.runs.fused import METHODS, NORMALISATIONS
 
     methods = [[f"--method {each.usage}", each.summary] for each in METHODS]
     print_result(aligned([*methods, *([f"--norm {each.name}", each.summary] for each in NORMALISATIONS)]))

@@ -13,8 +13,7 @@ from scorer.paths import is_standard_input, is_url, shown
 from scorer.wording import printable, quoted
 
 if TYPE_CHECKING:
-    from scorer.analysis.analysis import Settings
-    from scorer.analysis.report import Report
+    from scorer.analysis.analysis import Report, Settings
     from scorer.analysis.task import Na
 
 FORMS = ("html", "markdown", "json")
@@ -111,7 +110,7 @@ def _is_challenge(source: str) -> bool:
 
 def _of_challenge(folder: Path, track: str | None, settings: Settings) -> tuple[Report, Path]:
     """The report of a challenge, and the folder of its templates."""
-    from scorer.analysis.report import report as analysed
+    from scorer.analysis.analysis import report as analysed
     from scorer.cli.arguments import open_challenge
     from scorer.organising.analysis import track_tasks
     from scorer.store.store import Store
@@ -125,7 +124,7 @@ def _of_challenge(folder: Path, track: str | None, settings: Settings) -> tuple[
 
 
 def _of_table(source: str, track: str | None, smaller_is_better: bool, na: Na, settings: Settings) -> Report:
-    from scorer.analysis.report import report as analysed
+    from scorer.analysis.analysis import report as analysed
     from scorer.analysis.tables import read_table
 
     tasks = read_table(source, larger_is_better=not smaller_is_better)

@@ -59,7 +59,6 @@ __all__ = [
     "Kind",
     "Measure",
     "Parameter",
-    "Registry",
     "Value",
     "parse",
     "parse_one",

@@ -6,14 +6,13 @@ Four of them are not (but nearly) expected reciprocal rank.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
 
 from scorer.measures.arrays import Floats, Ints, ratio
 from scorer.measures.gain import Gains, discounts
-from scorer.measures.kinds import Kind
+from scorer.measures.kinds import kind
 from scorer.measures.matched import JudgedItems, Matched
 from scorer.measures.parameters import About
 
@@ -109,19 +108,15 @@ def goal_reading(distance: Floats) -> Floats:
     return ((distance - 1) / distance) ** 2
 
 
-@partial(
-    Kind,
+@kind(
     name="INST",
     title="INST, weighted precision with a goal that adapts",
-    cutoff="optional",
     formula="INST@k = (sum over r ≤ k of v(r) · gain(g at rank r)) / (sum over r ≤ k of v(r)), where v(1) = 1, "
     "v(r + 1) = v(r) · c(r), c(r) = ((x(r) − 1) / x(r))^2, x(r) = r + 2T − G(r), "
     f"G(r) = sum over i ≤ r of gain(g at rank i), and {GAIN}",
-    latex=(
-        r"$$\mathrm{INST@}k = \frac{\sum_{r=1}^{k} v_r \cdot \mathrm{gain}(g_r)}{\sum_{r=1}^{k} v_r}$$ where "
-        r"$v_1 = 1$, $v_{r+1} = v_r \cdot c_r$, $c_r = (\frac{x_r - 1}{x_r})^2$, $x_r = r + 2T - G_r$, $G_r$ is the "
-        rf"sum of the gains up to rank $r$, $T$ is the parameter T, {LATEX_GAIN}."
-    ),
+    latex=r"$$\mathrm{INST@}k = \frac{\sum_{r=1}^{k} v_r \cdot \mathrm{gain}(g_r)}{\sum_{r=1}^{k} v_r}$$ where "
+    r"$v_1 = 1$, $v_{r+1} = v_r \cdot c_r$, $c_r = (\frac{x_r - 1}{x_r})^2$, $x_r = r + 2T - G_r$, $G_r$ is the "
+    rf"sum of the gains up to rank $r$, $T$ is the parameter T, {LATEX_GAIN}.",
     source="Moffat, Bailey, Scholer and Thomas, INST: An Adaptive Metric for Information Retrieval Evaluation, ADCS "
     f"2015; {_CWL}",
     closed_form=False,
@@ -147,17 +142,13 @@ def inst(
     return expected_gain(matched, k, continuation, min_rel, max_rel)
 
 
-@partial(
-    Kind,
+@kind(
     name="INSQ",
     title="INSQ, weighted precision with a goal",
-    cutoff="optional",
     formula="INSQ@k = (sum over r ≤ k of w(r) · gain(g at rank r)) / (sum over r ≤ k of w(r)), where "
     f"w(r) = 1 / (r + 2T − 1)^2, and {GAIN}",
-    latex=(
-        r"$$\mathrm{INSQ@}k = \frac{\sum_{r=1}^{k} w_r \cdot \mathrm{gain}(g_r)}{\sum_{r=1}^{k} w_r}$$ where "
-        rf"$w_r = \frac{{1}}{{(r + 2T - 1)^2}}$, $T$ is the parameter T, {LATEX_GAIN}."
-    ),
+    latex=r"$$\mathrm{INSQ@}k = \frac{\sum_{r=1}^{k} w_r \cdot \mathrm{gain}(g_r)}{\sum_{r=1}^{k} w_r}$$ where "
+    rf"$w_r = \frac{{1}}{{(r + 2T - 1)^2}}$, $T$ is the parameter T, {LATEX_GAIN}.",
     source=f"Moffat, Scholer and Thomas, Models and Metrics: IR Evaluation as a User Process, ADCS 2012; {_CWL}",
 )
 def insq(
@@ -178,17 +169,13 @@ def insq(
     return weighted_gain(matched, 1 / (ranks + 2 * T - 1) ** 2, min_rel, max_rel)
 
 
-@partial(
-    Kind,
+@kind(
     name="SDCG",
     title="Scaled discounted cumulated gain",
-    cutoff="required",
     formula="SDCG@k = (sum over r ≤ k of gain(g at rank r) · d(r)) / (sum over r ≤ k of d(r)), where "
     f"d(r) = 1 / log2(r + 1), or 1 / log2(max(r, 2)), and {GAIN}",
-    latex=(
-        r"$$\mathrm{SDCG@}k = \frac{\sum_{r=1}^{k} \mathrm{gain}(g_r) \cdot d_r}{\sum_{r=1}^{k} d_r}$$ where $d_r$ is "
-        rf"$\frac{{1}}{{\log_2(r + 1)}}$ or $\frac{{1}}{{\log_2 \max(r, 2)}}$, {LATEX_GAIN}."
-    ),
+    latex=r"$$\mathrm{SDCG@}k = \frac{\sum_{r=1}^{k} \mathrm{gain}(g_r) \cdot d_r}{\sum_{r=1}^{k} d_r}$$ where $d_r$ "
+    rf"is $\frac{{1}}{{\log_2(r + 1)}}$ or $\frac{{1}}{{\log_2 \max(r, 2)}}$, {LATEX_GAIN}.",
     source="Moffat and Zobel, Rank-Biased Precision for Measurement of Retrieval Effectiveness, ACM TOIS 27(1), 2008; "
     "Järvelin and Kekäläinen, Cumulated Gain-Based Evaluation of IR Techniques, ACM TOIS 20(4), 2002",
 )
@@ -224,11 +211,9 @@ def _latex(name: str, continuation: str, parameter: str = "") -> str:
     )
 
 
-@partial(
-    Kind,
+@kind(
     name="NERR8",
     title="Nearly expected reciprocal rank, equation 8",
-    cutoff="required",
     formula=_formula("NERR8", ""),
     latex=_latex("NERR8", ""),
     source=f"{_ICTIR}, equation 8",
@@ -244,11 +229,9 @@ def nearly_err_8(matched: Matched, k: int, *, min_rel: MinRel = 0.0, max_rel: Ma
     return expected_gain(matched, k, lambda _, gain: 1 - gain, min_rel, max_rel)
 
 
-@partial(
-    Kind,
+@kind(
     name="NERR9",
     title="Nearly expected reciprocal rank, equation 9",
-    cutoff="required",
     formula=_formula("NERR9", "r / (r + 1) · "),
     latex=_latex("NERR9", r"\frac{r}{r + 1} "),
     source=f"{_ICTIR}, equation 9",
@@ -264,11 +247,9 @@ def nearly_err_9(matched: Matched, k: int, *, min_rel: MinRel = 0.0, max_rel: Ma
     return expected_gain(matched, k, lambda rank, gain: rank / (rank + 1) * (1 - gain), min_rel, max_rel)
 
 
-@partial(
-    Kind,
+@kind(
     name="NERR10",
     title="Nearly expected reciprocal rank, equation 10",
-    cutoff="optional",
     formula=_formula("NERR10", "p · "),
     latex=_latex("NERR10", "p ", "$p$ is the parameter p, "),
     source=f"{_ICTIR}, equation 10",
@@ -286,11 +267,9 @@ def nearly_err_10(
     return expected_gain(matched, k, lambda _, gain: p * (1 - gain), min_rel, max_rel)
 
 
-@partial(
-    Kind,
+@kind(
     name="NERR11",
     title="Nearly expected reciprocal rank, equation 11",
-    cutoff="optional",
     formula=_formula("NERR11", "((r + 2T − 1) / (r + 2T))^2 · "),
     latex=_latex("NERR11", r"(\frac{r + 2T - 1}{r + 2T})^2 ", "$T$ is the parameter T, "),
     source=f"{_ICTIR}, equation 11",

@@ -7,15 +7,15 @@ from functools import partial
 import numpy as np
 
 from scorer.measures.arrays import Floats
-from scorer.measures.kinds import Kind
+from scorer.measures.incomplete import judged_not
+from scorer.measures.kinds import kind
 from scorer.measures.matched import Matched
 from scorer.measures.parameters import Relevant
 
-_count = partial(Kind, cutoff="none", source="trec_eval", aggregation="sum")
+_count = partial(kind, source="trec_eval", aggregation="sum")
 
 
-@partial(
-    _count,
+@_count(
     name="NumQ",
     title="Number of queries",
     formula="NumQ = number of queries in the solution",
@@ -29,8 +29,7 @@ def number_of_queries(matched: Matched) -> Floats:
     return np.ones(matched.queries)
 
 
-@partial(
-    _count,
+@_count(
     name="NumRet",
     title="Number of retrieved items",
     formula="NumRet = length of the list",
@@ -47,8 +46,7 @@ def number_retrieved(matched: Matched) -> Floats:
     return matched.retrieved.astype(np.float64)
 
 
-@partial(
-    _count,
+@_count(
     name="NumRel",
     title="Number of relevant items",
     formula="NumRel = R, the number of relevant items in the solution",
@@ -63,8 +61,7 @@ def number_relevant(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     return matched.relevant_items(rel)
 
 
-@partial(
-    _count,
+@_count(
     name="NumRelRet",
     title="Number of relevant items retrieved",
     formula="NumRelRet = hits, the number of relevant items in the list",
@@ -79,8 +76,7 @@ def number_relevant_retrieved(matched: Matched, *, rel: Relevant = "positive") -
     return matched.relevant_found(rel)
 
 
-@partial(
-    _count,
+@_count(
     name="NumNonrelJudgedRet",
     title="Number of retrieved items judged not relevant",
     formula="NumNonrelJudgedRet = number of items in the list that are judged not relevant",
@@ -93,5 +89,4 @@ def number_judged_not_relevant(matched: Matched, *, rel: Relevant = "positive") 
     An item with a negative grade is not judged, as in TREC's files. A repeated item counts once. Defined for every
     query.
     """
-    found = matched.found
-    return matched.count(found.where((found.grade >= 0) & ~found.is_relevant(rel)))
+    return matched.count(matched.found.where(judged_not(matched.found, rel)))

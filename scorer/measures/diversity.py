@@ -10,7 +10,7 @@ import numpy as np
 
 from scorer.measures.arrays import Floats, Ints, ratio
 from scorer.measures.gain import discounts
-from scorer.measures.kinds import Kind
+from scorer.measures.kinds import kind
 from scorer.measures.matched import Matched, RankValues, Threshold
 from scorer.measures.parameters import About, Relevant
 from scorer.measures.subtopics import count_so_far, coverage, entries, ideal_novelty, novelty
@@ -41,20 +41,16 @@ _AGRAWAL = "Agrawal, Gollapudi, Halverson and Ieong, Diversifying Search Results
 _CHAPELLE = "Chapelle, Metzler, Zhang and Grinspan, Expected Reciprocal Rank for Graded Relevance, CIKM 2009"
 _NRBP = "Clarke, Kolla and Vechtomova, An Effectiveness Measure for Ambiguous and Underspecified Queries, ICTIR 2009"
 
-_diverse = partial(Kind, closed_form=False, subtopics=True)
+_diverse = partial(kind, closed_form=False, subtopics=True)
 
 
-@partial(
-    _diverse,
+@_diverse(
     name="alpha-nDCG",
     title="Normalised discounted cumulated gain of novel items",
-    cutoff="optional",
     formula=f"alpha-nDCG@k = (sum over r ≤ k of novelty(r) / log2(r + 1)) / (the same sum for the ideal list), "
     f"{_NOVELTY}",
-    latex=(
-        r"$$\text{alpha-nDCG@}k = \frac{\sum_{r=1}^{k} \frac{\mathrm{novelty}(r)}{\log_2(r + 1)}}{I}$$ "
-        rf"{_LATEX_NOVELTY}. $I$ is the numerator for the ideal list."
-    ),
+    latex=r"$$\text{alpha-nDCG@}k = \frac{\sum_{r=1}^{k} \frac{\mathrm{novelty}(r)}{\log_2(r + 1)}}{I}$$ "
+    rf"{_LATEX_NOVELTY}. $I$ is the numerator for the ideal list.",
     source=_CLARKE,
     aliases={"α-nDCG": {}},
     bounded=False,
@@ -69,17 +65,13 @@ def alpha_ndcg(matched: Matched, k: int | None, *, alpha: Redundancy = 0.5, rel:
     return _against_ideal(matched, k, alpha, rel, discounts)
 
 
-@partial(
-    _diverse,
+@_diverse(
     name="alpha-DCG",
     title="Discounted cumulated gain of novel items",
-    cutoff="required",
     formula=f"alpha-DCG@k = (sum over r ≤ k of novelty(r) / log2(r + 1)) / (sum over r ≤ k of S · (1 − α)^(r − 1) / "
     f"log2(r + 1)), {_NOVELTY}; S = number of subtopics of the query",
-    latex=(
-        r"$$\text{alpha-DCG@}k = \frac{\sum_{r=1}^{k} \frac{\mathrm{novelty}(r)}{\log_2(r + 1)}}{\sum_{r=1}^{k} "
-        rf"\frac{{S \cdot (1 - \alpha)^{{r-1}}}}{{\log_2(r + 1)}}}}$$ {_LATEX_NOVELTY}. $S$ is the number of subtopics."
-    ),
+    latex=r"$$\text{alpha-DCG@}k = \frac{\sum_{r=1}^{k} \frac{\mathrm{novelty}(r)}{\log_2(r + 1)}}{\sum_{r=1}^{k} "
+    rf"\frac{{S \cdot (1 - \alpha)^{{r-1}}}}{{\log_2(r + 1)}}}}$$ {_LATEX_NOVELTY}. $S$ is the number of subtopics.",
     source=f"{_CLARKE}; {_COMPARED}",
     aliases={"α-DCG": {}},
 )
@@ -91,17 +83,13 @@ def alpha_dcg(matched: Matched, k: int, *, alpha: Redundancy = 0.5, rel: Relevan
     return _against_all(matched, k, alpha, rel, discounts)
 
 
-@partial(
-    _diverse,
+@_diverse(
     name="ERR-IA",
     title="Intent-aware expected reciprocal rank",
-    cutoff="required",
     formula=f"ERR-IA@k = (sum over r ≤ k of novelty(r) / r) / (sum over r ≤ k of S · (1 − α)^(r − 1) / r), {_NOVELTY}; "
     "S = number of subtopics of the query",
-    latex=(
-        r"$$\text{ERR-IA@}k = \frac{\sum_{r=1}^{k} \frac{\mathrm{novelty}(r)}{r}}{\sum_{r=1}^{k} "
-        rf"\frac{{S \cdot (1 - \alpha)^{{r-1}}}}{{r}}}}$$ {_LATEX_NOVELTY}. $S$ is the number of subtopics."
-    ),
+    latex=r"$$\text{ERR-IA@}k = \frac{\sum_{r=1}^{k} \frac{\mathrm{novelty}(r)}{r}}{\sum_{r=1}^{k} "
+    rf"\frac{{S \cdot (1 - \alpha)^{{r-1}}}}{{r}}}}$$ {_LATEX_NOVELTY}. $S$ is the number of subtopics.",
     source=f"{_CHAPELLE}; {_COMPARED}",
 )
 def err_ia(matched: Matched, k: int, *, alpha: Redundancy = 0.5, rel: Relevant = "positive") -> Floats:
@@ -114,16 +102,12 @@ def err_ia(matched: Matched, k: int, *, alpha: Redundancy = 0.5, rel: Relevant =
     return _against_all(matched, k, alpha, rel, _reciprocal)
 
 
-@partial(
-    _diverse,
+@_diverse(
     name="nERR-IA",
     title="Normalised intent-aware expected reciprocal rank",
-    cutoff="optional",
     formula=f"nERR-IA@k = (sum over r ≤ k of novelty(r) / r) / (the same sum for the ideal list), {_NOVELTY}",
-    latex=(
-        r"$$\text{nERR-IA@}k = \frac{\sum_{r=1}^{k} \frac{\mathrm{novelty}(r)}{r}}{I}$$ "
-        rf"{_LATEX_NOVELTY}. $I$ is the numerator for the ideal list."
-    ),
+    latex=r"$$\text{nERR-IA@}k = \frac{\sum_{r=1}^{k} \frac{\mathrm{novelty}(r)}{r}}{I}$$ "
+    rf"{_LATEX_NOVELTY}. $I$ is the numerator for the ideal list.",
     source=f"{_CHAPELLE}; {_COMPARED}",
     bounded=False,
 )
@@ -137,18 +121,14 @@ def nerr_ia(matched: Matched, k: int | None, *, alpha: Redundancy = 0.5, rel: Re
     return _against_ideal(matched, k, alpha, rel, _reciprocal)
 
 
-@partial(
-    _diverse,
+@_diverse(
     name="NRBP",
     title="Novelty- and rank-biased precision",
-    cutoff="none",
     formula=f"NRBP = (1 − (1 − α) · β) / S · sum over r of novelty(r) · β^(r − 1), {_NOVELTY}; S = number of "
     "subtopics of the query",
-    latex=(
-        r"$$\mathrm{NRBP} = w \sum_{r} \mathrm{novelty}(r) \cdot \beta^{r-1}$$ "
-        rf"{_LATEX_NOVELTY}. The factor $w$ is $\frac{{1 - (1 - \alpha) \cdot \beta}}{{S}}$, where $\beta$ is the "
-        r"parameter beta and $S$ is the number of subtopics."
-    ),
+    latex=r"$$\mathrm{NRBP} = w \sum_{r} \mathrm{novelty}(r) \cdot \beta^{r-1}$$ "
+    rf"{_LATEX_NOVELTY}. The factor $w$ is $\frac{{1 - (1 - \alpha) \cdot \beta}}{{S}}$, where $\beta$ is the "
+    r"parameter beta and $S$ is the number of subtopics.",
     source=_NRBP,
 )
 def nrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, rel: Relevant = "positive") -> Floats:
@@ -162,16 +142,12 @@ def nrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, rel
     return ratio(sums * (1 - (1 - alpha) * beta), np.maximum(covered, 1), covered > 0)
 
 
-@partial(
-    _diverse,
+@_diverse(
     name="nNRBP",
     title="Normalised novelty- and rank-biased precision",
-    cutoff="none",
     formula=f"nNRBP = (sum over r of novelty(r) · β^(r − 1)) / (the same sum for the ideal list), {_NOVELTY}",
-    latex=(
-        r"$$\mathrm{nNRBP} = \frac{\sum_{r} \mathrm{novelty}(r) \cdot \beta^{r-1}}{I}$$ "
-        rf"{_LATEX_NOVELTY}. $\beta$ is the parameter beta, and $I$ is the numerator for the ideal list."
-    ),
+    latex=r"$$\mathrm{nNRBP} = \frac{\sum_{r} \mathrm{novelty}(r) \cdot \beta^{r-1}}{I}$$ "
+    rf"{_LATEX_NOVELTY}. $\beta$ is the parameter beta, and $I$ is the numerator for the ideal list.",
     source=f"{_NRBP}; {_COMPARED}",
     bounded=False,
 )
@@ -185,16 +161,12 @@ def nnrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, re
     return _against_ideal(matched, None, alpha, rel, _persistence(beta))
 
 
-@partial(
-    Kind,
+@kind(
     name="P-IA",
     title="Intent-aware precision",
-    cutoff="required",
     formula="P-IA@k = mean over the subtopics of (number of items relevant to the subtopic in the first k) / k",
-    latex=(
-        r"$$\text{P-IA@}k = \frac{1}{S} \sum_{s=1}^{S} \frac{h_s}{k}$$ where $S$ is the number of subtopics, and "
-        r"$h_s$ is the number of items in the first $k$ that are relevant to subtopic $s$."
-    ),
+    latex=r"$$\text{P-IA@}k = \frac{1}{S} \sum_{s=1}^{S} \frac{h_s}{k}$$ where $S$ is the number of subtopics, and "
+    r"$h_s$ is the number of items in the first $k$ that are relevant to subtopic $s$.",
     source=f"{_AGRAWAL}; {_COMPARED}",
     subtopics=True,
 )
@@ -208,16 +180,12 @@ def precision_ia(matched: Matched, k: int, *, rel: Relevant = "positive") -> Flo
     return ratio(matched.count(hits, k), np.maximum(covered, 1) * k, covered > 0)
 
 
-@partial(
-    _diverse,
+@_diverse(
     name="AP-IA",
     title="Intent-aware average precision",
-    cutoff="none",
     formula="AP-IA = mean over the subtopics of AP, computed with the items relevant to the subtopic",
-    latex=(
-        r"$$\text{AP-IA} = \frac{1}{S} \sum_{s=1}^{S} \mathrm{AP}_s$$ where $S$ is the number of subtopics, and "
-        r"$\mathrm{AP}_s$ is the average precision with the items that are relevant to subtopic $s$."
-    ),
+    latex=r"$$\text{AP-IA} = \frac{1}{S} \sum_{s=1}^{S} \mathrm{AP}_s$$ where $S$ is the number of subtopics, and "
+    r"$\mathrm{AP}_s$ is the average precision with the items that are relevant to subtopic $s$.",
     source=f"{_AGRAWAL}; {_COMPARED}",
     aliases={"MAP-IA": {}},
     mean_name="MAP-IA",
@@ -233,16 +201,12 @@ def average_precision_ia(matched: Matched, *, rel: Relevant = "positive") -> Flo
     return ratio(matched.total(hits, shares), np.maximum(judged.covered, 1), judged.covered > 0)
 
 
-@partial(
-    _diverse,
+@_diverse(
     name="StRecall",
     title="Subtopic recall",
-    cutoff="optional",
     formula="StRecall@k = (number of subtopics with a relevant item in the first k) / (number of subtopics)",
-    latex=(
-        r"$$\mathrm{StRecall@}k = \frac{c}{S}$$ where $c$ is the number of subtopics with a relevant item in the first "
-        r"$k$, and $S$ is the number of subtopics."
-    ),
+    latex=r"$$\mathrm{StRecall@}k = \frac{c}{S}$$ where $c$ is the number of subtopics with a relevant item in the "
+    r"first $k$, and $S$ is the number of subtopics.",
     source="Zhai, Cohen and Lafferty, Beyond Independent Relevance, SIGIR 2003",
     aliases={"strec": {}},
 )

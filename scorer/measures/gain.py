@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
 
 from scorer.measures.arrays import Floats, Ints, ratio
-from scorer.measures.kinds import Kind
+from scorer.measures.kinds import kind
 from scorer.measures.matched import JudgedItems, Matched, Threshold
 from scorer.measures.parameters import About, GainMap
 
@@ -51,16 +50,12 @@ _JARVELIN = "Järvelin and Kekäläinen, Cumulated Gain-Based Evaluation of IR T
 _BURGES = "Burges et al., Learning to Rank Using Gradient Descent, ICML 2005 (gain=exp)"
 
 
-@partial(
-    Kind,
+@kind(
     name="nDCG",
     title="Normalised discounted cumulated gain",
-    cutoff="optional",
     formula="nDCG@k = DCG@k / IDCG@k, where IDCG@k = DCG@k of the items in descending order of gain",
-    latex=(
-        r"$$\mathrm{nDCG@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$$ where $\mathrm{IDCG@}k$ is the "
-        r"$\mathrm{DCG@}k$ of the items in descending order of gain."
-    ),
+    latex=r"$$\mathrm{nDCG@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$$ where $\mathrm{IDCG@}k$ is the "
+    r"$\mathrm{DCG@}k$ of the items in descending order of gain.",
     source=f"{_JARVELIN}; {_BURGES}",
     aliases={"ndcg_burges": {"gain": "exp"}},
     closed_form_when_cut_except={"ideal": "retrieved"},
@@ -108,18 +103,14 @@ def highest_dcg(matched: Matched, k: int | None, *, gain: Gain, discount: Discou
     return matched.ideal.cached(("highest DCG", matched.queries, k, gain, discount, rel), compute)
 
 
-@partial(
-    Kind,
+@kind(
     name="DCG",
     title="Discounted cumulated gain",
-    cutoff="optional",
     formula="DCG@k = sum over r ≤ k of gain(g at rank r) · discount(r); gain = g or 2^g − 1; "
     "discount = 1 / log2(r + 1), or 1 / log2(max(r, 2))",
-    latex=(
-        r"$$\mathrm{DCG@}k = \sum_{r=1}^{k} \mathrm{gain}(g_r) \cdot \mathrm{discount}(r)$$ where "
-        r"$\mathrm{gain}(g)$ is $g$ or $2^g - 1$, and $\mathrm{discount}(r)$ is $\frac{1}{\log_2(r + 1)}$ or "
-        r"$\frac{1}{\log_2 \max(r, 2)}$."
-    ),
+    latex=r"$$\mathrm{DCG@}k = \sum_{r=1}^{k} \mathrm{gain}(g_r) \cdot \mathrm{discount}(r)$$ where "
+    r"$\mathrm{gain}(g)$ is $g$ or $2^g - 1$, and $\mathrm{discount}(r)$ is $\frac{1}{\log_2(r + 1)}$ or "
+    r"$\frac{1}{\log_2 \max(r, 2)}$.",
     source=f"{_JARVELIN}; {_BURGES}",
     aliases={"dcg_burges": {"gain": "exp"}},
     bounded=False,

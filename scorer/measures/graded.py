@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from scorer.measures.arrays import Floats, Ints, cumulative, ratio
 from scorer.measures.gain import LOG_2, Gains, best_grades, discounts, normalised, share_of_best
-from scorer.measures.kinds import Kind
+from scorer.measures.kinds import kind
 from scorer.measures.matched import Matched
 from scorer.measures.phi import Whisker, relevance_curves
 from scorer.measures.position import precision_sum
@@ -19,19 +18,14 @@ _SCHEEL = "Scheel, Lommatzsch and Albayrak, Performance Measures for Multi-Grade
 _MONIZ = "Moniz, Torgo and Vinagre, Data-Driven Relevance Judgments for Ranking Evaluation, arXiv 1612.06136, 2016"
 
 
-@partial(
-    Kind,
+@kind(
     name="muAP",
     title="Multi-graded average precision",
-    cutoff="optional",
     formula="muAP@k = (sum over t in L of AP(rel=t)@k · d(t)) / (sum over t in L of d(t)), where L = the distinct "
     "positive grades of the query, d(t) = t minus the next lower one of them, or t for the lowest",
-    latex=(
-        r"$$\mathrm{muAP@}k = \frac{\sum_{t \in T} d(t) \cdot \mathrm{AP@}k(t)}{\sum_{t \in T} d(t)}$$ where "
-        r"$T$ has the distinct positive grades of the query, $d(t)$ is $t$ minus the next lower one of them, "
-        r"or $t$ for the lowest, and $\mathrm{AP@}k(t)$ is the $\mathrm{AP@}k$ where items with at least "
-        r"grade $t$ are relevant."
-    ),
+    latex=r"$$\mathrm{muAP@}k = \frac{\sum_{t \in T} d(t) \cdot \mathrm{AP@}k(t)}{\sum_{t \in T} d(t)}$$ where $T$ "
+    "has the distinct positive grades of the query, $d(t)$ is $t$ minus the next lower one of them, or $t$ for the "
+    r"lowest, and $\mathrm{AP@}k(t)$ is the $\mathrm{AP@}k$ where items with at least grade $t$ are relevant.",
     source=f"{_SCHEEL}, equation 4",
     aliases={"muMAP": {}, "μAP": {}, "μMAP": {}},
     mean_name="muMAP",
@@ -73,23 +67,18 @@ def _levels(matched: Matched) -> Iterator[_Level]:
     lower = np.where(lowest, 0, np.roll(first.grade, -1))
     items = np.where(lowest, matched.relevant_items()[first.query], np.roll(first.rank, -1) - 1)
     position = first.position_in_query()
-    for each in range(1, position.max(initial=0) + 1):
-        at = np.flatnonzero(position == each)
+    for level in range(1, position.max(initial=0) + 1):
+        at = np.flatnonzero(position == level)
         yield _Level(first.query[at], first.grade[at], items[at], first.grade[at] - lower[at])
 
 
-@partial(
-    Kind,
+@kind(
     name="NDCNG",
     title="Normalised discounted cumulated normalised gain",
-    cutoff="optional",
     formula="NDCNG@k = nDCG@k with gain = 2^(g / M) − 1, where M = the highest grade of the query; "
     "discount = 1 / log2(r + 1)",
-    latex=(
-        r"$$\mathrm{NDCNG@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$$ where $\mathrm{gain}(g) = "
-        r"2^{g / M} - 1$, $M$ is the highest grade of the query, and $\mathrm{discount}(r) = "
-        r"\frac{1}{\log_2(r + 1)}$."
-    ),
+    latex=r"$$\mathrm{NDCNG@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$$ where $\mathrm{gain}(g) = 2^{g / M} - 1$, "
+    r"$M$ is the highest grade of the query, and $\mathrm{discount}(r) = \frac{1}{\log_2(r + 1)}$.",
     source=f"{_SCHEEL}, equation 5",
 )
 def ndcng(matched: Matched, k: int | None) -> Floats:
@@ -106,23 +95,19 @@ def _normalised_gains(matched: Matched) -> Gains:
     return lambda hits: np.expm1(LOG_2 * share(hits))
 
 
-@partial(
-    Kind,
+@kind(
     name="nDCGphi",
     title="nDCG with data-driven relevance",
-    cutoff="optional",
     formula="nDCGphi@k = nDCG@k with gain = 2^φ(g) − 1, discount = 1 / log2(r + 1); φ = the monotone cubic curve "
     "through (0, 0), (median, 0), (whisker, 1 − α) and (max, 1), where α = (max − whisker) / (max − min), all of the "
     "positive grades of the query, and whisker = their highest within the upper hinge + 1.5 · (upper hinge − lower "
     "hinge)",
-    latex=(
-        r"$$\mathrm{nDCGphi@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$$ where $\mathrm{gain}(g) "
-        r"= 2^{\varphi(g)} - 1$ and $\mathrm{discount}(r) = \frac{1}{\log_2(r + 1)}$. $\varphi$ is the "
-        r"monotone cubic curve through $(0, 0)$, $(\mathrm{median}, 0)$, $(\mathrm{whisker}, 1 - \alpha)$ and "
-        r"$(\mathrm{max}, 1)$, where $\alpha = \frac{\mathrm{max} - \mathrm{whisker}}{\mathrm{max} - "
-        r"\mathrm{min}}$, all of the positive grades of the query. The whisker is the highest of them that "
-        r"exceeds the upper hinge by at most 1.5 times the distance between the hinges."
-    ),
+    latex=r"$$\mathrm{nDCGphi@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$$ where $\mathrm{gain}(g) "
+    r"= 2^{\varphi(g)} - 1$ and $\mathrm{discount}(r) = \frac{1}{\log_2(r + 1)}$. $\varphi$ is the "
+    r"monotone cubic curve through $(0, 0)$, $(\mathrm{median}, 0)$, $(\mathrm{whisker}, 1 - \alpha)$ and "
+    r"$(\mathrm{max}, 1)$, where $\alpha = \frac{\mathrm{max} - \mathrm{whisker}}{\mathrm{max} - "
+    r"\mathrm{min}}$, all of the positive grades of the query. The whisker is the highest of them that "
+    r"exceeds the upper hinge by at most 1.5 times the distance between the hinges.",
     source=_MONIZ,
     aliases={"nDCGφ": {}, "nDCG^phi": {}},
 )
@@ -137,17 +122,13 @@ def ndcg_phi(matched: Matched, k: int | None, *, whisker: Whisker = "observed") 
     return np.where(phi.defined, scores, np.nan)
 
 
-@partial(
-    Kind,
+@kind(
     name="MeanNDCG",
     title="Mean nDCG over cut-offs",
-    cutoff="optional",
     formula="MeanNDCG@n = (nDCG@1 + nDCG@2 + ... + nDCG@n) / n, with gain = 2^g − 1, discount = 1 / log2(r + 1)",
-    latex=(
-        r"$$\mathrm{MeanNDCG@}n = \frac{1}{n} \sum_{k=1}^{n} \mathrm{nDCG@}k$$ where $n$ is the cut-off, "
-        r"$\mathrm{nDCG@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$, $\mathrm{gain}(g) = 2^g - 1$, and "
-        r"$\mathrm{discount}(r) = \frac{1}{\log_2(r + 1)}$."
-    ),
+    latex=r"$$\mathrm{MeanNDCG@}n = \frac{1}{n} \sum_{k=1}^{n} \mathrm{nDCG@}k$$ where $n$ is the cut-off, "
+    r"$\mathrm{nDCG@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$, $\mathrm{gain}(g) = 2^g - 1$, and "
+    r"$\mathrm{discount}(r) = \frac{1}{\log_2(r + 1)}$.",
     source=f"{_SCHEEL}, table 2",
 )
 def mean_ndcg(matched: Matched, n: int | None) -> Floats:
@@ -159,17 +140,13 @@ def mean_ndcg(matched: Matched, n: int | None) -> Floats:
     return _mean_over_cutoffs(matched, share_of_best(matched, "exp"), n)
 
 
-@partial(
-    Kind,
+@kind(
     name="MeanNDCNG",
     title="Mean NDCNG over cut-offs",
-    cutoff="optional",
     formula="MeanNDCNG@n = (NDCNG@1 + NDCNG@2 + ... + NDCNG@n) / n",
-    latex=(
-        r"$$\mathrm{MeanNDCNG@}n = \frac{1}{n} \sum_{k=1}^{n} \mathrm{NDCNG@}k$$ where $n$ is the cut-off, "
-        r"$\mathrm{NDCNG@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$, $\mathrm{gain}(g) = 2^{g / M} - 1$, $M$ is the "
-        r"highest grade of the query, and $\mathrm{discount}(r) = \frac{1}{\log_2(r + 1)}$."
-    ),
+    latex=r"$$\mathrm{MeanNDCNG@}n = \frac{1}{n} \sum_{k=1}^{n} \mathrm{NDCNG@}k$$ where $n$ is the cut-off, "
+    r"$\mathrm{NDCNG@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$, $\mathrm{gain}(g) = 2^{g / M} - 1$, $M$ is the "
+    r"highest grade of the query, and $\mathrm{discount}(r) = \frac{1}{\log_2(r + 1)}$.",
     source=f"{_SCHEEL}, table 2",
 )
 def mean_ndcng(matched: Matched, n: int | None) -> Floats:

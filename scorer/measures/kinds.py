@@ -17,6 +17,7 @@ from scorer.errors import MeasureError
 from scorer.measures.arrays import Floats
 from scorer.measures.matched import Matched, Threshold
 from scorer.measures.parameters import (
+    CUTOFF_RULES,
     RELEVANT,
     Cutoff,
     CutoffRule,
@@ -25,6 +26,7 @@ from scorer.measures.parameters import (
     Parameter,
     Value,
     checked_cutoff,
+    declaration,
 )
 from scorer.measures.trec_eval import TREC_CUTOFFS, TREC_EVAL, TrecMeasure
 from scorer.wording import quoted
@@ -57,8 +59,6 @@ class Kind(Declared[Floats]):
     """
 
     title: str
-    """The name in words."""
-    cutoff: CutoffRule
     formula: str
     """Plain text, without angle brackets and ampersands."""
     latex: str
@@ -99,6 +99,12 @@ class Kind(Declared[Floats]):
     """Other parameters that this spelling sets."""
 
     @cached_property
+    def cutoff(self) -> CutoffRule:
+        """Which cut-offs the kind takes, by the function's signature."""
+        _, *cutoff = inspect.getfullargspec(self.function).args
+        return CUTOFF_RULES[self.annotations[cutoff[0]]] if cutoff else "none"
+
+    @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """The parameters, in the order of the function's signature."""
         return tuple(Parameter.declared(*each) for each in self.keywords())
@@ -106,27 +112,30 @@ class Kind(Declared[Floats]):
     @cached_property
     def in_trec_eval(self) -> tuple[TrecMeasure, ...]:
         """The measures of trec_eval that this kind computes."""
-        return tuple(each for each in TREC_EVAL if each.ours == self.name)
+        return tuple(measure for measure in TREC_EVAL if measure.ours == self.name)
 
     @property
     def trec_names(self) -> tuple[str, ...]:
         """What trec_eval calls the measure, ``{}`` being the cut-off."""
-        return tuple(each.template for each in self.in_trec_eval)
+        return tuple(measure.template for measure in self.in_trec_eval)
 
     @property
     def trec_per_query(self) -> bool:
         """Whether trec_eval prints the measure for each query too."""
-        return all(each.per_query for each in self.in_trec_eval)
+        return all(measure.per_query for measure in self.in_trec_eval)
 
     @property
     def families(self) -> dict[str, str]:
         """Names that trec_eval reads as several cut-offs, each with those cut-offs as trec_eval prints them."""
-        return {each.name: each.cutoffs for each in self.in_trec_eval if each.cutoffs and each.name not in AMBIGUOUS}
+        theirs = self.in_trec_eval
+        return {
+            measure.name: measure.cutoffs for measure in theirs if measure.cutoffs and measure.name not in AMBIGUOUS
+        }
 
     @property
     def with_numbers(self) -> TrecMeasure | None:
         """The measure of trec_eval, if any, that has numbers after its name: ``set_F.0.5`` sets beta to 0.5."""
-        return next((each for each in self.in_trec_eval if each.takes == "numbers"), None)
+        return next((measure for measure in self.in_trec_eval if measure.takes == "numbers"), None)
 
     @property
     def usage(self) -> str:
@@ -147,15 +156,19 @@ class Kind(Declared[Floats]):
         """
         given = self._own_names(parameters or {})
         try:
-            values = tuple(each.value(given.get(each.name, each.default)) for each in self.parameters)
+            values = tuple(
+                parameter.value(given.get(parameter.name, parameter.default)) for parameter in self.parameters
+            )
             return Measure(self, checked_cutoff(self.name, self.cutoff, cutoff), values)
         except MeasureError as error:
             raise MeasureError(f"{self.name} {error}") from None
 
     def _own_names(self, parameters: Mapping[str, Given]) -> dict[str, Given]:
         """Replace other tools' names and words for parameters by those of the kind."""
-        known: dict[str, tuple[str, Mapping[str, str]]] = {each.name: (each.name, {}) for each in self.parameters}
-        known |= {name: (each.name, words) for each in self.parameters for name, words in each.about.also.items()}
+        known: dict[str, tuple[str, Mapping[str, str]]] = {}
+        for parameter in self.parameters:
+            known[parameter.name] = parameter.name, {}
+            known |= {name: (parameter.name, words) for name, words in parameter.about.also.items()}
         given: dict[str, Given] = {}
         for written, value in parameters.items():
             if written not in known:
@@ -171,6 +184,9 @@ class Kind(Declared[Floats]):
     def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
         """Pickle the kind by its address, so that every process has one object of it."""
         return resolve_name, (f"{self.function.__module__}:{self.function.__qualname__}",)
+
+
+kind = declaration(Kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +218,7 @@ class Measure:
 
     def _computed(self, function: Callable[..., Floats], matched: Matched) -> Floats:
         cutoff = () if self.kind.cutoff == "none" else (self.cutoff,)
-        return function(matched, *cutoff, **{each.name: value for each, value in self._settings()})
+        return function(matched, *cutoff, **self.settings)
 
     def need_closed_form(self, *, cut: bool = False) -> None:
         """Raise MeasureError if no closed form of the mean over the orders of tied items is known.
@@ -226,16 +242,21 @@ class Measure:
 
     def _has_any(self, values: Mapping[str, Value]) -> bool:
         """Whether one of the parameters has the value that `values` has for it."""
-        return any(values.get(each.name) == value for each, value in self._settings())
+        return any(values.get(name) == value for name, value in self.settings.items())
 
-    def _settings(self) -> Iterable[tuple[Parameter, Value]]:
+    @property
+    def settings(self) -> dict[str, Value]:
+        """The value of each parameter, by its name."""
+        return {parameter.name: value for parameter, value in self._pairs()}
+
+    def _pairs(self) -> Iterable[tuple[Parameter, Value]]:
         return zip(self.kind.parameters, self.parameters, strict=True)
 
     @property
     def threshold(self) -> Threshold:
         """What makes an item relevant to the measure."""
-        levels = [value for each, value in self._settings() if each.name == "rel" and isinstance(value, float)]
-        return levels[0] if levels else "positive"
+        level = self.settings.get("rel")
+        return level if isinstance(level, float) else "positive"
 
     def at_threshold(self, rel: float | None) -> Measure:
         """Return the measure with `rel` as the lowest relevant grade.
@@ -246,8 +267,8 @@ class Measure:
         if rel is None:
             return self
         parameters = (
-            float(rel) if each.about is RELEVANT and value == each.default else value
-            for each, value in self._settings()
+            float(rel) if parameter.about is RELEVANT and value == parameter.default else value
+            for parameter, value in self._pairs()
         )
         return Measure(self.kind, self.cutoff, tuple(parameters))
 
@@ -257,7 +278,7 @@ class Measure:
 
     def changed(self, **parameters: Given) -> Measure:
         """Return the measure with other values of some parameters."""
-        return self.kind.measure(self.cutoff, {**{each.name: value for each, value in self._settings()}, **parameters})
+        return self.kind.measure(self.cutoff, {**self.settings, **parameters})
 
     def naming(self, parameter: str) -> str:
         """Return the canonical name with this parameter, also if it has its default."""
@@ -266,7 +287,7 @@ class Measure:
     @property
     def full(self) -> str:
         """The name with every parameter, defaults included."""
-        return self._spelled(self.kind.name, shown=tuple(each.name for each in self.kind.parameters))
+        return self._spelled(self.kind.name, shown=tuple(self.settings))
 
     @property
     def mean_name(self) -> str:
@@ -274,8 +295,11 @@ class Measure:
         return self._spelled(self.kind.mean_name or self.kind.name)
 
     def _spelled(self, name: str, shown: Sequence[str] = ()) -> str:
-        pairs = self._settings()
-        settings = [each.spelled(value) for each, value in pairs if value != each.default or each.name in shown]
+        settings = [
+            parameter.spelled(value)
+            for parameter, value in self._pairs()
+            if value != parameter.default or parameter.name in shown
+        ]
         parameters = f"({','.join(settings)})" if settings else ""
         if self.cutoff is None:
             return name + parameters

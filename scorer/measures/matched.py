@@ -14,6 +14,11 @@ Threshold = float | Literal["positive"]
 """What makes an item relevant: a grade of at least this number, or any positive grade."""
 
 
+def is_relevant(grade: Floats, rel: Threshold) -> Bools:
+    """Whether each grade is relevant."""
+    return np.asarray(grade > 0 if rel == "positive" else grade >= rel)
+
+
 Computed = TypeVar("Computed")
 
 
@@ -101,7 +106,7 @@ class JudgedItems:
 
     def is_relevant(self, rel: Threshold = "positive") -> Bools:
         """[entry]: whether the item is relevant."""
-        return np.asarray(self.grade > 0 if rel == "positive" else self.grade >= rel)
+        return is_relevant(self.grade, rel)
 
     def relevant(self, rel: Threshold = "positive") -> JudgedItems:
         """Return the entries whose items are relevant."""

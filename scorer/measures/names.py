@@ -102,20 +102,14 @@ class Registry:
         """Return the measure that `text` names, as `named` reads it; text that names several is an error too."""
         return _only(text, self.named(text))
 
-    def listed(self, text: str) -> list[str]:
-        """Split a comma-separated list of names: ``AP,P@5,10,RR`` into ``AP``, ``P@5,10`` and ``RR``.
-
-        Commas within parentheses or braces do not separate. A number belongs to the name before it, and so does a gain
-        of a grade, as in ``ndcg.1=3.5,2=9``. Raises MeasureError where there is no name before or after a comma.
-        """
-        return spellings.listed(text)
+    listed = staticmethod(spellings.listed)
 
     def _read(self, text: str, cutoffs: Sequence[int] = (), *, decided: bool = False) -> dict[str, Measure]:
         """Return the measures that `text` names, by name; with `decided`, a name of several meanings is refused."""
         text = text.strip()
         if text.casefold() in self.sets:
             names = self.sets[text.casefold()]
-            return {name: each for listed in names for name, each in self._read(listed, decided=decided).items()}
+            return {key: measure for name in names for key, measure in self._read(name, decided=decided).items()}
         spelling = Spelling.of(text)
         (kind, fixed), parameters = self._meant(spelling, cutoffs)
         for name in fixed:
@@ -144,7 +138,7 @@ class Registry:
             value = parameters.get(name, "").strip().casefold()
             if name in parameters and (value in kinds or "*" in kinds):
                 meaning = self._find(kinds.get(value, kinds.get("*", "")))
-                if name not in {each.name for each in meaning[0].parameters}:
+                if name not in {parameter.name for parameter in meaning[0].parameters}:
                     del parameters[name]
         return meaning, parameters
 
@@ -153,20 +147,20 @@ class Registry:
     ) -> dict[str, float | Sequence[float] | None]:
         """Return the cut-offs, each with the name of its measure: those written, those given, or trec_eval's."""
         family = None if spelling.is_cut else self._families.get(_key(spelling.name))
-        found: Sequence[float]
+        numbers: Sequence[float]
         if cut is not None:
-            written, found = cut.split(","), _numbers(cut)
+            written, numbers = cut.split(","), _numbers(cut)
         elif cutoffs and (kind.cutoff in ("required", "list") or (family and kind.cutoff == "optional")):
-            written, found = list(map(str, cutoffs)), tuple(cutoffs)
+            written, numbers = list(map(str, cutoffs)), tuple(cutoffs)
         elif family:
-            written, found = family.split(","), _numbers(family)
+            written, numbers = family.split(","), _numbers(family)
         else:
             return {spelling.text: None}
         if kind.cutoff == "list":
-            return {spelling.text: found}
-        if len(found) == 1:
-            return {spelling.text: found[0]}
-        return dict(zip(map(spelling.cut_at, written), found, strict=True))
+            return {spelling.text: numbers}
+        if len(numbers) == 1:
+            return {spelling.text: numbers[0]}
+        return dict(zip(map(spelling.cut_at, written), numbers, strict=True))
 
     def _find(self, name: str) -> _Meaning:
         """Return the kind with this name, and the parameters that the name sets."""

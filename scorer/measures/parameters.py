@@ -7,8 +7,21 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import UnionType
-from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Concatenate,
+    Generic,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from scorer.errors import MeasureError
 from scorer.measures.matched import Threshold
@@ -30,8 +43,25 @@ list."""
 CutoffRule = Literal["none", "optional", "required", "list", "level", "multiple"]
 """Which cut-offs a kind takes. With "list" several k make one measure; with the others, one measure each."""
 
+Level = Annotated[float, "a level of recall"]
+Multiple = Annotated[float, "a multiple of R"]
+
+CUTOFF_RULES: Mapping[object, CutoffRule] = {
+    int | None: "optional",
+    int: "required",
+    tuple[int, ...]: "list",
+    Level: "level",
+    Multiple: "multiple",
+}
+"""By the annotation of the cut-off in the signature of a measure function."""
+
 LARGEST_CUTOFF = 10**9
-LARGEST_MULTIPLE = 1000
+
+_SHARES: Mapping[CutoffRule, tuple[int, str]] = {
+    "level": (1, "the level of recall"),
+    "multiple": (1000, "the multiple of R"),
+}
+"""The largest cut-off that is no number of items, and what it is."""
 
 _NEEDED = {
     "required": "needs a cut-off, as in {}@10",
@@ -60,11 +90,13 @@ class About:
 
 
 Result = TypeVar("Result")
+Made = TypeVar("Made")
+Settings = ParamSpec("Settings")
 
 
 @dataclass(frozen=True, eq=False)
 class Declared(Generic[Result]):
-    """A function and its declaration; made by ``@partial(Kind, name=..., ...)``, or another subclass, on the function.
+    """A function and its declaration, which a decorator makes of it: see `declaration`.
 
     The docstring of the function is printed for users: one sentence that says what its result is, an empty line, and
     then the edge cases. Its parameters are those by keyword, annotated ``Annotated[type, About(...)]``.
@@ -83,12 +115,27 @@ class Declared(Generic[Result]):
         """How the function treats short lists, ties, queries without relevant items, and so on."""
         return explained(self.function)[1]
 
+    @cached_property
+    def annotations(self) -> Mapping[str, Any]:
+        """The annotation of each argument."""
+        return get_type_hints(self.function, include_extras=True)
+
     def keywords(self) -> Iterator[tuple[str, Any, object]]:
         """The name, the default (`Parameter.empty` of `inspect` without one) and the annotation of each parameter."""
-        hints = get_type_hints(self.function, include_extras=True)
-        for each in inspect.signature(self.function).parameters.values():
-            if each.kind is inspect.Parameter.KEYWORD_ONLY:
-                yield each.name, each.default, hints[each.name]
+        for parameter in inspect.signature(self.function).parameters.values():
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+                yield parameter.name, parameter.default, self.annotations[parameter.name]
+
+
+def declaration(
+    declared: Callable[Concatenate[Callable[..., Result], Settings], Made],
+) -> Callable[Settings, Callable[[Callable[..., Result]], Made]]:
+    """Return a decorator that makes a subclass of `Declared` of a function: ``@kind(name="AP", ...)``."""
+
+    def with_settings(*args: Settings.args, **kwargs: Settings.kwargs) -> Callable[[Callable[..., Result]], Made]:
+        return lambda function: declared(function, *args, **kwargs)
+
+    return with_settings
 
 
 RELEVANT = About("which items are relevant: those with a positive grade, or with at least this grade")
@@ -105,9 +152,8 @@ class Parameter:
     default: Value
     words: tuple[str, ...]
     numeric: bool
-    """Whether the parameter takes numbers."""
     mapped: bool
-    """Whether the parameter takes gains by grade."""
+    """Whether it takes gains by grade."""
     about: About
 
     @classmethod
@@ -189,9 +235,12 @@ def checked_cutoff(name: str, rule: CutoffRule, cutoff: float | Sequence[float] 
         return _whole_cutoffs(cutoff if isinstance(cutoff, Sequence) else (cutoff,))
     if isinstance(cutoff, Sequence):
         raise MeasureError(f"takes one cut-off; found {len(cutoff)}")
-    if rule == "multiple":
-        return _multiple(cutoff)
-    return _level(cutoff) if rule == "level" else _whole_cutoff(cutoff)
+    if rule not in _SHARES:
+        return _whole_cutoff(cutoff)
+    most, meaning = _SHARES[rule]
+    if not 0 <= cutoff <= most:
+        raise MeasureError(f"takes a number from 0 to {most} as {meaning}; found {cutoff:g}")
+    return float(cutoff)
 
 
 def _whole_cutoff(cutoff: float) -> int:
@@ -207,17 +256,3 @@ def _whole_cutoffs(cutoffs: Sequence[float]) -> tuple[int, ...]:
     if len(set(ascending)) < len(ascending):
         raise MeasureError(f"takes a cut-off only once; found {','.join(map(str, ascending))}")
     return tuple(ascending)
-
-
-def _level(level: float) -> float:
-    """Return `level` as a level of recall."""
-    if not 0 <= level <= 1:
-        raise MeasureError(f"takes a number from 0 to 1 as the level of recall; found {level:g}")
-    return float(level)
-
-
-def _multiple(multiple: float) -> float:
-    """Return `multiple` as a multiple of R."""
-    if not 0 <= multiple <= LARGEST_MULTIPLE:
-        raise MeasureError(f"takes a number from 0 to {LARGEST_MULTIPLE} as the multiple of R; found {multiple:g}")
-    return float(multiple)

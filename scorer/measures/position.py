@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
 
 from scorer.measures.arrays import Floats, cumulative, ratio
-from scorer.measures.kinds import Kind, Measure, Unlike
+from scorer.measures.kinds import Measure, Unlike, kind
 from scorer.measures.matched import JudgedItems, Matched, RankValues, Threshold, TieGroups
-from scorer.measures.parameters import About, Relevant
+from scorer.measures.parameters import About, Level, Relevant
 
 Denominator = Annotated[
     Literal["R", "min", "k", "hits"],
@@ -31,11 +30,9 @@ _BUCKLEY = "Buckley and Voorhees, Retrieval System Evaluation, in TREC: Experime
 _MANNING = "Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, section 8.4"
 
 
-@partial(
-    Kind,
+@kind(
     name="AP",
     title="Average precision",
-    cutoff="optional",
     formula="AP@k = (sum of P@r over the ranks r ≤ k of relevant items) / R",
     latex=r"$$\mathrm{AP@}k = \frac{1}{R} \sum_{r=1}^{k} \mathrm{rel}(r) \cdot \mathrm{P@}r$$",
     source=_BUCKLEY,
@@ -83,17 +80,13 @@ def precision_sum(matched: Matched, hits: JudgedItems, k: int | None = None) -> 
     return matched.total(ranked, ranked.value)
 
 
-@partial(
-    Kind,
+@kind(
     name="GMAP",
     title="Geometric mean average precision",
-    cutoff="optional",
     formula="GMAP = exp of the mean over the queries of ln max(AP, 0.00001)",
-    latex=(
-        r"$$\mathrm{GMAP} = \exp \left( \frac{1}{|Q|} \sum_{q \in Q} a_q \right)$$ where "
-        r"$a_q = \ln \max(\mathrm{AP}(q), \varepsilon)$, $\mathrm{AP}(q)$ is the $\mathrm{AP@}k$ of query $q$, and "
-        r"$\varepsilon = 0.00001$."
-    ),
+    latex=r"$$\mathrm{GMAP} = \exp \left( \frac{1}{|Q|} \sum_{q \in Q} a_q \right)$$ where "
+    r"$a_q = \ln \max(\mathrm{AP}(q), \varepsilon)$, $\mathrm{AP}(q)$ is the $\mathrm{AP@}k$ of query $q$, and "
+    r"$\varepsilon = 0.00001$.",
     source="Robertson, On GMAP and Other Transformations, CIKM 2006",
     aliases={"gm_map": {}},
     aggregation="geometric",
@@ -107,11 +100,9 @@ def geometric_average_precision(matched: Matched, k: int | None, *, rel: Relevan
     return average_precision.function(matched, k, rel=rel)
 
 
-@partial(
-    Kind,
+@kind(
     name="RR",
     title="Reciprocal rank",
-    cutoff="optional",
     formula="RR@k = 1 / (smallest rank ≤ k of a relevant item)",
     latex=r"$$\mathrm{RR@}k = \frac{1}{\min \{ r \le k : \mathrm{rel}(r) = 1 \}}$$",
     source="Voorhees, The TREC-8 Question Answering Track Report, 1999",
@@ -127,11 +118,9 @@ def reciprocal_rank(matched: Matched, k: int | None, *, rel: Relevant = "positiv
     return ratio(matched.total(first, first.value / first.rank), 1, matched.relevant_items(rel) > 0)
 
 
-@partial(
-    Kind,
+@kind(
     name="Success",
     title="Success at a cut-off",
-    cutoff="required",
     formula="Success@k = 1 if one of the first k items is relevant, else 0",
     latex=r"$$\mathrm{Success@}k = \max_{r \le k} \mathrm{rel}(r)$$",
     source=_BUCKLEY,
@@ -146,11 +135,9 @@ def success(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
     return ratio(matched.total(first, first.value), 1, matched.relevant_items(rel) > 0)
 
 
-@partial(
-    Kind,
+@kind(
     name="SetSuccess",
     title="Success of the whole list",
-    cutoff="none",
     formula="SetSuccess = 1 if an item of the list is relevant, else 0",
     latex=r"$$\mathrm{SetSuccess} = \max_r \mathrm{rel}(r)$$",
     source=_BUCKLEY,
@@ -192,23 +179,19 @@ def _reached_up(measure: Measure) -> Measure | None:
     return None if measure.cutoff in _SAME_REACH else measure.changed(reach="up")
 
 
-@partial(
-    Kind,
+@kind(
     name="IPrec",
     title="Interpolated precision at a level of recall",
-    cutoff="level",
     formula="IPrec@recall = max of P@r over the ranks r with R@r ≥ recall",
-    latex=(
-        r"$$\mathrm{IPrec@}\rho = \max \{ \mathrm{P@}r : \mathrm{R@}r \ge \rho \}$$ where $\rho$ is the level "
-        r"of recall."
-    ),
+    latex=r"$$\mathrm{IPrec@}\rho = \max \{ \mathrm{P@}r : \mathrm{R@}r \ge \rho \}$$ where $\rho$ is the level "
+    r"of recall.",
     source=_MANNING,
     aliases={"iprec_at_recall": {"reach": "nearest"}},
     unlike=(Unlike("ir_measures", "reach", _reached_up),),
     closed_form=False,
 )
 def interpolated_precision(
-    matched: Matched, recall: float, *, reach: Reach = "exact", rel: Relevant = "positive"
+    matched: Matched, recall: Level, *, reach: Reach = "exact", rel: Relevant = "positive"
 ) -> Floats:
     """The highest precision at any rank with at least this level of recall.
 
@@ -219,16 +202,12 @@ def interpolated_precision(
     return ratio(_highest_precision(matched, recall, reach, rel), 1, matched.relevant_items(rel) > 0)
 
 
-@partial(
-    Kind,
+@kind(
     name="11pt_avg",
     title="Interpolated precision averaged over eleven levels of recall",
-    cutoff="none",
     formula="11pt_avg = (IPrec@0.0 + IPrec@0.1 + ... + IPrec@1.0) / 11",
-    latex=(
-        r"$$\text{11pt_avg} = \frac{1}{11} \sum_{i=0}^{10} \mathrm{IPrec@} \frac{i}{10}$$ where "
-        r"$\mathrm{IPrec@}\rho = \max \{ \mathrm{P@}r : \mathrm{R@}r \ge \rho \}$."
-    ),
+    latex=r"$$\text{11pt_avg} = \frac{1}{11} \sum_{i=0}^{10} \mathrm{IPrec@} \frac{i}{10}$$ where "
+    r"$\mathrm{IPrec@}\rho = \max \{ \mathrm{P@}r : \mathrm{R@}r \ge \rho \}$.",
     source=_MANNING,
     aliases={"11pt": {}},
     closed_form=False,
@@ -257,17 +236,13 @@ def _highest_precision(matched: Matched, recall: float, reach: Reach, rel: Thres
     return highest
 
 
-@partial(
-    Kind,
+@kind(
     name="Accuracy",
     title="Pairwise accuracy",
-    cutoff="optional",
     formula="Accuracy@k = share of the pairs of a relevant and another item in the first k ranks whose relevant item "
     "is ranked higher",
-    latex=(
-        r"$$\mathrm{Accuracy@}k = \frac{a}{b}$$ where $b$ is the number of pairs of a relevant item and "
-        r"another one in the first $k$ ranks, and $a$ of them have the relevant item at the higher rank."
-    ),
+    latex=r"$$\mathrm{Accuracy@}k = \frac{a}{b}$$ where $b$ is the number of pairs of a relevant item and "
+    r"another one in the first $k$ ranks, and $a$ of them have the relevant item at the higher rank.",
     source="ir_measures",
     closed_form=False,
 )

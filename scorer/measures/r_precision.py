@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-
 import numpy as np
 
 from scorer.measures.arrays import Floats, ratio
-from scorer.measures.kinds import Kind
+from scorer.measures.kinds import kind
 from scorer.measures.matched import JudgedItems, Matched, Threshold
-from scorer.measures.parameters import Relevant
+from scorer.measures.parameters import Multiple, Relevant
 
 _VLNET = "ECML PKDD 2011 Discovery Challenge (VL.NET), evaluation metric example"
 
@@ -18,11 +15,9 @@ _ROUNDED_UP = 0.9
 """What trec_eval adds to a number of ranks before it drops the fraction."""
 
 
-@partial(
-    Kind,
+@kind(
     name="MARp",
     title="Mean average R-precision",
-    cutoff="list",
     formula="MARp@z₁,z₂,... = (Rp@z₁ + Rp@z₂ + ...) / number of cut-offs",
     latex=r"$$\mathrm{MARp} = \frac{1}{n} \sum_{i=1}^{n} \mathrm{Rp@}z_i$$ where $z_1, \dots, z_n$ are the cut-offs.",
     source=_VLNET,
@@ -36,25 +31,27 @@ def mean_average_r_precision(matched: Matched, cutoffs: tuple[int, ...], *, rel:
     With rel, only those of these items count that have at least this grade. Undefined where the query has no relevant
     item.
     """
-    return _mean_capped(matched, cutoffs, rel)
+    found = _relevant(matched.found, rel)
+    relevant = matched.total(_relevant(matched.ideal, rel))
+    scores = np.zeros(matched.queries)
+    # In the order of the cut-offs, as in the evaluator of VL.NET.
+    for z in cutoffs:
+        wanted = np.minimum(relevant, z)
+        # An item is in relevant(z) exactly if fewer than min(m, z) relevant items have a higher grade.
+        hits = found.where(found.tie_rank <= wanted[found.query])
+        scores += ratio(matched.count(hits, z), wanted, relevant > 0)
+    return scores / len(cutoffs)
 
 
-@partial(
-    Kind,
+@kind(
     name="Rp",
     title="R-precision at a cut-off",
-    cutoff="required",
-    formula=(
-        "Rp@z = |relevant(z) ∩ first z items| / min(m, z), where m = number of relevant items of the query, "
-        "relevant(z) = the min(m, z) items with the highest grades, and all items with the same grade as the last of "
-        "these"
-    ),
-    latex=(
-        r"$$\mathrm{Rp@}z = \frac{|\mathrm{relevant}(z) \cap \mathrm{first}(z)|}{\min(m, z)}$$ where $m$ is "
-        r"the number of relevant items of the query, $\mathrm{relevant}(z)$ has the $\min(m, z)$ items with "
-        r"the highest grades and all items with the same grade as the last of these, and $\mathrm{first}(z)$ "
-        r"has the first $z$ items of the list."
-    ),
+    formula="Rp@z = |relevant(z) ∩ first z items| / min(m, z), where m = number of relevant items of the query, "
+    "relevant(z) = the min(m, z) items with the highest grades, and all items with the same grade as the last of these",
+    latex=r"$$\mathrm{Rp@}z = \frac{|\mathrm{relevant}(z) \cap \mathrm{first}(z)|}{\min(m, z)}$$ where $m$ is "
+    r"the number of relevant items of the query, $\mathrm{relevant}(z)$ has the $\min(m, z)$ items with "
+    r"the highest grades and all items with the same grade as the last of these, and $\mathrm{first}(z)$ "
+    r"has the first $z$ items of the list.",
     source=_VLNET,
 )
 def r_precision_at(matched: Matched, z: int, *, rel: Relevant = "positive") -> Floats:
@@ -66,14 +63,12 @@ def r_precision_at(matched: Matched, z: int, *, rel: Relevant = "positive") -> F
     With rel, only those of these items count that have at least this grade. Undefined where the query has no relevant
     item.
     """
-    return _mean_capped(matched, (z,), rel)
+    return mean_average_r_precision.function(matched, (z,), rel=rel)
 
 
-@partial(
-    Kind,
+@kind(
     name="Rprec",
     title="R-precision",
-    cutoff="none",
     formula="Rprec = hits@R / R",
     latex=r"$$\mathrm{Rprec} = \frac{\mathrm{hits}(R)}{R}$$",
     source="Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, section 8.4",
@@ -89,19 +84,15 @@ def r_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     return ratio(matched.count(matched.found.relevant(rel), wanted), wanted, wanted > 0)
 
 
-@partial(
-    Kind,
+@kind(
     name="RprecMult",
     title="Precision at a multiple of R",
-    cutoff="multiple",
     formula="RprecMult@m = hits(z) / z, where z = m · R + 0.9 without its fraction",
-    latex=(
-        r"$$\mathrm{RprecMult@}m = \frac{\mathrm{hits}(z)}{z}$$ where $z = \lfloor m \cdot R + 0.9 \rfloor$, and "
-        r"$\mathrm{hits}(z)$ is the number of relevant items in the first $z$ ranks."
-    ),
+    latex=r"$$\mathrm{RprecMult@}m = \frac{\mathrm{hits}(z)}{z}$$ where $z = \lfloor m \cdot R + 0.9 \rfloor$, and "
+    r"$\mathrm{hits}(z)$ is the number of relevant items in the first $z$ ranks.",
     source="trec_eval",
 )
-def r_precision_at_multiple(matched: Matched, multiple: float, *, rel: Relevant = "positive") -> Floats:
+def r_precision_at_multiple(matched: Matched, multiple: Multiple, *, rel: Relevant = "positive") -> Floats:
     """Precision at a multiple of R, the number of relevant items of the query.
 
     Small multiples show how precise the top of a list is, large ones how complete the list is. With m = 1 it is Rprec.
@@ -111,22 +102,6 @@ def r_precision_at_multiple(matched: Matched, multiple: float, *, rel: Relevant 
     wanted = matched.relevant_items(rel)
     depth = np.floor(multiple * wanted + _ROUNDED_UP)
     return ratio(matched.count(matched.found.relevant(rel), depth), np.maximum(depth, 1), wanted > 0)
-
-
-def _mean_capped(matched: Matched, cutoffs: Sequence[int], rel: Threshold) -> Floats:
-    """[query]: the mean of Rp@z over `cutoffs`, summed in their order, as in the evaluator of VL.NET.
-
-    An item is in relevant(z) exactly if fewer than min(m, z) relevant items have a higher grade, that is, if its tie
-    rank is at most min(m, z).
-    """
-    found = _relevant(matched.found, rel)
-    relevant = matched.total(_relevant(matched.ideal, rel))
-    scores = np.zeros(matched.queries)
-    for z in cutoffs:
-        wanted = np.minimum(relevant, z)
-        hits = found.where(found.tie_rank <= wanted[found.query])
-        scores += ratio(matched.count(hits, z), wanted, relevant > 0)
-    return scores / len(cutoffs)
 
 
 def _relevant(hits: JudgedItems, rel: Threshold) -> JudgedItems:

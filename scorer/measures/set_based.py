@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
 
 from scorer.measures.arrays import Floats, Ints, ratio
-from scorer.measures.kinds import Kind, Measure, Unlike
+from scorer.measures.kinds import Measure, Unlike, kind
 from scorer.measures.matched import Matched, Threshold
 from scorer.measures.parameters import About, Relevant
 
@@ -34,11 +33,9 @@ Capped = Annotated[
 _SOURCE = "van Rijsbergen, Information Retrieval, 2nd edition, 1979, chapter 7"
 
 
-@partial(
-    Kind,
+@kind(
     name="P",
     title="Precision at a cut-off",
-    cutoff="required",
     formula="P@k = hits@k / k",
     latex=r"$$\mathrm{P@}k = \frac{\mathrm{hits}(k)}{k}$$",
     source=_SOURCE,
@@ -53,11 +50,9 @@ def precision(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats
     return ratio(matched.relevant_found(rel, k), k, matched.relevant_items(rel) > 0)
 
 
-@partial(
-    Kind,
+@kind(
     name="R",
     title="Recall",
-    cutoff="optional",
     formula="R@k = hits@k / R, where R = number of relevant items in the solution",
     latex=r"$$\mathrm{R@}k = \frac{\mathrm{hits}(k)}{R}$$",
     source=_SOURCE,
@@ -70,14 +65,16 @@ def recall(matched: Matched, k: int | None, *, denominator: Capped = "R", rel: R
     trec_eval, and recall, capped recall, calibrated recall or R-precision at k in other tools. Undefined where the
     query has no relevant item.
     """
-    return _recalled(matched, k, denominator, rel)
+    wanted = matched.relevant_items(rel)
+    divisor = wanted
+    if denominator == "min":
+        divisor = np.maximum(np.minimum(wanted, matched.retrieved if k is None else k), 1)
+    return ratio(matched.relevant_found(rel, k), divisor, wanted > 0)
 
 
-@partial(
-    Kind,
+@kind(
     name="Hits",
     title="Number of relevant items found",
-    cutoff="optional",
     formula="Hits@k = hits@k, the number of relevant items in the first k ranks",
     latex=r"$$\mathrm{Hits@}k = \mathrm{hits}(k)$$",
     source="ranx",
@@ -92,16 +89,12 @@ def hits(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floa
     return ratio(matched.relevant_found(rel, k), 1, matched.relevant_items(rel) > 0)
 
 
-@partial(
-    Kind,
+@kind(
     name="F",
     title="F measure at a cut-off",
-    cutoff="required",
     formula="F@k = (1 + β²) · P@k · R@k / (β² · P@k + R@k)",
-    latex=(
-        r"$$\mathrm{F@}k = \frac{(1 + \beta^2) \cdot \mathrm{P@}k \cdot \mathrm{R@}k}{\beta^2 \cdot "
-        r"\mathrm{P@}k + \mathrm{R@}k}$$ where $\beta$ is the parameter beta."
-    ),
+    latex=r"$$\mathrm{F@}k = \frac{(1 + \beta^2) \cdot \mathrm{P@}k \cdot \mathrm{R@}k}{\beta^2 \cdot "
+    r"\mathrm{P@}k + \mathrm{R@}k}$$ where $\beta$ is the parameter beta.",
     source=_SOURCE,
     aliases={"F1": {"beta": 1.0}, "F2": {"beta": 2.0}},
 )
@@ -116,11 +109,9 @@ def f_measure(
     return _harmonic(matched, matched.relevant_found(rel, k), k, factor, rel)
 
 
-@partial(
-    Kind,
+@kind(
     name="SetP",
     title="Precision of the whole list",
-    cutoff="none",
     formula="SetP = hits / length of the list",
     latex=r"$$\mathrm{SetP} = \frac{\mathrm{hits}}{|\mathrm{list}|}$$",
     source=_SOURCE,
@@ -137,11 +128,9 @@ def set_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     return ratio(matched.relevant_found(rel), np.maximum(matched.retrieved, 1), matched.relevant_items(rel) > 0)
 
 
-@partial(
-    Kind,
+@kind(
     name="SetR",
     title="Recall of the whole list",
-    cutoff="none",
     formula="SetR = hits / R, where R = number of relevant items in the solution",
     latex=r"$$\mathrm{SetR} = \frac{\mathrm{hits}}{R}$$",
     source=_SOURCE,
@@ -157,7 +146,7 @@ def set_recall(matched: Matched, *, denominator: Capped = "R", rel: Relevant = "
 
     The same as R without a cut-off. Undefined where the query has no relevant item.
     """
-    return _recalled(matched, None, denominator, rel)
+    return recall.function(matched, None, denominator=denominator, rel=rel)
 
 
 def _plain_weight(measure: Measure) -> Measure | None:
@@ -165,17 +154,13 @@ def _plain_weight(measure: Measure) -> Measure | None:
     return None if plain == measure.changed(weight="plain", beta=1) else plain
 
 
-@partial(
-    Kind,
+@kind(
     name="SetF",
     title="F measure of the whole list",
-    cutoff="none",
     formula="SetF = (1 + β²) · SetP · SetR / (β² · SetP + SetR)",
-    latex=(
-        r"$$\mathrm{SetF} = \frac{(1 + \beta^2) \cdot \mathrm{SetP} \cdot \mathrm{SetR}}{\beta^2 \cdot "
-        r"\mathrm{SetP} + \mathrm{SetR}}$$ where $\mathrm{SetP} = \frac{\mathrm{hits}}{|\mathrm{list}|}$, "
-        r"$\mathrm{SetR} = \frac{\mathrm{hits}}{R}$, and $\beta$ is the parameter beta."
-    ),
+    latex=r"$$\mathrm{SetF} = \frac{(1 + \beta^2) \cdot \mathrm{SetP} \cdot \mathrm{SetR}}{\beta^2 \cdot "
+    r"\mathrm{SetP} + \mathrm{SetR}}$$ where $\mathrm{SetP} = \frac{\mathrm{hits}}{|\mathrm{list}|}$, "
+    r"$\mathrm{SetR} = \frac{\mathrm{hits}}{R}$, and $\beta$ is the parameter beta.",
     source=_SOURCE,
     whole_list_names={"F1": {"beta": 1.0}},
     unlike=(Unlike("ir_measures", "weight", _plain_weight),),
@@ -197,17 +182,12 @@ def set_f_measure(
     return ratio((beta + 1) * precision * recalled / np.where(weighted > 0, weighted, 1), 1, wanted > 0)
 
 
-@partial(
-    Kind,
+@kind(
     name="SetAP",
     title="Average precision of the list as a set",
-    cutoff="none",
     formula="SetAP = SetP · SetR = hits² / (length of the list · R)",
-    latex=(
-        r"$$\mathrm{SetAP} = \mathrm{SetP} \cdot \mathrm{SetR} = \frac{\mathrm{hits}^2}{|\mathrm{list}| \cdot "
-        r"R}$$ where $\mathrm{SetP} = \frac{\mathrm{hits}}{|\mathrm{list}|}$ and $\mathrm{SetR} = "
-        r"\frac{\mathrm{hits}}{R}$."
-    ),
+    latex=r"$$\mathrm{SetAP} = \mathrm{SetP} \cdot \mathrm{SetR} = \frac{\mathrm{hits}^2}{|\mathrm{list}| \cdot R}$$ "
+    r"where $\mathrm{SetP} = \frac{\mathrm{hits}}{|\mathrm{list}|}$ and $\mathrm{SetR} = \frac{\mathrm{hits}}{R}$.",
     source="Buckley and Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation, 2005",
     aliases={"set_map": {}},
     closed_form_when_cut=False,
@@ -222,18 +202,14 @@ def set_average_precision(matched: Matched, *, rel: Relevant = "positive") -> Fl
     return ratio(matched.relevant_found(rel) ** 2, np.maximum(matched.retrieved, 1) * wanted, wanted > 0)
 
 
-@partial(
-    Kind,
+@kind(
     name="Utility",
     title="Utility of the list as a set",
-    cutoff="none",
     formula="Utility = relevant · a + other · b + missed · c + rest · d, where a = number of relevant items in the "
     "list, b = number of other items in the list, c = R − a, d = items − a − b − c",
-    latex=(
-        r"$$\mathrm{Utility} = p_1 a + p_2 b + p_3 c + p_4 d$$ where $p_1$ to $p_4$ are the parameters relevant, "
-        r"other, missed and rest. Of the $N$ items of the collection (the parameter items), $a$ are relevant and in "
-        r"the list, $b$ are in the list and not relevant, $c$ are relevant and not in the list, $d$ are the others."
-    ),
+    latex=r"$$\mathrm{Utility} = p_1 a + p_2 b + p_3 c + p_4 d$$ where $p_1$ to $p_4$ are the parameters relevant, "
+    r"other, missed and rest. Of the $N$ items of the collection (the parameter items), $a$ are relevant and in "
+    r"the list, $b$ are in the list and not relevant, $c$ are relevant and not in the list, $d$ are the others.",
     source="trec_eval",
     bounded=False,
 )
@@ -258,14 +234,6 @@ def utility(
     return (
         relevant * hits + other * (listed - hits) + missed * (wanted - hits) + rest * (items + hits - listed - wanted)
     )
-
-
-def _recalled(matched: Matched, k: int | None, denominator: Capped, rel: Threshold) -> Floats:
-    wanted = matched.relevant_items(rel)
-    divisor = wanted
-    if denominator == "min":
-        divisor = np.maximum(np.minimum(wanted, matched.retrieved if k is None else k), 1)
-    return ratio(matched.relevant_found(rel, k), divisor, wanted > 0)
 
 
 def _harmonic(matched: Matched, found: Floats, retrieved: Ints | int, weight: float, rel: Threshold) -> Floats:

@@ -74,7 +74,11 @@ class Spelling:
 
 
 def listed(text: str) -> list[str]:
-    """Split a list of names at the commas that separate names. Raises MeasureError for an empty name in a list."""
+    """Split a comma-separated list of names: ``AP,P@5,10,RR`` into ``AP``, ``P@5,10`` and ``RR``.
+
+    Commas within parentheses or braces do not separate. A number belongs to the name before it, and so does a gain of a
+    grade, as in ``ndcg.1=3.5,2=9``. Raises MeasureError where there is no name before or after a comma.
+    """
     names: list[str] = []
     for part in re.split(r",(?![^(]*\))(?![^{]*\})", text):
         if names and _NUMBER.fullmatch(part):

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scorer.measures.arrays import Bools, Floats, Ints, ranges
-from scorer.measures.matched import JudgedItems, Matched, RankValues, Subtopics, Threshold
+from scorer.measures.arrays import Floats, Ints, ranges
+from scorer.measures.matched import JudgedItems, Matched, RankValues, Subtopics, Threshold, is_relevant
 
 NEVER = np.iinfo(np.int64).max
 """The place of a kind whose item is not taken next."""
@@ -50,24 +50,21 @@ def coverage(matched: Matched, rel: Threshold) -> Coverage:
 def _coverage(matched: Matched, rel: Threshold) -> Coverage:
     ideal, held = matched.ideal, matched.ideal.subtopics
     if held is None:
-        lengths, subtopic = _relevant(ideal.grade, rel).astype(np.int64), ideal.query[_relevant(ideal.grade, rel)]
+        relevant = ideal.is_relevant(rel)
+        lengths, subtopic = relevant.astype(np.int64), ideal.query[relevant]
         query = np.arange(matched.queries)
     else:
         entry = np.repeat(np.arange(len(ideal)), np.diff(held.first))
         last = np.full(matched.queries, -1, dtype=np.int64)
         np.maximum.at(last, ideal.query[entry], held.subtopic)
         before = np.cumsum(last + 1) - last - 1
-        kept = _relevant(held.grade, rel)
+        kept = is_relevant(held.grade, rel)
         lengths = np.bincount(entry[kept], minlength=len(ideal))
         subtopic = (before[ideal.query[entry]] + held.subtopic)[kept]
         query = np.repeat(np.arange(matched.queries), last + 1)
     items = np.bincount(subtopic, minlength=query.size)
     covered = np.bincount(query[items > 0], minlength=matched.queries)
     return Coverage(np.append(0, np.cumsum(lengths)), subtopic, query, items, covered.astype(np.float64))
-
-
-def _relevant(grade: Floats, rel: Threshold) -> Bools:
-    return np.asarray(grade > 0 if rel == "positive" else grade >= rel)
 
 
 def entries(matched: Matched, hits: JudgedItems, rel: Threshold) -> tuple[JudgedItems, Ints, Ints]:

@@ -25,7 +25,6 @@ WORDS = {
     "relevant": "An item with a grade above 0. In a solution in VL.NET's format, every listed item. The parameter rel "
     "sets another lowest grade.",
 }
-"""The words that the definitions use."""
 
 SYMBOLS = (
     Symbol("$r$", "r", "A rank: 1 for the first item of the list."),

@@ -129,12 +129,12 @@ _NOT_IN_ALL = ("dcg",)
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "official": (*_COUNTED, "map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P"),
     "set": (*_COUNTED, "utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"),
-    "all_trec": tuple(each.name for each in TREC_EVAL if each.name not in _NOT_IN_ALL),
+    "all_trec": tuple(measure.name for measure in TREC_EVAL if measure.name not in _NOT_IN_ALL),
 }
 """Names of several measures at once, without their cut-offs."""
 
 SETS: dict[str, tuple[str, ...]] = {
-    group: tuple(each.with_cutoffs for each in TREC_EVAL if each.name in names and each.ours)
+    group: tuple(measure.with_cutoffs for measure in TREC_EVAL if measure.name in names and measure.ours)
     for group, names in GROUPS.items()
 }
 """The same with the cut-offs, without the texts, in the order in which trec_eval prints them."""
@@ -182,14 +182,14 @@ def printed_measures(
         if dot:
             written.setdefault(name, parameters)
     return [
-        each
+        value
         for measure in TREC_EVAL
         if measure.name in names
-        for each in _values(measure, written.get(measure.name), registry, collection, level)
+        for value in _values(measure, written.get(measure.name), registry, collection, level)
     ]
 
 
-_BY_NAME = {each.name: each for each in TREC_EVAL}
+_BY_NAME = {measure.name: measure for measure in TREC_EVAL}
 
 _INSTEAD = {
     "map": ", and trec_eval ignores them; for a cut-off write map_cut.10",
@@ -256,10 +256,11 @@ def _cutoffs(measure: TrecMeasure, written: str | None) -> list[float]:
     """The cut-offs in ascending order."""
     if written is None:
         return list(measure.default)
-    numbers = [decimal(each) for each in written.split(",")]
+    numbers = [decimal(number) for number in written.split(",")]
     whole = measure.takes == "depths"
     if not all(
-        math.isfinite(each) and (not whole or (each == int(each) and 1 <= each <= LARGEST_CUTOFF)) for each in numbers
+        math.isfinite(number) and (not whole or (number == int(number) and 1 <= number <= LARGEST_CUTOFF))
+        for number in numbers
     ):
         kind = "whole numbers above 0" if whole else "numbers"
         raise MeasureError(
@@ -273,9 +274,9 @@ def _cutoffs(measure: TrecMeasure, written: str | None) -> list[float]:
 def _numbers(measure: TrecMeasure, written: str | None) -> tuple[float, ...]:
     if written is None:
         return measure.default
-    numbers = tuple(decimal(each) for each in written.split(","))
+    numbers = tuple(map(decimal, written.split(",")))
     if len(numbers) != len(measure.default) or not all(map(math.isfinite, numbers)):
-        example = ",".join(f"{each:g}" for each in measure.default)
+        example = ",".join(f"{number:g}" for number in measure.default)
         count = len(measure.default)
         raise MeasureError(
             f"expected {'a number' if count == 1 else f'{count} numbers'}, as in {measure.name}.{example}"

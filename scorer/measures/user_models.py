@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
 
 from scorer.measures.arrays import Floats, Ints, cumulative, ratio
 from scorer.measures.gain import LOG_2, ROUNDING, best_grades, share_of_best
-from scorer.measures.kinds import Kind, Measure, Unlike
+from scorer.measures.kinds import Measure, Unlike, kind
 from scorer.measures.matched import JudgedItems, Matched, Threshold, Tied, TieGroups
 from scorer.measures.parameters import About
 
@@ -60,16 +59,12 @@ def _decimals_of_rbp(measure: Measure) -> Measure | None:
     return measure.kind.measure(None, {"p": f"0.{measure.cutoff}", "gain": "linear"})
 
 
-@partial(
-    Kind,
+@kind(
     name="RBP",
     title="Rank-biased precision",
-    cutoff="optional",
     formula="RBP@k = (1 − p) · sum over r ≤ k of (gain at rank r) · p^(r − 1)",
-    latex=(
-        r"$$\mathrm{RBP@}k = (1 - p) \sum_{r=1}^{k} \mathrm{gain}(g_r) \cdot p^{r-1}$$ where $p$ is the "
-        r"parameter p, the probability that a user looks at the next item."
-    ),
+    latex=r"$$\mathrm{RBP@}k = (1 - p) \sum_{r=1}^{k} \mathrm{gain}(g_r) \cdot p^{r-1}$$ where $p$ is the "
+    r"parameter p, the probability that a user looks at the next item.",
     source="Moffat and Zobel, Rank-Biased Precision for Measurement of Retrieval Effectiveness, ACM TOIS 27(1), 2008",
     bounded_except={"gain": "linear"},
     decimals="p",
@@ -100,17 +95,13 @@ def _gdeval_err(measure: Measure) -> Measure | None:
     return None if measure.cutoff is None else measure.changed(highest=4)
 
 
-@partial(
-    Kind,
+@kind(
     name="RBPresidual",
     title="Residual of rank-biased precision",
-    cutoff="none",
     formula="RBPresidual = p^n + (1 − p) · sum over the ranks r of unjudged items of p^(r − 1), where n = length of "
     "the list; 0 without an unjudged item",
-    latex=(
-        r"$$\mathrm{RBPresidual} = p^n + (1 - p) \sum_{r \in U} p^{r-1}$$ where $p$ is the parameter p, $n$ is the "
-        r"length of the list, and $U$ has the ranks of the unjudged items. The residual is 0 if $U$ is empty."
-    ),
+    latex=r"$$\mathrm{RBPresidual} = p^n + (1 - p) \sum_{r \in U} p^{r-1}$$ where $p$ is the parameter p, $n$ is the "
+    r"length of the list, and $U$ has the ranks of the unjudged items. The residual is 0 if $U$ is empty.",
     source="Moffat and Zobel, Rank-Biased Precision for Measurement of Retrieval Effectiveness, ACM TOIS 27(1), 2008; "
     "trec_eval 10",
     aliases={"rbp_resid": {}},
@@ -129,17 +120,13 @@ def rank_biased_residual(matched: Matched, *, p: Persistence = 0.9) -> Floats:
     return np.where(matched.count(judged) < matched.retrieved, residual, 0)
 
 
-@partial(
-    Kind,
+@kind(
     name="ERR",
     title="Expected reciprocal rank",
-    cutoff="optional",
     formula="ERR@k = sum over r ≤ k of (s(r) / r) · product over i before r of (1 − s(i)), where s(r) = "
     "(2^(g at rank r) − 1) / 2^(highest grade)",
-    latex=(
-        r"$$\mathrm{ERR@}k = \sum_{r=1}^{k} \frac{s_r}{r} \prod_{i=1}^{r-1} (1 - s_i)$$ where $s_r = "
-        r"\frac{2^{g_r} - 1}{2^M}$, and $M$ is the highest grade."
-    ),
+    latex=r"$$\mathrm{ERR@}k = \sum_{r=1}^{k} \frac{s_r}{r} \prod_{i=1}^{r-1} (1 - s_i)$$ where $s_r = "
+    r"\frac{2^{g_r} - 1}{2^M}$, and $M$ is the highest grade.",
     source="Chapelle, Metzler, Zhang and Grinspan, Expected Reciprocal Rank for Graded Relevance, CIKM 2009",
     unlike=(Unlike("ir_measures", "highest", _gdeval_err),),
     closed_form=False,
@@ -160,20 +147,16 @@ def expected_reciprocal_rank(matched: Matched, k: int | None, *, highest: Highes
     return ratio(matched.total(hits, reading * satisfied / hits.rank), 1, best_grades(matched) > 0)
 
 
-@partial(
-    Kind,
+@kind(
     name="RBO",
     title="Rank-biased overlap with the ideal list",
-    cutoff="none",
     formula="RBO = (sum over d = 1..D of p^(d − 1) · A(d) / d) / (the same sum for the ideal list and itself), where "
     "A(d) = number of items that the first d of the list and the first d of the ideal list share, D = length of the "
     "longer list",
-    latex=(
-        r"$$\mathrm{RBO} = \frac{\sum_{d=1}^{D} p^{d-1} \cdot \frac{A(d)}{d}}{\sum_{d=1}^{D} p^{d-1} \cdot "
-        r"\frac{I(d)}{d}}$$ where $p$ is the parameter p, $D$ is the length of the longer list, $A(d)$ is the "
-        r"number of items that the first $d$ of the list and the first $d$ of the ideal list share, and "
-        r"$I(d)$ is the same for the ideal list and itself."
-    ),
+    latex=r"$$\mathrm{RBO} = \frac{\sum_{d=1}^{D} p^{d-1} \cdot \frac{A(d)}{d}}{\sum_{d=1}^{D} p^{d-1} \cdot "
+    r"\frac{I(d)}{d}}$$ where $p$ is the parameter p, $D$ is the length of the longer list, $A(d)$ is the "
+    r"number of items that the first $d$ of the list and the first $d$ of the ideal list share, and "
+    r"$I(d)$ is the same for the ideal list and itself.",
     source="Webber, Moffat and Zobel, A Similarity Measure for Indefinite Rankings, ACM TOIS 28(4), 2010; Clarke, "
     "Vtyurina and Smucker, Assessing Top-k Preferences, ACM TOIS 39(3), 2021",
     aliases={"Compat": {}, "Compatibility": {}},

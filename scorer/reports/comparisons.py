@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from scorer.analysis.comparison import Comparison, Pair
-from scorer.analysis.documents import comparison_document, json_text
+from scorer.analysis.documents import json_text
 from scorer.reports.phrases import decimals_of, name, number, p_value
 from scorer.reports.table import TABLES, Cell, Column, Table
 from scorer.wording import counted, printable
@@ -18,7 +18,7 @@ DETAILED = 3
 def comparison_text(comparison: Comparison, form: str) -> str:
     """Return a comparison in a form of `TABLES`, or as JSON; without a final line end."""
     if form == "json":
-        return json_text(comparison_document(comparison))
+        return json_text(comparison.to_dict())
     table = comparison_table(comparison)
     if form == "table":
         return "\n\n".join([_heading(comparison), TABLES[form](table), "\n".join(_decisive_texts(comparison))])

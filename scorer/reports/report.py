@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from scorer.measures import Measure
-    from scorer.scoring.evaluation import Evaluation
+    from scorer.scoring.evaluations import Evaluation
 
 
 MEAN = "all"

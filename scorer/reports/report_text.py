@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scorer.analysis.analysis import TaskAnalysis
-from scorer.analysis.report import Report
+from scorer.analysis.analysis import Report, TaskAnalysis
 from scorer.analysis.task import Words
 from scorer.reports.document import Block, Captioned, Section, markdown
 from scorer.reports.narrative import task_sections

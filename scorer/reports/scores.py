@@ -15,7 +15,7 @@ import numpy as np
 from scorer.reports.report import MEAN, ScoreReport, is_count
 from scorer.reports.table import DECIMALS, TABLES, Cell, Column, Table
 from scorer.reports.trec import trec_document
-from scorer.scoring.evaluation import Evaluation
+from scorer.scoring.evaluations import Evaluation
 
 if TYPE_CHECKING:
     from scorer.statistics.paired_tests import Comparison

@@ -24,7 +24,6 @@ class AlignedRuns:
     queries: pa.StringArray
     """[query]: ids."""
     runs: int
-    """The number of runs."""
     items: pa.StringArray
     """[item]: ids, each once."""
     query: Ints

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 from scorer.errors import Findings, SubmissionError
@@ -78,29 +77,26 @@ def _check_second_pass(runs: Sequence[Run]) -> None:
             raise SubmissionError(run.name, problems)
 
 
-@dataclass(slots=True, eq=False)
 class _Reader:
     """A run that is being read, and the lists that wait for the other runs."""
 
-    run: Run
-    parts: Iterator[RankedLists]
     following: RankedLists | None
     """The next part; None at the end of the run."""
-    waiting: dict[str, tuple[RankedLists, int]] = field(default_factory=dict)
+    waiting: dict[str, tuple[RankedLists, int]]
     """By query, in the order of the run."""
-    items: int = 0
+    items: int
     """The number of items in the waiting lists."""
 
-    @classmethod
-    def of(cls, run: Run, parts: Iterator[RankedLists]) -> _Reader:
-        return cls(run, parts, next(parts, None))
+    def __init__(self, run: Run, parts: Iterator[RankedLists]) -> None:
+        self.run, self._parts = run, parts
+        self.following, self.waiting, self.items = next(parts, None), {}, 0
 
     def read(self, done: set[str]) -> None:
         """Add the next part to the waiting lists. Raises ScatteredError where one of its queries was there before."""
         part = self.following
         if part is None:
             return
-        self.following = next(self.parts, None)
+        self.following = next(self._parts, None)
         for number, query in enumerate(part.queries.to_pylist()):
             if query in done or query in self.waiting:
                 raise ScatteredError
@@ -109,15 +105,15 @@ class _Reader:
 
     def taken(self, query: str) -> tuple[RankedLists, int] | None:
         """Remove and return the list of a query, if the run has it."""
-        found = self.waiting.pop(query, None)
-        if found is not None:
-            self.items -= _length(*found)
-        return found
+        ranked = self.waiting.pop(query, None)
+        if ranked is not None:
+            self.items -= _length(*ranked)
+        return ranked
 
 
 def _side_by_side(runs: Sequence[Run], pool: Executor | None) -> Iterator[Chosen]:
     """The lists of some queries at a time. Raises ScatteredError where the runs must be partitioned."""
-    readers = [_Reader.of(run, run.lists(pool)) for run in runs]
+    readers = [_Reader(run, run.lists(pool)) for run in runs]
     done: set[str] = set()
     while True:
         unfinished = [reader for reader in readers if reader.following is not None]
@@ -156,14 +152,14 @@ def _taken(readers: Sequence[_Reader], queries: Sequence[str]) -> Iterator[Chose
     lists: list[list[SomeLists]] = [[] for _ in readers]
     items = 0
     for query in queries:
-        found = [reader.taken(query) for reader in readers]
-        more = sum(_length(*each) for each in found if each is not None)
+        taken = [reader.taken(query) for reader in readers]
+        more = sum(_length(*ranked) for ranked in taken if ranked is not None)
         if names and items + more > ITEMS_AT_ONCE:
             yield names, lists
             names, lists, items = [], [[] for _ in readers], 0
-        for of_run, each in zip(lists, found, strict=True):
-            if each is not None:
-                of_run.append((*each, len(names)))
+        for of_run, ranked in zip(lists, taken, strict=True):
+            if ranked is not None:
+                of_run.append((*ranked, len(names)))
         names.append(query)
         items += more
     if names:
@@ -177,7 +173,7 @@ def _length(lists: RankedLists, number: int) -> int:
 def _by_partitions(runs: Sequence[Run], pool: Executor | None) -> Iterator[Chosen]:
     """The lists of some queries at a time, for runs in any orders."""
     partitions = partitions_for(sum(run.file_size for run in runs))
-    readers = [_Reader.of(run, run.partitions(partitions, pool)) for run in runs]
+    readers = [_Reader(run, run.partitions(partitions, pool)) for run in runs]
     for number in range(partitions):
         for reader in readers:
             # A run has no part for a partition without any of its queries.

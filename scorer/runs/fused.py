@@ -1,11 +1,13 @@
-"""Fusion, and FusedLists: several runs as one."""
+"""All fusion methods and normalisations by their names; Fusion, and FusedLists: several runs as one."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +15,11 @@ import pyarrow as pa
 from scorer.errors import FusionError, ScorerError
 from scorer.formats.reading.arrow import take
 from scorer.measures.arrays import Floats, Ints
+from scorer.runs import fusion, normalisation, voting
 from scorer.runs.aligned import AlignedRuns, by_id_within_ties
 from scorer.runs.methods import Given, Method, Weights
 from scorer.runs.normalisation import Normalisation
 from scorer.runs.reading import Run
-from scorer.runs.registry import method_named, normalisation_named
 from scorer.scoring.several import Source
 from scorer.wording import counted, quoted
 
@@ -26,6 +28,55 @@ SORTED_AT_ONCE = 1024
 
 Runs = Sequence[Source] | Mapping[str, Source]
 """Runs in their order, or by their names."""
+
+
+METHODS: tuple[Method, ...] = tuple(
+    sorted(
+        (value for family in (fusion, voting) for value in vars(family).values() if isinstance(value, Method)),
+        key=lambda method: method.uses,
+    )
+)
+"""All methods: those that use ranks, then those that use scores, in the order of their declarations."""
+
+NORMALISATIONS: tuple[Normalisation, ...] = tuple(
+    value for value in vars(normalisation).values() if isinstance(value, Normalisation)
+)
+
+TRAINED = ("bayesfuse", "mapfuse", "posfuse", "probfuse", "segfuse", "slidefuse")
+"""Methods of ranx that are left out, because they must be trained on other runs."""
+
+Named = TypeVar("Named", bound=Method | Normalisation)
+
+
+def method_named(name: str) -> Method:
+    """Return the method of this name. Raises FusionError."""
+    if name.casefold() in TRAINED:
+        raise FusionError(f"{quoted(name)} must be trained on other runs, which scorer does not do; {_known(METHODS)}")
+    return _named(name, METHODS, "method")
+
+
+def normalisation_named(name: str | None, method: Method) -> Normalisation:
+    """Return the normalisation of this name for a method; None: min-max. Raises FusionError.
+
+    A method that uses ranks needs none, but for one that inverts the lists.
+    """
+    chosen = normalisation.min_max if name is None else _named(name, NORMALISATIONS, "normalisation")
+    if method.uses == "ranks" and chosen is not normalisation.min_max_inverted:
+        return normalisation.unchanged
+    return chosen
+
+
+def _named(name: str, known: Sequence[Named], what: str) -> Named:
+    for declared in known:
+        if name.casefold() in (declared.name, *declared.aliases):
+            return declared
+    close = get_close_matches(name.casefold(), [declared.name for declared in known], 1)
+    hint = f" (did you mean {close[0]}?)" if close else ""
+    raise FusionError(f"no {what} is called {quoted(name)}{hint}; {_known(known)}")
+
+
+def _known(known: Sequence[Method | Normalisation]) -> str:
+    return f"there are {', '.join(declared.name for declared in known)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

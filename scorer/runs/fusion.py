@@ -11,7 +11,7 @@ import numpy as np
 
 from scorer.measures.arrays import Floats, Ints
 from scorer.runs.aligned import AlignedRuns
-from scorer.runs.methods import Exponent, Method, Offset, Persistence, RunWeights, Smoothing
+from scorer.runs.methods import Exponent, Offset, Persistence, RunWeights, Smoothing, method
 
 FOX_SHAW = "E. A. Fox and J. A. Shaw, Combination of Multiple Searches, TREC-2 (1993)."
 
@@ -21,8 +21,8 @@ MOURAO = (
     "Graphics 39 (2015)."
 )
 
-by_scores = partial(Method, uses="scores", source=FOX_SHAW)
-by_ranks = partial(Method, uses="ranks")
+by_scores = partial(method, uses="scores", source=FOX_SHAW)
+by_ranks = partial(method, uses="ranks")
 
 
 def total(runs: AlignedRuns, value: Floats) -> Floats:
@@ -35,13 +35,7 @@ def listed_by(runs: AlignedRuns) -> Ints:
     return np.bincount(runs.candidate, minlength=runs.item.size)
 
 
-@partial(
-    by_scores,
-    name="sum",
-    title="CombSUM",
-    formula="sum over runs r of s_r(d)",
-    aliases=("comb_sum", "combsum"),
-)
+@by_scores(name="sum", title="CombSUM", formula="sum over runs r of s_r(d)", aliases=("comb_sum", "combsum"))
 def comb_sum(runs: AlignedRuns) -> Floats:
     """The sum of the item's scores.
 
@@ -50,8 +44,7 @@ def comb_sum(runs: AlignedRuns) -> Floats:
     return total(runs, runs.score)
 
 
-@partial(
-    by_scores,
+@by_scores(
     name="mnz",
     title="CombMNZ",
     formula="n(d) * sum over runs r of s_r(d); n(d) is the number of runs that list d",
@@ -65,8 +58,7 @@ def comb_mnz(runs: AlignedRuns) -> Floats:
     return total(runs, runs.score) * listed_by(runs)
 
 
-@partial(
-    by_scores,
+@by_scores(
     name="gmnz",
     title="CombGMNZ",
     formula="n(d)^gamma * sum over runs r of s_r(d); n(d) is the number of runs that list d",
@@ -81,8 +73,7 @@ def comb_gmnz(runs: AlignedRuns, *, gamma: Exponent) -> Floats:
     return np.asarray(total(runs, runs.score) * listed_by(runs).astype(float) ** gamma)
 
 
-@partial(
-    by_scores,
+@by_scores(
     name="anz",
     title="CombANZ",
     formula="(sum over runs r of s_r(d)) / n(d); n(d) is the number of runs that list d",
@@ -96,12 +87,8 @@ def comb_anz(runs: AlignedRuns) -> Floats:
     return total(runs, runs.score) / listed_by(runs)
 
 
-@partial(
-    by_scores,
-    name="max",
-    title="CombMAX",
-    formula="max over the runs r that list d of s_r(d)",
-    aliases=("comb_max", "combmax"),
+@by_scores(
+    name="max", title="CombMAX", formula="max over the runs r that list d of s_r(d)", aliases=("comb_max", "combmax")
 )
 def comb_max(runs: AlignedRuns) -> Floats:
     """The highest of the item's scores.
@@ -111,12 +98,8 @@ def comb_max(runs: AlignedRuns) -> Floats:
     return np.maximum.reduceat(runs.score, runs.first_entries())
 
 
-@partial(
-    by_scores,
-    name="min",
-    title="CombMIN",
-    formula="min over the runs r that list d of s_r(d)",
-    aliases=("comb_min", "combmin"),
+@by_scores(
+    name="min", title="CombMIN", formula="min over the runs r that list d of s_r(d)", aliases=("comb_min", "combmin")
 )
 def comb_min(runs: AlignedRuns) -> Floats:
     """The lowest of the item's scores.
@@ -126,12 +109,8 @@ def comb_min(runs: AlignedRuns) -> Floats:
     return np.minimum.reduceat(runs.score, runs.first_entries())
 
 
-@partial(
-    by_scores,
-    name="med",
-    title="CombMED",
-    formula="median over the runs r that list d of s_r(d)",
-    aliases=("comb_med", "combmed"),
+@by_scores(
+    name="med", title="CombMED", formula="median over the runs r that list d of s_r(d)", aliases=("comb_med", "combmed")
 )
 def comb_med(runs: AlignedRuns) -> Floats:
     """The median of the item's scores over the runs that list it.
@@ -143,8 +122,7 @@ def comb_med(runs: AlignedRuns) -> Floats:
     return np.asarray((ascending[first + (listed - 1) // 2] + ascending[first + listed // 2]) / 2)
 
 
-@partial(
-    by_scores,
+@by_scores(
     name="wsum",
     title="Weighted sum",
     formula="sum over runs r of w_r * s_r(d)",
@@ -161,8 +139,7 @@ def weighted_sum(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
     return total(runs, weights[runs.run] * runs.score)
 
 
-@partial(
-    by_scores,
+@by_scores(
     name="wmnz",
     title="Weighted MNZ",
     formula="(sum of w_r over the runs r that list d) * sum over runs r of s_r(d)",
@@ -177,8 +154,7 @@ def weighted_mnz(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
     return total(runs, runs.score) * total(runs, weights[runs.run])
 
 
-@partial(
-    by_scores,
+@by_scores(
     name="mixed",
     title="Mixed",
     formula="sqrt(n(d)) * sum over runs r of w_r * s_r(d); n(d) is the number of runs that list d",
@@ -192,8 +168,7 @@ def mixed(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
     return np.asarray(total(runs, weights[runs.run] * runs.score) * np.sqrt(listed_by(runs)))
 
 
-@partial(
-    by_ranks,
+@by_ranks(
     name="rrf",
     title="Reciprocal rank fusion",
     formula="sum over the runs r that list d of 1 / (k + rank_r(d))",
@@ -212,8 +187,7 @@ def _inverse_squares(runs: AlignedRuns) -> Floats:
     return total(runs, 1 / np.square(runs.rank, dtype=np.float64))
 
 
-@partial(
-    by_ranks,
+@by_ranks(
     name="isr",
     title="Inverse square rank",
     formula="n(d) * sum over the runs r that list d of 1 / rank_r(d)^2; n(d) is the number of these runs",
@@ -227,8 +201,7 @@ def inverse_square_rank(runs: AlignedRuns) -> Floats:
     return _inverse_squares(runs) * listed_by(runs)
 
 
-@partial(
-    by_ranks,
+@by_ranks(
     name="log_isr",
     title="Logarithmic inverse square rank",
     formula="ln(n(d)) * sum over the runs r that list d of 1 / rank_r(d)^2; n(d) is the number of these runs",
@@ -243,8 +216,7 @@ def logarithmic_isr(runs: AlignedRuns) -> Floats:
     return np.asarray(_inverse_squares(runs) * np.log(listed_by(runs)))
 
 
-@partial(
-    by_ranks,
+@by_ranks(
     name="logn_isr",
     title="Smoothed logarithmic inverse square rank",
     formula="ln(n(d) + sigma) * sum over the runs r that list d of 1 / rank_r(d)^2; n(d) is the number of these runs",
@@ -259,8 +231,7 @@ def smoothed_logarithmic_isr(runs: AlignedRuns, *, sigma: Smoothing = 0.01) -> F
     return np.asarray(_inverse_squares(runs) * np.log(listed_by(runs) + sigma))
 
 
-@partial(
-    by_ranks,
+@by_ranks(
     name="rbc",
     title="Rank-biased centroid",
     formula="sum over the runs r that list d of (1 - phi) * phi^(rank_r(d) - 1)",

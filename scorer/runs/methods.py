@@ -12,7 +12,7 @@ import numpy as np
 
 from scorer.errors import FusionError
 from scorer.measures.arrays import Floats
-from scorer.measures.parameters import About, Declared
+from scorer.measures.parameters import About, Declared, declaration
 from scorer.runs.aligned import AlignedRuns
 from scorer.wording import counted, quoted
 
@@ -42,7 +42,6 @@ class Parameter:
     default: float | None
     """None: a value is required."""
     weights: bool
-    """Whether it has a weight for each run."""
     about: Tunable
 
     @property
@@ -77,13 +76,11 @@ class Method(Declared[Floats]):
     """
 
     title: str
-    """The name in words."""
     uses: Literal["scores", "ranks"]
     """What it takes of the runs."""
     formula: str
     source: str
     aliases: tuple[str, ...] = ()
-    """Other spellings of the name."""
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -97,32 +94,34 @@ class Method(Declared[Floats]):
     @property
     def usage(self) -> str:
         """The name with its parameters: ``rrf(k=60)``, ``wsum(weights=...)``."""
-        settings = [f"{each.name}={'...' if each.default is None else f'{each.default:g}'}" for each in self.parameters]
+        settings = [
+            f"{parameter.name}={'...' if parameter.default is None else f'{parameter.default:g}'}"
+            for parameter in self.parameters
+        ]
         return f"{self.name}({', '.join(settings)})" if settings else self.name
 
-    def settings(
-        self, given: Mapping[str, Given], runs: int, *, tuned: str | None = None
-    ) -> dict[str, float | Weights]:
-        """Return the values of the parameters, given by name, for a number of runs; that of `tuned` may come later.
+    def settings(self, given: Mapping[str, Given], runs: int) -> dict[str, float | Weights]:
+        """Return the values of the parameters, given by name, for a number of runs.
 
         Raises FusionError where the method has no such parameter or does not take this value, or a value is missing.
         """
-        known = {each.name for each in self.parameters}
+        known = {parameter.name for parameter in self.parameters}
         for name in given:
             if name not in known:
                 raise FusionError(
                     f"{self.name} has no parameter {quoted(name)}; it takes {', '.join(sorted(known)) or 'none'}"
                 )
         values: dict[str, float | Weights] = {}
-        for each in self.parameters:
-            if each.name in given:
-                values[each.name] = each.value(given[each.name], runs)
-            elif each.default is not None:
-                values[each.name] = each.default
-            elif each.name != tuned:
-                example = "1,2" if each.weights else "0.5"
+        for parameter in self.parameters:
+            name = parameter.name
+            if name in given:
+                values[name] = parameter.value(given[name], runs)
+            elif parameter.default is not None:
+                values[name] = parameter.default
+            else:
+                example = "1,2" if parameter.weights else "0.5"
                 raise FusionError(
-                    f"{self.name} needs {each.name}: {each.about.description}, as in {each.name}={example}; or give a "
+                    f"{self.name} needs {name}: {parameter.about.description}, as in {name}={example}; or give a "
                     "solution and a measure to tune it"
                 )
         return values
@@ -131,6 +130,8 @@ class Method(Declared[Floats]):
         """Return the fused scores: [candidate]."""
         return self.function(runs, **settings)
 
+
+method = declaration(Method)
 
 Persistence = Annotated[
     float, Tunable("how likely a user goes on from one rank to the next", least=0, most=1, grid=(0.01, 1.0, 0.01))

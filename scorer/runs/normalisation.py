@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
 from scorer.measures.arrays import Bools, Floats
-from scorer.measures.parameters import Declared
+from scorer.measures.parameters import Declared, declaration
 from scorer.runs.aligned import AlignedRuns
 
 SMALLEST = 1e-9
@@ -25,6 +24,9 @@ class Normalisation(Declared[AlignedRuns]):
     def __call__(self, runs: AlignedRuns) -> AlignedRuns:
         """Return the runs with normalised scores."""
         return self.function(runs)
+
+
+normalises = declaration(Normalisation)
 
 
 def _lowest(runs: AlignedRuns) -> Floats:
@@ -50,19 +52,14 @@ def _sums(runs: AlignedRuns, value: Floats) -> Floats:
     return np.asarray(sums, dtype=np.float64)[runs.list]
 
 
-@partial(Normalisation, name="min-max", formula="(s - min) / (max - min)", aliases=("min_max", "minmax"))
+@normalises(name="min-max", formula="(s - min) / (max - min)", aliases=("min_max", "minmax"))
 def min_max(runs: AlignedRuns) -> AlignedRuns:
     """The score from 0 for the lowest score of the list to 1 for the highest."""
     low, high = _lowest(runs), _highest(runs)
     return replace(runs, score=(runs.score - low) / np.maximum(high - low, SMALLEST))
 
 
-@partial(
-    Normalisation,
-    name="min-max-inverted",
-    formula="(max - s) / (max - min)",
-    aliases=("min_max_inverted", "minmax-inverted"),
-)
+@normalises(name="min-max-inverted", formula="(max - s) / (max - min)", aliases=("min_max_inverted", "minmax-inverted"))
 def min_max_inverted(runs: AlignedRuns) -> AlignedRuns:
     """The score from 1 for the lowest score of the list to 0 for the highest, and ranks by it; for distances."""
     low, high = _lowest(runs), _highest(runs)
@@ -73,22 +70,20 @@ def min_max_inverted(runs: AlignedRuns) -> AlignedRuns:
     return replace(runs, rank=rank, score=(high - runs.score) / np.maximum(high - low, SMALLEST))
 
 
-@partial(Normalisation, name="max", formula="s / max")
+@normalises(name="max", formula="s / max")
 def by_maximum(runs: AlignedRuns) -> AlignedRuns:
     """The score divided by the highest score of the list, which should be positive."""
     return replace(runs, score=runs.score / np.maximum(_highest(runs), SMALLEST))
 
 
-@partial(Normalisation, name="sum", formula="(s - min) / (sum over the list of (s - min))")
+@normalises(name="sum", formula="(s - min) / (sum over the list of (s - min))")
 def by_sum(runs: AlignedRuns) -> AlignedRuns:
     """The score above the lowest score of the list, divided by the sum of these differences."""
     above = runs.score - _lowest(runs)
     return replace(runs, score=above / np.maximum(_sums(runs, above), SMALLEST))
 
 
-@partial(
-    Normalisation, name="zmuv", formula="(s - mean) / (standard deviation)", aliases=("z-score", "zscore", "z_score")
-)
+@normalises(name="zmuv", formula="(s - mean) / (standard deviation)", aliases=("z-score", "zscore", "z_score"))
 def z_score(runs: AlignedRuns) -> AlignedRuns:
     """The number of standard deviations that the score is above the mean of the list: zero mean, unit variance."""
     length = runs.length[runs.list]
@@ -99,14 +94,13 @@ def z_score(runs: AlignedRuns) -> AlignedRuns:
     return replace(runs, score=centred / np.maximum(deviation, SMALLEST))
 
 
-@partial(Normalisation, name="rank", formula="1 - (rank - 1) / n; n is the length of the list")
+@normalises(name="rank", formula="1 - (rank - 1) / n; n is the length of the list")
 def by_rank(runs: AlignedRuns) -> AlignedRuns:
     """The share of the list from the item downwards."""
     return replace(runs, score=1 - (runs.rank - 1) / runs.length[runs.list])
 
 
-@partial(
-    Normalisation,
+@normalises(
     name="borda",
     formula="1 - (rank - 1) / c where the run lists the item, else 1/2 - (n - 1) / (2 c); c is the number of "
     "candidates of the query, n the length of the list",
@@ -130,7 +124,7 @@ def by_borda(runs: AlignedRuns) -> AlignedRuns:
     )
 
 
-@partial(Normalisation, name="none", formula="s")
+@normalises(name="none", formula="s")
 def unchanged(runs: AlignedRuns) -> AlignedRuns:
     """The score as it is in the run."""
     return runs

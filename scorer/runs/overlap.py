@@ -17,9 +17,8 @@ from scorer.measures.kinds import Measure
 from scorer.paths import shown
 from scorer.runs.aligned import AlignedRuns
 from scorer.runs.alignment import for_each_part
-from scorer.runs.paired import pairs_of
 from scorer.runs.reading import Run
-from scorer.runs.similarity import DEFAULT, registry, similarity
+from scorer.runs.similarity import DEFAULT, pairs_of, registry, similarity
 from scorer.scoring.several import Source
 from scorer.wording import counted, html_table, quoted
 
@@ -135,13 +134,13 @@ def overlap(
     named = _named(runs, submission_format)
     requested = requested_measures(measures)
     _check_depth(depth)
-    found: list[_Part] = []
+    parts: list[_Part] = []
 
     def compared(aligned: AlignedRuns) -> _Part:
         return _Part.of(aligned, list(requested.values()), depth)
 
-    for_each_part([run for _, run in named], compared, found.append, found.clear)
-    return _overlaps([name for name, _ in named], requested, found)
+    for_each_part([run for _, run in named], compared, parts.append, parts.clear)
+    return _overlaps([name for name, _ in named], requested, parts)
 
 
 def _check_depth(depth: object) -> None:
@@ -195,7 +194,7 @@ class _Part:
 
     @classmethod
     def of(cls, aligned: AlignedRuns, measures: Sequence[Measure], depth: int | None) -> _Part:
-        scores = [[similarity(each, lists.top(depth)) for each in measures] for lists in pairs_of(aligned)]
+        scores = [[similarity(measure, lists.top(depth)) for measure in measures] for lists in pairs_of(aligned)]
         return cls(
             aligned.queries.to_pylist(),
             np.array(scores).swapaxes(0, 1),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
 
 from scorer.errors import Findings, SubmissionError
-from scorer.formats.detection import Setting, opened
+from scorer.formats.detection import opened
 from scorer.formats.reading import memory
 from scorer.formats.reading.batches import Ranked
 from scorer.formats.reading.bytes import UnreadableError
@@ -19,8 +19,7 @@ from scorer.matching.ranked_lists import RankedLists
 from scorer.matching.solution import report_repeated
 from scorer.paths import is_regular, regular_size, shown
 from scorer.scoring.several import Source
-
-SETTING: Setting = "submission_format"
+from scorer.scoring.submission import Parted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,9 +69,7 @@ class Run:
         """
         return self._lists(pool, partial(by_query, partitions=number))
 
-    def _lists(
-        self, pool: Executor | None, parted: Callable[[Iterable[Ranked]], Iterable[Sequence[Ranked]]]
-    ) -> Iterator[RankedLists]:
+    def _lists(self, pool: Executor | None, parted: Parted) -> Iterator[RankedLists]:
         problems = Findings()
         rows = 0
         try:
@@ -94,10 +91,7 @@ class Run:
             raise SubmissionError(self.name, problems)
 
     def _read(
-        self,
-        pool: Executor | None,
-        parted: Callable[[Iterable[Ranked]], Iterable[Sequence[Ranked]]],
-        problems: Findings,
+        self, pool: Executor | None, parted: Parted, problems: Findings
     ) -> Iterator[tuple[RankedLists, Findings]]:
         """Parts of whole lists, each with its problems; those of single rows are added to `problems`."""
         if not isinstance(self.source, str | os.PathLike):
@@ -105,7 +99,7 @@ class Run:
                 self._in_memory.append(memory.ranked(self.source, problems))
             yield from map(_checked, parted(self._in_memory))
             return
-        with opened(self.source, self.format_name, SETTING) as (detected, head, blocks):
+        with opened(self.source, self.format_name, "submission_format") as (detected, head, blocks):
             batches = read_batches(detected.ranked(head), blocks, problems, pool)
             checked = partial(_checked, query_once=detected.format.QUERY_ONCE)
             yield from ordered(pool, checked, parted(batches), AHEAD)

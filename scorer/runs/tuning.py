@@ -17,25 +17,24 @@ from scorer.formats.reading.arrow import id_order
 from scorer.matching.parallel import AHEAD, ordered
 from scorer.matching.solution import UNKNOWN, Solution
 from scorer.measures import Measure, parse_one
-from scorer.measures.arrays import Bools, Ints
+from scorer.measures.arrays import Ints
 from scorer.measures.matched import JudgedItems, Matched
 from scorer.runs.aligned import AlignedRuns
 from scorer.runs.alignment import for_each_part
 from scorer.runs.fuse import check_depth
-from scorer.runs.fused import Fusion, Runs, runs_of
+from scorer.runs.fused import METHODS, Fusion, Runs, method_named, normalisation_named, runs_of
 from scorer.runs.methods import STEP, Given, Method, Parameter, Weights
 from scorer.runs.normalisation import Normalisation
 from scorer.runs.reading import Run
-from scorer.runs.registry import METHODS, method_named, normalisation_named
-from scorer.scoring.evaluation import Source, read_solution
+from scorer.scoring.evaluation import read_solution
 from scorer.scoring.means import aggregated, check_gains
+from scorer.scoring.several import Source
 from scorer.wording import counted, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MAX_TRIALS = 100_000
-"""How many values are tried at most."""
 
 Value = float | tuple[float, ...]
 """The value of the parameter: a number, or a weight for each run."""
@@ -158,7 +157,7 @@ def tune(
     by = measure if isinstance(measure, Measure) else parse_one(measure)
     graded = solution if isinstance(solution, Solution) else read_solution(solution, solution_format)
     check_gains(graded, [by])
-    task = _Task.of(graded, named, normalisation_named(norm, chosen), chosen, depth)
+    task = _Task(graded, named, normalisation_named(norm, chosen), chosen, depth)
     trials: list[Trial] = []
     threads = os.cpu_count() or 1
     with ThreadPoolExecutor(threads) as pool:
@@ -248,44 +247,35 @@ class _Part:
         return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Task:
     """Runs that are matched with a solution, to be fused in different ways."""
 
-    solution: Solution
-    parts: Sequence[_Part]
-    fusion: Fusion
-    """Without the value of the parameter."""
-    depth: int | None
-    retrieved: Ints
-    """[query of the solution]: the length of the fused list."""
-    answered: Bools
-    """[query of the solution]: whether a run has it."""
-
-    @classmethod
-    def of(
-        cls, solution: Solution, runs: Sequence[Run], normalised: Normalisation, method: Method, depth: int | None
-    ) -> _Task:
-        parts: list[_Part] = []
-        for_each_part(runs, partial(_Part.of, solution, normalised), parts.append, parts.clear)
-        retrieved = np.zeros(len(solution.queries), dtype=np.int64)
-        answered = np.zeros(len(solution.queries), dtype=bool)
-        for part in parts:
+    def __init__(
+        self, solution: Solution, runs: Sequence[Run], normalised: Normalisation, method: Method, depth: int | None
+    ) -> None:
+        self._solution, self._depth = solution, depth
+        self._fusion = Fusion(method, normalised, {})  # without the value of the parameter
+        self._parts: list[_Part] = []
+        for_each_part(runs, partial(_Part.of, solution, normalised), self._parts.append, self._parts.clear)
+        # [query of the solution]: the length of the fused list, and whether a run has it
+        self._retrieved = np.zeros(len(solution.queries), dtype=np.int64)
+        self._answered = np.zeros(len(solution.queries), dtype=bool)
+        for part in self._parts:
             known = part.number != UNKNOWN
-            retrieved[part.number[known]] = part.runs.candidates[known]
-            answered[part.number[known]] = True
-        most = np.iinfo(np.int64).max if depth is None else depth
-        return cls(solution, parts, Fusion(method, normalised, {}), depth, np.minimum(retrieved, most), answered)
+            self._retrieved[part.number[known]] = part.runs.candidates[known]
+            self._answered[part.number[known]] = True
+        if depth is not None:
+            self._retrieved = np.minimum(self._retrieved, depth)
 
     def score(self, measure: Measure, parameter: str, value: float | Weights) -> float:
         """The mean score of the fused run with a value of the parameter."""
-        fusion = replace(self.fusion, settings={parameter: value})
-        ideal = self.solution.ideal
-        rank = np.concatenate([np.zeros(0, dtype=np.int64), *(part.ranks(fusion) for part in self.parts)])
-        entry = np.concatenate([np.zeros(0, dtype=np.int64), *(part.entry for part in self.parts)])
+        fusion = replace(self._fusion, settings={parameter: value})
+        ideal = self._solution.ideal
+        rank = np.concatenate([np.zeros(0, dtype=np.int64), *(part.ranks(fusion) for part in self._parts)])
+        entry = np.concatenate([np.zeros(0, dtype=np.int64), *(part.entry for part in self._parts)])
         order = np.lexsort((rank, ideal.query[entry]))
         rank, entry = rank[order], entry[order]
         known = None if ideal.subtopics is None else entry
         found = JudgedItems(ideal.query[entry], rank, ideal.grade[entry], ideal.tie_rank[entry], None, known)
-        scores = measure(Matched(found.top(self.depth), ideal, self.retrieved, self.answered))
+        scores = measure(Matched(found.top(self._depth), ideal, self._retrieved, self._answered))
         return aggregated(scores, measure.kind.aggregation)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from scorer.measures.arrays import Floats, Ints
@@ -30,8 +28,7 @@ def _points(runs: AlignedRuns, weights: Weights) -> Floats:
     return total
 
 
-@partial(
-    by_ranks,
+@by_ranks(
     name="bordafuse",
     title="Borda count",
     formula=f"sum over runs r of {POINTS} of the query, n_r the length of r's list",
@@ -47,8 +44,7 @@ def borda(runs: AlignedRuns) -> Floats:
     return _points(runs, np.ones(runs.runs))
 
 
-@partial(
-    by_ranks,
+@by_ranks(
     name="w_bordafuse",
     title="Weighted Borda count",
     formula=f"sum over runs r of w_r times {POINTS} of the query, n_r the length of r's list",
@@ -118,8 +114,7 @@ def _merged(order: Ints, start: Ints, candidates: Ints, width: int, rank: Floats
     return result
 
 
-@partial(
-    by_ranks,
+@by_ranks(
     name="condorcet",
     title="Condorcet fusion",
     formula="c - place(d) + 1; c is the number of candidates of the query, place(d) that of d in an order in which "
@@ -136,8 +131,7 @@ def condorcet(runs: AlignedRuns) -> Floats:
     return _by_majority(runs, np.ones(runs.runs))
 
 
-@partial(
-    by_ranks,
+@by_ranks(
     name="w_condorcet",
     title="Weighted Condorcet fusion",
     formula="c - place(d) + 1; c is the number of candidates of the query, place(d) that of d in an order in which "

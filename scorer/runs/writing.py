@@ -181,7 +181,6 @@ def _zstd(raw: BinaryIO) -> BinaryIO:
 
 
 COMPRESSIONS: Mapping[str, Callable[[BinaryIO], BinaryIO]] = {".gz": _gzip, ".xz": _xz, ".zst": _zstd}
-"""By suffix."""
 
 
 def trec_lines(lists: FusedLists) -> Iterator[memoryview]:

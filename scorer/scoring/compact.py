@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scorer.measures.arrays import Bools, Floats, Ints
+from scorer.measures.arrays import Bools, Floats, Ints, ranges
 from scorer.measures.matched import JudgedItems, Matched, Subtopics, Tied
 
 _LEVEL = 2
@@ -80,7 +80,7 @@ def unpack_flags(packed: bytes, count: int) -> Bools:
 
 def pack_ideal(ideal: JudgedItems, queries: int) -> bytes:
     """The graded items of a solution in few bytes, for `unpack_ideal`."""
-    held, columns = ideal.subtopics, [_counts(ideal, queries), ideal.grade, ideal.tie_rank]
+    held, columns = ideal.subtopics, [np.bincount(ideal.query, minlength=queries), ideal.grade, ideal.tie_rank]
     if held is not None:
         columns += [np.diff(held.first), held.subtopic, held.grade, held.id_rank]
     return _packed(queries, columns)
@@ -90,7 +90,7 @@ def unpack_ideal(packed: bytes) -> JudgedItems:
     """The graded items that `pack_ideal` packed. Raises DamagedError."""
     queries, (counts, grade, tie_rank, *held) = _unpacked(packed, ("ufu", "ufuuufu"))
     _check_counted(counts, queries, grade, tie_rank)
-    query, rank = np.repeat(np.arange(queries), counts), _within(counts)
+    rank, query = ranges(np.ones_like(counts), counts + 1)
     if not held:
         return JudgedItems(query, rank, grade, tie_rank)
     lengths, subtopic, grades, id_rank = held
@@ -103,7 +103,7 @@ def unpack_ideal(packed: bytes) -> JudgedItems:
 
 def pack_hits(matched: Matched) -> bytes:
     """The judged items of a submission in few bytes, for `unpack_hits`."""
-    found, counts = matched.found, _counts(matched.found, matched.queries)
+    found, counts = matched.found, np.bincount(matched.found.query, minlength=matched.queries)
     groups = [] if found.tied is None else [found.tied.before, found.tied.size]
     return _packed(matched.queries, [counts, matched.retrieved, found.rank, _positions(matched), *groups])
 
@@ -170,15 +170,6 @@ def _positions_of_grades(ideal: JudgedItems) -> tuple[Floats, Ints, Ints]:
     # Grades descend within a query, so keys count down from the highest grade: they ascend with the positions.
     keys, first = np.unique(ideal.query * grades.size + (grades.size - 1 - code), return_index=True)
     return grades, keys, ideal.rank[first] - 1
-
-
-def _counts(hits: JudgedItems, queries: int) -> Ints:
-    return np.bincount(hits.query, minlength=queries)
-
-
-def _within(counts: Ints) -> Ints:
-    """1, 2, ..., count for each of the counts, one after the other."""
-    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + 1
 
 
 def _packed(size: int, columns: Sequence[_Numbers]) -> bytes:

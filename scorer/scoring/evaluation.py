@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Union, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Union, Unpack, overload
 
 from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SolutionError, SubmissionError, SubmissionsError
 from scorer.formats.reading import memory
@@ -38,18 +38,6 @@ from scorer.wording import quoted
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Evaluation",
-    "Evaluations",
-    "MeasureNames",
-    "Source",
-    "SubmissionsByName",
-    "evaluate",
-    "measures_named",
-    "policies_named",
-    "read_solution",
-]
-
 ByQuery = Mapping[str, Mapping[str, float]] | Mapping[str, Sequence[str]]
 """A submission as a dict: query -> item -> run score, or query -> items in order."""
 
@@ -72,8 +60,8 @@ def measures_named(measures: MeasureNames) -> dict[str, Measure]:
     """
     if isinstance(measures, Mapping):
         return {
-            name: each if isinstance(each, Measure) else registry.named_one(_name(each))
-            for name, each in measures.items()
+            name: measure if isinstance(measure, Measure) else registry.named_one(_name(measure))
+            for name, measure in measures.items()
         }
     listed = measures if isinstance(measures, Iterable) and not isinstance(measures, str) else [measures]
     requested: dict[str, Measure] = {}
@@ -118,22 +106,27 @@ def policies_named(
     return {**{option.name: value for option, value in values.items()}, "rel": threshold}
 
 
+class Options(TypedDict, total=False):
+    """The options of `evaluate`, with its parameters' names."""
+
+    split: Split
+    missing: Missing
+    ties: Ties
+    nothing_relevant: NothingRelevant
+    unjudged: Unjudged
+    rel: float | None
+    tie_bounds: bool
+    solution_format: str | None
+    submission_format: str | None
+
+
 @overload
 def evaluate(
     solution: Source | Solution,
     submission: SubmissionsByName,
     measures: MeasureNames = DEFAULT,
     per_query: bool = False,
-    *,
-    split: Split = "all",
-    missing: Missing = "zero",
-    ties: Ties = "trec",
-    nothing_relevant: NothingRelevant = "skip",
-    unjudged: Unjudged = "nonrelevant",
-    rel: float | None = None,
-    tie_bounds: bool = False,
-    solution_format: str | None = None,
-    submission_format: str | None = None,
+    **options: Unpack[Options],
 ) -> Evaluations: ...
 
 
@@ -143,16 +136,7 @@ def evaluate(
     submission: Source,
     measures: MeasureNames = DEFAULT,
     per_query: bool = False,
-    *,
-    split: Split = "all",
-    missing: Missing = "zero",
-    ties: Ties = "trec",
-    nothing_relevant: NothingRelevant = "skip",
-    unjudged: Unjudged = "nonrelevant",
-    rel: float | None = None,
-    tie_bounds: bool = False,
-    solution_format: str | None = None,
-    submission_format: str | None = None,
+    **options: Unpack[Options],
 ) -> Evaluation: ...
 
 
@@ -255,16 +239,16 @@ def evaluate(
 
     if submissions is None:
         return evaluated(submission)
-    found: dict[str, Evaluation] = {}
+    evaluations: dict[str, Evaluation] = {}
     errors: dict[str, SubmissionError] = {}
     for name, source in submissions.items():
         try:
-            found[name] = evaluated(source)
+            evaluations[name] = evaluated(source)
         except SubmissionError as error:
             errors[name] = error
     if errors:
         raise SubmissionsError(errors)
-    return Evaluations(found)
+    return Evaluations(evaluations)
 
 
 def read_solution(source: Source, format_name: str | None) -> Solution:

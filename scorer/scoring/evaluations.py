@@ -31,38 +31,6 @@ class Evaluation(Mapping[str, float]):
     """The scores of one submission: a mapping from the names of the measures, as requested, to their means.
 
     A mean is NaN where no query has a defined score. Any other spelling of a requested measure is a key too.
-
-    Examples
-    --------
-    >>> import scorer
-    >>> solution = {"q1": {"d1": 2, "d2": 1}, "q2": {"d3": 1}, "q3": {"d4": 0}}
-    >>> run = {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d9": 1.0, "d3": 1.0}}
-    >>> result = scorer.evaluate(solution, run, ["map", "P@1"], per_query=True, tie_bounds=True)
-    >>> result["map"], result["AP"], result["P.1"]
-    (0.75, 0.75, 0.5)
-    >>> result.queries, result.undefined, result.left_out()
-    (3, 1, {'map': 1, 'P@1': 1})
-    >>> result.bounds()
-    {'map': (0.75, 1.0), 'P@1': (0.5, 1.0)}
-    >>> result.by_query()["q2"]
-    {'map': 0.5, 'P@1': 0.0}
-    >>> result.per_query
-           map  P@1
-    query
-    q1     1.0  1.0
-    q2     0.5  0.0
-    q3     NaN  NaN
-    >>> result.to_frame()
-             score  worst  best
-    measure
-    map       0.75   0.75   1.0
-    P@1       0.50   0.50   1.0
-    >>> result.variants["P@1"]
-    'P(rel=positive)@1'
-    >>> result.policies["ties"], result.counts.answered
-    ('trec', 2)
-    >>> result.notes.lines()
-    ['1 of 3 queries have no list ("q3"); each scores 0, unless nothing is relevant to it']
     """
 
     counts: Counts
@@ -209,34 +177,7 @@ class Evaluation(Mapping[str, float]):
 
 
 class Evaluations(Mapping[str, Evaluation]):
-    """The scores of several submissions by the same measures: a mapping from the name of each to its `Evaluation`.
-
-    Examples
-    --------
-    >>> import scorer
-    >>> solution = {"q1": {"d1": 1}, "q2": {"d2": 1}}
-    >>> runs = {"a": {"q1": ["d1"], "q2": ["d9", "d2"]}, "b": {"q1": ["d9"], "q2": ["d2"]}}
-    >>> results = scorer.evaluate(solution, runs, ["AP", "P@1"], per_query=True)
-    >>> results["a"]["AP"]
-    0.75
-    >>> results.to_frame()
-                  AP  P@1
-    submission
-    a           0.75  0.5
-    b           0.50  0.5
-    >>> results.per_query["a"]
-    measure   AP  P@1
-    query
-    q1       1.0  1.0
-    q2       0.5  0.0
-    >>> results.to_frame("long").head(3)
-      submission query measure  score
-    0          a    q1      AP    1.0
-    1          a    q1     P@1    1.0
-    2          a    q2      AP    0.5
-    >>> results.queries, results.policies["missing"], results.variants["AP"], results.notes
-    (2, 'zero', 'AP(denominator=R,rel=positive)', {'a': (), 'b': ()})
-    """
+    """The scores of several submissions by the same measures: a mapping from the name of each to its `Evaluation`."""
 
     def __init__(self, evaluations: Mapping[str, Evaluation]) -> None:
         self._evaluations = dict(evaluations)
@@ -260,7 +201,7 @@ class Evaluations(Mapping[str, Evaluation]):
     @property
     def notes(self) -> dict[str, tuple[str, ...]]:
         """For each submission, notes about it, such as unknown queries."""
-        return {name: tuple(each.notes.lines()) for name, each in self.items()}
+        return {name: tuple(evaluation.notes.lines()) for name, evaluation in self.items()}
 
     @property
     def per_query(self) -> pd.DataFrame | None:
@@ -283,9 +224,9 @@ class Evaluations(Mapping[str, Evaluation]):
         import pandas as pd  # noqa: PLC0415 (slow to load, and needed only here)
 
         if per_query is None:
-            rows = {name: list(each.values()) for name, each in self.items()}
+            rows = {name: list(evaluation.values()) for name, evaluation in self.items()}
             return pd.DataFrame.from_dict(rows, orient="index", columns=list(self._first)).rename_axis("submission")
-        frames = {name: each.to_frame(check_form(per_query)) for name, each in self.items()}
+        frames = {name: evaluation.to_frame(check_form(per_query)) for name, evaluation in self.items()}
         if per_query == "wide":
             return pd.concat(frames, axis="columns", names=["submission", "measure"])
         for name, frame in frames.items():
@@ -302,11 +243,12 @@ class Evaluations(Mapping[str, Evaluation]):
         return len(self._evaluations)
 
     def __repr__(self) -> str:
-        return f"Evaluations({ {name: dict(each) for name, each in self.items()}!r}, queries={self.queries})"
+        means = {name: dict(evaluation) for name, evaluation in self.items()}
+        return f"Evaluations({means!r}, queries={self.queries})"
 
     def _repr_html_(self) -> str:
         """The table that a notebook shows."""
-        rows = [[name, *(each._shown(*score) for score in each.items())] for name, each in self.items()]
+        rows = [[name, *(scores._shown(*score) for score in scores.items())] for name, scores in self.items()]
         return html_table(["submission", *self._first], rows, _caption(self._first))
 
 

@@ -74,16 +74,6 @@ def aggregated(scores: Floats, way: Aggregation) -> float:
     return math.exp(total / defined.size) if way == "geometric" else total / defined.size
 
 
-def means_over(measure: Measure, scores: Floats, masks: Mapping[Split, QueryMask]) -> dict[Split, Mean]:
-    """The mean of a measure over each split, given its score for each query of the solution."""
-    found: dict[Split, Mean] = {}
-    for split, mask in masks.items():
-        inside = scores[mask.inside]
-        value = aggregated(inside, measure.kind.aggregation)
-        found[split] = Mean(None if math.isnan(value) else value, int(np.count_nonzero(np.isnan(inside))))
-    return found
-
-
 def all_means(
     measures: Sequence[Measure], scores: Floats, masks: Mapping[Split, QueryMask]
 ) -> dict[tuple[str, str], Mean]:
@@ -91,11 +81,14 @@ def all_means(
 
     The scores are [measure, query]; NaN where undefined.
     """
-    return {
-        (measure.full, masks[split].digest): mean
-        for measure, row in zip(measures, scores, strict=True)
-        for split, mean in means_over(measure, row, masks).items()
-    }
+    means = {}
+    for measure, row in zip(measures, scores, strict=True):
+        for mask in masks.values():
+            inside = row[mask.inside]
+            value = aggregated(inside, measure.kind.aggregation)
+            undefined = int(np.count_nonzero(np.isnan(inside)))
+            means[measure.full, mask.digest] = Mean(None if math.isnan(value) else value, undefined)
+    return means
 
 
 def check_gains(solution: Solution, measures: Sequence[Measure], where: str = "the solution") -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from scorer.errors import Findings
 from scorer.matching.match import Counts
 from scorer.measures import Measure
-from scorer.measures.arrays import Bools, Floats, Ints
+from scorer.measures.arrays import Bools, Floats
 from scorer.measures.matched import Matched
 from scorer.options import Split
 from scorer.scoring.compact import pack_hits
@@ -57,11 +57,6 @@ class Scored:
     def _aggregated(self, scores: Floats, split: Split) -> Floats:
         rows = zip(self.measures, scores[:, self.inside(split)], strict=True)
         return np.array([aggregated(row, measure.kind.aggregation) for measure, row in rows], dtype=np.float64)
-
-    def undefined(self, split: Split = "all") -> Ints:
-        """[measure]: the number of queries of the split that the mean leaves out."""
-        left_out: Ints = np.count_nonzero(np.isnan(self.scores[:, self.inside(split)]), axis=1)
-        return left_out
 
     def summary(self) -> Summary:
         """The part of it that is stored."""

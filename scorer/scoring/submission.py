@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.formats.detection import Setting, opened
+from scorer.formats.detection import opened
 from scorer.formats.reading.batches import Ranked
 from scorer.formats.reading.bytes import InaccessibleError, LimitError, UnreadableError, is_large
 from scorer.limits import OWN_FILES, Limits
@@ -29,6 +29,9 @@ from scorer.measures.matched import Matched
 from scorer.paths import is_regular, located
 from scorer.scoring.outcomes import CHANGED, Failed, Outcome, Rejected, Scored
 from scorer.scoring.rules import Rules
+
+Parted = Callable[[Iterable[Ranked]], Iterable[Sequence[Ranked]]]
+"""Makes parts of whole lists from the rows of a file."""
 
 NEEDS_MEMORY = "it needs more memory than is available"
 
@@ -52,8 +55,9 @@ def score(
     work. The outcome is Rejected, with all errors in the file, if its bytes are invalid or exceed a limit. It is Failed
     if the machine prevents the file from being read, or if its bytes do not have the digest, a SHA-256 in hexadecimal.
     """
+    file_scored = partial(_score_file, solution, path, rules, digest, limits)
     try:
-        return _scored(solution, path, rules, threads, digest, limits)
+        return _scored(file_scored, path, threads, limits)
     except InaccessibleError as error:
         return Failed(str(error))
     except ChangedError:
@@ -73,17 +77,16 @@ def _needs_space(limits: Limits) -> Failed:
 
 
 def _scored(
-    solution: Solution,
+    file_scored: Callable[[Executor | None, Parted], Scored | Rejected],
     path: str | os.PathLike[str],
-    rules: Rules,
     threads: int,
-    digest: str | None,
     limits: Limits,
 ) -> Scored | Rejected:
+    """Score a file in one pass if the rows of each query are adjacent, otherwise in partitions or as a whole."""
     parallel = threads > 1 and (is_large(path) or not is_regular(path))
     with ThreadPoolExecutor(threads) if parallel else nullcontext() as pool:
         try:
-            return _score_file(solution, path, rules, pool, digest, limits, whole_lists)
+            return file_scored(pool, whole_lists)
         except ScatteredError:
             if not is_regular(path):
                 problems = Findings()
@@ -93,19 +96,18 @@ def _scored(
                 return Rejected(problems)
         if is_large(path):
             partitions = partitions_for(located(path).stat().st_size)
-            parted = partial(by_query, partitions=partitions, temporary_mb=limits.temporary_mb)
-            return _score_file(solution, path, rules, pool, digest, limits, parted)
-        return _score_file(solution, path, rules, pool, digest, limits, lambda batches: [list(batches)])
+            return file_scored(pool, partial(by_query, partitions=partitions, temporary_mb=limits.temporary_mb))
+        return file_scored(pool, lambda batches: [list(batches)])
 
 
 def _score_file(
     solution: Solution,
     path: str | os.PathLike[str],
     rules: Rules,
-    pool: Executor | None,
     digest: str | None,
     limits: Limits,
-    parted: Callable[[Iterable[Ranked]], Iterable[Sequence[Ranked]]],
+    pool: Executor | None,
+    parted: Parted,
 ) -> Scored | Rejected:
     problems, notes = Findings(), Findings()
     exceeded: Mapping[str, int] = {}
@@ -142,8 +144,7 @@ def check(
     if queries is None:
         findings = Findings()
         try:
-            setting: Setting = "submission_format"
-            with opened(path, rules.submission_format, setting, limits=limits) as (detected, head, blocks):
+            with opened(path, rules.submission_format, "submission_format", limits=limits) as (detected, head, blocks):
                 batches = read_batches(detected.ranked(head), blocks, findings, None, limits)
                 ids = [query for batch in batches for query in coded([batch.query])[1].to_pylist()]
         except InaccessibleError as error:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scorer.board.board import Board, Row
-from scorer.board.counting import counting_scores
+from scorer.board.board import Board, Row, counting_scores
 from scorer.board.curves import RECALLS, cutoffs
 from scorer.charts.curves import Curve, precision_recall, r_precision_by_cutoff
 from scorer.charts.leaders_over_time import MEDIUM, NARROW, WIDE, leaders_over_time

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import nlargest
 
-from scorer.board.board import Row
-from scorer.board.counting import counting_scores, score_at
+from scorer.board.board import Row, counting_scores, score_at
 from scorer.live.entry import Entry
 from scorer.site.counts import STATUS_WORDS
 from scorer.site.entry_words import LABELS

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from scorer.board.board import Board
+from scorer.board.board import Board, counting_scores
 from scorer.board.certainty import BINS
-from scorer.board.counting import counting_scores
 
 HISTOGRAM_WIDTH, HISTOGRAM_HEIGHT = 60, 18
 SPARK_WIDTH, SPARK_HEIGHT = 64, 16

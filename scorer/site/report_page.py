@@ -9,8 +9,7 @@ from pathlib import Path
 from jinja2 import ChoiceLoader
 from markupsafe import Markup
 
-from scorer.analysis.analysis import TaskAnalysis
-from scorer.analysis.report import Report
+from scorer.analysis.analysis import Report, TaskAnalysis
 from scorer.charts.blob_plot import blob_plot
 from scorer.charts.podium_plot import podium_plot
 from scorer.charts.query_boxes import query_boxes

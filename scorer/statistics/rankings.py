@@ -62,8 +62,7 @@ def rank_frequencies(ranks: Ints) -> Floats:
     """
     resamples, count = ranks.shape
     cells = np.bincount((np.arange(count) * count + ranks - 1).ravel(), minlength=count * count)
-    frequencies: Floats = cells.reshape(count, count) / max(resamples, 1)
-    return frequencies
+    return np.asarray(cells.reshape(count, count) / max(resamples, 1))
 
 
 def top_shares(frequencies: Floats) -> Floats:
@@ -92,6 +91,11 @@ class Ranking:
     """[submission]: from 1; equal values share the best rank; NaN ranks after all numbers."""
     higher_is_better: bool
     """Whether the highest value has rank 1."""
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether all values are numbers."""
+        return not np.isnan(self.values).any()
 
 
 def ranking(values: Floats, higher_is_better: bool = True) -> Ranking:
@@ -174,10 +178,9 @@ def tiers(order: Sequence[int], better: Bools) -> list[list[int]]:
     tier yet and not significantly worse than this leader. Its leader is fixed, so tiers do not chain. Tiers may
     interleave: a submission may be significantly worse than the leader although a lower one is not. `better` is [i, j].
     """
-    left, found = list(order), []
+    left, opened = list(order), []
     while left:
         leader = left[0]
-        tier = [each for each in left if not better[leader, each]]
-        found.append(tier)
-        left = [each for each in left if better[leader, each]]
-    return found
+        opened.append([submission for submission in left if not better[leader, submission]])
+        left = [submission for submission in left if better[leader, submission]]
+    return opened

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -40,15 +39,6 @@ def random_signs(flips: int, queries: int, seed: int) -> Iterator[tuple[slice, F
         yield block, ones.astype(np.float64) * 2 - 1
 
 
-class Row(NamedTuple):
-    """The pairs of a submission i with all later ones."""
-
-    i: int
-    later: slice
-    values: Floats
-    """[later submission, flip]"""
-
-
 class PairSums:
     """The sums of the differences of all pairs of submissions, over the queries with scores of both."""
 
@@ -58,14 +48,17 @@ class PairSums:
         self._absolute = self._exact.masks @ np.nan_to_num(np.abs(scores)).T
         self._count, self._queries = scores.shape
 
-    def rows(self, signs: Floats) -> Iterator[Row]:
-        """Yield, for each submission but the last, its sums with `signs`, [flip, query], minus those of later ones."""
+    def rows(self, signs: Floats) -> Iterator[tuple[int, slice, Floats]]:
+        """Yield, for each submission but the last, its sums with `signs`, [flip, query], minus those of later ones.
+
+        With its index, the later ones and the differences, [later submission, flip].
+        """
         sums, mask_of = self._exact.masked_sums(signs), self._exact.mask_of
         buffer = np.empty(sums.shape[1:])
         for i in range(self._count - 1):
             later = slice(i + 1, self._count)
             mine = sums[0, i] if len(sums) == 1 else sums[mask_of[later], i]
-            yield Row(i, later, np.subtract(mine, sums[mask_of[i], later], out=buffer[later]))
+            yield i, later, np.subtract(mine, sums[mask_of[i], later], out=buffer[later])
 
     def observed(self) -> Floats:
         """Return the sums without flips, [i, j]: of the scores of i minus those of j."""
@@ -78,8 +71,7 @@ class PairSums:
         """Return by how much two sums of a pair may differ by rounding only, [i, j]."""
         # [j, i]: the sum of the scores of i over the queries with scores of both.
         sums = self._absolute[self._exact.mask_of]
-        rounding: Floats = ROUNDING * (sums + sums.T)
-        return rounding
+        return np.asarray(ROUNDING * (sums + sums.T))
 
     def queries(self) -> Ints:
         """Return the number of queries with scores of both, [i, j]."""
@@ -110,18 +102,15 @@ class SignFlips:
         If all submissions have scores for the same queries, this is transitive: if i is better than j and j than k,
         then i is better than k.
         """
-        decided: Bools = (self.simultaneous <= level) & (self.statistic > 0)
-        return decided
+        return np.asarray((self.simultaneous <= level) & (self.statistic > 0))
 
     def better_marginally(self, level: float = LEVEL) -> Bools:
         """[i, j]: whether i is significantly better than j, with all pairs of i tested at once."""
-        decided: Bools = (self.marginal <= level) & (self.statistic > 0)
-        return decided
+        return np.asarray((self.marginal <= level) & (self.statistic > 0))
 
     def worse_marginally(self, level: float = LEVEL) -> Bools:
         """[i, j]: whether i is significantly worse than j, with all pairs of i tested at once."""
-        decided: Bools = (self.marginal <= level) & (self.statistic < 0)
-        return decided
+        return np.asarray((self.marginal <= level) & (self.statistic < 0))
 
 
 def sign_flips(scores: Floats, flips: int = FLIPS, seed: int = SEED, level: float = LEVEL) -> SignFlips:
@@ -167,8 +156,7 @@ def pair_p_values(differences: Floats, flips: int = FLIPS, seed: int = SEED) -> 
     counts = np.zeros(len(differences), dtype=np.int64)
     for _, signs in random_signs(flips, queries, seed):
         counts += (np.abs(exact.sums(signs)) >= bound).sum(axis=0)
-    p_values: Floats = (counts + 1) / (flips + 1)
-    return p_values
+    return np.asarray((counts + 1) / (flips + 1))
 
 
 def _sizes(scores: Floats) -> Floats:
@@ -188,8 +176,7 @@ def _sizes(scores: Floats) -> Floats:
 def _p_values(ascending: Floats, reached: Floats) -> Floats:
     """The share of the flips, and of the observed signs, that reach each observed statistic; 1 if it could be 0."""
     flips = ascending.size - np.searchsorted(ascending, reached, side="left")
-    p_values: Floats = np.where(reached > 0, (flips + 1) / (ascending.size + 1), 1.0)
-    return p_values
+    return np.asarray(np.where(reached > 0, (flips + 1) / (ascending.size + 1), 1.0))
 
 
 def _critical(ascending: Floats, level: float) -> float:
