@@ -39,7 +39,7 @@ PAGES: tuple[type[context.Context], ...] = (
 )
 """The classes whose fields are the names that a template can use."""
 
-PACKAGES = ("scorer.board.", "scorer.live.", "scorer.site.", "scorer.store.log")
+PACKAGES = ("scorer.board.", "scorer.live.", "scorer.reports.document", "scorer.site.", "scorer.store.log")
 """Where the classes of the values are that the reference describes."""
 
 

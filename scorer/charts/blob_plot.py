@@ -9,7 +9,7 @@ from functools import partial
 from scorer.charts.labels import spoken
 from scorer.charts.panel import DOTTED, INK, INTERVAL, REFERENCE, WIDTH, Panel
 from scorer.charts.rows import MOST, first_of, row_panel
-from scorer.charts.svg import Cache, Svg, svg
+from scorer.charts.svg import Chart
 from scorer.charts.ticks import rank_ticks
 
 ROW = 22
@@ -27,8 +27,7 @@ def blob_plot(
     *,
     of: str = "resamples",
     width: float = WIDTH,
-    cache: Cache | None = None,
-) -> Svg:
+) -> Chart:
     """Draw how often each team has each rank, a cross at the median and a line from the 2.5 to the 97.5 % quantile.
 
     The best team is at the top and rank 1 on the left, as on the board. The area of a blob is the share of the
@@ -38,7 +37,7 @@ def blob_plot(
     """
     count = len(names)
     blobs = [
-        (float(share), place, rank)
+        (share, place, rank)
         for place, row in enumerate(shares[:MOST])
         for rank, share in enumerate(row, start=1)
         if share > 0
@@ -49,11 +48,11 @@ def blob_plot(
         tuple(names[:MOST]),
         count,
         kept,
-        [(float(low), float(median), float(high)) for low, median, high in quantiles[:MOST]],
-        [int(rank) for rank in ranks[:MOST]],
+        quantiles[:MOST],
+        ranks[:MOST],
         width,
     )
-    return svg(drawing, f"Ranks of each team in the {of}", _description(names, shares, quantiles, of), cache)
+    return Chart(drawing, f"Ranks of each team in the {of}", _description(names, shares, quantiles, of))
 
 
 def _description(
@@ -64,7 +63,7 @@ def _description(
 ) -> str:
     if not names:
         return "No team has a rank."
-    firsts = sorted(((-float(row[0]), place) for place, row in enumerate(shares) if row[0] > 0))[:3]
+    firsts = sorted(((-row[0], place) for place, row in enumerate(shares) if row[0] > 0))[:3]
     parts = [f"{spoken(names[place])} is first in {_percent(-share)}" for share, place in firsts]
     spans = [high - low for low, _, high in quantiles]
     widest = max(range(len(names)), key=spans.__getitem__)
@@ -72,7 +71,7 @@ def _description(
     words = f"Of the {of}, {', '.join(parts)}."
     if low != high:
         words += f" The rank of {spoken(names[widest])} varies most, from {low} to {high} in 95 % of them."
-    return words + (f" {first_of(MOST, len(names))}" if len(names) > MOST else "")
+    return " ".join([words, *first_of(MOST, len(names))])
 
 
 def _percent(share: float) -> str:

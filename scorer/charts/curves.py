@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from scorer.board.curves import RECALLS
 from scorer.charts.labels import LINE, SMALL, column_width, fitted, spoken
 from scorer.charts.panel import ACCENT, DOTTED, JOIN, PAPER, REFERENCE, SOFT, WIDTH, Panel, Point, end_labels
 from scorer.charts.rows import below, first_of
-from scorer.charts.svg import Cache, Svg, svg
+from scorer.charts.svg import Chart
 from scorer.charts.ticks import Tick, number, score_ticks
 
 MOST = 10
@@ -17,9 +18,6 @@ MOST = 10
 
 BASELINES = 4
 """The number of baselines that a chart has at most."""
-
-RECALLS = tuple(level / 10 for level in range(11))
-"""The levels of recall: 0, 0.1, ..., 1."""
 
 TICKS = 12
 """The number of cut-offs that have a number on the axis at most."""
@@ -35,28 +33,24 @@ class Curve:
     is_baseline: bool = False
 
 
-def precision_recall(curves: Sequence[Curve], *, width: float = WIDTH, cache: Cache | None = None) -> Svg:
+def precision_recall(curves: Sequence[Curve], *, width: float = WIDTH) -> Chart:
     """Draw the mean interpolated precision at each of `RECALLS`; the names are on the left, where lines differ most."""
     ticks = [(level, f"{level:g}") for level in RECALLS[::2]]
-    return svg(
+    return Chart(
         partial(_panel, _first_curves(curves), _teams(curves), RECALLS, ticks, "recall", width, labels_left=True),
         "Interpolated precision at eleven levels of recall",
         _description(curves, RECALLS, "recall"),
-        cache,
     )
 
 
-def r_precision_by_cutoff(
-    curves: Sequence[Curve], cutoffs: Sequence[int], *, width: float = WIDTH, cache: Cache | None = None
-) -> Svg:
+def r_precision_by_cutoff(curves: Sequence[Curve], cutoffs: Sequence[int], *, width: float = WIDTH) -> Chart:
     """Draw the mean R-precision Rp@z at each cut-off z, ascending."""
     step = -(-len(cutoffs) // TICKS)
     ticks = [(float(cutoff), str(cutoff)) for cutoff in cutoffs[::step]]
-    return svg(
+    return Chart(
         partial(_panel, _first_curves(curves), _teams(curves), tuple(cutoffs), ticks, "cut-off z", width),
         "R-precision Rp@z at each cut-off z",
         _description(curves, cutoffs, "z ="),
-        cache,
     )
 
 
@@ -83,7 +77,7 @@ def _panel(
     down = score_ticks(min(values, default=0.0), max(values, default=1.0))
     names = column_width([curve.name for curve in curves], width / 3) + JOIN + 8
     numbers = 34.0
-    notes = [first_of(MOST, count)] if count > MOST else []
+    notes = first_of(MOST, count)
     left, right = (names, numbers) if labels_left else (numbers, names)
     ends = (min(across), max(across))
     panel = Panel(
@@ -143,7 +137,7 @@ def _description(curves: Sequence[Curve], across: Sequence[float], axis: str, de
         at_end = "and at the end" if rightmost is leftmost else f"{spoken(rightmost.name)} at the end"
         words += f" {spoken(leftmost.name)} is highest at the start{' ' if rightmost is leftmost else ', '}{at_end}."
     count = _teams(curves)
-    return words + (f" {first_of(MOST, count)}" if count > MOST else "")
+    return " ".join([words, *first_of(MOST, count)])
 
 
 def _first_curves(curves: Sequence[Curve]) -> tuple[Curve, ...]:

@@ -11,9 +11,9 @@ from scorer.charts.labels import LINE, SMALL, Label, fitted, text_width
 from scorer.charts.leads import History, Lead, Steps, best_of_all, leaders_sentence, leads
 from scorer.charts.panel import ACCENT, DOTTED, HAIR, JOIN, PAPER, REFERENCE, SOFT, Anchor, Panel, Point, end_labels
 from scorer.charts.rows import below, first_of
-from scorer.charts.svg import Cache, Svg, svg
-from scorer.charts.ticks import Tick, number, score_ticks, short_day, time_ticks
-from scorer.wording import printable
+from scorer.charts.svg import Chart
+from scorer.charts.ticks import Tick, number, score_ticks, time_ticks
+from scorer.wording import day_and_month, printable
 
 WIDE, MEDIUM, NARROW = 1328, 880, 358
 """The widths of the image on a wide page, on a tablet and on a phone, in pixels."""
@@ -65,8 +65,7 @@ def leaders_over_time(
     until: datetime | None = None,
     decimals: int = 3,
     width: float = WIDE,
-    cache: Cache | None = None,
-) -> Svg:
+) -> Chart:
     """Draw the score of each team that counted as steps, and the best of all as a thick line with its leaders' names.
 
     A line ends where no score counts any more. A ring is an entry; dotted lines are baselines. Names are at the right,
@@ -101,8 +100,8 @@ def leaders_over_time(
     description = leaders_sentence(scored)
     if best and best[-1][1] is not None:
         description += f" The best {printable(measure)} is {number(best[-1][1], decimals)}."
-    description += f" {first_of(MOST, len(ranked))}" if len(ranked) > MOST else ""
-    return svg(drawing, f"{measure} of each team over time", description, cache)
+    description = " ".join([description, *first_of(MOST, len(ranked))])
+    return Chart(drawing, f"{measure} of each team over time", description)
 
 
 def _thinned(steps: Steps, most: int) -> Steps:
@@ -147,7 +146,7 @@ def _panel(
     _mark_times(panel, time_ticks(*span, int(panel.width // 70)) if span else [])
     if count > len(teams):
         panel.bottom += 18
-        below(panel, [first_of(len(teams), count)])
+        below(panel, first_of(len(teams), count))
     levels = [score for line in baselines if (score := line.steps[-1][1]) is not None]
     panel.rules([(panel.x[0], y, panel.x[1], y) for y in levels], REFERENCE, 1, DOTTED)
     for some, stroke in ((teams[NAMED:], HAIR), (teams[:NAMED], REFERENCE)):
@@ -194,7 +193,7 @@ def _name_leads(panel: Panel, led: Sequence[tuple[str, Lead]], decimals: int, *,
     found: dict[Anchor, list[tuple[float, float, Label]]] = {"start": [], "end": []}
     for name, lead in [*led[-1:], *longest[:LEADS]]:
         x, y = panel.pixels(lead.since.timestamp(), lead.score)
-        note = number(lead.score, decimals) + (f", {short_day(lead.since)}" if is_wide else "")
+        note = number(lead.score, decimals) + (f", {day_and_month(lead.since)}" if is_wide else "")
         label = fitted(name, 160 if is_wide else 90, note=note, halo=True)
         wide = 4 + BOLD * text_width(f"{label.shown} {note}")
         anchor: Anchor = "start" if x + wide <= panel.width else "end"

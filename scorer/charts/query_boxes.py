@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scorer.charts.labels import SMALL, spoken
 from scorer.charts.panel import ACCENT, INK, INTERVAL, PAPER, SOFT, WIDTH, Panel
 from scorer.charts.rows import MOST, first_of, row_panel
-from scorer.charts.svg import Cache, Svg, svg
+from scorer.charts.svg import Chart
 from scorer.charts.ticks import number, score_ticks
 from scorer.wording import counted
 
@@ -46,8 +46,7 @@ def query_boxes(
     measure: str,
     *,
     width: float = WIDTH,
-    cache: Cache | None = None,
-) -> Svg:
+) -> Chart:
     """Draw the `scores`, [team, query], of each team as dots under a box plot with the mean as a larger dot.
 
     The box goes from the first to the third quartile with a line at the median; the whiskers end at the last score
@@ -58,7 +57,7 @@ def query_boxes(
     most = max((int((~np.isnan(row)).sum()) for row in scores[:MOST]), default=0)
     drawing = partial(_panel, tuple(names[:MOST]), len(names), summaries, most > room, width)
     description = _description(names, summaries, scores)
-    return svg(drawing, f"{measure} of each query, for each team", description, cache)
+    return Chart(drawing, f"{measure} of each query, for each team", description)
 
 
 def _summary(scores: NDArray[np.float64], room: int) -> Summary | None:
@@ -86,7 +85,7 @@ def _description(names: Sequence[str], summaries: Sequence[Summary | None], scor
     )
     defined = scores[~np.isnan(scores)]
     words += f" Of all scores of all teams, {100 * float((defined == 0).mean()):.0f} % are 0."
-    return words + (f" {first_of(MOST, len(names))}" if len(names) > MOST else "")
+    return " ".join([words, *first_of(MOST, len(names))])
 
 
 def _panel(

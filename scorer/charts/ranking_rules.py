@@ -8,7 +8,7 @@ from functools import partial
 from scorer.charts.labels import LINE, SMALL, column_width, fitted, spoken, wrapped
 from scorer.charts.panel import HAIR, INK, JOIN, PAPER, REFERENCE, SOFT, WIDTH, Panel, end_labels
 from scorer.charts.rows import MOST, below, first_of
-from scorer.charts.svg import Cache, Svg, svg
+from scorer.charts.svg import Chart
 from scorer.charts.ticks import rank_ticks
 from scorer.wording import counted
 
@@ -21,15 +21,14 @@ def ranking_rules(
     ranks: Mapping[str, Sequence[int | None]],
     *,
     width: float = WIDTH,
-    cache: Cache | None = None,
-) -> Svg:
+) -> Chart:
     """Draw the ranks of the teams, by the name of each rule, as one line for each team; rank 1 is at the top.
 
     Lines of teams whose rank changes are darker. A rank is None where it is undefined.
     """
     lines = [[row[place] for row in ranks.values()] for place in range(len(names))]
     drawing = partial(_panel, tuple(names[:MOST]), len(names), tuple(ranks), lines[:MOST], width)
-    return svg(drawing, "Rank of each team under each ranking rule", _description(names, tuple(ranks), lines), cache)
+    return Chart(drawing, "Rank of each team under each ranking rule", _description(names, tuple(ranks), lines))
 
 
 def _changes(line: Sequence[int | None]) -> int:
@@ -41,7 +40,6 @@ def _description(names: Sequence[str], rules: Sequence[str], lines: Sequence[Seq
     if not names or not rules:
         return "No team has a rank."
     kept = sum(1 for line in lines if not _changes(line))
-    cut = f" {first_of(MOST, len(names))}" if len(names) > MOST else ""
     words = f"{kept} of {counted(len(names), 'team')} {'has' if kept == 1 else 'have'} the same rank under all of the "
     words += f"{counted(len(rules), 'rule')}."
     winners = sorted({place for place, line in enumerate(lines) if 1 in line})
@@ -51,7 +49,7 @@ def _description(names: Sequence[str], rules: Sequence[str], lines: Sequence[Seq
     defined = [rank for rank in lines[widest] if rank is not None]
     if _changes(lines[widest]):
         words += f" The rank of {spoken(names[widest])} changes most, from {min(defined)} to {max(defined)}."
-    return words + cut
+    return " ".join([words, *first_of(MOST, len(names))])
 
 
 def _panel(
@@ -65,7 +63,7 @@ def _panel(
     left, right = column_width(names, width / 3) + JOIN + 32, 30.0
     columns = max(1, len(rules) - 1)
     heads = [wrapped(rule, (width - left - right) / (columns + 0.5) - 10) for rule in rules]
-    notes = [first_of(len(names), count)] if count > len(names) else []
+    notes = first_of(len(names), count)
     panel = Panel(
         x=(-0.25, columns + 0.25),
         y=(last + 0.5, 0.5),

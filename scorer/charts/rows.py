@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Sequence
 
 from scorer.charts.labels import SMALL, column_width, fitted
 from scorer.charts.panel import INK, SOFT, Panel
@@ -34,7 +34,7 @@ def row_panel(
     The names are on the left, shortened to a third of the width; those of the rows in `quiet` are in italics. They are
     the first of `count` rows, as a note below says. The x axis goes from the first to the last tick, or has other ends.
     """
-    notes = [first_of(len(names), count, what)] if count > len(names) else []
+    notes = first_of(len(names), count, what)
     left = column_width(names, width / 3) + 12
     panel = Panel(
         x=ends or (ticks[0][0], ticks[-1][0]),
@@ -51,24 +51,23 @@ def row_panel(
     panel.grid_across(ticks)
     at = panel.x_at(-10)
     labels = [(at, float(place), fitted(name, left - 12)) for place, name in enumerate(names)]
-    panel.texts([each for place, each in enumerate(labels) if place not in quiet], INK, "end")
-    panel.texts([each for place, each in enumerate(labels) if place in quiet], SOFT, "end", fontStyle="italic")
+    panel.texts([label for place, label in enumerate(labels) if place not in quiet], INK, "end")
+    panel.texts([label for place, label in enumerate(labels) if place in quiet], SOFT, "end", fontStyle="italic")
     below(panel, notes)
     return panel
 
 
-def below(panel: Panel, notes: Iterable[str]) -> None:
+def below(panel: Panel, notes: Sequence[str]) -> None:
     """Add notes below a panel, one on each line."""
-    lines = list(notes)
-    first = panel.height + panel.bottom - 18 * len(lines) + 8
+    first = panel.height + panel.bottom - 18 * len(notes) + 8
     panel.texts(
-        [(panel.x_at(-panel.left), panel.y_at(first + 18 * line), text) for line, text in enumerate(lines)],
+        [(panel.x_at(-panel.left), panel.y_at(first + 18 * line), text) for line, text in enumerate(notes)],
         SOFT,
         size=SMALL,
         fontStyle="italic",
     )
 
 
-def first_of(shown: int, count: int, what: str = "teams") -> str:
-    """Return the note that a chart shows only the first rows."""
-    return f"The first {shown} of {count:,} {what}."
+def first_of(shown: int, count: int, what: str = "teams") -> list[str]:
+    """Return the note that a chart shows only the first rows; nothing if it shows all."""
+    return [f"The first {shown} of {count:,} {what}."] if count > shown else []

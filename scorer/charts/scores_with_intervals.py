@@ -9,7 +9,7 @@ from functools import partial
 from scorer.charts.labels import spoken
 from scorer.charts.panel import ACCENT, INK, INTERVAL, PAPER, REFERENCE, SOFT, WIDTH, Panel
 from scorer.charts.rows import MOST, first_of, row_panel
-from scorer.charts.svg import Cache, Svg, svg
+from scorer.charts.svg import Chart
 from scorer.charts.ticks import number, score_ticks
 
 
@@ -30,36 +30,32 @@ def scores_with_intervals(
     measure: str,
     decimals: int = 4,
     *,
-    confidence: str = "95 %",
     width: float = WIDTH,
-    cache: Cache | None = None,
-) -> Svg:
+) -> Chart:
     """Draw each mean as a dot on the bar of its interval, one row a team, in the order of the board.
 
     Baselines have an open dot and a thin line.
     """
     shown = tuple(rows[:MOST])
-    return svg(
+    return Chart(
         partial(_panel, shown, len(rows), decimals, width),
-        f"{measure} of each team with its {confidence} interval",
-        _description(rows, decimals, confidence),
-        cache,
+        f"{measure} of each team with its 95 % interval",
+        _description(rows, decimals),
     )
 
 
-def _description(rows: Sequence[ScoreRow], decimals: int, confidence: str) -> str:
-    found = [
+def _description(rows: Sequence[ScoreRow], decimals: int) -> str:
+    scored = [
         f"{spoken(row.name)} with {_with_interval(row, row.mean, decimals)}"
         for row in rows
         if not row.is_baseline and row.mean is not None
     ]
-    if not found:
+    if not scored:
         return "No team has a score."
-    words = f"First in the order of the board: {found[0]}"
-    words += f"; then {found[1]}" if len(found) > 2 else ""
-    words += f"; last: {found[-1]}" if len(found) > 1 else ""
-    cut = f" {first_of(MOST, len(rows), 'rows')}" if len(rows) > MOST else ""
-    return f"{words}. In brackets: {confidence} intervals.{cut}"
+    words = f"First in the order of the board: {scored[0]}"
+    words += f"; then {scored[1]}" if len(scored) > 2 else ""
+    words += f"; last: {scored[-1]}" if len(scored) > 1 else ""
+    return " ".join([f"{words}. In brackets: 95 % intervals.", *first_of(MOST, len(rows), "rows")])
 
 
 def _with_interval(row: ScoreRow, mean: float, decimals: int) -> str:

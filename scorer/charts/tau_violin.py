@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scorer.charts.labels import SMALL, spoken
 from scorer.charts.panel import INK, INTERVAL, PAPER, SOFT, WIDTH, Panel, Point
 from scorer.charts.rows import first_of, row_panel
-from scorer.charts.svg import Cache, Svg, svg
+from scorer.charts.svg import Chart
 from scorer.charts.ticks import number, ticks
 
 MOST = 20
@@ -31,8 +31,7 @@ def tau_violin(
     taus: Sequence[ArrayLike],
     *,
     width: float = WIDTH,
-    cache: Cache | None = None,
-) -> Svg:
+) -> Chart:
     """Draw the distribution of Kendall's tau for each task, symmetric to its row, with the quartiles as a box.
 
     `taus` has, for each task, tau of the ranking of each resample and that of the full data; NaN where undefined. As
@@ -49,11 +48,10 @@ def tau_violin(
         tuple(np.quantile(values, (0.25, 0.5, 0.75)).tolist()) if values.size else None for values in defined
     ]
     drawing = partial(_panel, tuple(tasks[:MOST]), len(tasks), shapes, quartiles[:MOST], low, width)
-    return svg(
+    return Chart(
         drawing,
         "Agreement of the rankings of resamples with the ranking of the full data, by Kendall’s tau",
         _description(tasks, quartiles),
-        cache,
     )
 
 
@@ -64,8 +62,8 @@ def _description(tasks: Sequence[str], quartiles: Sequence[Quartiles | None]) ->
     least, most = min(found)[1:], max(found)[1:]
     if len(found) == 1:
         return f"{_quartiles(least[0])}; it is 1 for equal rankings."
-    cut = f" {first_of(MOST, len(tasks), 'tasks')}" if len(tasks) > MOST else ""
-    return f"{_quartiles(most[0])} in {spoken(most[1])}. {_quartiles(least[0])} in {spoken(least[1])}.{cut}"
+    words = f"{_quartiles(most[0])} in {spoken(most[1])}. {_quartiles(least[0])} in {spoken(least[1])}."
+    return " ".join([words, *first_of(MOST, len(tasks), "tasks")])
 
 
 def _quartiles(quartiles: Quartiles) -> str:

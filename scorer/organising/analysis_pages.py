@@ -9,8 +9,8 @@ from pydantic import TypeAdapter
 from scorer.board.board import Board
 from scorer.organising.rules import current_basis
 from scorer.paths import code_digest
+from scorer.reports.document import TaskView
 from scorer.scoring.means import split_masks
-from scorer.site.task_view import TaskView
 from scorer.store.cache import Cache
 from scorer.store.snapshot import Snapshot
 

@@ -23,12 +23,7 @@ VERSION = 2
 def to_json(board: Board, head: LogLine | None = None) -> str:
     """Return the rows with the track, its rules, the numbers of queries and the statistics; null is a blank.
 
-    Parameters
-    ----------
-    board
-        The board.
-    head
-        The last line of the public log; None without an event.
+    `head` is the last line of the public log; None without an event.
     """
     track = board.track
     rows = [

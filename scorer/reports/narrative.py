@@ -11,35 +11,27 @@ from collections.abc import Iterator
 import numpy as np
 
 from scorer.analysis.analysis import TaskAnalysis
+from scorer.analysis.pairs import ONE_SIDED
 from scorer.options import LEVEL
 from scorer.reports.document import Block, Captioned, Figure, Section
-from scorer.reports.phrases import (
-    decimals_of,
-    interval,
-    name,
-    names,
-    number,
-    range_of_ranks,
-    share,
-)
+from scorer.reports.phrases import decimals_of, interval, name, names, number, range_of_ranks, share
 from scorer.reports.rules_and_pairs import pairs_blocks, rules_blocks, values_blocks
 from scorer.reports.table import Cell, Column, Table
-from scorer.reports.undefined_results import undefined
 from scorer.wording import counted
 
 
 def task_sections(analysis: TaskAnalysis) -> list[Section]:
     """Return the sections about a task."""
-    found = [Section("Ranking", list(_ranking(analysis))), Section("Certainty", list(_certainty(analysis)))]
+    sections = [Section("Ranking", list(_ranking(analysis))), Section("Certainty", list(_certainty(analysis)))]
     if len(analysis.names) > 1:
-        found += [
+        sections += [
             Section("Stability", list(_stability(analysis))),
             Section("Ranking rules", list(rules_blocks(analysis))),
             Section("Pairs", list(pairs_blocks(analysis))),
             Section(f"Values on the {analysis.task.words.cases}", list(values_blocks(analysis))),
         ]
-    reasons = undefined(analysis)
-    return [*found, Section("Undefined results", reasons)] if reasons else found
+    undefined = list(_undefined(analysis))
+    return [*sections, Section("Undefined results", undefined)] if undefined else sections
 
 
 def _ranking(analysis: TaskAnalysis) -> Iterator[Block]:
@@ -105,15 +97,7 @@ def _table(analysis: TaskAnalysis) -> Table:
                 Cell("undefined" if math.isnan(first) else share(first)),
             ]
         )
-    heads = (
-        "rank",
-        task.words.algorithm,
-        "mean",
-        "95 % interval",
-        "rank range",
-        "tier",
-        "first",
-    )
+    heads = ("rank", task.words.algorithm, "mean", "95 % interval", "rank range", "tier", "first")
     return Table([Column(head, numeric=head != task.words.algorithm) for head in heads], rows)
 
 
@@ -226,3 +210,34 @@ def _first_sentence(analysis: TaskAnalysis) -> str:
         return f"{sentence}."
     first = name(analysis.names[leaders[0]])
     return f"{sentence}, more often than {first}, which is first on all {analysis.task.words.cases}."
+
+
+def _undefined(analysis: TaskAnalysis) -> Iterator[Block]:
+    """A sentence for each kind of result that is undefined, with the reason."""
+    words, count = analysis.task.words, len(analysis.names)
+    if len(analysis.task.cases) < 2:
+        yield f"Intervals and ranks in resamples are undefined, because there is one {words.case} only."
+    else:
+        constant = [name_ for at, name_ in enumerate(analysis.names) if math.isnan(analysis.resampling.bca[at, 0])]
+        if constant:
+            listed = names(constant, words.algorithm, words.algorithms)
+            yield f"The BCa interval is undefined for {listed}: all values are equal."
+    if count == 1:
+        what = "Tests, rules that count wins, agreement and stability"
+        yield f"{what} are undefined, because there is one {words.algorithm}."
+        return
+    for test, about in ((ONE_SIDED, "Wilcoxon test"), ("t", "t test")):
+        without = int((np.triu(analysis.tested, 1) & np.isnan(analysis.tests[test].p)).sum())
+        if without:
+            why = (
+                "all differences are 0"
+                if test == ONE_SIDED
+                else f"all differences are equal, or there is one {words.case}"
+            )
+            yield f"The {about} is undefined for {counted(without, 'pair')}: {why}."
+    if not all(ranking.is_defined for ranking in analysis.rules.values()):
+        yield "The rules that count wins are undefined, because not all pairs are tested."
+    if not analysis.resampling.taus.size:
+        yield f"Kendall's tau is undefined: all {words.algorithms} share a rank."
+    elif any(each is not None and math.isnan(each.tau_b) for each in analysis.agreement.values()):
+        yield f"Kendall's tau is undefined with a rule by which all {words.algorithms} share a rank."

@@ -79,16 +79,8 @@ def board_columns(
 ) -> tuple[BoardColumn, ...]:
     """The columns of a board, in order.
 
-    Parameters
-    ----------
-    board
-        The board.
-    measures
-        Its measures, the primary one first.
-    scores
-        The shown scores of each row.
-    marks
-        Whether the scores of queries are drawn for any row.
+    The primary measure is the first of `measures`; `scores` has the shown scores of each row. `marks` says whether the
+    scores of queries are drawn for any row.
     """
     drawn, both = len(board.rows) <= MARKED_ROWS, board.shows_both
     has_tiers = board.primary_certainty is not None

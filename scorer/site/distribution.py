@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from scorer.board.certainty import BINS, QueryScore
-from scorer.site.field import Field
+from scorer.site.neighbours import Field
 from scorer.site.strip import Axis, axis_for, svg_percent
 from scorer.wording import in_words
 

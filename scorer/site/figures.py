@@ -28,20 +28,12 @@ class Figure:
 
 
 def board_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...]:
-    """The charts below the table of a board: who led, and since when. None without two scored entries.
-
-    Parameters
-    ----------
-    board
-        The board.
-    cache
-        Of the charts.
-    """
+    """The charts below the table of a board: who led, and since when. None without two scored entries."""
     teams = [_history(board, row) for row in board.rows]
     if sum(len(team.entries) for team in teams) < 2:
         return ()
     wide, medium, narrow = (
-        leaders_over_time(teams, board.columns[0], decimals=board.track.shown_decimals, width=width, cache=cache)
+        leaders_over_time(teams, board.columns[0], decimals=board.track.shown_decimals, width=width).svg(cache)
         for width in (WIDE, MEDIUM, NARROW)
     )
     ring = "an improvement" if board.track.has_ladder else "an entry"
@@ -54,23 +46,15 @@ def board_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...
 
 
 def analysis_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...]:
-    """The charts of a board that need more than the scores on the primary measure.
-
-    Parameters
-    ----------
-    board
-        The board.
-    cache
-        Of the charts.
-    """
+    """The charts of a board that need more than the scores on the primary measure."""
     found = []
     if board.shake_up is not None:
-        found.append(Figure(preliminary_against_final(_moves(board), board.columns[0], cache=cache), _moved(board)))
+        found.append(Figure(preliminary_against_final(_moves(board), board.columns[0]).svg(cache), _moved(board)))
     if board.curves and board.curves[0].precisions:
         curves = [_curve(board, curve.row, curve.precisions) for curve in board.curves]
         found.append(
             Figure(
-                precision_recall(curves, cache=cache),
+                precision_recall(curves).svg(cache),
                 f"Interpolated precision at {in_words(len(RECALLS))} levels of recall, the mean over the queries.",
             )
         )
@@ -78,7 +62,7 @@ def analysis_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, 
         curves = [_curve(board, curve.row, curve.r_precisions) for curve in board.curves]
         found.append(
             Figure(
-                r_precision_by_cutoff(curves, cutoffs(board.track.list_length), cache=cache),
+                r_precision_by_cutoff(curves, cutoffs(board.track.list_length)).svg(cache),
                 "R-precision at each cut-off z, the mean over the queries.",
             )
         )

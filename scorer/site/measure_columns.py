@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scorer.board.board import Board
@@ -61,11 +61,3 @@ def _anchor(name: str, taken: set[str]) -> str:
         for number in range(len(taken) + 1)
         if (anchor := f"{plain}-v{number + 1}" if number else plain) not in taken
     )
-
-
-def by_kind(columns: Mapping[str, MeasureColumn]) -> list[list[MeasureColumn]]:
-    """The columns in groups of measures of the same kind."""
-    kinds: dict[str, list[MeasureColumn]] = {}
-    for column in columns.values():
-        kinds.setdefault(column.measure.kind.name, []).append(column)
-    return list(kinds.values())

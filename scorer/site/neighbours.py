@@ -1,4 +1,4 @@
-"""The table of the nearest teams: what separates each of them from a team."""
+"""The field of a team: a board with what all its team pages need, and the table of the nearest teams."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from scorer.board.board import Board, Row
 from scorer.board.certainty import Interval, Pair
 from scorer.board.published_statistics import SHARE_DECIMALS
-from scorer.site.field import Field
+from scorer.site.captions import ranked_positions
 from scorer.site.strip import Axis, axis_for, svg_percent
 
 NEAREST = 3
@@ -16,6 +16,37 @@ NEAREST = 3
 
 P_DECIMALS = 3
 """Of values of p; smaller ones are shown as ``< 0.001``. With preliminary scores, they have fewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A board, and what is derived from all of its rows. Positions are those in `Board.rows`."""
+
+    board: Board
+    ranked: tuple[int, ...]
+    """The positions of the teams with a rank, the best first."""
+    pairs: Mapping[int, Mapping[int, Pair]]
+    """The pairs of each position by the position of the other row."""
+    histograms: int
+    """How many ranked teams have a histogram of their primary scores."""
+    sums: tuple[int, ...]
+    """The sum of these histograms."""
+
+    def score(self, position: int) -> float | None:
+        """The primary score of a row that the board is ranked by."""
+        return self.board.shown_scores(self.board.rows[position].entry)[0]
+
+
+def field_of(board: Board) -> Field:
+    """Return the field of a board."""
+    pairs: dict[int, dict[int, Pair]] = {}
+    for pair in board.pairs:
+        pairs.setdefault(pair.row, {})[pair.other] = pair
+        pairs.setdefault(pair.other, {})[pair.row] = pair
+    ranked = tuple(ranked_positions(board))
+    histograms = [counts for position in ranked if (counts := board.rows[position].histogram)]
+    sums = tuple(sum(counts) for counts in zip(*histograms, strict=True))
+    return Field(board, ranked, pairs, len(histograms), sums)
 
 
 @dataclass(frozen=True, slots=True)

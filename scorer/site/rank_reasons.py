@@ -11,7 +11,7 @@ from scorer.board.board import Row
 from scorer.board.certainty import Pair
 from scorer.live.entry import State
 from scorer.site.captions import significant
-from scorer.site.field import Field
+from scorer.site.neighbours import Field
 from scorer.site.status import without_scores
 from scorer.site.team_decisions import decision
 from scorer.wording import counted, in_words, ordinal, sentence, shortened
@@ -43,19 +43,7 @@ def heading(row: Row) -> str:
 
 
 def reasons(field: Field, position: int) -> tuple[Markup, ...]:
-    """Explain the rank of a row, or why it has none.
-
-    Parameters
-    ----------
-    field
-        The board.
-    position
-        Of the row in `Board.rows`.
-
-    Returns
-    -------
-    The sentences as HTML.
-    """
+    """Explain the rank of a row, or why it has none, in sentences as HTML."""
     row = field.board.rows[position]
     if field.board.track.hides_scores:
         return (escape(without_scores(field.board)),)

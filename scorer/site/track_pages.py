@@ -1,14 +1,16 @@
-"""Further pages of a track: its rules, its late board, and the boards of phases that have closed."""
+"""Further pages of a track: its rules, its late board, the boards of phases that have closed, and its errata."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from scorer.board.board import Board, PastBoard, PastRow, Row
 from scorer.challenge.phases import Phase
 from scorer.live.entry import Entry
+from scorer.live.errata import BeforeAfter, PublishedErratum
 from scorer.wording import counted
 
 RULES, LATE = "rules.html", "late.html"
@@ -104,3 +106,55 @@ def past_rows(board: Board, past: PastBoard) -> tuple[PastRowView, ...]:
 def shared_rank(rank: int | None, sharing: Counter[int | None]) -> str:
     """A rank as pages show it: `=3` if several rows have it; empty for None."""
     return "" if rank is None else f"={rank}" if sharing[rank] > 1 else f"{rank}"
+
+
+# The errata: every team before and after
+
+
+@dataclass(frozen=True, slots=True)
+class ErratumRow:
+    """A team before and after an erratum."""
+
+    change: BeforeAfter
+    link: str
+    """The path of the team's page in the site; empty without one."""
+    before: str
+    """The rank; `=3` if it was shared, empty without a rank."""
+    after: str
+    """As `before`."""
+    move: int | None
+    """Rank before minus rank after: above 0 if the team moved up; None where either is missing."""
+    difference: float | None
+    """Score after minus score before; None where either is missing, or the measures differ."""
+
+    @property
+    def is_changed(self) -> bool:
+        return self.change.moves or self.change.is_rescored
+
+
+def erratum_rows(erratum: PublishedErratum, paths: Container[str]) -> tuple[ErratumRow, ...]:
+    """The rows of the table of an erratum; `paths` has the pages of the site."""
+    changes = erratum.changes
+    before = Counter(each.before.rank for each in changes.teams)
+    after = Counter(each.after.rank for each in changes.teams)
+    return tuple(
+        ErratumRow(
+            change=each,
+            link=path if (path := f"teams/{each.team.slug}.html") in paths else "",
+            before=shared_rank(each.before.rank, before),
+            after=shared_rank(each.after.rank, after),
+            move=_move(each),
+            difference=_difference(each) if changes.before.measure == changes.after.measure else None,
+        )
+        for each in changes.teams
+    )
+
+
+def _move(change: BeforeAfter) -> int | None:
+    before, after = change.before.rank, change.after.rank
+    return None if before is None or after is None else before - after
+
+
+def _difference(change: BeforeAfter) -> float | None:
+    before, after = change.before.score, change.after.score
+    return None if before is None or after is None else after - before
