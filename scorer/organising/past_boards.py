@@ -109,7 +109,7 @@ def _computed(view: Snapshot, track: Track, phase: Phase) -> str:
             status=row.team.status,
             baseline=row.baseline,
             score=found.shown_scores(row.entry)[0],
-            entries=len(row.sent),
+            entries=len(row.present_entries),
         )
         for row in found.rows
     )

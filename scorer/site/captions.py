@@ -190,13 +190,13 @@ def significant(number: float, digits: int = 2) -> str:
 
 def shake_up(board: Board) -> str:
     """How far the final ranking is from the preliminary one, and how far chance moves it; empty without both."""
-    found = board.shake_up
-    if found is None:
+    change = board.shake_up
+    if change is None:
         return ""
-    low, high = found.expected_range
+    low, high = change.expected_range
     usual = f"{low:.1f} to {high:.1f}" if f"{low:.1f}" != f"{high:.1f}" else f"{low:.1f}"
     others = f"other sets of {counted(board.preliminary_queries, 'query', 'queries')} move them by {usual}"
-    return f"Teams moved by {found.mean_move:.1f} ranks on average; {others}."
+    return f"Teams moved by {change.mean_move:.1f} ranks on average; {others}."
 
 
 # What is ranked

@@ -83,6 +83,7 @@ def board_columns(
     scores of queries are drawn for any row.
     """
     drawn, both = len(board.rows) <= MARKED_ROWS, board.shows_both
+    entries = [len(row.present_entries) for row in board.rows]
     has_tiers = board.primary_certainty is not None
     has_intervals = any(row.primary_certainty and row.primary_certainty.interval for row in board.rows)
     score_width = _score_width(board.track.shown_decimals, BOLD_DIGIT)
@@ -101,8 +102,8 @@ def board_columns(
         else None,
         BoardColumn("before", "Preliminary rank", 11, "ascending") if both else None,
         BoardColumn("change", "Change", 13) if both else None,
-        BoardColumn("entries", "Entries", 12, shown=_differ([len(row.sent) for row in board.rows])),
-        BoardColumn("best", "Over time", 18, shown=any(len(row.sent) > 1 for row in board.rows)) if drawn else None,
+        BoardColumn("entries", "Entries", 12, shown=_differ(entries)),
+        BoardColumn("best", "Over time", 18, shown=any(count > 1 for count in entries)) if drawn else None,
         BoardColumn("last", "Last entry", 17, shown=_differ([row.last_received for row in board.rows])),
     ]
     return _with_windows(_with_toggles([column for column in candidates if column]))

@@ -1,8 +1,11 @@
-"""What each page has in its context: the names that its template can use, as ``docs/templates.md`` lists them."""
+"""What each page has in its context: the names that its template can use, as ``docs/templates.md`` lists them.
+
+The names are the fields of the classes.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import ClassVar, dataclass_transform
 
 from markupsafe import Markup
@@ -46,16 +49,8 @@ class Brand:
     """The paths of further style sheets, which come after those of the page."""
 
 
-class Context:
-    """Names that a template can use: the fields of the dataclasses below."""
-
-    def names(self) -> dict[str, object]:
-        """Return each name with its value."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True, slots=True)
-class EveryPage(Context):
+@dataclass(frozen=True)
+class EveryPage:
     """On every page."""
 
     challenge: Challenge
@@ -78,7 +73,7 @@ class EveryPage(Context):
 
 
 @dataclass_transform(frozen_default=True)
-class PageContext(Context):
+class PageContext:
     """What one page has, in addition to `EveryPage`. Each subclass is a frozen dataclass with its template."""
 
     template: ClassVar[str]

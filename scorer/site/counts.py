@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from scorer.board.board import Board
 from scorer.live.entry import State
+from scorer.wording import counted
 
 STATUS_WORDS: dict[State, str] = {
     "scored": "scored",
@@ -57,17 +58,17 @@ def _teams(board: Board) -> Count:
         (excluded, "disqualified or withdrawn"),
     ]
     parts = "" if board.track.hides_scores else _parts(listed)
-    besides = f"; {baselines:,} {_noun(baselines, 'baseline', 'baselines')}" if baselines else ""
+    besides = f"; {counted(baselines, 'baseline')}" if baselines else ""
     return Count(len(teams), _noun(len(teams), "team", "teams"), f"{parts}{besides}".removeprefix("; "))
 
 
 def _entries(board: Board) -> Count:
-    sent = [(entry, row.baseline) for row in board.rows for entry in row.sent]
-    by_words = Counter(STATUS_WORDS[entry.state] for entry, _ in sent)
+    entries = [(entry, row.baseline) for row in board.rows for entry in row.present_entries]
+    by_words = Counter(STATUS_WORDS[entry.state] for entry, _ in entries)
     parts = _parts([(by_words[words], words) for words in dict.fromkeys(STATUS_WORDS.values())])
-    of_baselines = sum(is_baseline for _, is_baseline in sent)
+    of_baselines = sum(is_baseline for _, is_baseline in entries)
     besides = f"; {of_baselines:,} of baselines" if of_baselines else ""
-    return Count(len(sent), _noun(len(sent), "entry", "entries"), parts + besides)
+    return Count(len(entries), _noun(len(entries), "entry", "entries"), parts + besides)
 
 
 def _queries(board: Board) -> Count:

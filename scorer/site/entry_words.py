@@ -74,11 +74,11 @@ def entry_notes(entries: Collection[Entry]) -> tuple[str, ...]:
 
 def why_without_score(row: Row, scores: ColumnScores, *, hides_scores: bool) -> str:
     """Why a team has no score on a board; empty if it has one."""
-    if hides_scores and any(entry.state == "scored" for entry in row.sent):
+    if hides_scores and any(entry.state == "scored" for entry in row.present_entries):
         return "Scores are not shown yet."
     if row.entry is not None:
         return "" if scores[0] is not None else "The score is undefined."
-    last = row.sent[0]
+    last = row.present_entries[0]
     if last.state == "scored":
         return "No score is shown for the entries that are there."
     if last.state == "misdated":

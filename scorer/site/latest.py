@@ -42,7 +42,7 @@ def latest_entries(boards: Iterable[BoardView], number: int = SHOWN) -> tuple[La
         (board, view.row, entry)
         for board in boards
         for view in board.rows
-        for entry in view.row.sent
+        for entry in view.row.present_entries
         if entry.state != "misdated"
     ]
     latest = nlargest(number, candidates, key=lambda each: (each[2].received, each[1].team.slug, each[2].file))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scorer.board.board import Board, Row
@@ -112,10 +112,11 @@ def neighbours(field: Field, position: int) -> Neighbours | None:
     if not pairs:
         return None
     shown = _nearest(board, pairs, position)
-    differences = {each: _turned(pairs[each], position) for each in shown}
+    differences = {other: _turned(pairs[other], position) for other in shown}
     axis = axis_for(value for difference, interval in differences.values() for value in (difference, *(interval or ())))
     rows = tuple(
-        _row(board, each, pairs.get(each), differences.get(each), axis, position) for each in sorted([*shown, position])
+        _row(board, other, pairs.get(other), differences.get(other), axis, position)
+        for other in sorted([*shown, position])
     )
     return Neighbours(
         rows=rows,
@@ -128,9 +129,9 @@ def neighbours(field: Field, position: int) -> Neighbours | None:
 
 def _nearest(board: Board, pairs: Mapping[int, Pair], position: int) -> list[int]:
     """The positions that the table has: the nearest ones, and that of the best ranked team."""
-    above = [each for each in sorted(pairs) if each < position]
-    below = [each for each in sorted(pairs) if each > position]
-    leader = [each for each in above if board.rows[each].rank is not None][:1]
+    above = [other for other in sorted(pairs) if other < position]
+    below = [other for other in sorted(pairs) if other > position]
+    leader = [other for other in above if board.rows[other].rank is not None][:1]
     return [*dict.fromkeys([*leader, *above[-NEAREST:]]), *below[:NEAREST]]
 
 
@@ -168,14 +169,8 @@ def _shares(pair: Pair, own: int) -> Shares | None:
         return None
     better, worse = (pair.losses, pair.wins) if pair.row == own else (pair.wins, pair.losses)
     counts = (better, pair.ties, worse)
-    return Shares(counts, _bars(counts))
-
-
-def _bars(counts: Sequence[int]) -> tuple[tuple[str, str], ...]:
-    """The parts of a bar, which are as wide as their counts."""
     total = max(sum(counts), 1)
-    starts = [sum(counts[:number]) for number in range(len(counts))]
-    return tuple(
-        (svg_percent(100 * start / total), svg_percent(100 * count / total))
-        for start, count in zip(starts, counts, strict=True)
-    )
+    starts = (0, counts[0], counts[0] + counts[1])
+    parts = zip(starts, counts, strict=True)
+    bars = ((svg_percent(100 * start / total), svg_percent(100 * count / total)) for start, count in parts)
+    return Shares(counts, tuple(bars))

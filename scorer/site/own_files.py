@@ -55,24 +55,24 @@ def markdown_pages(root: Path) -> tuple[MarkdownPage, ...]:
     symbolic links are left out. Raises ScorerError if a file cannot be read, has no heading or has a link that pages
     cannot have, or if its name is not possible.
     """
-    found: dict[str, tuple[tuple[float, str], MarkdownPage, Path]] = {}
+    pages: dict[str, tuple[tuple[float, str], MarkdownPage, Path]] = {}
     for file in sorted((root / PAGES).glob("*.md")):
         if file.name.startswith(".") or file.is_symlink():
             continue
         order, page = _page(file)
-        if page.name in found:
-            raise ScorerError(f"{file}: has the name of {found[page.name][2].name} without the number; rename one")
-        found[page.name] = order, page, file
-    return tuple(page for _, page, _ in sorted(found.values(), key=lambda item: item[0]))
+        if page.name in pages:
+            raise ScorerError(f"{file}: has the name of {pages[page.name][2].name} without the number; rename one")
+        pages[page.name] = order, page, file
+    return tuple(page for _, page, _ in sorted(pages.values(), key=lambda item: item[0]))
 
 
 def _page(file: Path) -> tuple[tuple[float, str], MarkdownPage]:
     """The page of a file, and where it comes among the others."""
     parts = _NAME.fullmatch(file.name)
     if parts is None or parts[2] in TAKEN:
-        found = "is the name of another page" if parts else "cannot be the name of a page"
+        reason = "is the name of another page" if parts else "cannot be the name of a page"
         raise ScorerError(
-            f"{file}: {found}; expected a-z, 0-9 and -, with a number before them for the order, as in 10-rules.md"
+            f"{file}: {reason}; expected a-z, 0-9 and -, with a number before them for the order, as in 10-rules.md"
         )
     text = _text(file)
     split = markdown.split_title(text)

@@ -150,7 +150,7 @@ def pages(
 
     def add(path: str, about: str, page: PageContext) -> None:
         every = EveryPage(challenge, brand, views, own, path, "../" * path.count("/"), about, timeline, log)
-        site[path] = render_template(environment, page.template, every.names() | page.names())
+        site[path] = render_template(environment, page.template, vars(every) | vars(page))
 
     about = markdown.to_text(challenge.description)
     add("index.html", about, FrontPage(latest_entries(views)))
@@ -176,8 +176,8 @@ def pages(
         site[LOG] = "".join(f"{line.text}\n" for line in log.lines)
         splits = tuple(view for view in views if view.board.split is not None)
         add("verification.html", VERIFICATION.format(challenge.name), VerificationPage(log.head, splits, commitment))
-    for each in own:
-        add(each.path, markdown.to_text(each.text), OwnPage(each))
+    for own_page in own:
+        add(own_page.path, markdown.to_text(own_page.text), OwnPage(own_page))
     style = sheets.get(ACCENT, "") + _source(loader, "404.css")
     add("404.html", about, MissingPage(Markup(style), _digest(style)))  # noqa: S704  a file of the organiser or ours
     return site
@@ -228,8 +228,8 @@ def _timeline_pages(
         errata = timeline.errata.get(view.track.name, ())
         if errata:
             yield f"{view.track.name}/errata.html", f"The errata of {view.track.title}.", ErrataPage(view)
-        for each in errata:
-            yield each.path, each.changes.summary, ErratumPage(view, each, erratum_rows(each, paths))
+        for erratum in errata:
+            yield erratum.path, erratum.changes.summary, ErratumPage(view, erratum, erratum_rows(erratum, paths))
     if timeline.happenings:
         linked = with_known_links(timeline, paths)
         yield "timeline.html", TIMELINE, TimelinePage(months(linked.happenings), linked.upcoming)

@@ -31,7 +31,7 @@ def track_links(board: Board) -> tuple[PageLink, ...]:
     links = [PageLink("Rules", f"{folder}/{RULES}")]
     if board.late:
         links.append(PageLink("Late board", f"{folder}/{LATE}"))
-    links += [PageLink(f"Board of the phase {each.phase.name}", past_path(board, each.phase)) for each in board.past]
+    links += [PageLink(f"Board of the phase {past.phase.name}", past_path(board, past.phase)) for past in board.past]
     return tuple(links)
 
 
@@ -57,12 +57,12 @@ class LateEntry:
 
 def late_entries(board: Board) -> tuple[LateEntry, ...]:
     """All entries of the late board, the best first; they have no rank."""
-    found = [
+    entries = [
         LateEntry(row, entry, board.shown_scores(entry)[0], _distance(board, entry))
         for row in board.late
         for entry in row.entries
     ]
-    return tuple(sorted(found, key=lambda each: (each.score is None, -(each.score or 0.0), each.entry.index)))
+    return tuple(sorted(entries, key=lambda late: (late.score is None, -(late.score or 0.0), late.entry.index)))
 
 
 def _distance(board: Board, entry: Entry) -> str:
@@ -135,18 +135,18 @@ class ErratumRow:
 def erratum_rows(erratum: PublishedErratum, paths: Container[str]) -> tuple[ErratumRow, ...]:
     """The rows of the table of an erratum; `paths` has the pages of the site."""
     changes = erratum.changes
-    before = Counter(each.before.rank for each in changes.teams)
-    after = Counter(each.after.rank for each in changes.teams)
+    before = Counter(change.before.rank for change in changes.teams)
+    after = Counter(change.after.rank for change in changes.teams)
     return tuple(
         ErratumRow(
-            change=each,
-            link=path if (path := f"teams/{each.team.slug}.html") in paths else "",
-            before=shared_rank(each.before.rank, before),
-            after=shared_rank(each.after.rank, after),
-            move=_move(each),
-            difference=_difference(each) if changes.before.measure == changes.after.measure else None,
+            change=change,
+            link=path if (path := f"teams/{change.team.slug}.html") in paths else "",
+            before=shared_rank(change.before.rank, before),
+            after=shared_rank(change.after.rank, after),
+            move=_move(change),
+            difference=_difference(change) if changes.before.measure == changes.after.measure else None,
         )
-        for each in changes.teams
+        for change in changes.teams
     )
 
 

@@ -168,7 +168,7 @@ class BoardView:
 
     @property
     def entries(self) -> int:
-        return sum(len(view.row.sent) for view in self.rows)
+        return sum(len(view.row.present_entries) for view in self.rows)
 
     @cached_property
     def cells(self) -> Mapping[str, str]:
