@@ -13,9 +13,9 @@ import pytest
 
 from scorer.board.board import Board
 from scorer.charts.svg import Svg
+from scorer.site.columns import measure_columns
 from scorer.site.figures import Figure
 from scorer.site.folder import write
-from scorer.site.measure_columns import measure_columns
 from scorer.site.pages import pages
 from scorer.site.views import LEADING_TEAMS, board_view
 from tests.accessibility import has_axe, violations

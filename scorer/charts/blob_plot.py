@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from scorer.charts.labels import spoken
-from scorer.charts.panel import DOTTED, INK, INTERVAL, REFERENCE, WIDTH, Panel
-from scorer.charts.rows import MOST, first_of, row_panel
+from scorer.charts.panel import DOTTED, INK, INTERVAL, REFERENCE, ROWS, WIDTH, Panel, first_of, row_panel
 from scorer.charts.svg import Chart
 from scorer.charts.ticks import rank_ticks
 
@@ -38,18 +37,18 @@ def blob_plot(
     count = len(names)
     blobs = [
         (share, place, rank)
-        for place, row in enumerate(shares[:MOST])
+        for place, row in enumerate(shares[:ROWS])
         for rank, share in enumerate(row, start=1)
         if share > 0
     ]
     kept = sorted(sorted(blobs, key=lambda blob: (-blob[0], *blob[1:]))[:BLOBS], key=lambda blob: blob[1:])
     drawing = partial(
         _panel,
-        tuple(names[:MOST]),
+        tuple(names[:ROWS]),
         count,
         kept,
-        quantiles[:MOST],
-        ranks[:MOST],
+        quantiles[:ROWS],
+        list(ranks[:ROWS]),
         width,
     )
     return Chart(drawing, f"Ranks of each team in the {of}", _description(names, shares, quantiles, of))
@@ -71,7 +70,7 @@ def _description(
     words = f"Of the {of}, {', '.join(parts)}."
     if low != high:
         words += f" The rank of {spoken(names[widest])} varies most, from {low} to {high} in 95 % of them."
-    return " ".join([words, *first_of(MOST, len(names))])
+    return " ".join([words, *first_of(ROWS, len(names))])
 
 
 def _percent(share: float) -> str:

@@ -8,8 +8,20 @@ from functools import partial
 
 from scorer.board.curves import RECALLS
 from scorer.charts.labels import LINE, SMALL, column_width, fitted, spoken
-from scorer.charts.panel import ACCENT, DOTTED, JOIN, PAPER, REFERENCE, SOFT, WIDTH, Panel, Point, end_labels
-from scorer.charts.rows import below, first_of
+from scorer.charts.panel import (
+    ACCENT,
+    DOTTED,
+    JOIN,
+    PAPER,
+    REFERENCE,
+    SOFT,
+    WIDTH,
+    Panel,
+    Point,
+    below,
+    end_labels,
+    first_of,
+)
 from scorer.charts.svg import Chart
 from scorer.charts.ticks import Tick, number, score_ticks
 

@@ -71,11 +71,6 @@ def fitted(name: str, width: float, size: float = SIZE, note: str = "", *, halo:
     return Label(isolated(f"{full[:end].rstrip()}…"), full, note, halo)
 
 
-def plain(text: str) -> Label:
-    """Return the label of a text that is shown completely."""
-    return Label(text, text)
-
-
 def spoken(name: str) -> str:
     """Return a name for a sentence: shortened and printable."""
     return isolated(printable(shortened(name, NAME)))

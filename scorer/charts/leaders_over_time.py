@@ -9,8 +9,21 @@ from functools import partial
 
 from scorer.charts.labels import LINE, SMALL, Label, fitted, text_width
 from scorer.charts.leads import History, Lead, Steps, best_of_all, leaders_sentence, leads
-from scorer.charts.panel import ACCENT, DOTTED, HAIR, JOIN, PAPER, REFERENCE, SOFT, Anchor, Panel, Point, end_labels
-from scorer.charts.rows import below, first_of
+from scorer.charts.panel import (
+    ACCENT,
+    DOTTED,
+    HAIR,
+    JOIN,
+    PAPER,
+    REFERENCE,
+    SOFT,
+    Anchor,
+    Panel,
+    Point,
+    below,
+    end_labels,
+    first_of,
+)
 from scorer.charts.svg import Chart
 from scorer.charts.ticks import Tick, number, score_ticks, time_ticks
 from scorer.wording import day_and_month, printable
@@ -188,9 +201,9 @@ def _mark_times(panel: Panel, ticks: Sequence[Tick]) -> None:
 def _name_leads(panel: Panel, led: Sequence[tuple[str, Lead]], decimals: int, *, is_wide: bool) -> None:
     """Mark each change of the lead with a dot, and name as many leaders as there is room for, the last one first."""
     panel.dots([(lead.since.timestamp(), lead.score) for _, lead in led], 4.5, ACCENT, PAPER, strokeWidth=1.5)
-    longest = sorted(led[:-1], key=lambda each: (each[1].since - (each[1].until or each[1].since), each[1].since))
+    longest = sorted(led[:-1], key=lambda item: (-item[1].duration, item[1].since))
     taken: list[tuple[float, float, float]] = []
-    found: dict[Anchor, list[tuple[float, float, Label]]] = {"start": [], "end": []}
+    labels: dict[Anchor, list[tuple[float, float, Label]]] = {"start": [], "end": []}
     for name, lead in [*led[-1:], *longest[:LEADS]]:
         x, y = panel.pixels(lead.since.timestamp(), lead.score)
         note = number(lead.score, decimals) + (f", {day_and_month(lead.since)}" if is_wide else "")
@@ -202,6 +215,6 @@ def _name_leads(panel: Panel, led: Sequence[tuple[str, Lead]], decimals: int, *,
         is_free = all(right < other[0] or other[1] < left or abs(y - other[2]) >= LINE for other in taken)
         if left >= -panel.left and is_free:
             taken.append((left, right, y))
-            found[anchor].append((panel.x_at(left if anchor == "start" else right), panel.y_at(y), label))
-    for side, labels in found.items():
-        panel.texts(labels, anchor=side, fontWeight=700)
+            labels[anchor].append((panel.x_at(left if anchor == "start" else right), panel.y_at(y), label))
+    for side, texts in labels.items():
+        panel.texts(texts, anchor=side, fontWeight=700)

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorer.charts.labels import SMALL, fitted, spoken
-from scorer.charts.panel import ACCENT, HAIR, INTERVAL, SOFT, WIDTH, Panel
-from scorer.charts.rows import below, first_of
+from scorer.charts.panel import ACCENT, HAIR, INTERVAL, SOFT, WIDTH, Panel, below, first_of
 from scorer.charts.svg import Chart
 from scorer.charts.ticks import score_ticks
 from scorer.wording import counted

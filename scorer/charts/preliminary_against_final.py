@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from scorer.charts.labels import LINE, SIZE, SMALL, Label, fitted, spoken, text_width
-from scorer.charts.panel import ACCENT, DOTTED, INK, PAPER, REFERENCE, SOFT, WIDTH, Box, Panel, Point
-from scorer.charts.rows import below, first_of
+from scorer.charts.panel import ACCENT, DOTTED, INK, PAPER, REFERENCE, SOFT, WIDTH, Box, Panel, Point, below, first_of
 from scorer.charts.svg import Chart
 from scorer.charts.ticks import ticks
 from scorer.wording import counted
@@ -92,7 +91,7 @@ def _name(panel: Panel, teams: Sequence[Moved]) -> None:
     centres = [panel.pixels(team.preliminary, team.final) for team in teams]
     taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in centres]
     order = sorted(range(len(teams)), key=lambda place: (-abs(teams[place].rise), place))
-    found: dict[bool, list[tuple[float, float, Label]]] = {True: [], False: []}
+    labels: dict[bool, list[tuple[float, float, Label]]] = {True: [], False: []}
     for place in order[: 4 * LABELS]:
         rise = teams[place].rise
         note = f"{'▲' if rise > 0 else '▼'} {abs(rise)}" if rise else ""
@@ -103,12 +102,12 @@ def _name(panel: Panel, teams: Sequence[Moved]) -> None:
             if is_outside or any(_overlap(box, other) for other in taken):
                 continue
             taken.append(box)
-            found[is_right].append((panel.x_at(box[0] if is_right else box[2]), teams[place].final, label))
+            labels[is_right].append((panel.x_at(box[0] if is_right else box[2]), teams[place].final, label))
             break
-        if sum(map(len, found.values())) == LABELS:
+        if sum(map(len, labels.values())) == LABELS:
             break
-    panel.texts(found[True], INK)
-    panel.texts(found[False], INK, "end")
+    panel.texts(labels[True], INK)
+    panel.texts(labels[False], INK, "end")
 
 
 def _box(label: Label, centre: Point, *, is_right: bool) -> Box:

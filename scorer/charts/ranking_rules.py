@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from scorer.charts.labels import LINE, SMALL, column_width, fitted, spoken, wrapped
-from scorer.charts.panel import HAIR, INK, JOIN, PAPER, REFERENCE, SOFT, WIDTH, Panel, end_labels
-from scorer.charts.rows import MOST, below, first_of
+from scorer.charts.panel import HAIR, INK, JOIN, PAPER, REFERENCE, ROWS, SOFT, WIDTH, Panel, below, end_labels, first_of
 from scorer.charts.svg import Chart
 from scorer.charts.ticks import rank_ticks
 from scorer.wording import counted
@@ -16,18 +15,13 @@ ROW = 20
 """The height of a rank in pixels."""
 
 
-def ranking_rules(
-    names: Sequence[str],
-    ranks: Mapping[str, Sequence[int | None]],
-    *,
-    width: float = WIDTH,
-) -> Chart:
+def ranking_rules(names: Sequence[str], ranks: Mapping[str, Sequence[int | None]], *, width: float = WIDTH) -> Chart:
     """Draw the ranks of the teams, by the name of each rule, as one line for each team; rank 1 is at the top.
 
     Lines of teams whose rank changes are darker. A rank is None where it is undefined.
     """
     lines = [[row[place] for row in ranks.values()] for place in range(len(names))]
-    drawing = partial(_panel, tuple(names[:MOST]), len(names), tuple(ranks), lines[:MOST], width)
+    drawing = partial(_panel, tuple(names[:ROWS]), len(names), tuple(ranks), lines[:ROWS], width)
     return Chart(drawing, "Rank of each team under each ranking rule", _description(names, tuple(ranks), lines))
 
 
@@ -49,7 +43,7 @@ def _description(names: Sequence[str], rules: Sequence[str], lines: Sequence[Seq
     defined = [rank for rank in lines[widest] if rank is not None]
     if _changes(lines[widest]):
         words += f" The rank of {spoken(names[widest])} changes most, from {min(defined)} to {max(defined)}."
-    return " ".join([words, *first_of(MOST, len(names))])
+    return " ".join([words, *first_of(ROWS, len(names))])
 
 
 def _panel(
@@ -68,7 +62,7 @@ def _panel(
         x=(-0.25, columns + 0.25),
         y=(last + 0.5, 0.5),
         width=width - left - right,
-        height=max(ROW * min(last, 2 * MOST), LINE * len(names), 2 * ROW),
+        height=max(ROW * min(last, 2 * ROWS), LINE * len(names), 2 * ROW),
         left=left,
         right=right,
         top=14 + 13 * max(map(len, heads), default=1),
@@ -86,7 +80,7 @@ def _panel(
         SMALL,
     )
     at = panel.x_at(-4)
-    panel.texts([(at, rank, text) for rank, text in rank_ticks(last, 2 * MOST)], SOFT, "end", SMALL)
+    panel.texts([(at, rank, text) for rank, text in rank_ticks(last, 2 * ROWS)], SOFT, "end", SMALL)
     points = [[(float(x), float(rank)) for x, rank in enumerate(line) if rank is not None] for line in lines]
     moved = [place for place, line in enumerate(lines) if _changes(line)]
     for places, stroke in (([place for place in range(len(lines)) if place not in moved], REFERENCE), (moved, INK)):

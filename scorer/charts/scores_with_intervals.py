@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from scorer.charts.labels import spoken
-from scorer.charts.panel import ACCENT, INK, INTERVAL, PAPER, REFERENCE, SOFT, WIDTH, Panel
-from scorer.charts.rows import MOST, first_of, row_panel
+from scorer.charts.panel import ACCENT, INK, INTERVAL, PAPER, REFERENCE, ROWS, SOFT, WIDTH, Panel, first_of, row_panel
 from scorer.charts.svg import Chart
 from scorer.charts.ticks import number, score_ticks
 
@@ -25,18 +24,12 @@ class ScoreRow:
     is_baseline: bool = False
 
 
-def scores_with_intervals(
-    rows: Sequence[ScoreRow],
-    measure: str,
-    decimals: int = 4,
-    *,
-    width: float = WIDTH,
-) -> Chart:
+def scores_with_intervals(rows: Sequence[ScoreRow], measure: str, decimals: int = 4, *, width: float = WIDTH) -> Chart:
     """Draw each mean as a dot on the bar of its interval, one row a team, in the order of the board.
 
     Baselines have an open dot and a thin line.
     """
-    shown = tuple(rows[:MOST])
+    shown = tuple(rows[:ROWS])
     return Chart(
         partial(_panel, shown, len(rows), decimals, width),
         f"{measure} of each team with its 95 % interval",
@@ -55,7 +48,7 @@ def _description(rows: Sequence[ScoreRow], decimals: int) -> str:
     words = f"First in the order of the board: {scored[0]}"
     words += f"; then {scored[1]}" if len(scored) > 2 else ""
     words += f"; last: {scored[-1]}" if len(scored) > 1 else ""
-    return " ".join([f"{words}. In brackets: 95 % intervals.", *first_of(MOST, len(rows), "rows")])
+    return " ".join([f"{words}. In brackets: 95 % intervals.", *first_of(ROWS, len(rows), "rows")])
 
 
 def _with_interval(row: ScoreRow, mean: float, decimals: int) -> str:

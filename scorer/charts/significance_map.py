@@ -7,8 +7,7 @@ from functools import partial
 from itertools import groupby
 
 from scorer.charts.labels import SMALL, column_width, fitted, spoken
-from scorer.charts.panel import BAND, HAIR, INK, INTERVAL, PAPER, SOFT, WIDTH, Panel
-from scorer.charts.rows import MOST, below, first_of
+from scorer.charts.panel import BAND, HAIR, INK, INTERVAL, PAPER, ROWS, SOFT, WIDTH, Panel, below, first_of
 from scorer.charts.svg import Chart
 from scorer.wording import counted
 
@@ -17,11 +16,7 @@ NUMBERS = 9.0
 
 
 def significance_map(
-    names: Sequence[str],
-    better: Sequence[Sequence[bool]],
-    *,
-    what: str = "team",
-    width: float = WIDTH,
+    names: Sequence[str], better: Sequence[Sequence[bool]], *, what: str = "team", width: float = WIDTH
 ) -> Chart:
     """Draw a square of cells, filled where the team of the row is significantly better than the team of the column.
 
@@ -29,9 +24,9 @@ def significance_map(
     have a line. Columns are numbered as the rows. `what` is the kind of the names: team or algorithm.
     """
     rows = [[bool(cell) for cell in row] for row in better]
-    filled = [(place, start, end) for place, row in enumerate(rows[:MOST]) for start, end in _runs(row[:MOST])]
+    filled = [(place, start, end) for place, row in enumerate(rows[:ROWS]) for start, end in _runs(row[:ROWS])]
     title = f"Which {what} is significantly better than which other, at a level of 5 % for all pairs"
-    drawing = partial(_panel, tuple(names[:MOST]), len(names), filled, what, width)
+    drawing = partial(_panel, tuple(names[:ROWS]), len(names), filled, what, width)
     return Chart(drawing, title, _description(names, rows, what))
 
 
@@ -54,7 +49,7 @@ def _description(names: Sequence[str], better: Sequence[Sequence[bool]], what: s
     words = f"{decided:,} of {counted(pairs, 'pair')} {'is' if decided == 1 else 'are'} significantly different."
     wins = sum(better[0])
     words += f" {spoken(names[0])} is better than {wins} of {counted(count - 1, 'other')}."
-    return " ".join([words, *first_of(MOST, count, f"{what}s")])
+    return " ".join([words, *first_of(ROWS, count, f"{what}s")])
 
 
 def _panel(names: Sequence[str], count: int, filled: Sequence[tuple[int, int, int]], what: str, width: float) -> Panel:

@@ -177,8 +177,8 @@ def _translated(element: Element, offset: tuple[float, float]) -> tuple[float, f
 
 
 def _paint(element: Element) -> Paint:
-    found = ((name, (element.get(name) or "").removesuffix("px")) for name in PAINT)
-    kept = tuple((name, value) for name, value in found if value and (name, value) not in DEFAULTS)
+    paint = ((name, (element.get(name) or "").removesuffix("px")) for name in PAINT)
+    kept = tuple((name, value) for name, value in paint if value and (name, value) not in DEFAULTS)
     if any(name == "stroke" for name, _ in kept):
         return kept
     return tuple((name, value) for name, value in kept if not name.startswith("stroke"))

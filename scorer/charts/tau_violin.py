@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from scorer.charts.labels import SMALL, spoken
-from scorer.charts.panel import INK, INTERVAL, PAPER, SOFT, WIDTH, Panel, Point
-from scorer.charts.rows import first_of, row_panel
+from scorer.charts.panel import INK, INTERVAL, PAPER, SOFT, WIDTH, Panel, Point, first_of, row_panel
 from scorer.charts.svg import Chart
 from scorer.charts.ticks import number, ticks
 
@@ -26,18 +25,13 @@ ROW = 56
 Quartiles = tuple[float, float, float]
 
 
-def tau_violin(
-    tasks: Sequence[str],
-    taus: Sequence[ArrayLike],
-    *,
-    width: float = WIDTH,
-) -> Chart:
+def tau_violin(tasks: Sequence[str], taus: Sequence[ArrayLike], *, width: float = WIDTH) -> Chart:
     """Draw the distribution of Kendall's tau for each task, symmetric to its row, with the quartiles as a box.
 
     `taus` has, for each task, tau of the ranking of each resample and that of the full data; NaN where undefined. As
     tau is a step function of few teams, the outline is a histogram rather than a smooth density.
     """
-    defined = [values[~np.isnan(values)] for values in (np.asarray(each, dtype=np.float64) for each in taus)]
+    defined = [values[~np.isnan(values)] for values in (np.asarray(task, dtype=np.float64) for task in taus)]
     lowest = min((float(values.min()) for values in defined if values.size), default=0.0)
     low = next(end for end in (0.5, 0.0, -1.0) if lowest >= end)
     shapes = [
@@ -56,18 +50,18 @@ def tau_violin(
 
 
 def _description(tasks: Sequence[str], quartiles: Sequence[Quartiles | None]) -> str:
-    found = [(quarters[1], quarters, task) for task, quarters in zip(tasks, quartiles, strict=True) if quarters]
-    if not found:
+    defined = [(quarters[1], quarters, task) for task, quarters in zip(tasks, quartiles, strict=True) if quarters]
+    if not defined:
         return "Kendall’s tau is undefined."
-    least, most = min(found)[1:], max(found)[1:]
-    if len(found) == 1:
+    least, most = min(defined)[1:], max(defined)[1:]
+    if len(defined) == 1:
         return f"{_quartiles(least[0])}; it is 1 for equal rankings."
     words = f"{_quartiles(most[0])} in {spoken(most[1])}. {_quartiles(least[0])} in {spoken(least[1])}."
     return " ".join([words, *first_of(MOST, len(tasks), "tasks")])
 
 
 def _quartiles(quartiles: Quartiles) -> str:
-    first, median, third = (number(each, 2) for each in quartiles)
+    first, median, third = (number(value, 2) for value in quartiles)
     return f"Tau has a median of {median} and quartiles of {first} and {third}"
 
 
@@ -88,11 +82,11 @@ def _panel(
             above: list[Point] = [(x, place - y) for x, y in half]
             outlines.append([*above, *((x, place + y) for x, y in reversed(half))])
     panel.lines(outlines, INTERVAL, fill=INTERVAL, fillOpacity=0.35)
-    found = [(float(place), quarters) for place, quarters in enumerate(quartiles) if quarters]
-    panel.boxes([(first, y - 0.07, third, y + 0.07) for y, (first, _, third) in found], PAPER, INK)
-    panel.rules([(median, y - 0.16, median, y + 0.16) for y, (_, median, _) in found], INK, 2.5)
+    boxes = [(float(place), quarters) for place, quarters in enumerate(quartiles) if quarters]
+    panel.boxes([(first, y - 0.07, third, y + 0.07) for y, (first, _, third) in boxes], PAPER, INK)
+    panel.rules([(median, y - 0.16, median, y + 0.16) for y, (_, median, _) in boxes], INK, 2.5)
     at = panel.x_at(panel.width + panel.right)
-    panel.texts([(at, y, f"median {number(median, 2)}") for y, (_, median, _) in found], SOFT, "end", SMALL)
+    panel.texts([(at, y, f"median {number(median, 2)}") for y, (_, median, _) in boxes], SOFT, "end", SMALL)
     return panel
 
 

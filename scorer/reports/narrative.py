@@ -84,12 +84,12 @@ def _table(analysis: TaskAnalysis) -> Table:
     decimals, task = decimals_of(analysis), analysis.task
     tier = {at: index + 1 for index, tier in enumerate(analysis.tiers) for at in tier}
     rows = []
-    for at, each in enumerate(analysis.names):
+    for at, algorithm in enumerate(analysis.names):
         first = float(analysis.resampling.first[at])
         rows.append(
             [
                 Cell(int(analysis.ranking.ranks[at])),
-                Cell(each),
+                Cell(algorithm),
                 Cell(float(analysis.means[at]), decimals),
                 Cell(interval(analysis.resampling.percentile[at], decimals)),
                 Cell(range_of_ranks(*analysis.simultaneous[at].tolist())),
@@ -188,11 +188,11 @@ def _stability(analysis: TaskAnalysis) -> Iterator[Block]:
             [
                 [
                     Cell(int(analysis.ranking.ranks[at])),
-                    Cell(each),
+                    Cell(algorithm),
                     Cell(f"{resampling.quantiles[at, 1]:g}"),
                     Cell(f"{resampling.quantiles[at, 0]:g} to {resampling.quantiles[at, 2]:g}"),
                 ]
-                for at, each in enumerate(analysis.names)
+                for at, algorithm in enumerate(analysis.names)
             ],
         ),
     )
@@ -218,7 +218,8 @@ def _undefined(analysis: TaskAnalysis) -> Iterator[Block]:
     if len(analysis.task.cases) < 2:
         yield f"Intervals and ranks in resamples are undefined, because there is one {words.case} only."
     else:
-        constant = [name_ for at, name_ in enumerate(analysis.names) if math.isnan(analysis.resampling.bca[at, 0])]
+        ends = zip(analysis.names, analysis.resampling.bca[:, 0].tolist(), strict=True)
+        constant = [algorithm for algorithm, low in ends if math.isnan(low)]
         if constant:
             listed = names(constant, words.algorithm, words.algorithms)
             yield f"The BCa interval is undefined for {listed}: all values are equal."
@@ -239,5 +240,5 @@ def _undefined(analysis: TaskAnalysis) -> Iterator[Block]:
         yield "The rules that count wins are undefined, because not all pairs are tested."
     if not analysis.resampling.taus.size:
         yield f"Kendall's tau is undefined: all {words.algorithms} share a rank."
-    elif any(each is not None and math.isnan(each.tau_b) for each in analysis.agreement.values()):
+    elif any(pair is not None and math.isnan(pair.tau_b) for pair in analysis.agreement.values()):
         yield f"Kendall's tau is undefined with a rule by which all {words.algorithms} share a rank."

@@ -138,7 +138,7 @@ def _is_best(report: ScoreReport, index: int, measure: str) -> bool:
     if is_count(report.measures[measure]):
         return False
     printed = [round(evaluation[measure], DECIMALS) for _, evaluation in report.submissions]
-    return len(printed) > 1 and printed[index] == max((each for each in printed if not math.isnan(each)), default=None)
+    return len(printed) > 1 and printed[index] == max((mean for mean in printed if not math.isnan(mean)), default=None)
 
 
 def _letters_below(comparisons: tuple[Comparison, ...], index: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from markupsafe import Markup, escape
 
 from scorer.board.board import Board, Row
-from scorer.live.entry import Admission, Answer, ColumnScores, Entry, Outcome, Presence
+from scorer.live.entry import Admission, Answer, ColumnScores, Entry, Outcome, Presence, State
 from scorer.live.quotas import left_in_words, next_reset
 from scorer.reports.entries import REASONS
 from scorer.site.status import moment
@@ -27,6 +27,18 @@ LABELS: Mapping[Word, str] = {
     "waits": "waits for an earlier entry",
 }
 """What pages call a state, where they use other words."""
+
+STATUS_WORDS: dict[State, str] = {
+    "scored": "scored",
+    "rejected": "rejected",
+    "waiting": "not scored yet",
+    "failed": "not scored yet",
+    "misdated": "whose time of receipt is not confirmed",
+    "early": "early",
+    "late": "late",
+    "over-quota": "over the quota",
+}
+"""How the parts of the number of entries are called; withdrawn entries are not counted."""
 
 NOTES: Mapping[Word, str] = {
     "waiting": "An entry that is not scored yet was received. The organisers' machine has not succeeded in scoring it "

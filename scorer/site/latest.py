@@ -9,8 +9,7 @@ from heapq import nlargest
 from scorer.board.board import Row
 from scorer.board.counting import counting_scores, score_at
 from scorer.live.entry import Entry
-from scorer.site.counts import STATUS_WORDS
-from scorer.site.entry_words import LABELS
+from scorer.site.entry_words import LABELS, STATUS_WORDS
 from scorer.site.views import BoardView
 from scorer.store.canonical import RESOLUTION
 from scorer.wording import counted, ordinal

@@ -10,8 +10,8 @@ from markupsafe import Markup
 
 from scorer.measures import Kind
 from scorer.measures.symbols import SYMBOLS, WORDS, Symbol
+from scorer.site.columns import MeasureColumn
 from scorer.site.formulas import displayed, inline
-from scorer.site.measure_columns import MeasureColumn
 
 
 @dataclass(frozen=True, slots=True)

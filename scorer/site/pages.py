@@ -25,6 +25,7 @@ from scorer.reports.document import TaskView
 from scorer.reports.leaderboard import schema, to_json
 from scorer.reports.verifiable import commitment_json, split_json
 from scorer.site import markdown
+from scorer.site.columns import measure_columns
 from scorer.site.context import (
     AnalysisPage,
     BoardPage,
@@ -47,7 +48,6 @@ from scorer.site.context import (
 )
 from scorer.site.figures import analysis_figures, board_figures
 from scorer.site.latest import latest_entries
-from scorer.site.measure_columns import measure_columns
 from scorer.site.measure_page import definitions, kind_sections
 from scorer.site.own_files import STATIC_FOLDER, markdown_pages, static_files
 from scorer.site.team_decisions import merged_pages

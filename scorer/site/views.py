@@ -16,20 +16,20 @@ from scorer.live.entry import ColumnScores
 from scorer.options import RESAMPLES, SEED
 from scorer.reports.document import TaskView
 from scorer.site.captions import (
+    Count,
     Statement,
     are_interleaved,
+    counts,
     front_summary,
     how_sure,
     shake_up,
     table_caption,
     what_is_ranked,
 )
-from scorer.site.columns import MARKED_ROWS, OPTIONAL, BoardColumn, board_columns
-from scorer.site.counts import Count, counts
+from scorer.site.columns import MARKED_ROWS, OPTIONAL, BoardColumn, MeasureColumn, board_columns
 from scorer.site.entry_words import why_without_score
 from scorer.site.figures import Figure
 from scorer.site.marks import Mark, histograms, sparklines
-from scorer.site.measure_columns import MeasureColumn
 from scorer.site.status import Status, status
 from scorer.site.strip import Axis, Place, Strip, board_axis, places, strips
 from scorer.site.track_pages import PageLink, shared_rank, track_links
