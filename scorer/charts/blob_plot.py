@@ -24,15 +24,14 @@ def blob_plot(
     quantiles: Sequence[tuple[float, float, float]],
     ranks: Sequence[int],
     *,
-    of: str = "resamples",
     width: float = WIDTH,
 ) -> Chart:
     """Draw how often each team has each rank, a cross at the median and a line from the 2.5 to the 97.5 % quantile.
 
     The best team is at the top and rank 1 on the left, as on the board. The area of a blob is the share of the
-    resamples (or, for a consensus, of the tasks: `of` says which) in which the team has the rank, so the blobs of every
-    team have the same area together. A dotted line joins the `ranks` of the full data, [team]. `shares` is
-    [team, rank from 1], `quantiles` is [team, 3]. Source: Wiesenfarth et al. 2021.
+    resamples in which the team has the rank, so the blobs of every team have the same area together. A dotted line
+    joins the `ranks` of the full data, [team]. `shares` is [team, rank from 1], `quantiles` is [team, 3]. Source:
+    Wiesenfarth et al. 2021.
     """
     count = len(names)
     blobs = [
@@ -51,14 +50,13 @@ def blob_plot(
         list(ranks[:ROWS]),
         width,
     )
-    return Chart(drawing, f"Ranks of each team in the {of}", _description(names, shares, quantiles, of))
+    return Chart(drawing, "Ranks of each team in the resamples", _description(names, shares, quantiles))
 
 
 def _description(
     names: Sequence[str],
     shares: Sequence[Sequence[float]],
     quantiles: Sequence[tuple[float, float, float]],
-    of: str,
 ) -> str:
     if not names:
         return "No team has a rank."
@@ -67,7 +65,7 @@ def _description(
     spans = [high - low for low, _, high in quantiles]
     widest = max(range(len(names)), key=spans.__getitem__)
     low, high = (f"{rank:.1f}".removesuffix(".0") for rank in quantiles[widest][::2])
-    words = f"Of the {of}, {', '.join(parts)}."
+    words = f"Of the resamples, {', '.join(parts)}."
     if low != high:
         words += f" The rank of {spoken(names[widest])} varies most, from {low} to {high} in 95 % of them."
     return " ".join([words, *first_of(ROWS, len(names))])

@@ -139,11 +139,6 @@ class Panel:
         given = {"fill": fill, "align": ALIGNED[anchor], "baseline": "alphabetic", "fontSize": size, "dy": size * 0.35}
         self._add("text", {**given, **style}, "xyt", rows)
 
-    def names(self, items: Sequence[tuple[float, float, Label]], anchor: Anchor, quiet: Container[int]) -> None:
-        """Add names; those whose indices `quiet` has are in italics."""
-        self.texts([item for place, item in enumerate(items) if place not in quiet], INK, anchor)
-        self.texts([item for place, item in enumerate(items) if place in quiet], SOFT, anchor, fontStyle="italic")
-
     def grid_across(self, ticks: Sequence[Tick], top: bool = True) -> None:
         """Add a hairline from top to bottom at each value of the x axis, with its text above, or below, the area."""
         at = self.y_at(-9 if top else self.height + 12)
@@ -222,7 +217,10 @@ def end_labels(
     edge, join, text = (panel.x_at(-side if left else panel.width + side) for side in sides)
     at = dict(zip(order, (panel.y_at(value) for value in placed), strict=True))
     panel.rules([(edge, y, join, at[place]) for place, (y, _) in enumerate(ends)], REFERENCE, 0.5)
-    panel.names([(text, at[place], label) for place, (_, label) in enumerate(ends)], "end" if left else "start", quiet)
+    labels = [(text, at[place], label) for place, (_, label) in enumerate(ends)]
+    anchor: Anchor = "end" if left else "start"
+    panel.texts([label for place, label in enumerate(labels) if place not in quiet], INK, anchor)
+    panel.texts([label for place, label in enumerate(labels) if place in quiet], SOFT, anchor, fontStyle="italic")
 
 
 # Charts with a row for each team
@@ -237,13 +235,12 @@ def row_panel(
     what: str = "teams",
     right: float = 12.0,
     row: float = ROW,
-    quiet: Container[int] = (),
     ends: tuple[float, float] | None = None,
 ) -> Panel:
     """Return a panel with a row for each name, from the top, at y = 0, 1, 2, ..., and a hairline at each tick.
 
-    The names are on the left, shortened to a third of the width; those of the rows in `quiet` are in italics. They are
-    the first of `count` rows, as a note below says. The x axis goes from the first to the last tick, or has other ends.
+    The names are on the left, shortened to a third of the width. They are the first of `count` rows, as a note below
+    says. The x axis goes from the first to the last tick, or has other ends.
     """
     notes = first_of(len(names), count, what)
     left = column_width(names, width / 3) + 12
@@ -261,8 +258,7 @@ def row_panel(
         panel.y = (0.5, -0.5)
     panel.grid_across(ticks)
     at = panel.x_at(-10)
-    labels = [(at, float(place), fitted(name, left - 12)) for place, name in enumerate(names)]
-    panel.names(labels, "end", quiet)
+    panel.texts([(at, float(place), fitted(name, left - 12)) for place, name in enumerate(names)], INK, "end")
     below(panel, notes)
     return panel
 

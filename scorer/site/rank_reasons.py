@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 
 from markupsafe import Markup, escape
 
@@ -160,9 +159,9 @@ def _separation(field: Field, position: int) -> list[Markup]:
     certainty = field.board.primary_certainty
     if certainty is None or not tested:
         return []
-    above = list(islice((other for other in sorted(tested, reverse=True) if other < position), NAMED))
-    below = list(islice((other for other in sorted(tested) if other > position), NAMED))
-    named = [*reversed(above), *below]
+    above = [other for other in sorted(tested) if other < position]
+    below = [other for other in sorted(tested) if other > position]
+    named = [*above[-NAMED:], *below[:NAMED]]
     separable = [_name(field, other) for other in named if tested[other].is_separable]
     others = [_name(field, other) for other in named if not tested[other].is_separable]
     start = Markup("The {}").format(counted(certainty.queries, "query", "queries"))

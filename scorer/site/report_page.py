@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from scorer.charts.blob_plot import blob_plot
 from scorer.charts.podium_plot import podium_plot
 from scorer.charts.query_boxes import query_boxes
 from scorer.charts.ranking_rules import ranking_rules
-from scorer.charts.scores_with_intervals import ScoreRow, scores_with_intervals
+from scorer.charts.scores_with_intervals import scores_with_intervals
 from scorer.charts.significance_map import significance_map
 from scorer.charts.svg import Chart
 from scorer.charts.tau_violin import tau_violin
@@ -80,13 +79,14 @@ def _section(section: Section, analysis: TaskAnalysis | None = None) -> SectionV
 
 
 def _intervals(analysis: TaskAnalysis) -> Chart:
-    rows = [
-        ScoreRow(name, mean, None if math.isnan(low) else low, None if math.isnan(high) else high)
-        for name, mean, (low, high) in zip(
-            analysis.names, analysis.means.tolist(), analysis.resampling.percentile.tolist(), strict=True
-        )
-    ]
-    return scores_with_intervals(rows, _measure(analysis), decimals_of(analysis), width=WIDTH)
+    return scores_with_intervals(
+        analysis.names,
+        analysis.means.tolist(),
+        [(low, high) for low, high in analysis.resampling.percentile.tolist()],
+        _measure(analysis),
+        decimals_of(analysis),
+        width=WIDTH,
+    )
 
 
 def _significance(analysis: TaskAnalysis) -> Chart:
@@ -106,7 +106,7 @@ def _blobs(analysis: TaskAnalysis) -> Chart:
 
 
 def _tau(analysis: TaskAnalysis) -> Chart:
-    return tau_violin([analysis.task.name], [analysis.resampling.taus], width=WIDTH)
+    return tau_violin(analysis.task.name, analysis.resampling.taus, width=WIDTH)
 
 
 def _rules(analysis: TaskAnalysis) -> Chart:
