@@ -45,22 +45,22 @@ class Curve:
     is_baseline: bool = False
 
 
-def precision_recall(curves: Sequence[Curve], *, width: float = WIDTH) -> Chart:
+def precision_recall(curves: Sequence[Curve]) -> Chart:
     """Draw the mean interpolated precision at each of `RECALLS`; the names are on the left, where lines differ most."""
     ticks = [(level, f"{level:g}") for level in RECALLS[::2]]
     return Chart(
-        partial(_panel, _first_curves(curves), _teams(curves), RECALLS, ticks, "recall", width, labels_left=True),
+        partial(_panel, _first_curves(curves), _teams(curves), RECALLS, ticks, "recall", labels_left=True),
         "Interpolated precision at eleven levels of recall",
         _description(curves, RECALLS, "recall"),
     )
 
 
-def r_precision_by_cutoff(curves: Sequence[Curve], cutoffs: Sequence[int], *, width: float = WIDTH) -> Chart:
+def r_precision_by_cutoff(curves: Sequence[Curve], cutoffs: Sequence[int]) -> Chart:
     """Draw the mean R-precision Rp@z at each cut-off z, ascending."""
     step = -(-len(cutoffs) // TICKS)
     ticks = [(float(cutoff), str(cutoff)) for cutoff in cutoffs[::step]]
     return Chart(
-        partial(_panel, _first_curves(curves), _teams(curves), tuple(cutoffs), ticks, "cut-off z", width),
+        partial(_panel, _first_curves(curves), _teams(curves), tuple(cutoffs), ticks, "cut-off z"),
         "R-precision Rp@z at each cut-off z",
         _description(curves, cutoffs, "z ="),
     )
@@ -76,7 +76,6 @@ def _panel(
     across: Sequence[float],
     ticks: Sequence[Tick],
     axis: str,
-    width: float,
     *,
     labels_left: bool = False,
 ) -> Panel:
@@ -87,7 +86,7 @@ def _panel(
     """
     values = [value for curve in curves for value in curve.values if value is not None]
     down = score_ticks(min(values, default=0.0), max(values, default=1.0))
-    names = column_width([curve.name for curve in curves], width / 3) + JOIN + 8
+    names = column_width([curve.name for curve in curves], WIDTH / 3) + JOIN + 8
     numbers = 34.0
     notes = first_of(MOST, count)
     left, right = (names, numbers) if labels_left else (numbers, names)
@@ -95,7 +94,7 @@ def _panel(
     panel = Panel(
         x=ends if ends[0] < ends[1] else (ends[0] - 1, ends[1] + 1),
         y=(down[0][0], down[-1][0]),
-        width=width - left - right,
+        width=WIDTH - left - right,
         height=max(200.0, LINE * len(curves)),
         left=left,
         right=right,
@@ -134,15 +133,15 @@ def _draw(panel: Panel, curves: Sequence[Curve], across: Sequence[float]) -> Non
     panel.dots([point for _, place, line in lines if place == first for point in line], 3, ACCENT)
 
 
-def _description(curves: Sequence[Curve], across: Sequence[float], axis: str, decimals: int = 3) -> str:
+def _description(curves: Sequence[Curve], across: Sequence[float], axis: str) -> str:
     """Return the text alternative of curves: the ends of the first one, and which is highest at either end."""
     teams = [(curve, line) for curve in curves if not curve.is_baseline and (line := points(curve, across))]
     if not teams:
         return "No team has a value."
     curve, line = teams[0]
     (start, first), (end, last) = line[0], line[-1]
-    words = f"{spoken(curve.name)} goes from {number(first, decimals)} at {axis} {start:g} to "
-    words += f"{number(last, decimals)} at {axis} {end:g}."
+    words = f"{spoken(curve.name)} goes from {number(first, 3)} at {axis} {start:g} to "
+    words += f"{number(last, 3)} at {axis} {end:g}."
     if len(teams) > 1:
         leftmost = max(teams, key=lambda team: team[1][0][1])[0]
         rightmost = max(teams, key=lambda team: team[1][-1][1])[0]

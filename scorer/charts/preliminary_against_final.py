@@ -35,13 +35,13 @@ class Moved:
         return self.preliminary_rank - self.final_rank
 
 
-def preliminary_against_final(teams: Sequence[Moved], measure: str, *, width: float = WIDTH) -> Chart:
+def preliminary_against_final(teams: Sequence[Moved], measure: str) -> Chart:
     """Draw the final score over the preliminary one; a triangle points to where the rank of a team moved.
 
     The teams are in the order of the final board. On the dotted line both scores are equal.
     """
     return Chart(
-        partial(_panel, tuple(teams[:MOST]), len(teams), measure, width),
+        partial(_panel, tuple(teams[:MOST]), len(teams), measure),
         f"Final {measure} against preliminary {measure}, with changes of rank",
         _description(teams),
     )
@@ -60,12 +60,12 @@ def _description(teams: Sequence[Moved]) -> str:
     return " ".join([words, *first_of(MOST, len(teams))])
 
 
-def _panel(teams: Sequence[Moved], count: int, measure: str, width: float) -> Panel:
+def _panel(teams: Sequence[Moved], count: int, measure: str) -> Panel:
     scores = [score for team in teams for score in (team.preliminary, team.final)]
     axis = ticks(min(scores, default=0.0), max(scores, default=1.0), 5)
     ends = (axis[0][0], axis[-1][0])
     left, right = 40.0, 24.0
-    side = width - left - right
+    side = WIDTH - left - right
     notes = first_of(len(teams), count)
     panel = Panel(ends, ends, side, min(side, 400.0), left, right, top=24, bottom=60 if notes else 44)
     panel.grid_down(axis)

@@ -69,9 +69,9 @@ def _without_ranks(board: Board) -> str:
     return "No team has a score yet."
 
 
-def counted_in_words(count: int, singular: str, plural: str = "") -> str:
+def counted_in_words(count: int, singular: str) -> str:
     """``one tier``, ``twelve tiers``, ``13 tiers``."""
-    return f"{in_words(count)} {counted(count, singular, plural).rpartition(' ')[2]}"
+    return f"{in_words(count)} {counted(count, singular).rpartition(' ')[2]}"
 
 
 def _leading(ranked: Sequence[int], certainty: Certainty) -> str:
@@ -184,9 +184,9 @@ def board_queries(board: Board) -> int:
     return board.scored_queries - (board.preliminary_queries if board.track.final == "rest" else 0)
 
 
-def significant(number: float, digits: int = 2) -> str:
+def significant(number: float) -> str:
     """A positive number to two digits, as in ``0.061`` and ``1,700``."""
-    places = digits - 1 - math.floor(math.log10(number))
+    places = 1 - math.floor(math.log10(number))
     return f"{round(number, places):,.{max(places, 0)}f}"
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Container
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from scorer.board.board import Board, PastBoard, PastRow, Row
 from scorer.challenge.phases import Phase
@@ -14,6 +15,8 @@ from scorer.live.errata import BeforeAfter, PublishedErratum
 from scorer.wording import counted
 
 RULES, LATE = "rules.html", "late.html"
+
+Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,11 @@ def shared_rank(rank: int | None, sharing: Counter[int | None]) -> str:
     return "" if rank is None else f"={rank}" if sharing[rank] > 1 else f"{rank}"
 
 
+def difference(number: Number | None, other: Number | None) -> Number | None:
+    """A number minus another one; None where either is missing."""
+    return None if number is None or other is None else number - other
+
+
 # The errata: every team before and after
 
 
@@ -135,6 +143,7 @@ class ErratumRow:
 def erratum_rows(erratum: PublishedErratum, paths: Container[str]) -> tuple[ErratumRow, ...]:
     """The rows of the table of an erratum; `paths` has the pages of the site."""
     changes = erratum.changes
+    same = changes.before.measure == changes.after.measure
     before = Counter(change.before.rank for change in changes.teams)
     after = Counter(change.after.rank for change in changes.teams)
     return tuple(
@@ -143,18 +152,8 @@ def erratum_rows(erratum: PublishedErratum, paths: Container[str]) -> tuple[Erra
             link=path if (path := f"teams/{change.team.slug}.html") in paths else "",
             before=shared_rank(change.before.rank, before),
             after=shared_rank(change.after.rank, after),
-            move=_move(change),
-            difference=_difference(change) if changes.before.measure == changes.after.measure else None,
+            move=difference(change.before.rank, change.after.rank),
+            difference=difference(change.after.score, change.before.score) if same else None,
         )
         for change in changes.teams
     )
-
-
-def _move(change: BeforeAfter) -> int | None:
-    before, after = change.before.rank, change.after.rank
-    return None if before is None or after is None else before - after
-
-
-def _difference(change: BeforeAfter) -> float | None:
-    before, after = change.before.score, change.after.score
-    return None if before is None or after is None else after - before

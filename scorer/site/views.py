@@ -32,7 +32,7 @@ from scorer.site.figures import Figure
 from scorer.site.marks import Mark, histograms, sparklines
 from scorer.site.status import Status, status
 from scorer.site.strip import Axis, Place, Strip, board_axis, places, strips
-from scorer.site.track_pages import PageLink, shared_rank, track_links
+from scorer.site.track_pages import PageLink, difference, shared_rank, track_links
 from scorer.wording import letters
 
 LEADING_TEAMS = 5
@@ -294,7 +294,7 @@ def board_view(
             rank=shared_rank(row.rank, rank_counts),
             before=shared_rank(row.preliminary_rank, before_counts),
             scores=values,
-            change=None if row.rank is None or row.preliminary_rank is None else row.preliminary_rank - row.rank,
+            change=difference(row.preliminary_rank, row.rank),
             place=place,
             strip=strip,
             histogram=histogram,
