@@ -48,7 +48,11 @@ def _ranking(analysis: TaskAnalysis) -> Iterator[Block]:
     )
     yield from task.notes
     yield _leader(analysis)
-    yield Captioned(_leader_caption(analysis), _table(analysis))
+    yield Captioned(
+        "Means with 95 % intervals (percentile bootstrap), the ranks that remain possible when all pairs are tested "
+        f"at once, tiers, and how often each {words.algorithm} is first in a resample.",
+        _table(analysis),
+    )
     yield Figure("intervals", f"{_leader(analysis)} A dot is a mean, a bar its 95 % interval.")
 
 
@@ -71,13 +75,6 @@ def _leader(analysis: TaskAnalysis) -> str:
     ahead = number(abs(float(analysis.means[0] - analysis.means[1])), decimals)
     side = "above" if analysis.task.larger_is_better else "below"
     return f"First is {listed} with a mean of {mean}, {ahead} {side} {name(analysis.names[1])}."
-
-
-def _leader_caption(analysis: TaskAnalysis) -> str:
-    return (
-        "Means with 95 % intervals (percentile bootstrap), the ranks that remain possible when all pairs are tested "
-        f"at once, tiers, and how often each {analysis.task.words.algorithm} is first in a resample."
-    )
 
 
 def _table(analysis: TaskAnalysis) -> Table:
@@ -109,15 +106,11 @@ def _certainty_sentence(analysis: TaskAnalysis) -> str:
     if len(analysis.tiers) == 1:
         which = "The two" if count == 2 else f"All {count:,}"
         return f"{which} {words.algorithms} are in one tier: none is significantly worse than the first."
-    separable = _separable_neighbours(analysis)
+    separable = int(np.diagonal(analysis.better, 1).sum())
     pairs = counted(count - 1, "pair")
     verb = "is" if separable == 1 else "are"
     neighbours = "the two are" if count == 2 else f"{separable:,} of {pairs} of neighbours {verb}"
     return f"{count:,} {words.algorithms} are in {len(analysis.tiers):,} tiers; {neighbours} separable."
-
-
-def _separable_neighbours(analysis: TaskAnalysis) -> int:
-    return int(np.diagonal(analysis.better, 1).sum())
 
 
 def _certainty(analysis: TaskAnalysis) -> Iterator[Block]:
@@ -137,7 +130,8 @@ def _certainty(analysis: TaskAnalysis) -> Iterator[Block]:
     elif worse:
         others = counted(len(analysis.names) - 1, f"other {words.algorithm}", f"other {words.algorithms}")
         yield f"Of {others}, {worse:,} {'is' if worse == 1 else 'are'} significantly worse than {leader}."
-    if _interleave(analysis):
+    in_tiers = [at for tier in analysis.tiers for at in tier]
+    if in_tiers != sorted(in_tiers):
         yield (
             f"Tiers interleave: the differences of a lower {words.algorithm} from the leader of a tier may vary more, "
             f"so that it is not separable from this leader although a higher {words.algorithm} is."
@@ -148,20 +142,9 @@ def _certainty(analysis: TaskAnalysis) -> Iterator[Block]:
             f"With these {counted(len(task.cases), words.case, words.cases)}, a difference between two means is "
             f"significant from about {smallest} (the median over all pairs)."
         )
-    yield Figure("significance", _separable_sentence(analysis))
-
-
-def _separable_sentence(analysis: TaskAnalysis) -> str:
-    """How many pairs are separable."""
-    count = len(analysis.names)
-    separable = int(analysis.better.sum())
-    pairs = counted(count * (count - 1) // 2, "pair")
-    return f"Of {pairs}, {separable:,} {'is' if separable == 1 else 'are'} separable, all pairs tested at once."
-
-
-def _interleave(analysis: TaskAnalysis) -> bool:
-    flat = [at for tier in analysis.tiers for at in tier]
-    return flat != sorted(flat)
+    count, separable = len(analysis.names), int(analysis.better.sum())
+    pairs, verb = counted(count * (count - 1) // 2, "pair"), "is" if separable == 1 else "are"
+    yield Figure("significance", f"Of {pairs}, {separable:,} {verb} separable, all pairs tested at once.")
 
 
 def _stability(analysis: TaskAnalysis) -> Iterator[Block]:

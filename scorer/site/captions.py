@@ -98,20 +98,12 @@ def _leading(ranked: Sequence[int], certainty: Certainty) -> str:
 def front_summary(board: Board) -> str:
     """What the front page says about the leading teams of a board."""
     ranked, certainty = ranked_positions(board), board.primary_certainty
-    if certainty is None:
+    if certainty is None or len(certainty.tiers) < 2:
         return table_caption(board)
-    tiers = sentence(counted_in_words(len(certainty.tiers), "tier"))
-    return " ".join(
-        [f"{sentence(_leading(ranked, certainty))}.", f"{tiers} in all{_smallest(certainty)}."]
-        if len(certainty.tiers) > 1
-        else [table_caption(board)]
-    )
-
-
-def _smallest(certainty: Certainty) -> str:
+    text = f"{sentence(_leading(ranked, certainty))}. {sentence(counted_in_words(len(certainty.tiers), 'tier'))} in all"
     if certainty.smallest_difference is None:
-        return ""
-    return f"; differences under about {significant(certainty.smallest_difference)} are not separable"
+        return f"{text}."
+    return f"{text}; differences under about {significant(certainty.smallest_difference)} are not separable."
 
 
 # How sure the board is
@@ -240,7 +232,8 @@ class Count:
 
 def counts(board: Board) -> tuple[Count, ...]:
     """The numbers of teams without baselines, of entries with those of baselines, and of queries of the solution."""
-    return _teams(board), _entries(board), *([_queries(board)] if board.queries else [])
+    queries = Count(board.queries, _noun(board.queries, "query", "queries"), _query_parts(board))
+    return _teams(board), _entries(board), *([queries] if board.queries else [])
 
 
 def _noun(count: int, singular: str, plural: str) -> str:
@@ -272,10 +265,6 @@ def _entries(board: Board) -> Count:
     of_baselines = sum(is_baseline for _, is_baseline in entries)
     besides = f"; {of_baselines:,} of baselines" if of_baselines else ""
     return Count(len(entries), _noun(len(entries), "entry", "entries"), parts + besides)
-
-
-def _queries(board: Board) -> Count:
-    return Count(board.queries, _noun(board.queries, "query", "queries"), _query_parts(board))
 
 
 def _query_parts(board: Board) -> str:

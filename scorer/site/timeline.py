@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC
 from itertools import groupby
 from uuid import UUID, uuid5
 from xml.etree import ElementTree as ET
@@ -88,7 +88,8 @@ def feed(challenge: Challenge, happenings: Sequence[Happening], log: PublishedLo
     for happening in happenings:
         entry = _add(root, "entry")
         title = f"{titles[happening.track]}: {happening.text}" if happening.track in titles else happening.text
-        _add(entry, "id", _id(challenge.name, happening.track, happening.kind, happening.index, _exact(happening.at)))
+        exact = happening.at.isoformat(timespec="microseconds")
+        _add(entry, "id", _id(challenge.name, happening.track, happening.kind, happening.index, exact))
         _add(entry, "title", title)
         _add(entry, "updated", iso_time(happening.at))
         _add(entry, "published", iso_time(happening.at))
@@ -107,10 +108,6 @@ def _head(line: LogLine) -> str:
 
 def _id(*parts: object) -> str:
     return uuid5(IDS, json.dumps(parts)).urn
-
-
-def _exact(at: datetime) -> str:
-    return at.isoformat(timespec="microseconds")
 
 
 def _link(parent: ET.Element, challenge: Challenge, relation: str, path: str, kind: str = "") -> None:
