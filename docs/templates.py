@@ -20,7 +20,7 @@ FILE = Path(__file__).with_name("templates.md")
 
 BEGIN, END = "<!-- generated: python -m docs.templates -->", "<!-- end of the generated part -->"
 
-PAGES: tuple[type[context.Context], ...] = (
+PAGES: tuple[type, ...] = (
     context.EveryPage,
     context.FrontPage,
     context.BoardPage,
@@ -39,7 +39,7 @@ PAGES: tuple[type[context.Context], ...] = (
 )
 """The classes whose fields are the names that a template can use."""
 
-PACKAGES = ("scorer.board.", "scorer.live.", "scorer.site.", "scorer.store.log")
+PACKAGES = ("scorer.board.", "scorer.live.", "scorer.reports.document", "scorer.site.", "scorer.store.log")
 """Where the classes of the values are that the reference describes."""
 
 
@@ -85,7 +85,7 @@ def _parts(hint: Any) -> Iterator[Any]:
             yield from _parts(argument)
 
 
-def _page(page: type[context.Context]) -> str:
+def _page(page: type) -> str:
     text = _section(page, 3)
     template = getattr(page, "template", None)
     return text.replace("\n\n", f"\n\nTemplate: `{template}`. ", 1) if template else text

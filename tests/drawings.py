@@ -9,15 +9,16 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
+from scorer.board.curves import RECALLS
 from scorer.charts.blob_plot import blob_plot
-from scorer.charts.curves import RECALLS, Curve, precision_recall, r_precision_by_cutoff
+from scorer.charts.curves import Curve, precision_recall, r_precision_by_cutoff
 from scorer.charts.leaders_over_time import NARROW, leaders_over_time
 from scorer.charts.leads import History
 from scorer.charts.podium_plot import podium_plot
 from scorer.charts.preliminary_against_final import Moved, preliminary_against_final
 from scorer.charts.query_boxes import query_boxes
 from scorer.charts.ranking_rules import ranking_rules
-from scorer.charts.scores_with_intervals import ScoreRow, scores_with_intervals
+from scorer.charts.scores_with_intervals import scores_with_intervals
 from scorer.charts.significance_map import significance_map
 from scorer.charts.svg import Cache, Svg
 from scorer.charts.tau_violin import tau_violin
@@ -58,9 +59,9 @@ def drawings(names: Sequence[str] = TEAMS, queries: int = 40) -> dict[str, Drawi
     shares = [[max(0.0, 0.6 - 0.2 * abs(rank - own)) for rank in ranks] for own in ranks]
     quantiles = [(max(1.0, own - 1.0), float(own), min(float(count), own + 1.5)) for own in ranks]
     better = [[column > row + 1 for column in range(count)] for row in range(count)]
-    rows = [ScoreRow(name, mean, mean - 0.03, mean + 0.04) for name, mean in zip(names, means, strict=True)]
+    intervals = [(mean - 0.03, mean + 0.04) for mean in means]
     rules = {"mean": ranks, "median": [*ranks[:2][::-1], *ranks[2:]], "mean of the ranks": ranks}
-    taus = [1 - 0.02 * (place % 20) for place in range(200)]
+    taus = np.array([1 - 0.02 * (place % 20) for place in range(200 if names else 0)])
     moved = [
         Moved(name, mean * 0.9, mean, ranks[place ^ 1] if (place ^ 1) < count else place + 1, place + 1)
         for place, (name, mean) in enumerate(zip(names, means, strict=True))
@@ -75,18 +76,18 @@ def drawings(names: Sequence[str] = TEAMS, queries: int = 40) -> dict[str, Drawi
     teams = histories(names, means) if names else []
     end = OPENED + timedelta(days=81)
     return {
-        "scores_with_intervals": lambda cache: scores_with_intervals(rows, "MARp", cache=cache),
-        "blob_plot": lambda cache: blob_plot(names, shares, quantiles, ranks, cache=cache),
-        "significance_map": lambda cache: significance_map(names, better, cache=cache),
-        "podium_plot": lambda cache: podium_plot(names, scores, "MARp", cache=cache),
-        "query_boxes": lambda cache: query_boxes(names, scores, "MARp", cache=cache),
-        "ranking_rules": lambda cache: ranking_rules(names, rules, cache=cache),
-        "tau_violin": lambda cache: tau_violin(names, [taus] * count, cache=cache),
-        "leaders_over_time": lambda cache: leaders_over_time(teams, "MARp", until=end, cache=cache),
-        "leaders_on_a_phone": lambda cache: leaders_over_time(teams, "MARp", width=NARROW, cache=cache),
-        "preliminary_against_final": lambda cache: preliminary_against_final(moved, "MARp", cache=cache),
-        "precision_recall": lambda cache: precision_recall(recalls, cache=cache),
-        "r_precision_by_cutoff": lambda cache: r_precision_by_cutoff(cutoffs, (5, 10, 30), cache=cache),
+        "scores_with_intervals": lambda cache: scores_with_intervals(names, means, intervals, "MARp").svg(cache),
+        "blob_plot": lambda cache: blob_plot(names, shares, quantiles, ranks).svg(cache),
+        "significance_map": lambda cache: significance_map(names, better).svg(cache),
+        "podium_plot": lambda cache: podium_plot(names, scores, "MARp").svg(cache),
+        "query_boxes": lambda cache: query_boxes(names, scores, "MARp").svg(cache),
+        "ranking_rules": lambda cache: ranking_rules(names, rules).svg(cache),
+        "tau_violin": lambda cache: tau_violin(names[0] if names else "", taus).svg(cache),
+        "leaders_over_time": lambda cache: leaders_over_time(teams, "MARp", until=end).svg(cache),
+        "leaders_on_a_phone": lambda cache: leaders_over_time(teams, "MARp", width=NARROW).svg(cache),
+        "preliminary_against_final": lambda cache: preliminary_against_final(moved, "MARp").svg(cache),
+        "precision_recall": lambda cache: precision_recall(recalls).svg(cache),
+        "r_precision_by_cutoff": lambda cache: r_precision_by_cutoff(cutoffs, (5, 10, 30)).svg(cache),
     }
 
 

@@ -523,7 +523,7 @@ def test_a_failed_entry_has_its_own_status(sent: Sent, store: Store) -> None:
         "new": "waiting",
     }
     assert ranking(found) == [(1, "scored"), (None, "new"), (None, "tried")]
-    assert [len(row.sent) for row in found.rows] == [1, 1, 1]
+    assert [len(row.present_entries) for row in found.rows] == [1, 1, 1]
     assert "the reason" not in repr(found)
 
 
@@ -545,7 +545,7 @@ def test_an_entry_with_an_impossible_time_never_counts(sent: Sent, store: Store,
         ["misdated"],
         ["misdated"],
     ]
-    assert [len(row.sent) for row in found.rows] == [2, 1, 1]
+    assert [len(row.present_entries) for row in found.rows] == [2, 1, 1]
     assert [row.last_received for row in found.rows] == [START + timedelta(hours=1), None, None]
     assert [row["last entry"] for row in export_rows(found)] == ["2011-04-18T11:00:00Z", None, None]
     assert to_csv(found).count("\r\n") == 4

@@ -13,9 +13,11 @@ import pytest
 
 from scorer.board.board import Board
 from scorer.charts.svg import Svg
+from scorer.site.columns import measure_columns
+from scorer.site.figures import Figure
 from scorer.site.folder import write
 from scorer.site.pages import pages
-from scorer.site.views import LEADING_TEAMS, Figure, board_view, measure_columns
+from scorer.site.views import LEADING_TEAMS, board_view
 from tests.accessibility import has_axe, violations
 from tests.board_certainty import with_certainty
 from tests.boards import HOSTILE, baseline_row, board, board_of, challenge, rejected_row, scored_row, team

@@ -12,7 +12,7 @@ import pytest
 
 from scorer.challenge.settings import Challenge
 from scorer.live.timeline import Happening
-from scorer.site.feed import FORBIDDEN, feed
+from scorer.site.timeline import FORBIDDEN, feed
 from tests.boards import HOSTILE, UPDATED, challenge, erratum, timeline
 from tests.live import BEFORE, Live, day
 

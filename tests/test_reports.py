@@ -19,10 +19,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scorer.measures import KINDS, parse_one
-from scorer.reports.report import ScoreReport
-from scorer.reports.scores import DOCUMENTS, letter, tabulated, written
+from scorer.reports.scores import DOCUMENTS, ScoreReport, letter, tabulated, trec_name, written
 from scorer.reports.table import TABLES, Cell, Column, Table
-from scorer.reports.trec import trec_name
 from scorer.scoring.evaluation import evaluate, measures_named
 from scorer.scoring.evaluations import Evaluation
 from scorer.statistics.paired_tests import compare_pairs, rounds_needed

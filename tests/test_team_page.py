@@ -17,9 +17,8 @@ from scorer.live.entry import State
 from scorer.live.teams import Team
 from scorer.matching.match import Counts
 from scorer.site.distribution import distribution, query_table
-from scorer.site.field import field_of
 from scorer.site.folder import write
-from scorer.site.neighbours import neighbours
+from scorer.site.neighbours import field_of, neighbours
 from scorer.site.pages import pages
 from scorer.site.rank_reasons import entries_in_words, heading, hidden, reasons, summary
 from scorer.wording import day_and_month, printable_name

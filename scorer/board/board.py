@@ -49,7 +49,7 @@ class Row:
     """What is wrong with the file `picks.toml` in its folder, a sentence each."""
 
     @property
-    def sent(self) -> tuple[Entry, ...]:
+    def present_entries(self) -> tuple[Entry, ...]:
         """The entries whose files are there, as they were recorded; at least one."""
         return tuple(entry for entry in self.entries if entry.presence == "present")
 
@@ -60,8 +60,8 @@ class Row:
 
     @property
     def last_received(self) -> datetime | None:
-        """When the last of them was received; None if no time of receipt is possible."""
-        return next((entry.received for entry in self.sent if entry.admission != "misdated"), None)
+        """When the last of `present_entries` was received; None if no time of receipt is possible."""
+        return next((entry.received for entry in self.present_entries if entry.admission != "misdated"), None)
 
     @property
     def primary_certainty(self) -> RowCertainty | None:

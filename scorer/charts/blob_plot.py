@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from scorer.charts.labels import spoken
-from scorer.charts.panel import DOTTED, INK, INTERVAL, REFERENCE, WIDTH, Panel
-from scorer.charts.rows import MOST, first_of, row_panel
-from scorer.charts.svg import Cache, Svg, svg
+from scorer.charts.panel import DOTTED, INK, INTERVAL, REFERENCE, ROWS, WIDTH, Panel, first_of, row_panel
+from scorer.charts.svg import Chart
 from scorer.charts.ticks import rank_ticks
 
 ROW = 22
@@ -25,54 +24,51 @@ def blob_plot(
     quantiles: Sequence[tuple[float, float, float]],
     ranks: Sequence[int],
     *,
-    of: str = "resamples",
     width: float = WIDTH,
-    cache: Cache | None = None,
-) -> Svg:
+) -> Chart:
     """Draw how often each team has each rank, a cross at the median and a line from the 2.5 to the 97.5 % quantile.
 
     The best team is at the top and rank 1 on the left, as on the board. The area of a blob is the share of the
-    resamples (or, for a consensus, of the tasks: `of` says which) in which the team has the rank, so the blobs of every
-    team have the same area together. A dotted line joins the `ranks` of the full data, [team]. `shares` is
-    [team, rank from 1], `quantiles` is [team, 3]. Source: Wiesenfarth et al. 2021.
+    resamples in which the team has the rank, so the blobs of every team have the same area together. A dotted line
+    joins the `ranks` of the full data, [team]. `shares` is [team, rank from 1], `quantiles` is [team, 3]. Source:
+    Wiesenfarth et al. 2021.
     """
     count = len(names)
     blobs = [
-        (float(share), place, rank)
-        for place, row in enumerate(shares[:MOST])
+        (share, place, rank)
+        for place, row in enumerate(shares[:ROWS])
         for rank, share in enumerate(row, start=1)
         if share > 0
     ]
     kept = sorted(sorted(blobs, key=lambda blob: (-blob[0], *blob[1:]))[:BLOBS], key=lambda blob: blob[1:])
     drawing = partial(
         _panel,
-        tuple(names[:MOST]),
+        tuple(names[:ROWS]),
         count,
         kept,
-        [(float(low), float(median), float(high)) for low, median, high in quantiles[:MOST]],
-        [int(rank) for rank in ranks[:MOST]],
+        quantiles[:ROWS],
+        list(ranks[:ROWS]),
         width,
     )
-    return svg(drawing, f"Ranks of each team in the {of}", _description(names, shares, quantiles, of), cache)
+    return Chart(drawing, "Ranks of each team in the resamples", _description(names, shares, quantiles))
 
 
 def _description(
     names: Sequence[str],
     shares: Sequence[Sequence[float]],
     quantiles: Sequence[tuple[float, float, float]],
-    of: str,
 ) -> str:
     if not names:
         return "No team has a rank."
-    firsts = sorted(((-float(row[0]), place) for place, row in enumerate(shares) if row[0] > 0))[:3]
+    firsts = sorted(((-row[0], place) for place, row in enumerate(shares) if row[0] > 0))[:3]
     parts = [f"{spoken(names[place])} is first in {_percent(-share)}" for share, place in firsts]
     spans = [high - low for low, _, high in quantiles]
     widest = max(range(len(names)), key=spans.__getitem__)
     low, high = (f"{rank:.1f}".removesuffix(".0") for rank in quantiles[widest][::2])
-    words = f"Of the {of}, {', '.join(parts)}."
+    words = f"Of the resamples, {', '.join(parts)}."
     if low != high:
         words += f" The rank of {spoken(names[widest])} varies most, from {low} to {high} in 95 % of them."
-    return words + (f" {first_of(MOST, len(names))}" if len(names) > MOST else "")
+    return " ".join([words, *first_of(ROWS, len(names))])
 
 
 def _percent(share: float) -> str:

@@ -6,10 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from scorer.board.curves import RECALLS
 from scorer.charts.labels import LINE, SMALL, column_width, fitted, spoken
-from scorer.charts.panel import ACCENT, DOTTED, JOIN, PAPER, REFERENCE, SOFT, WIDTH, Panel, Point, end_labels
-from scorer.charts.rows import below, first_of
-from scorer.charts.svg import Cache, Svg, svg
+from scorer.charts.panel import (
+    ACCENT,
+    DOTTED,
+    JOIN,
+    PAPER,
+    REFERENCE,
+    SOFT,
+    WIDTH,
+    Panel,
+    Point,
+    below,
+    end_labels,
+    first_of,
+)
+from scorer.charts.svg import Chart
 from scorer.charts.ticks import Tick, number, score_ticks
 
 MOST = 10
@@ -17,9 +30,6 @@ MOST = 10
 
 BASELINES = 4
 """The number of baselines that a chart has at most."""
-
-RECALLS = tuple(level / 10 for level in range(11))
-"""The levels of recall: 0, 0.1, ..., 1."""
 
 TICKS = 12
 """The number of cut-offs that have a number on the axis at most."""
@@ -35,28 +45,24 @@ class Curve:
     is_baseline: bool = False
 
 
-def precision_recall(curves: Sequence[Curve], *, width: float = WIDTH, cache: Cache | None = None) -> Svg:
+def precision_recall(curves: Sequence[Curve]) -> Chart:
     """Draw the mean interpolated precision at each of `RECALLS`; the names are on the left, where lines differ most."""
     ticks = [(level, f"{level:g}") for level in RECALLS[::2]]
-    return svg(
-        partial(_panel, _first_curves(curves), _teams(curves), RECALLS, ticks, "recall", width, labels_left=True),
+    return Chart(
+        partial(_panel, _first_curves(curves), _teams(curves), RECALLS, ticks, "recall", labels_left=True),
         "Interpolated precision at eleven levels of recall",
         _description(curves, RECALLS, "recall"),
-        cache,
     )
 
 
-def r_precision_by_cutoff(
-    curves: Sequence[Curve], cutoffs: Sequence[int], *, width: float = WIDTH, cache: Cache | None = None
-) -> Svg:
+def r_precision_by_cutoff(curves: Sequence[Curve], cutoffs: Sequence[int]) -> Chart:
     """Draw the mean R-precision Rp@z at each cut-off z, ascending."""
     step = -(-len(cutoffs) // TICKS)
     ticks = [(float(cutoff), str(cutoff)) for cutoff in cutoffs[::step]]
-    return svg(
-        partial(_panel, _first_curves(curves), _teams(curves), tuple(cutoffs), ticks, "cut-off z", width),
+    return Chart(
+        partial(_panel, _first_curves(curves), _teams(curves), tuple(cutoffs), ticks, "cut-off z"),
         "R-precision Rp@z at each cut-off z",
         _description(curves, cutoffs, "z ="),
-        cache,
     )
 
 
@@ -70,7 +76,6 @@ def _panel(
     across: Sequence[float],
     ticks: Sequence[Tick],
     axis: str,
-    width: float,
     *,
     labels_left: bool = False,
 ) -> Panel:
@@ -81,15 +86,15 @@ def _panel(
     """
     values = [value for curve in curves for value in curve.values if value is not None]
     down = score_ticks(min(values, default=0.0), max(values, default=1.0))
-    names = column_width([curve.name for curve in curves], width / 3) + JOIN + 8
+    names = column_width([curve.name for curve in curves], WIDTH / 3) + JOIN + 8
     numbers = 34.0
-    notes = [first_of(MOST, count)] if count > MOST else []
+    notes = first_of(MOST, count)
     left, right = (names, numbers) if labels_left else (numbers, names)
     ends = (min(across), max(across))
     panel = Panel(
         x=ends if ends[0] < ends[1] else (ends[0] - 1, ends[1] + 1),
         y=(down[0][0], down[-1][0]),
-        width=width - left - right,
+        width=WIDTH - left - right,
         height=max(200.0, LINE * len(curves)),
         left=left,
         right=right,
@@ -128,22 +133,22 @@ def _draw(panel: Panel, curves: Sequence[Curve], across: Sequence[float]) -> Non
     panel.dots([point for _, place, line in lines if place == first for point in line], 3, ACCENT)
 
 
-def _description(curves: Sequence[Curve], across: Sequence[float], axis: str, decimals: int = 3) -> str:
+def _description(curves: Sequence[Curve], across: Sequence[float], axis: str) -> str:
     """Return the text alternative of curves: the ends of the first one, and which is highest at either end."""
     teams = [(curve, line) for curve in curves if not curve.is_baseline and (line := points(curve, across))]
     if not teams:
         return "No team has a value."
     curve, line = teams[0]
     (start, first), (end, last) = line[0], line[-1]
-    words = f"{spoken(curve.name)} goes from {number(first, decimals)} at {axis} {start:g} to "
-    words += f"{number(last, decimals)} at {axis} {end:g}."
+    words = f"{spoken(curve.name)} goes from {number(first, 3)} at {axis} {start:g} to "
+    words += f"{number(last, 3)} at {axis} {end:g}."
     if len(teams) > 1:
         leftmost = max(teams, key=lambda team: team[1][0][1])[0]
         rightmost = max(teams, key=lambda team: team[1][-1][1])[0]
         at_end = "and at the end" if rightmost is leftmost else f"{spoken(rightmost.name)} at the end"
         words += f" {spoken(leftmost.name)} is highest at the start{' ' if rightmost is leftmost else ', '}{at_end}."
     count = _teams(curves)
-    return words + (f" {first_of(MOST, count)}" if count > MOST else "")
+    return " ".join([words, *first_of(MOST, count)])
 
 
 def _first_curves(curves: Sequence[Curve]) -> tuple[Curve, ...]:

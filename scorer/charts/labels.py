@@ -71,11 +71,6 @@ def fitted(name: str, width: float, size: float = SIZE, note: str = "", *, halo:
     return Label(isolated(f"{full[:end].rstrip()}…"), full, note, halo)
 
 
-def plain(text: str) -> Label:
-    """Return the label of a text that is shown completely."""
-    return Label(text, text)
-
-
 def spoken(name: str) -> str:
     """Return a name for a sentence: shortened and printable."""
     return isolated(printable(shortened(name, NAME)))
@@ -86,16 +81,16 @@ def isolated(text: str) -> str:
     return f"\u2068{text}\u2069" if any(bidirectional(char) in ("R", "AL") for char in text) else text
 
 
-def column_width(names: Sequence[str], limit: float, size: float = SIZE) -> float:
+def column_width(names: Sequence[str], limit: float) -> float:
     """Return the width in pixels of a column of names, at most `limit`."""
-    return min(limit, max((text_width(printable(name), size) for name in names), default=0.0) + 2)
+    return min(limit, max((text_width(printable(name)) for name in names), default=0.0) + 2)
 
 
-def wrapped(text: str, width: float, size: float = SMALL) -> list[str]:
-    """Return the lines of a text that is broken at spaces to a width in pixels; a long word has its own line."""
+def wrapped(text: str, width: float) -> list[str]:
+    """Return the lines of a small text, broken at spaces to a width in pixels; a long word has its own line."""
     lines: list[str] = []
     for word in text.split():
-        if lines and text_width(f"{lines[-1]} {word}", size) <= width:
+        if lines and text_width(f"{lines[-1]} {word}", SMALL) <= width:
             lines[-1] += f" {word}"
         else:
             lines.append(word)

@@ -9,11 +9,24 @@ from functools import partial
 
 from scorer.charts.labels import LINE, SMALL, Label, fitted, text_width
 from scorer.charts.leads import History, Lead, Steps, best_of_all, leaders_sentence, leads
-from scorer.charts.panel import ACCENT, DOTTED, HAIR, JOIN, PAPER, REFERENCE, SOFT, Anchor, Panel, Point, end_labels
-from scorer.charts.rows import below, first_of
-from scorer.charts.svg import Cache, Svg, svg
-from scorer.charts.ticks import Tick, number, score_ticks, short_day, time_ticks
-from scorer.wording import printable
+from scorer.charts.panel import (
+    ACCENT,
+    DOTTED,
+    HAIR,
+    JOIN,
+    PAPER,
+    REFERENCE,
+    SOFT,
+    Anchor,
+    Panel,
+    Point,
+    below,
+    end_labels,
+    first_of,
+)
+from scorer.charts.svg import Chart
+from scorer.charts.ticks import Tick, number, score_ticks, time_ticks
+from scorer.wording import day_and_month, printable
 
 WIDE, MEDIUM, NARROW = 1328, 880, 358
 """The widths of the image on a wide page, on a tablet and on a phone, in pixels."""
@@ -65,8 +78,7 @@ def leaders_over_time(
     until: datetime | None = None,
     decimals: int = 3,
     width: float = WIDE,
-    cache: Cache | None = None,
-) -> Svg:
+) -> Chart:
     """Draw the score of each team that counted as steps, and the best of all as a thick line with its leaders' names.
 
     A line ends where no score counts any more. A ring is an entry; dotted lines are baselines. Names are at the right,
@@ -101,8 +113,8 @@ def leaders_over_time(
     description = leaders_sentence(scored)
     if best and best[-1][1] is not None:
         description += f" The best {printable(measure)} is {number(best[-1][1], decimals)}."
-    description += f" {first_of(MOST, len(ranked))}" if len(ranked) > MOST else ""
-    return svg(drawing, f"{measure} of each team over time", description, cache)
+    description = " ".join([description, *first_of(MOST, len(ranked))])
+    return Chart(drawing, f"{measure} of each team over time", description)
 
 
 def _thinned(steps: Steps, most: int) -> Steps:
@@ -147,7 +159,7 @@ def _panel(
     _mark_times(panel, time_ticks(*span, int(panel.width // 70)) if span else [])
     if count > len(teams):
         panel.bottom += 18
-        below(panel, [first_of(len(teams), count)])
+        below(panel, first_of(len(teams), count))
     levels = [score for line in baselines if (score := line.steps[-1][1]) is not None]
     panel.rules([(panel.x[0], y, panel.x[1], y) for y in levels], REFERENCE, 1, DOTTED)
     for some, stroke in ((teams[NAMED:], HAIR), (teams[:NAMED], REFERENCE)):
@@ -189,12 +201,12 @@ def _mark_times(panel: Panel, ticks: Sequence[Tick]) -> None:
 def _name_leads(panel: Panel, led: Sequence[tuple[str, Lead]], decimals: int, *, is_wide: bool) -> None:
     """Mark each change of the lead with a dot, and name as many leaders as there is room for, the last one first."""
     panel.dots([(lead.since.timestamp(), lead.score) for _, lead in led], 4.5, ACCENT, PAPER, strokeWidth=1.5)
-    longest = sorted(led[:-1], key=lambda each: (each[1].since - (each[1].until or each[1].since), each[1].since))
+    longest = sorted(led[:-1], key=lambda item: (-item[1].duration, item[1].since))
     taken: list[tuple[float, float, float]] = []
-    found: dict[Anchor, list[tuple[float, float, Label]]] = {"start": [], "end": []}
+    labels: dict[Anchor, list[tuple[float, float, Label]]] = {"start": [], "end": []}
     for name, lead in [*led[-1:], *longest[:LEADS]]:
         x, y = panel.pixels(lead.since.timestamp(), lead.score)
-        note = number(lead.score, decimals) + (f", {short_day(lead.since)}" if is_wide else "")
+        note = number(lead.score, decimals) + (f", {day_and_month(lead.since)}" if is_wide else "")
         label = fitted(name, 160 if is_wide else 90, note=note, halo=True)
         wide = 4 + BOLD * text_width(f"{label.shown} {note}")
         anchor: Anchor = "start" if x + wide <= panel.width else "end"
@@ -203,6 +215,6 @@ def _name_leads(panel: Panel, led: Sequence[tuple[str, Lead]], decimals: int, *,
         is_free = all(right < other[0] or other[1] < left or abs(y - other[2]) >= LINE for other in taken)
         if left >= -panel.left and is_free:
             taken.append((left, right, y))
-            found[anchor].append((panel.x_at(left if anchor == "start" else right), panel.y_at(y), label))
-    for side, labels in found.items():
-        panel.texts(labels, anchor=side, fontWeight=700)
+            labels[anchor].append((panel.x_at(left if anchor == "start" else right), panel.y_at(y), label))
+    for side, texts in labels.items():
+        panel.texts(texts, anchor=side, fontWeight=700)

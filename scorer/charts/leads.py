@@ -40,6 +40,11 @@ class Lead:
     until: datetime | None
     """When it lost the lead; None for the team that leads now."""
 
+    @property
+    def duration(self) -> timedelta:
+        """How long it led; 0 for the team that leads now."""
+        return (self.until or self.since) - self.since
+
 
 def leads(teams: Sequence[History]) -> tuple[Lead, ...]:
     """Return who led, in order of time. Baselines do not lead.
@@ -47,14 +52,14 @@ def leads(teams: Sequence[History]) -> tuple[Lead, ...]:
     A team keeps the lead until another one has a higher score. Of several, the highest counts, then the team that is
     listed first.
     """
-    found: list[Lead] = []
+    led: list[Lead] = []
     for when, scores in _scores_over_time(teams):
         best = max(scores.values(), default=None)
-        if found and found[-1].until is None and (best is None or scores.get(found[-1].team) != best):
-            found[-1] = replace(found[-1], until=when)
-        if best is not None and (not found or found[-1].until is not None):
-            found.append(Lead(min(place for place in scores if scores[place] == best), when, best, None))
-    return tuple(found)
+        if led and led[-1].until is None and (best is None or scores.get(led[-1].team) != best):
+            led[-1] = replace(led[-1], until=when)
+        if best is not None and (not led or led[-1].until is not None):
+            led.append(Lead(min(place for place in scores if scores[place] == best), when, best, None))
+    return tuple(led)
 
 
 def best_of_all(teams: Sequence[History]) -> Steps:
@@ -82,22 +87,22 @@ def leaders_sentence(teams: Sequence[History]) -> str:
 
     The names of the teams are in it as text, which a page escapes.
     """
-    found = leads(teams)
-    if not found:
+    led = leads(teams)
+    if not led:
         return "No team has a score yet."
-    last = found[-1]
+    last = led[-1]
     leader = spoken(teams[last.team].name)
     if last.until is not None:
         return f"{leader} led for {lasted(last.until - last.since)}."
-    if len(found) == 1:
+    if len(led) == 1:
         return f"{leader} has led since {day(last.since)}."
-    before = found[-2]
+    before = led[-2]
     passed = spoken(teams[before.team].name)
     has_passed = any(when == last.since for when, _ in teams[last.team].counted)
     change = "passed it on" if has_passed else "has led since"
     sentence = f"{passed} led for {lasted((before.until or last.since) - before.since)}; "
     sentence += f"{leader} {change} {day(last.since)}."
-    changes = len(found) - 1
+    changes = len(led) - 1
     return sentence if changes <= 2 else f"{sentence} The lead changed {changes} times."
 
 

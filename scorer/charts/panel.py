@@ -1,4 +1,4 @@
-"""The marks of a chart, and their specification by Altair."""
+"""The marks of a chart, their specification by Altair, and the frame of charts with a row for each team."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from scorer.charts.labels import LINE, SIZE, SMALL, Label, plain, spread
+from scorer.charts.labels import LINE, SIZE, SMALL, Label, column_width, fitted, spread
+from scorer.charts.ticks import Tick
 
 PAPER = "var(--paper, #fdfcf8)"
 INK = "var(--ink, #1c1b18)"
@@ -25,6 +26,15 @@ DOTTED = (1, 3)
 
 JOIN = 11
 """The width in pixels of the lines that join labels to the ends of lines."""
+
+ROWS = 60
+"""The number of rows that a chart with a row for each team has at most."""
+
+ROW = 18
+"""The height of such a row in pixels."""
+
+TOP, BOTTOM = 26, 6
+"""The margins of such a chart."""
 
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]
@@ -125,28 +135,26 @@ class Panel:
         rows = []
         for x, y, label in items:
             rows.append((x, y, str(len(self.labels))))
-            self.labels.append(plain(label) if isinstance(label, str) else label)
+            self.labels.append(Label(label, label) if isinstance(label, str) else label)
         given = {"fill": fill, "align": ALIGNED[anchor], "baseline": "alphabetic", "fontSize": size, "dy": size * 0.35}
         self._add("text", {**given, **style}, "xyt", rows)
 
-    def grid_across(self, ticks: Iterable[tuple[float, str]], top: bool = True) -> None:
+    def grid_across(self, ticks: Sequence[Tick], top: bool = True) -> None:
         """Add a hairline from top to bottom at each value of the x axis, with its text above, or below, the area."""
         at = self.y_at(-9 if top else self.height + 12)
-        marks = list(ticks)
-        self.rules([(x, self.y[0], x, self.y[1]) for x, _ in marks], HAIR)
-        self.texts([(x, at, text) for x, text in marks], SOFT, "middle", SMALL)
+        self.rules([(x, self.y[0], x, self.y[1]) for x, _ in ticks], HAIR)
+        self.texts([(x, at, text) for x, text in ticks], SOFT, "middle", SMALL)
 
-    def grid_down(self, ticks: Iterable[tuple[float, str]], right: bool = False) -> None:
+    def grid_down(self, ticks: Sequence[Tick], right: bool = False) -> None:
         """Add a hairline from left to right at each value of the y axis, with its text left, or right, of the area."""
         at = self.x_at(self.width + 6 if right else -6)
-        marks = list(ticks)
-        self.rules([(self.x[0], y, self.x[1], y) for y, _ in marks], HAIR)
-        self.texts([(at, y, text) for y, text in marks], SOFT, "start" if right else "end", SMALL)
+        self.rules([(self.x[0], y, self.x[1], y) for y, _ in ticks], HAIR)
+        self.texts([(at, y, text) for y, text in ticks], SOFT, "start" if right else "end", SMALL)
 
     def _add(self, kind: Any, style: dict[str, Any], channels: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        if found := list(rows):
+        if marks := list(rows):
             given = {name: value for name, value in style.items() if value is not None}
-            self.layers.append(Layer(kind, given, channels, found))
+            self.layers.append(Layer(kind, given, channels, marks))
 
     def specification(self) -> dict[str, Any]:
         """Return the Vega-Lite specification of the chart."""
@@ -155,11 +163,10 @@ class Panel:
 
         # Altair would validate each object again whenever it is used; a test validates the complete specifications.
         with debug_mode(False):
-            across = alt.X(field="x", type="quantitative", axis=None, scale=_scale(alt, self.x))
-            down = alt.Y(field="y", type="quantitative", axis=None, scale=_scale(alt, self.y))
+            across, down = (alt.Scale(domain=list(ends), nice=False, zero=False) for ends in (self.x, self.y))
             channels = {
-                "x": across,
-                "y": down,
+                "x": alt.X(field="x", type="quantitative", axis=None, scale=across),
+                "y": alt.Y(field="y", type="quantitative", axis=None, scale=down),
                 "X": alt.X2(field="X"),
                 "Y": alt.Y2(field="Y"),
                 "s": alt.Size(field="s", type="quantitative", scale=None, legend=None),
@@ -188,10 +195,6 @@ class Panel:
         return specification
 
 
-def _scale(alt: Any, ends: tuple[float, float]) -> Any:
-    return alt.Scale(domain=list(ends), nice=False, zero=False)
-
-
 def end_labels(
     panel: Panel,
     ends: Sequence[tuple[float, Label]],
@@ -210,17 +213,67 @@ def end_labels(
     placed = spread(
         [down[place] for place in order], LINE, -panel.top + LINE / 2, panel.height + panel.bottom - LINE / 2
     )
-    edge, join, text = (panel.x_at(side) for side in _sides(panel.width, apart, left=left))
+    sides = (apart, apart + JOIN, apart + JOIN + 3)
+    edge, join, text = (panel.x_at(-side if left else panel.width + side) for side in sides)
     at = dict(zip(order, (panel.y_at(value) for value in placed), strict=True))
     panel.rules([(edge, y, join, at[place]) for place, (y, _) in enumerate(ends)], REFERENCE, 0.5)
     labels = [(text, at[place], label) for place, (_, label) in enumerate(ends)]
     anchor: Anchor = "end" if left else "start"
-    panel.texts([each for place, each in enumerate(labels) if place not in quiet], INK, anchor)
-    panel.texts([each for place, each in enumerate(labels) if place in quiet], SOFT, anchor, fontStyle="italic")
+    panel.texts([label for place, label in enumerate(labels) if place not in quiet], INK, anchor)
+    panel.texts([label for place, label in enumerate(labels) if place in quiet], SOFT, anchor, fontStyle="italic")
 
 
-def _sides(width: float, apart: float, *, left: bool) -> tuple[float, float, float]:
-    """Where joining lines begin and end, and where labels begin, in pixels from the left end of the panel."""
-    distances = (apart, apart + JOIN, apart + JOIN + 3)
-    first, second, third = (-each for each in distances) if left else (width + each for each in distances)
-    return first, second, third
+# Charts with a row for each team
+
+
+def row_panel(
+    names: Sequence[str],
+    ticks: Sequence[Tick],
+    width: float,
+    *,
+    count: int = 0,
+    what: str = "teams",
+    right: float = 12.0,
+    row: float = ROW,
+    ends: tuple[float, float] | None = None,
+) -> Panel:
+    """Return a panel with a row for each name, from the top, at y = 0, 1, 2, ..., and a hairline at each tick.
+
+    The names are on the left, shortened to a third of the width. They are the first of `count` rows, as a note below
+    says. The x axis goes from the first to the last tick, or has other ends.
+    """
+    notes = first_of(len(names), count, what)
+    left = column_width(names, width / 3) + 12
+    panel = Panel(
+        x=ends or (ticks[0][0], ticks[-1][0]),
+        y=(len(names) - 0.5, -0.5),
+        width=width - left - right,
+        height=row * max(len(names), 1),
+        left=left,
+        right=right,
+        top=TOP,
+        bottom=BOTTOM + 18 * len(notes),
+    )
+    if not names:
+        panel.y = (0.5, -0.5)
+    panel.grid_across(ticks)
+    at = panel.x_at(-10)
+    panel.texts([(at, float(place), fitted(name, left - 12)) for place, name in enumerate(names)], INK, "end")
+    below(panel, notes)
+    return panel
+
+
+def below(panel: Panel, notes: Sequence[str]) -> None:
+    """Add notes below a panel, one on each line."""
+    first = panel.height + panel.bottom - 18 * len(notes) + 8
+    panel.texts(
+        [(panel.x_at(-panel.left), panel.y_at(first + 18 * line), text) for line, text in enumerate(notes)],
+        SOFT,
+        size=SMALL,
+        fontStyle="italic",
+    )
+
+
+def first_of(shown: int, count: int, what: str = "teams") -> list[str]:
+    """Return the note that a chart shows only the first rows; nothing if it shows all."""
+    return [f"The first {shown} of {count:,} {what}."] if count > shown else []

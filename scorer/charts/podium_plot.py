@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorer.charts.labels import SMALL, fitted, spoken
-from scorer.charts.panel import ACCENT, HAIR, INTERVAL, SOFT, WIDTH, Panel
-from scorer.charts.rows import below, first_of
-from scorer.charts.svg import Cache, Svg, svg
+from scorer.charts.panel import ACCENT, HAIR, INTERVAL, SOFT, WIDTH, Panel, below, first_of
+from scorer.charts.svg import Chart
 from scorer.charts.ticks import score_ticks
 from scorer.wording import counted
 
@@ -35,8 +34,7 @@ def podium_plot(
     *,
     smaller_is_better: bool = False,
     width: float = WIDTH,
-    cache: Cache | None = None,
-) -> Svg:
+) -> Chart:
     """Draw the `scores`, [team, query], by the rank that they have in their query, joined by a line for each query.
 
     There is one podium for each rank; in a podium each team has a column, in the order of the board. Bars below count
@@ -58,7 +56,7 @@ def podium_plot(
     title = f"{measure} and rank of each team in each query"
     description = _description(names, counts, queries)
     drawing = partial(_panel, tuple(names[:most]), len(names), counts.tolist(), drawn, queries, width)
-    return svg(drawing, title, description, cache)
+    return Chart(drawing, title, description)
 
 
 def _ranks(better: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -82,7 +80,7 @@ def _description(names: Sequence[str], counts: NDArray[np.float64], queries: int
     best = np.argsort(-counts[:, 0], kind="stable")[:2].tolist()
     shares = [f"{spoken(names[team])} is first in {100 * counts[team, 0] / queries:.0f} %" for team in best]
     words = f"Of {counted(queries, 'query', 'queries')}, {', '.join(shares)}; ties are shared."
-    return words + (f" {first_of(len(counts), len(names))}" if len(names) > len(counts) else "")
+    return " ".join([words, *first_of(len(counts), len(names))])
 
 
 def _panel(
@@ -99,8 +97,7 @@ def _panel(
     low, high = ticks[0][0], ticks[-1][0]
     keys = [fitted(f"{place + 1} {name}", width / 2 - 10) for place, name in enumerate(names)]
     notes = [f"Dots: {counted(len(drawn), 'query', 'queries')} of {queries:,}."] if queries > len(drawn) else []
-    if count > len(names):
-        notes.append(first_of(len(names), count))
+    notes += first_of(len(names), count)
     left, right = 40.0, 10.0
     total = UPPER + GAP + LOWER
     panel = Panel(

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from scorer.charts.labels import LINE, SIZE, SMALL, Label, fitted, spoken, text_width
-from scorer.charts.panel import ACCENT, DOTTED, INK, PAPER, REFERENCE, SOFT, WIDTH, Panel, Point
-from scorer.charts.rows import below, first_of
-from scorer.charts.svg import Cache, Svg, svg
+from scorer.charts.panel import ACCENT, DOTTED, INK, PAPER, REFERENCE, SOFT, WIDTH, Box, Panel, Point, below, first_of
+from scorer.charts.svg import Chart
 from scorer.charts.ticks import ticks
 from scorer.wording import counted
 
@@ -36,18 +35,15 @@ class Moved:
         return self.preliminary_rank - self.final_rank
 
 
-def preliminary_against_final(
-    teams: Sequence[Moved], measure: str, *, width: float = WIDTH, cache: Cache | None = None
-) -> Svg:
+def preliminary_against_final(teams: Sequence[Moved], measure: str) -> Chart:
     """Draw the final score over the preliminary one; a triangle points to where the rank of a team moved.
 
     The teams are in the order of the final board. On the dotted line both scores are equal.
     """
-    return svg(
-        partial(_panel, tuple(teams[:MOST]), len(teams), measure, width),
+    return Chart(
+        partial(_panel, tuple(teams[:MOST]), len(teams), measure),
         f"Final {measure} against preliminary {measure}, with changes of rank",
         _description(teams),
-        cache,
     )
 
 
@@ -61,17 +57,17 @@ def _description(teams: Sequence[Moved]) -> str:
     for team, verb in ((rise, "rose"), (fall, "fell")):
         if (team.rise > 0) == (verb == "rose") and team.rise:
             words += f" {spoken(team.name)} {verb} most, from rank {team.preliminary_rank} to {team.final_rank}."
-    return words + (f" {first_of(MOST, len(teams))}" if len(teams) > MOST else "")
+    return " ".join([words, *first_of(MOST, len(teams))])
 
 
-def _panel(teams: Sequence[Moved], count: int, measure: str, width: float) -> Panel:
+def _panel(teams: Sequence[Moved], count: int, measure: str) -> Panel:
     scores = [score for team in teams for score in (team.preliminary, team.final)]
     axis = ticks(min(scores, default=0.0), max(scores, default=1.0), 5)
     ends = (axis[0][0], axis[-1][0])
     left, right = 40.0, 24.0
-    side = width - left - right
-    cut = count > len(teams)
-    panel = Panel(ends, ends, side, min(side, 400.0), left, right, top=24, bottom=60 if cut else 44)
+    side = WIDTH - left - right
+    notes = first_of(len(teams), count)
+    panel = Panel(ends, ends, side, min(side, 400.0), left, right, top=24, bottom=60 if notes else 44)
     panel.grid_down(axis)
     panel.grid_across(axis, top=False)
     panel.rules([(ends[0], ends[0], ends[1], ends[1])], REFERENCE, 1, DOTTED)
@@ -79,7 +75,7 @@ def _panel(teams: Sequence[Moved], count: int, measure: str, width: float) -> Pa
         [(panel.x_at(side / 2), panel.y_at(panel.height + 32), f"preliminary {measure}")], SOFT, "middle", SMALL
     )
     panel.texts([(panel.x_at(-left), panel.y_at(-14), f"final {measure}")], SOFT, size=SMALL)
-    below(panel, [first_of(len(teams), count)] if cut else [])
+    below(panel, notes)
     _name(panel, teams)
     at = {team: (team.preliminary, team.final) for team in teams}
     panel.dots([at[team] for team in teams if not team.rise], 4, PAPER, SOFT, strokeWidth=1.5)
@@ -95,25 +91,23 @@ def _name(panel: Panel, teams: Sequence[Moved]) -> None:
     centres = [panel.pixels(team.preliminary, team.final) for team in teams]
     taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in centres]
     order = sorted(range(len(teams)), key=lambda place: (-abs(teams[place].rise), place))
-    found: dict[bool, list[tuple[float, float, Label]]] = {True: [], False: []}
+    labels: dict[bool, list[tuple[float, float, Label]]] = {True: [], False: []}
     for place in order[: 4 * LABELS]:
         rise = teams[place].rise
         note = f"{'▲' if rise > 0 else '▼'} {abs(rise)}" if rise else ""
         label = fitted(teams[place].name, 110, note=note)
         for is_right in (True, False):
             box = _box(label, centres[place], is_right=is_right)
-            if box[0] < -panel.left or box[2] > panel.width + panel.right or any(_overlap(box, each) for each in taken):
+            is_outside = box[0] < -panel.left or box[2] > panel.width + panel.right
+            if is_outside or any(_overlap(box, other) for other in taken):
                 continue
             taken.append(box)
-            found[is_right].append((panel.x_at(box[0] if is_right else box[2]), teams[place].final, label))
+            labels[is_right].append((panel.x_at(box[0] if is_right else box[2]), teams[place].final, label))
             break
-        if sum(map(len, found.values())) == LABELS:
+        if sum(map(len, labels.values())) == LABELS:
             break
-    panel.texts(found[True], INK)
-    panel.texts(found[False], INK, "end")
-
-
-Box = tuple[float, float, float, float]
+    panel.texts(labels[True], INK)
+    panel.texts(labels[False], INK, "end")
 
 
 def _box(label: Label, centre: Point, *, is_right: bool) -> Box:

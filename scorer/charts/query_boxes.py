@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorer.charts.labels import SMALL, spoken
-from scorer.charts.panel import ACCENT, INK, INTERVAL, PAPER, SOFT, WIDTH, Panel
-from scorer.charts.rows import MOST, first_of, row_panel
-from scorer.charts.svg import Cache, Svg, svg
+from scorer.charts.panel import ACCENT, INK, INTERVAL, PAPER, ROWS, SOFT, WIDTH, Panel, first_of, row_panel
+from scorer.charts.svg import Chart
 from scorer.charts.ticks import number, score_ticks
 from scorer.wording import counted
 
@@ -40,25 +39,18 @@ class Summary:
     """All scores, or as many of their quantiles as the chart has room for."""
 
 
-def query_boxes(
-    names: Sequence[str],
-    scores: NDArray[np.float64],
-    measure: str,
-    *,
-    width: float = WIDTH,
-    cache: Cache | None = None,
-) -> Svg:
+def query_boxes(names: Sequence[str], scores: NDArray[np.float64], measure: str, *, width: float = WIDTH) -> Chart:
     """Draw the `scores`, [team, query], of each team as dots under a box plot with the mean as a larger dot.
 
     The box goes from the first to the third quartile with a line at the median; the whiskers end at the last score
     within 1.5 interquartile ranges. The height of a dot in its row has no meaning. Scores may be NaN.
     """
-    room = DOTS // max(1, min(len(names), MOST))
-    summaries = [_summary(row[~np.isnan(row)], room) for row in scores[:MOST]]
-    most = max((int((~np.isnan(row)).sum()) for row in scores[:MOST]), default=0)
-    drawing = partial(_panel, tuple(names[:MOST]), len(names), summaries, most > room, width)
+    room = DOTS // max(1, min(len(names), ROWS))
+    summaries = [_summary(row[~np.isnan(row)], room) for row in scores[:ROWS]]
+    most = max((int((~np.isnan(row)).sum()) for row in scores[:ROWS]), default=0)
+    drawing = partial(_panel, tuple(names[:ROWS]), len(names), summaries, most > room, width)
     description = _description(names, summaries, scores)
-    return svg(drawing, f"{measure} of each query, for each team", description, cache)
+    return Chart(drawing, f"{measure} of each query, for each team", description)
 
 
 def _summary(scores: NDArray[np.float64], room: int) -> Summary | None:
@@ -76,24 +68,24 @@ def _summary(scores: NDArray[np.float64], room: int) -> Summary | None:
 
 
 def _description(names: Sequence[str], summaries: Sequence[Summary | None], scores: NDArray[np.float64]) -> str:
-    found = [(name, each) for name, each in zip(names, summaries, strict=False) if each is not None]
-    if not found:
+    summarised = [(name, summary) for name, summary in zip(names, summaries, strict=False) if summary is not None]
+    if not summarised:
         return "No query has a score."
-    name, best = found[0]
+    name, best = summarised[0]
     words = (
         f"Over {counted(scores.shape[1], 'query', 'queries')}, half of the scores of {spoken(name)} are from "
         f"{number(best.first, 3)} to {number(best.third, 3)}, with the median at {number(best.median, 3)}."
     )
     defined = scores[~np.isnan(scores)]
     words += f" Of all scores of all teams, {100 * float((defined == 0).mean()):.0f} % are 0."
-    return words + (f" {first_of(MOST, len(names))}" if len(names) > MOST else "")
+    return " ".join([words, *first_of(ROWS, len(names))])
 
 
 def _panel(
     names: Sequence[str], count: int, summaries: Sequence[Summary | None], is_sampled: bool, width: float
 ) -> Panel:
-    found = [(float(place), each) for place, each in enumerate(summaries) if each is not None]
-    values = [value for _, each in found for value in (each.dots[0], each.low, each.high, each.dots[-1])]
+    boxes = [(float(place), box) for place, box in enumerate(summaries) if box is not None]
+    values = [value for _, box in boxes for value in (box.dots[0], box.low, box.high, box.dots[-1])]
     ticks = score_ticks(min(values, default=0.0), max(values, default=1.0))
     panel = row_panel(names, ticks, width, count=count, row=ROW, right=14)
     if is_sampled:
@@ -103,13 +95,13 @@ def _panel(
         panel.texts([(panel.x_at(-panel.left), panel.y_at(at), note)], SOFT, size=SMALL)
     dots = [
         (value, place + 0.7 * ((GOLDEN * (order + 1)) % 1 - 0.5))
-        for place, each in found
-        for order, value in enumerate(each.dots)
+        for place, box in boxes
+        for order, value in enumerate(box.dots)
     ]
     panel.dots(dots, 1.6, INTERVAL, fillOpacity=0.55)
-    panel.rules([(each.low, y, each.first, y) for y, each in found if each.low < each.first], INK)
-    panel.rules([(each.third, y, each.high, y) for y, each in found if each.high > each.third], INK)
-    panel.boxes([(each.first, y - 0.26, each.third, y + 0.26) for y, each in found], "none", INK)
-    panel.rules([(each.median, y - 0.26, each.median, y + 0.26) for y, each in found], INK, 2.5)
-    panel.dots([(each.mean, y) for y, each in found], 4.5, ACCENT, PAPER, strokeWidth=1.5)
+    panel.rules([(box.low, y, box.first, y) for y, box in boxes if box.low < box.first], INK)
+    panel.rules([(box.third, y, box.high, y) for y, box in boxes if box.high > box.third], INK)
+    panel.boxes([(box.first, y - 0.26, box.third, y + 0.26) for y, box in boxes], "none", INK)
+    panel.rules([(box.median, y - 0.26, box.median, y + 0.26) for y, box in boxes], INK, 2.5)
+    panel.dots([(box.mean, y) for y, box in boxes], 4.5, ACCENT, PAPER, strokeWidth=1.5)
     return panel

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from scorer.charts.labels import LINE, SMALL, column_width, fitted, spoken, wrapped
-from scorer.charts.panel import HAIR, INK, JOIN, PAPER, REFERENCE, SOFT, WIDTH, Panel, end_labels
-from scorer.charts.rows import MOST, below, first_of
-from scorer.charts.svg import Cache, Svg, svg
+from scorer.charts.panel import HAIR, INK, JOIN, PAPER, REFERENCE, ROWS, SOFT, WIDTH, Panel, below, end_labels, first_of
+from scorer.charts.svg import Chart
 from scorer.charts.ticks import rank_ticks
 from scorer.wording import counted
 
@@ -16,61 +15,53 @@ ROW = 20
 """The height of a rank in pixels."""
 
 
-def ranking_rules(
-    names: Sequence[str],
-    ranks: Mapping[str, Sequence[int | None]],
-    *,
-    width: float = WIDTH,
-    cache: Cache | None = None,
-) -> Svg:
+def ranking_rules(names: Sequence[str], ranks: Mapping[str, Sequence[int]], *, width: float = WIDTH) -> Chart:
     """Draw the ranks of the teams, by the name of each rule, as one line for each team; rank 1 is at the top.
 
-    Lines of teams whose rank changes are darker. A rank is None where it is undefined.
+    Lines of teams whose rank changes are darker.
     """
     lines = [[row[place] for row in ranks.values()] for place in range(len(names))]
-    drawing = partial(_panel, tuple(names[:MOST]), len(names), tuple(ranks), lines[:MOST], width)
-    return svg(drawing, "Rank of each team under each ranking rule", _description(names, tuple(ranks), lines), cache)
+    drawing = partial(_panel, tuple(names[:ROWS]), len(names), tuple(ranks), lines[:ROWS], width)
+    return Chart(drawing, "Rank of each team under each ranking rule", _description(names, tuple(ranks), lines))
 
 
-def _changes(line: Sequence[int | None]) -> int:
-    defined = [rank for rank in line if rank is not None]
-    return max(defined) - min(defined) if defined else 0
+def _changes(line: Sequence[int]) -> int:
+    return max(line) - min(line) if line else 0
 
 
-def _description(names: Sequence[str], rules: Sequence[str], lines: Sequence[Sequence[int | None]]) -> str:
+def _description(names: Sequence[str], rules: Sequence[str], lines: Sequence[Sequence[int]]) -> str:
     if not names or not rules:
         return "No team has a rank."
     kept = sum(1 for line in lines if not _changes(line))
-    cut = f" {first_of(MOST, len(names))}" if len(names) > MOST else ""
     words = f"{kept} of {counted(len(names), 'team')} {'has' if kept == 1 else 'have'} the same rank under all of the "
     words += f"{counted(len(rules), 'rule')}."
     winners = sorted({place for place, line in enumerate(lines) if 1 in line})
     first = ", ".join(spoken(names[place]) for place in winners[:5])
     words += f" First under {'all rules' if len(winners) == 1 else 'at least one rule'}: {first}."
     widest = max(range(len(names)), key=lambda place: _changes(lines[place]))
-    defined = [rank for rank in lines[widest] if rank is not None]
     if _changes(lines[widest]):
-        words += f" The rank of {spoken(names[widest])} changes most, from {min(defined)} to {max(defined)}."
-    return words + cut
+        ends = f"from {min(lines[widest])} to {max(lines[widest])}"
+        words += f" The rank of {spoken(names[widest])} changes most, {ends}."
+    return " ".join([words, *first_of(ROWS, len(names))])
 
 
 def _panel(
     names: Sequence[str],
     count: int,
     rules: Sequence[str],
-    lines: Sequence[Sequence[int | None]],
+    lines: Sequence[Sequence[int]],
     width: float,
 ) -> Panel:
-    last = max((rank for line in lines for rank in line if rank is not None), default=1)
+    last = max((rank for line in lines for rank in line), default=1)
     left, right = column_width(names, width / 3) + JOIN + 32, 30.0
     columns = max(1, len(rules) - 1)
     heads = [wrapped(rule, (width - left - right) / (columns + 0.5) - 10) for rule in rules]
-    notes = [first_of(len(names), count)] if count > len(names) else []
+    notes = first_of(len(names), count)
     panel = Panel(
         x=(-0.25, columns + 0.25),
         y=(last + 0.5, 0.5),
         width=width - left - right,
-        height=max(ROW * min(last, 2 * MOST), LINE * len(names), 2 * ROW),
+        height=max(ROW * min(last, 2 * ROWS), LINE * len(names), 2 * ROW),
         left=left,
         right=right,
         top=14 + 13 * max(map(len, heads), default=1),
@@ -88,8 +79,8 @@ def _panel(
         SMALL,
     )
     at = panel.x_at(-4)
-    panel.texts([(at, rank, text) for rank, text in rank_ticks(last, 2 * MOST)], SOFT, "end", SMALL)
-    points = [[(float(x), float(rank)) for x, rank in enumerate(line) if rank is not None] for line in lines]
+    panel.texts([(at, rank, text) for rank, text in rank_ticks(last, 2 * ROWS)], SOFT, "end", SMALL)
+    points = [[(float(x), float(rank)) for x, rank in enumerate(line)] for line in lines]
     moved = [place for place, line in enumerate(lines) if _changes(line)]
     for places, stroke in (([place for place in range(len(lines)) if place not in moved], REFERENCE), (moved, INK)):
         panel.lines([points[place] for place in places], stroke, 1.5 if stroke == INK else 1)

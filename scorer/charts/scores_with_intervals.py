@@ -2,91 +2,61 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from scorer.charts.labels import spoken
-from scorer.charts.panel import ACCENT, INK, INTERVAL, PAPER, REFERENCE, SOFT, WIDTH, Panel
-from scorer.charts.rows import MOST, first_of, row_panel
-from scorer.charts.svg import Cache, Svg, svg
+from scorer.charts.panel import ACCENT, INK, INTERVAL, PAPER, ROWS, WIDTH, Panel, first_of, row_panel
+from scorer.charts.svg import Chart
 from scorer.charts.ticks import number, score_ticks
 
-
-@dataclass(frozen=True, slots=True)
-class ScoreRow:
-    """A score and what is known about it."""
-
-    name: str
-    mean: float | None
-    low: float | None = None
-    high: float | None = None
-    """The ends of the interval; None without one."""
-    is_baseline: bool = False
+Intervals = Sequence[tuple[float, float]]
 
 
 def scores_with_intervals(
-    rows: Sequence[ScoreRow],
+    names: Sequence[str],
+    means: Sequence[float],
+    intervals: Intervals,
     measure: str,
     decimals: int = 4,
     *,
-    confidence: str = "95 %",
     width: float = WIDTH,
-    cache: Cache | None = None,
-) -> Svg:
+) -> Chart:
     """Draw each mean as a dot on the bar of its interval, one row a team, in the order of the board.
 
-    Baselines have an open dot and a thin line.
+    The ends of an interval are NaN where it is undefined.
     """
-    shown = tuple(rows[:MOST])
-    return svg(
-        partial(_panel, shown, len(rows), decimals, width),
-        f"{measure} of each team with its {confidence} interval",
-        _description(rows, decimals, confidence),
-        cache,
+    return Chart(
+        partial(_panel, tuple(names[:ROWS]), means[:ROWS], intervals[:ROWS], len(names), decimals, width),
+        f"{measure} of each team with its 95 % interval",
+        _description(names, means, intervals, decimals),
     )
 
 
-def _description(rows: Sequence[ScoreRow], decimals: int, confidence: str) -> str:
-    found = [
-        f"{spoken(row.name)} with {_with_interval(row, row.mean, decimals)}"
-        for row in rows
-        if not row.is_baseline and row.mean is not None
-    ]
-    if not found:
+def _description(names: Sequence[str], means: Sequence[float], intervals: Intervals, decimals: int) -> str:
+    if not names:
         return "No team has a score."
-    words = f"First in the order of the board: {found[0]}"
-    words += f"; then {found[1]}" if len(found) > 2 else ""
-    words += f"; last: {found[-1]}" if len(found) > 1 else ""
-    cut = f" {first_of(MOST, len(rows), 'rows')}" if len(rows) > MOST else ""
-    return f"{words}. In brackets: {confidence} intervals.{cut}"
-
-
-def _with_interval(row: ScoreRow, mean: float, decimals: int) -> str:
-    if row.low is None or row.high is None:
-        return number(mean, decimals)
-    return f"{number(mean, decimals)} ({number(row.low, decimals)} to {number(row.high, decimals)})"
-
-
-def _panel(rows: Sequence[ScoreRow], count: int, decimals: int, width: float) -> Panel:
-    ends = [value for row in rows for value in (row.mean, row.low, row.high) if value is not None]
-    ticks = score_ticks(min(ends, default=0.0), max(ends, default=1.0), 5)
-    quiet = {place for place, row in enumerate(rows) if row.is_baseline}
-    panel = row_panel(
-        [row.name for row in rows], ticks, width, count=count, what="rows", right=14 + 7.7 * (decimals + 2), quiet=quiet
-    )
-    means = [(row.mean, float(place), place in quiet) for place, row in enumerate(rows) if row.mean is not None]
-    intervals = [
-        (row.low, float(place), row.high, float(place), place in quiet)
-        for place, row in enumerate(rows)
-        if row.low is not None and row.high is not None
+    scores = [
+        f"{spoken(name)} with {number(mean, decimals)}"
+        + ("" if math.isnan(low) else f" ({number(low, decimals)} to {number(high, decimals)})")
+        for name, mean, (low, high) in zip(names, means, intervals, strict=True)
     ]
-    panel.rules([(x, panel.y[0], x, panel.y[1]) for x, _, is_quiet in means if is_quiet], REFERENCE, 1, (1, 3))
-    panel.rules([ends[:4] for ends in intervals if not ends[4]], INTERVAL, 6)
-    panel.rules([ends[:4] for ends in intervals if ends[4]], SOFT, 2)
-    panel.dots([mean[:2] for mean in means if not mean[2]], 5, ACCENT, PAPER, strokeWidth=1.5)
-    panel.dots([mean[:2] for mean in means if mean[2]], 4, PAPER, SOFT, strokeWidth=1.5)
+    words = f"First in the order of the board: {scores[0]}"
+    words += f"; then {scores[1]}" if len(scores) > 2 else ""
+    words += f"; last: {scores[-1]}" if len(scores) > 1 else ""
+    return " ".join([f"{words}. In brackets: 95 % intervals.", *first_of(ROWS, len(names), "rows")])
+
+
+def _panel(
+    names: Sequence[str], means: Sequence[float], intervals: Intervals, count: int, decimals: int, width: float
+) -> Panel:
+    bars = [(low, float(place), high, float(place)) for place, (low, high) in enumerate(intervals) if low <= high]
+    ends = [*means, *(end for low, _, high, _ in bars for end in (low, high))]
+    ticks = score_ticks(min(ends, default=0.0), max(ends, default=1.0), 5)
+    panel = row_panel(names, ticks, width, count=count, what="rows", right=14 + 7.7 * (decimals + 2))
+    panel.rules(bars, INTERVAL, 6)
+    panel.dots([(mean, float(place)) for place, mean in enumerate(means)], 5, ACCENT, PAPER, strokeWidth=1.5)
     at = panel.x_at(panel.width + panel.right)
-    panel.texts([(at, y, number(x, decimals)) for x, y, is_quiet in means if not is_quiet], INK, "end")
-    panel.texts([(at, y, number(x, decimals)) for x, y, is_quiet in means if is_quiet], SOFT, "end")
+    panel.texts([(at, float(place), number(mean, decimals)) for place, mean in enumerate(means)], INK, "end")
     return panel

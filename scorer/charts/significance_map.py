@@ -7,9 +7,8 @@ from functools import partial
 from itertools import groupby
 
 from scorer.charts.labels import SMALL, column_width, fitted, spoken
-from scorer.charts.panel import BAND, HAIR, INK, INTERVAL, PAPER, SOFT, WIDTH, Panel
-from scorer.charts.rows import MOST, below, first_of
-from scorer.charts.svg import Cache, Svg, svg
+from scorer.charts.panel import BAND, HAIR, INK, INTERVAL, PAPER, ROWS, SOFT, WIDTH, Panel, below, first_of
+from scorer.charts.svg import Chart
 from scorer.wording import counted
 
 NUMBERS = 9.0
@@ -17,23 +16,18 @@ NUMBERS = 9.0
 
 
 def significance_map(
-    names: Sequence[str],
-    better: Sequence[Sequence[bool]],
-    *,
-    what: str = "team",
-    width: float = WIDTH,
-    cache: Cache | None = None,
-) -> Svg:
+    names: Sequence[str], better: Sequence[Sequence[bool]], *, what: str = "team", width: float = WIDTH
+) -> Chart:
     """Draw a square of cells, filled where the team of the row is significantly better than the team of the column.
 
     All pairs are tested at once, at a level of 5 % together. Cells without a decision are empty, those of the diagonal
     have a line. Columns are numbered as the rows. `what` is the kind of the names: team or algorithm.
     """
     rows = [[bool(cell) for cell in row] for row in better]
-    filled = [(place, start, end) for place, row in enumerate(rows[:MOST]) for start, end in _runs(row[:MOST])]
+    filled = [(place, start, end) for place, row in enumerate(rows[:ROWS]) for start, end in _runs(row[:ROWS])]
     title = f"Which {what} is significantly better than which other, at a level of 5 % for all pairs"
-    drawing = partial(_panel, tuple(names[:MOST]), len(names), filled, what, width)
-    return svg(drawing, title, _description(names, rows, what), cache)
+    drawing = partial(_panel, tuple(names[:ROWS]), len(names), filled, what, width)
+    return Chart(drawing, title, _description(names, rows, what))
 
 
 def _runs(row: Sequence[bool]) -> list[tuple[int, int]]:
@@ -55,7 +49,7 @@ def _description(names: Sequence[str], better: Sequence[Sequence[bool]], what: s
     words = f"{decided:,} of {counted(pairs, 'pair')} {'is' if decided == 1 else 'are'} significantly different."
     wins = sum(better[0])
     words += f" {spoken(names[0])} is better than {wins} of {counted(count - 1, 'other')}."
-    return words + (f" {first_of(MOST, count, f'{what}s')}" if count > MOST else "")
+    return " ".join([words, *first_of(ROWS, count, f"{what}s")])
 
 
 def _panel(names: Sequence[str], count: int, filled: Sequence[tuple[int, int, int]], what: str, width: float) -> Panel:
@@ -64,8 +58,7 @@ def _panel(names: Sequence[str], count: int, filled: Sequence[tuple[int, int, in
     left = column_width(names, width / 3) + numbers + 8
     cell = min(22.0, (width - left - 2) / shown)
     height = max(cell, 12.0 if shown <= 30 else 9.0)
-    more = f" {first_of(shown, count, f'{what}s')}" if count > shown else ""
-    notes = [f"Filled: the {what} of the row is better.{more}"]
+    note = " ".join([f"Filled: the {what} of the row is better.", *first_of(shown, count, f"{what}s")])
     panel = Panel(
         x=(-0.5, shown - 0.5),
         y=(shown - 0.5, -0.5),
@@ -97,5 +90,5 @@ def _panel(names: Sequence[str], count: int, filled: Sequence[tuple[int, int, in
     panel.texts(
         [(at, place, fitted(name, left - numbers - 6, size)) for place, name in enumerate(names)], INK, "end", size
     )
-    below(panel, notes)
+    below(panel, [note])
     return panel

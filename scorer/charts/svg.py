@@ -53,21 +53,30 @@ class Svg:
         return self.text
 
 
-def svg(draw: partial[Panel], title: str, description: str, cache: Cache | None = None) -> Svg:
-    """Draw a chart, or take it from the cache, to which it is then added.
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart, which is drawn only if it is needed."""
 
-    `draw` is a function of a module with its arguments, plain values; it is called if the cache lacks the chart. The
-    description is the text alternative: the finding in one or two sentences. Raises ScorerError if the engine that
-    draws charts cannot start, because the addresses of this process are limited.
-    """
-    title = printable(title)
-    key = chart_key(draw, title, description)
-    text = cache.get(key) if cache is not None else None
-    if text is None:
-        text = _drawn(draw(), title, description)
-    if cache is not None:
-        cache[key] = text
-    return Svg(text, description)
+    draw: partial[Panel]
+    """A function of a module with its arguments, plain values."""
+    title: str
+    description: str
+    """Its text alternative: the finding in one or two sentences."""
+
+    def svg(self, cache: Cache | None = None) -> Svg:
+        """Draw the chart, or take it from the cache, to which it is then added.
+
+        Raises ScorerError if the engine that draws charts cannot start, because the addresses of this process are
+        limited.
+        """
+        title = printable(self.title)
+        key = chart_key(self.draw, title, self.description)
+        text = cache.get(key) if cache is not None else None
+        if text is None:
+            text = _drawn(self.draw(), title, self.description)
+        if cache is not None:
+            cache[key] = text
+        return Svg(text, self.description)
 
 
 def chart_key(draw: partial[Panel], *words: str) -> str:
@@ -168,8 +177,8 @@ def _translated(element: Element, offset: tuple[float, float]) -> tuple[float, f
 
 
 def _paint(element: Element) -> Paint:
-    found = ((name, (element.get(name) or "").removesuffix("px")) for name in PAINT)
-    kept = tuple((name, value) for name, value in found if value and (name, value) not in DEFAULTS)
+    paint = ((name, (element.get(name) or "").removesuffix("px")) for name in PAINT)
+    kept = tuple((name, value) for name, value in paint if value and (name, value) not in DEFAULTS)
     if any(name == "stroke" for name, _ in kept):
         return kept
     return tuple((name, value) for name, value in kept if not name.startswith("stroke"))

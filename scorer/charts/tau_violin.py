@@ -6,16 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from scorer.charts.labels import SMALL, spoken
-from scorer.charts.panel import INK, INTERVAL, PAPER, SOFT, WIDTH, Panel, Point
-from scorer.charts.rows import first_of, row_panel
-from scorer.charts.svg import Cache, Svg, svg
+from scorer.charts.labels import SMALL
+from scorer.charts.panel import INK, INTERVAL, PAPER, SOFT, WIDTH, Panel, row_panel
+from scorer.charts.svg import Chart
 from scorer.charts.ticks import number, ticks
-
-MOST = 20
-"""The number of tasks that a chart has at most."""
 
 BINS = 50
 """The number of parts of the axis, from -1, 0 or 0.5 to 1, in each of which the rankings are counted."""
@@ -23,78 +19,44 @@ BINS = 50
 ROW = 56
 """The height of a row in pixels."""
 
-Quartiles = tuple[float, float, float]
 
+def tau_violin(task: str, taus: NDArray[np.float64], *, width: float = WIDTH) -> Chart:
+    """Draw the distribution of Kendall's tau, symmetric to its row, with the quartiles as a box.
 
-def tau_violin(
-    tasks: Sequence[str],
-    taus: Sequence[ArrayLike],
-    *,
-    width: float = WIDTH,
-    cache: Cache | None = None,
-) -> Svg:
-    """Draw the distribution of Kendall's tau for each task, symmetric to its row, with the quartiles as a box.
-
-    `taus` has, for each task, tau of the ranking of each resample and that of the full data; NaN where undefined. As
-    tau is a step function of few teams, the outline is a histogram rather than a smooth density.
+    `taus` has tau of the ranking of each resample and that of the full data. As tau is a step function of few teams,
+    the outline is a histogram rather than a smooth density.
     """
-    defined = [values[~np.isnan(values)] for values in (np.asarray(each, dtype=np.float64) for each in taus)]
-    lowest = min((float(values.min()) for values in defined if values.size), default=0.0)
+    lowest = float(taus.min()) if taus.size else 0.0
     low = next(end for end in (0.5, 0.0, -1.0) if lowest >= end)
-    shapes = [
-        (np.histogram(np.clip(values, low, 1.0), BINS, (low, 1.0))[0] / max(1, values.size)).tolist()
-        for values in defined[:MOST]
-    ]
-    quartiles: list[Quartiles | None] = [
-        tuple(np.quantile(values, (0.25, 0.5, 0.75)).tolist()) if values.size else None for values in defined
-    ]
-    drawing = partial(_panel, tuple(tasks[:MOST]), len(tasks), shapes, quartiles[:MOST], low, width)
-    return svg(
-        drawing,
+    shape = (np.histogram(np.clip(taus, low, 1.0), BINS, (low, 1.0))[0] / max(1, taus.size)).tolist()
+    quartiles = np.quantile(taus, (0.25, 0.5, 0.75)).tolist() if taus.size else None
+    return Chart(
+        partial(_panel, task, shape, quartiles, low, width),
         "Agreement of the rankings of resamples with the ranking of the full data, by Kendall’s tau",
-        _description(tasks, quartiles),
-        cache,
+        _description(quartiles),
     )
 
 
-def _description(tasks: Sequence[str], quartiles: Sequence[Quartiles | None]) -> str:
-    found = [(quarters[1], quarters, task) for task, quarters in zip(tasks, quartiles, strict=True) if quarters]
-    if not found:
+def _description(quartiles: Sequence[float] | None) -> str:
+    if quartiles is None:
         return "Kendall’s tau is undefined."
-    least, most = min(found)[1:], max(found)[1:]
-    if len(found) == 1:
-        return f"{_quartiles(least[0])}; it is 1 for equal rankings."
-    cut = f" {first_of(MOST, len(tasks), 'tasks')}" if len(tasks) > MOST else ""
-    return f"{_quartiles(most[0])} in {spoken(most[1])}. {_quartiles(least[0])} in {spoken(least[1])}.{cut}"
+    first, median, third = (number(value, 2) for value in quartiles)
+    return f"Tau has a median of {median} and quartiles of {first} and {third}; it is 1 for equal rankings."
 
 
-def _quartiles(quartiles: Quartiles) -> str:
-    first, median, third = (number(each, 2) for each in quartiles)
-    return f"Tau has a median of {median} and quartiles of {first} and {third}"
-
-
-def _panel(
-    tasks: Sequence[str],
-    count: int,
-    shapes: Sequence[Sequence[float]],
-    quartiles: Sequence[Quartiles | None],
-    low: float,
-    width: float,
-) -> Panel:
-    panel = row_panel(tasks, ticks(low, 1.0), width, count=count, what="tasks", row=ROW, right=88)
-    step = (1.0 - low) / BINS
-    outlines = []
-    for place, shape in enumerate(shapes):
-        if tallest := max(shape):
-            half = [(low + step * edge, 0.44 * share / tallest) for edge, share in _edges(shape)]
-            above: list[Point] = [(x, place - y) for x, y in half]
-            outlines.append([*above, *((x, place + y) for x, y in reversed(half))])
-    panel.lines(outlines, INTERVAL, fill=INTERVAL, fillOpacity=0.35)
-    found = [(float(place), quarters) for place, quarters in enumerate(quartiles) if quarters]
-    panel.boxes([(first, y - 0.07, third, y + 0.07) for y, (first, _, third) in found], PAPER, INK)
-    panel.rules([(median, y - 0.16, median, y + 0.16) for y, (_, median, _) in found], INK, 2.5)
+def _panel(task: str, shape: Sequence[float], quartiles: Sequence[float] | None, low: float, width: float) -> Panel:
+    panel = row_panel([task], ticks(low, 1.0), width, row=ROW, right=88)
+    if quartiles is None:
+        return panel
+    step, tallest = (1.0 - low) / BINS, max(shape)
+    half = [(low + step * edge, 0.44 * share / tallest) for edge, share in _edges(shape)]
+    outline = [*((x, -y) for x, y in half), *((x, y) for x, y in reversed(half))]
+    panel.lines([outline], INTERVAL, fill=INTERVAL, fillOpacity=0.35)
+    first, median, third = quartiles
+    panel.boxes([(first, -0.07, third, 0.07)], PAPER, INK)
+    panel.rules([(median, -0.16, median, 0.16)], INK, 2.5)
     at = panel.x_at(panel.width + panel.right)
-    panel.texts([(at, y, f"median {number(median, 2)}") for y, (_, median, _) in found], SOFT, "end", SMALL)
+    panel.texts([(at, 0.0, f"median {number(median, 2)}")], SOFT, "end", SMALL)
     return panel
 
 

@@ -6,11 +6,7 @@ import math
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
-"""Month names that no locale changes."""
+from scorer.wording import MONTHS, day_and_month
 
 Tick = tuple[float, str]
 
@@ -63,12 +59,6 @@ def day(when: datetime) -> str:
     return f"{when.day} {MONTHS[when.month - 1]}"
 
 
-def short_day(when: datetime) -> str:
-    """Return a day of a month in UTC, abbreviated: ``30 Jun``."""
-    when = when.astimezone(UTC)
-    return f"{when.day} {MONTHS[when.month - 1][:3]}"
-
-
 def time_ticks(start: datetime, end: datetime, most: int = 6) -> list[Tick]:
     """Return round times in UTC from `start` to `end`, in seconds since 1970, and their texts; at most `most`, or 2."""
     start, end = start.astimezone(UTC), end.astimezone(UTC)
@@ -76,7 +66,7 @@ def time_ticks(start: datetime, end: datetime, most: int = 6) -> list[Tick]:
     if len(list(_months(start, end, 1))) < 2:
         return list(_shorter(start, end, most)) or bare
     every = (list(_months(start, end, step)) for step in (1, 2, 3, 6, 12, 24, 60, 120, 240, 1200, 12000))
-    return next((found for found in every if 0 < len(found) <= max(2, most)), bare)
+    return next((months for months in every if 0 < len(months) <= max(2, most)), bare)
 
 
 def _months(start: datetime, end: datetime, step: int) -> Iterator[Tick]:
@@ -101,7 +91,7 @@ def _shorter(start: datetime, end: datetime, most: int) -> Iterator[Tick]:
     when = origin + -((origin - start) // step) * step
     named = False
     while when <= end:
-        words = [] if named and (when.hour or when.minute) else [short_day(when) if named else _full_day(when)]
+        words = [] if named and (when.hour or when.minute) else [day_and_month(when) if named else _full_day(when)]
         if not step.days:
             words.append(f"{when.hour:02}:{when.minute:02}")
         yield when.timestamp(), ", ".join(words)
@@ -110,4 +100,4 @@ def _shorter(start: datetime, end: datetime, most: int) -> Iterator[Tick]:
 
 
 def _full_day(when: datetime) -> str:
-    return f"{short_day(when)} {when.year}"
+    return f"{day_and_month(when)} {when.year}"

@@ -41,8 +41,8 @@ def timeline(points: Sequence[Point], title: str, decimals: int) -> Svg:
     image = Element("svg", {"class": "timeline", "viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img"})
     SubElement(image, "title").text = title
     SubElement(image, "desc").text = description
-    low, high = _range([point.score for point in points])
-    start, end = _range([point.when.timestamp() for point in points])
+    low, high = min(point.score for point in points), max(point.score for point in points)
+    start, end = points[0].when.timestamp(), points[-1].when.timestamp()
     left = DIGIT * len(f"{high:.{decimals}f}")
     for score in sorted({low, high}):
         _grid_line(image, left, _scaled(score, low, high, BOTTOM, TOP), f"{score:.{decimals}f}")
@@ -69,10 +69,6 @@ def _description(points: Sequence[Point], decimals: int) -> str:
     best = max(points, key=lambda point: point.score)
     named = (("First", points[0]), ("best", best), ("last", points[-1]))
     return ", ".join(f"{word} {point.score:.{decimals}f} on {_day(point)}" for word, point in named) + "."
-
-
-def _range(values: Sequence[float]) -> tuple[float, float]:
-    return min(values), max(values)
 
 
 def _scaled(value: float, low: float, high: float, first: float, last: float) -> float:

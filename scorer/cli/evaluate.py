@@ -109,8 +109,7 @@ def evaluate(
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from scorer.formats.first_rows import run_tag
     from scorer.matching.solution import Solution
-    from scorer.reports.report import ScoreReport
-    from scorer.reports.scores import written
+    from scorer.reports.scores import ScoreReport, written
     from scorer.scoring.evaluation import policies_named
 
     _check_form(form, side_by_side=side_by_side, significance=significance, tie_bounds=tie_bounds)

@@ -18,9 +18,9 @@ from scorer.live.state import public, track_state
 from scorer.organising.rules import scored_by, settings, track_entries
 from scorer.organising.splits import check_preliminary
 from scorer.paths import code_digest
+from scorer.reports.document import TaskView
 from scorer.reports.entries import TrackEntries
 from scorer.scoring.means import split_masks
-from scorer.site.task_view import TaskView
 from scorer.store.cache import Cache
 from scorer.store.canonical import RESOLUTION
 from scorer.store.records import Basis
@@ -125,7 +125,7 @@ def _computed_board(view: Snapshot, track: Track, phase: Phase) -> str:
             status=row.team.status,
             baseline=row.baseline,
             score=found.shown_scores(row.entry)[0],
-            entries=len(row.sent),
+            entries=len(row.present_entries),
         )
         for row in found.rows
     )

@@ -25,7 +25,7 @@ from scorer.organising.picks import KB, LARGEST
 from scorer.organising.scan import scan
 from scorer.organising.submission_files import submission_files
 from scorer.paths import AnyFile, Remote, chunks_of, digest_of
-from scorer.site.markdown_pages import FOLDER as PAGES
+from scorer.site.own_files import PAGES
 from scorer.store.archive import Archive
 from scorer.store.snapshot import Snapshot
 from scorer.verification.bundle_archive import (

@@ -34,7 +34,7 @@ def export_rows(board: Board) -> tuple[dict[str, CellValue], ...]:
             "team": row.team.name,
             "baseline": row.baseline,
             **_named_scores(board, row.entry),
-            "entries": len(row.sent),
+            "entries": len(row.present_entries),
             **({"looks": row.looks} if board.shows_looks else {}),
             "last entry": None if row.last_received is None else iso_time(row.last_received),
             **_certainty(board, row),
@@ -78,10 +78,14 @@ _CERTAINTY = ("low", "high", "rank from", "rank to", "tier")
 
 def _certainty(board: Board, row: Row) -> dict[str, CellValue]:
     """Return the columns on the certainty of a row."""
-    found = row.primary_certainty
-    rank_range = (found.rank_range if found else None) or (None, None)
-    tier = found.tier if found else None
-    values = (*shown_interval(found, board.track.shown_decimals), *rank_range, None if tier is None else letters(tier))
+    certainty = row.primary_certainty
+    rank_range = (certainty.rank_range if certainty else None) or (None, None)
+    tier = certainty.tier if certainty else None
+    values = (
+        *shown_interval(certainty, board.track.shown_decimals),
+        *rank_range,
+        None if tier is None else letters(tier),
+    )
     return dict(zip(_CERTAINTY, values, strict=True))
 
 

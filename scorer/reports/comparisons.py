@@ -21,7 +21,13 @@ def comparison_text(comparison: Comparison, form: str) -> str:
         return json_text(comparison.to_dict())
     table = comparison_table(comparison)
     if form == "table":
-        return "\n\n".join([_heading(comparison), TABLES[form](table), "\n".join(_decisive_texts(comparison))])
+        return "\n\n".join(
+            [
+                _heading(comparison),
+                TABLES[form](table),
+                "\n".join(_decisive(comparison, pair) for pair in comparison.pairs),
+            ]
+        )
     return TABLES[form](table)
 
 
@@ -64,18 +70,15 @@ def _heading(comparison: Comparison) -> str:
     words, analysis = comparison.analysis.task.words, comparison.analysis
     decimals = decimals_of(analysis)
     lines = [f"{printable(comparison.measure)} over {counted(len(analysis.task.cases), words.case, words.cases)}:"]
-    lines += [f"  {number(value, decimals)}  {printable(each)}" for each, value in comparison.means.items()]
+    lines += [f"  {number(value, decimals)}  {printable(submission)}" for submission, value in comparison.means.items()]
     return "\n".join(lines)
 
 
 def _note(comparison: Comparison, *, several: bool) -> str:
     cases = comparison.analysis.task.words.cases
     adjusted = "; p (Holm): adjusted for all pairs" if several else ""
-    skipped = (
-        ""
-        if comparison.analysis.tested.sum() == len(comparison.names) * (len(comparison.names) - 1)
-        else ("; only neighbours and pairs with the first are compared")
-    )
+    are_all_tested = comparison.analysis.tested.sum() == len(comparison.names) * (len(comparison.names) - 1)
+    skipped = "" if are_all_tested else "; only neighbours and pairs with the first are compared"
     return (
         f"difference: mean of first minus second, with its 95 % interval (BCa, {comparison.settings.resamples:,} "
         f"resamples); p: two-sided paired randomisation test{adjusted}; effect: mean difference in standard "
@@ -83,22 +86,16 @@ def _note(comparison: Comparison, *, several: bool) -> str:
     )
 
 
-def _decisive_texts(comparison: Comparison) -> list[str]:
-    """For each pair, the finding and the queries with the largest differences."""
-    return [_decisive_text(comparison, pair) for pair in comparison.pairs]
-
-
-def _decisive_text(comparison: Comparison, pair: Pair) -> str:
+def _decisive(comparison: Comparison, pair: Pair) -> str:
+    """What the comparison of a pair shows, and the queries with the largest differences."""
     task = comparison.analysis.task
     decimals = decimals_of(comparison.analysis)
     lines = [finding(comparison, pair)]
-    if len(comparison.pairs) > DETAILED:
-        return lines[0]
-    for each in pair.decisive:
-        better = pair.first if each.difference > 0 else pair.second
+    for case in pair.decisive if len(comparison.pairs) <= DETAILED else ():
+        better = pair.first if case.difference > 0 else pair.second
         lines.append(
-            f"  {number(each.difference, decimals):>{decimals + 4}}  {task.words.case} {printable(each.case)}: "
-            f"{number(each.first, decimals)} against {number(each.second, decimals)}, for {name(better)}"
+            f"  {number(case.difference, decimals):>{decimals + 4}}  {task.words.case} {printable(case.case)}: "
+            f"{number(case.first, decimals)} against {number(case.second, decimals)}, for {name(better)}"
         )
     return "\n".join(lines)
 

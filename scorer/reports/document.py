@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from scorer.charts.svg import Svg
 from scorer.reports.table import Table, markdown_table
 from scorer.wording import escape_markdown
 
@@ -39,15 +40,44 @@ class Section:
     blocks: Sequence[Block]
 
 
+# The same on a page, with the charts: what ``analysis_body.html`` shows of a task
+
+
+@dataclass(frozen=True, slots=True)
+class BlockView:
+    """A paragraph, a table or a chart of a page; the other two are None."""
+
+    paragraph: str | None = None
+    table: Table | None = None
+    chart: Svg | None = None
+    caption: str = ""
+    """Of the table or of the chart."""
+
+
+@dataclass(frozen=True, slots=True)
+class SectionView:
+    """A part of a page."""
+
+    title: str
+    blocks: tuple[BlockView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskView:
+    """A task."""
+
+    title: str
+    anchor: str
+    sections: tuple[SectionView, ...]
+
+
+# The same as Markdown
+
+
 def markdown(title: str, sections: Sequence[tuple[int, Section]]) -> str:
     """Return a document as Markdown, without charts and without a final line end.
 
-    Parameters
-    ----------
-    title
-        Of the document.
-    sections
-        Each with the level of its heading, from 2.
+    Each section has the level of its heading, from 2.
     """
     parts = [f"# {escape_markdown(title)}"]
     for level, section in sections:

@@ -45,8 +45,8 @@ def entry_values(tracks: Iterable[TrackEntries]) -> list[dict[str, Any]]:
 
     The scores are those of the primary measure. An entry of a frozen period has none.
     """
-    found = [values for each in tracks for values in _of_track(each)]
-    return sorted(found, key=lambda values: values["id"])
+    entries = [values for track in tracks for values in _of_track(track)]
+    return sorted(entries, key=lambda values: values["id"])
 
 
 def entries_json(tracks: Iterable[TrackEntries]) -> str:
@@ -59,7 +59,7 @@ def entries_table(tracks: Sequence[TrackEntries]) -> Table:
     """Return the entries as a table."""
     heads = ("id", "track", "team", "file", "received", "recorded", "phase", "state", "counts", "preliminary", "final")
     numeric = {"id", "preliminary", "final"}
-    shown = {each.board.track.name: each.board.track for each in tracks}
+    shown = {track.board.track.name: track.board.track for track in tracks}
 
     def decimals(head: str, track: str) -> int:
         return shown[track].preliminary_decimals if head == "preliminary" else shown[track].final_decimals
@@ -70,14 +70,14 @@ def entries_table(tracks: Sequence[TrackEntries]) -> Table:
     )
 
 
-def _of_track(each: TrackEntries) -> Iterable[dict[str, Any]]:
-    public = {entry.index: entry for row in (*each.board.rows, *each.board.late) for entry in row.entries}
-    track = each.board.track
-    for entry in each.entries:
+def _of_track(track: TrackEntries) -> Iterable[dict[str, Any]]:
+    board = track.board
+    public = {entry.index: entry for row in (*board.rows, *board.late) for entry in row.entries}
+    for entry in track.entries:
         shown = public.get(entry.index)
         yield {
             "id": entry.index,
-            "track": track.name,
+            "track": board.track.name,
             "team": printable_name(entry.team),
             "file": entry.file,
             "sha256": entry.digest,

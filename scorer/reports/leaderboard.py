@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any, get_args
 
 from scorer.board.board import Board, Row
@@ -23,12 +22,7 @@ VERSION = 2
 def to_json(board: Board, head: LogLine | None = None) -> str:
     """Return the rows with the track, its rules, the numbers of queries and the statistics; null is a blank.
 
-    Parameters
-    ----------
-    board
-        The board.
-    head
-        The last line of the public log; None without an event.
+    `head` is the last line of the public log; None without an event.
     """
     track = board.track
     rows = [
@@ -103,13 +97,12 @@ def _statistics(board: Board, column: int, certainty: Certainty) -> dict[str, An
         "smallest_difference": rounded(certainty.smallest_difference, decimals),
         "separable_neighbours": certainty.separable_neighbours,
         "tiers": [[board.rows[row].team.slug for row in tier.rows] for tier in certainty.tiers],
-        "teams": {row.team.slug: _row(found, decimals) for row, found in _certain_rows(board.rows, column)},
+        "teams": {
+            row.team.slug: _row(of_row, decimals)
+            for row in board.rows
+            if row.certainty and (of_row := row.certainty[column]) is not None
+        },
     }
-
-
-def _certain_rows(rows: Sequence[Row], column: int) -> list[tuple[Row, RowCertainty]]:
-    found = [(row, row.certainty[column]) for row in rows if row.certainty]
-    return [(row, certainty) for row, certainty in found if certainty is not None]
 
 
 def _row(certainty: RowCertainty, decimals: int) -> dict[str, Any]:

@@ -11,35 +11,27 @@ from collections.abc import Iterator
 import numpy as np
 
 from scorer.analysis.analysis import TaskAnalysis
+from scorer.analysis.pairs import ONE_SIDED
 from scorer.options import LEVEL
 from scorer.reports.document import Block, Captioned, Figure, Section
-from scorer.reports.phrases import (
-    decimals_of,
-    interval,
-    name,
-    names,
-    number,
-    range_of_ranks,
-    share,
-)
+from scorer.reports.phrases import decimals_of, interval, name, names, number, range_of_ranks, share
 from scorer.reports.rules_and_pairs import pairs_blocks, rules_blocks, values_blocks
 from scorer.reports.table import Cell, Column, Table
-from scorer.reports.undefined_results import undefined
 from scorer.wording import counted
 
 
 def task_sections(analysis: TaskAnalysis) -> list[Section]:
     """Return the sections about a task."""
-    found = [Section("Ranking", list(_ranking(analysis))), Section("Certainty", list(_certainty(analysis)))]
+    sections = [Section("Ranking", list(_ranking(analysis))), Section("Certainty", list(_certainty(analysis)))]
     if len(analysis.names) > 1:
-        found += [
+        sections += [
             Section("Stability", list(_stability(analysis))),
             Section("Ranking rules", list(rules_blocks(analysis))),
             Section("Pairs", list(pairs_blocks(analysis))),
             Section(f"Values on the {analysis.task.words.cases}", list(values_blocks(analysis))),
         ]
-    reasons = undefined(analysis)
-    return [*found, Section("Undefined results", reasons)] if reasons else found
+    undefined = list(_undefined(analysis))
+    return [*sections, Section("Undefined results", undefined)] if undefined else sections
 
 
 def _ranking(analysis: TaskAnalysis) -> Iterator[Block]:
@@ -56,7 +48,11 @@ def _ranking(analysis: TaskAnalysis) -> Iterator[Block]:
     )
     yield from task.notes
     yield _leader(analysis)
-    yield Captioned(_leader_caption(analysis), _table(analysis))
+    yield Captioned(
+        "Means with 95 % intervals (percentile bootstrap), the ranks that remain possible when all pairs are tested "
+        f"at once, tiers, and how often each {words.algorithm} is first in a resample.",
+        _table(analysis),
+    )
     yield Figure("intervals", f"{_leader(analysis)} A dot is a mean, a bar its 95 % interval.")
 
 
@@ -81,23 +77,16 @@ def _leader(analysis: TaskAnalysis) -> str:
     return f"First is {listed} with a mean of {mean}, {ahead} {side} {name(analysis.names[1])}."
 
 
-def _leader_caption(analysis: TaskAnalysis) -> str:
-    return (
-        "Means with 95 % intervals (percentile bootstrap), the ranks that remain possible when all pairs are tested "
-        f"at once, tiers, and how often each {analysis.task.words.algorithm} is first in a resample."
-    )
-
-
 def _table(analysis: TaskAnalysis) -> Table:
     decimals, task = decimals_of(analysis), analysis.task
     tier = {at: index + 1 for index, tier in enumerate(analysis.tiers) for at in tier}
     rows = []
-    for at, each in enumerate(analysis.names):
+    for at, algorithm in enumerate(analysis.names):
         first = float(analysis.resampling.first[at])
         rows.append(
             [
                 Cell(int(analysis.ranking.ranks[at])),
-                Cell(each),
+                Cell(algorithm),
                 Cell(float(analysis.means[at]), decimals),
                 Cell(interval(analysis.resampling.percentile[at], decimals)),
                 Cell(range_of_ranks(*analysis.simultaneous[at].tolist())),
@@ -105,15 +94,7 @@ def _table(analysis: TaskAnalysis) -> Table:
                 Cell("undefined" if math.isnan(first) else share(first)),
             ]
         )
-    heads = (
-        "rank",
-        task.words.algorithm,
-        "mean",
-        "95 % interval",
-        "rank range",
-        "tier",
-        "first",
-    )
+    heads = ("rank", task.words.algorithm, "mean", "95 % interval", "rank range", "tier", "first")
     return Table([Column(head, numeric=head != task.words.algorithm) for head in heads], rows)
 
 
@@ -125,15 +106,11 @@ def _certainty_sentence(analysis: TaskAnalysis) -> str:
     if len(analysis.tiers) == 1:
         which = "The two" if count == 2 else f"All {count:,}"
         return f"{which} {words.algorithms} are in one tier: none is significantly worse than the first."
-    separable = _separable_neighbours(analysis)
+    separable = int(np.diagonal(analysis.better, 1).sum())
     pairs = counted(count - 1, "pair")
     verb = "is" if separable == 1 else "are"
     neighbours = "the two are" if count == 2 else f"{separable:,} of {pairs} of neighbours {verb}"
     return f"{count:,} {words.algorithms} are in {len(analysis.tiers):,} tiers; {neighbours} separable."
-
-
-def _separable_neighbours(analysis: TaskAnalysis) -> int:
-    return int(np.diagonal(analysis.better, 1).sum())
 
 
 def _certainty(analysis: TaskAnalysis) -> Iterator[Block]:
@@ -153,7 +130,8 @@ def _certainty(analysis: TaskAnalysis) -> Iterator[Block]:
     elif worse:
         others = counted(len(analysis.names) - 1, f"other {words.algorithm}", f"other {words.algorithms}")
         yield f"Of {others}, {worse:,} {'is' if worse == 1 else 'are'} significantly worse than {leader}."
-    if _interleave(analysis):
+    in_tiers = [at for tier in analysis.tiers for at in tier]
+    if in_tiers != sorted(in_tiers):
         yield (
             f"Tiers interleave: the differences of a lower {words.algorithm} from the leader of a tier may vary more, "
             f"so that it is not separable from this leader although a higher {words.algorithm} is."
@@ -164,20 +142,9 @@ def _certainty(analysis: TaskAnalysis) -> Iterator[Block]:
             f"With these {counted(len(task.cases), words.case, words.cases)}, a difference between two means is "
             f"significant from about {smallest} (the median over all pairs)."
         )
-    yield Figure("significance", _separable_sentence(analysis))
-
-
-def _separable_sentence(analysis: TaskAnalysis) -> str:
-    """How many pairs are separable."""
-    count = len(analysis.names)
-    separable = int(analysis.better.sum())
-    pairs = counted(count * (count - 1) // 2, "pair")
-    return f"Of {pairs}, {separable:,} {'is' if separable == 1 else 'are'} separable, all pairs tested at once."
-
-
-def _interleave(analysis: TaskAnalysis) -> bool:
-    flat = [at for tier in analysis.tiers for at in tier]
-    return flat != sorted(flat)
+    count, separable = len(analysis.names), int(analysis.better.sum())
+    pairs, verb = counted(count * (count - 1) // 2, "pair"), "is" if separable == 1 else "are"
+    yield Figure("significance", f"Of {pairs}, {separable:,} {verb} separable, all pairs tested at once.")
 
 
 def _stability(analysis: TaskAnalysis) -> Iterator[Block]:
@@ -204,11 +171,11 @@ def _stability(analysis: TaskAnalysis) -> Iterator[Block]:
             [
                 [
                     Cell(int(analysis.ranking.ranks[at])),
-                    Cell(each),
+                    Cell(algorithm),
                     Cell(f"{resampling.quantiles[at, 1]:g}"),
                     Cell(f"{resampling.quantiles[at, 0]:g} to {resampling.quantiles[at, 2]:g}"),
                 ]
-                for at, each in enumerate(analysis.names)
+                for at, algorithm in enumerate(analysis.names)
             ],
         ),
     )
@@ -226,3 +193,35 @@ def _first_sentence(analysis: TaskAnalysis) -> str:
         return f"{sentence}."
     first = name(analysis.names[leaders[0]])
     return f"{sentence}, more often than {first}, which is first on all {analysis.task.words.cases}."
+
+
+def _undefined(analysis: TaskAnalysis) -> Iterator[Block]:
+    """A sentence for each kind of result that is undefined, with the reason."""
+    words, count = analysis.task.words, len(analysis.names)
+    if len(analysis.task.cases) < 2:
+        yield f"Intervals and ranks in resamples are undefined, because there is one {words.case} only."
+    else:
+        ends = zip(analysis.names, analysis.resampling.bca[:, 0].tolist(), strict=True)
+        constant = [algorithm for algorithm, low in ends if math.isnan(low)]
+        if constant:
+            listed = names(constant, words.algorithm, words.algorithms)
+            yield f"The BCa interval is undefined for {listed}: all values are equal."
+    if count == 1:
+        what = "Tests, rules that count wins, agreement and stability"
+        yield f"{what} are undefined, because there is one {words.algorithm}."
+        return
+    for test, about in ((ONE_SIDED, "Wilcoxon test"), ("t", "t test")):
+        without = int((np.triu(analysis.tested, 1) & np.isnan(analysis.tests[test].p)).sum())
+        if without:
+            why = (
+                "all differences are 0"
+                if test == ONE_SIDED
+                else f"all differences are equal, or there is one {words.case}"
+            )
+            yield f"The {about} is undefined for {counted(without, 'pair')}: {why}."
+    if not all(ranking.is_defined for ranking in analysis.rules.values()):
+        yield "The rules that count wins are undefined, because not all pairs are tested."
+    if not analysis.resampling.taus.size:
+        yield f"Kendall's tau is undefined: all {words.algorithms} share a rank."
+    elif any(pair is not None and math.isnan(pair.tau_b) for pair in analysis.agreement.values()):
+        yield f"Kendall's tau is undefined with a rule by which all {words.algorithms} share a rank."

@@ -69,7 +69,7 @@ def introduction(report: Report) -> Section:
 
 
 def _first(task: TaskAnalysis) -> str:
-    leaders = [each for each, rank in zip(task.names, task.ranking.ranks.tolist(), strict=True) if rank == 1]
+    leaders = [name for name, rank in zip(task.names, task.ranking.ranks.tolist(), strict=True) if rank == 1]
     return names(leaders, task.task.words.algorithm, task.task.words.algorithms)
 
 
@@ -82,12 +82,12 @@ def consensus(report: Report) -> Section | None:
 
 def _consensus(report: Report) -> Iterator[Block]:
     words = report.tasks[0].task.words
-    found = report.consensus["mean"]
-    if found is None:
+    by_mean = report.consensus["mean"]
+    if by_mean is None:
         yield f"No {words.algorithm} is in every {words.task}, so there is no ranking over all {words.tasks}."
         return
-    everywhere = set(found.algorithms)
-    absent = sorted({each for task in report.tasks for each in task.names} - everywhere)
+    everywhere = set(by_mean.algorithms)
+    absent = sorted({name for task in report.tasks for name in task.names} - everywhere)
     yield (
         f"The consensus of {counted(len(report.tasks), words.task, words.tasks)} orders {words.algorithms} "
         f"by the mean of their ranks, where those that share a rank in a {words.task} get the mean of the ranks that "
@@ -97,14 +97,14 @@ def _consensus(report: Report) -> Iterator[Block]:
         listed = names(absent, words.algorithm, words.algorithms)
         verb = "is" if len(absent) == 1 else "are"
         yield f"Not in every {words.task}, and therefore left out, {verb} {listed}."
-    leaders = [each for each, rank in zip(found.algorithms, found.ranks.tolist(), strict=True) if rank == 1]
+    leaders = [name for name, rank in zip(by_mean.algorithms, by_mean.ranks.tolist(), strict=True) if rank == 1]
     listed = names(leaders, words.algorithm, words.algorithms)
     yield f"By the mean, the first over all {words.tasks} {'is' if len(leaders) == 1 else 'are'} {listed}."
-    rules = {rule: each for rule, each in report.consensus.items() if each is not None}
+    rules = {rule: ranking for rule, ranking in report.consensus.items() if ranking is not None}
     rows = []
-    for each in found.algorithms:
-        at = {rule: ranking.algorithms.index(each) for rule, ranking in rules.items()}
-        rows.append([Cell(each), *(Cell(int(ranking.ranks[at[rule]])) for rule, ranking in rules.items())])
+    for name in by_mean.algorithms:
+        ranks = [int(ranking.ranks[ranking.algorithms.index(name)]) for ranking in rules.values()]
+        rows.append([Cell(name), *map(Cell, ranks)])
     yield Captioned(
         "Consensus ranks by each rule.", Table([Column(words.algorithm), *(Column(rule, True) for rule in rules)], rows)
     )

@@ -34,13 +34,13 @@ def rules_blocks(analysis: TaskAnalysis) -> Iterator[Block]:
             [Column(words.algorithm), *(Column(rule, True) for rule in analysis.rules)],
             [
                 [
-                    Cell(each),
+                    Cell(algorithm),
                     *(
                         Cell(int(ranking.ranks[at]) if ranking.is_defined else None)
                         for ranking in analysis.rules.values()
                     ),
                 ]
-                for at, each in enumerate(analysis.names)
+                for at, algorithm in enumerate(analysis.names)
             ],
             blank="–",
         ),
@@ -107,10 +107,10 @@ def pairs_blocks(analysis: TaskAnalysis) -> Iterator[Block]:
             f"{words.algorithms}: none of its adjusted p-values can be significant. The decisions on all pairs at once "
             "do not have this limit."
         )
-    found = joined([f"{number_} by {test_}" for test_, number_ in by_name.items()])
+    numbers = joined([f"{number_} by {test_}" for test_, number_ in by_name.items()])
     pairs = counted(count, "pair")
     yield (
-        f"With Holm's correction at {100 * LEVEL:g} %, of {pairs} are significant: {found}."
+        f"With Holm's correction at {100 * LEVEL:g} %, of {pairs} are significant: {numbers}."
         + ("" if analysis.tukey is None else " The Tukey test corrects for all pairs without Holm's method.")
     )
     if len(analysis.names) <= MOST_COLUMNS:

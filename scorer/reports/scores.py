@@ -4,21 +4,59 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import zip_longest
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorer.reports.report import MEAN, ScoreReport, is_count
 from scorer.reports.table import DECIMALS, TABLES, Cell, Column, Table
-from scorer.reports.trec import trec_document
 from scorer.scoring.evaluations import Evaluation
+from scorer.wording import printable
 
 if TYPE_CHECKING:
+    from scorer.measures import Measure
     from scorer.statistics.paired_tests import Comparison
+
+MEAN = "all"
+"""What the row of the means has in place of a query, as in trec_eval's output."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreReport:
+    """Scores of submissions, and how to print them."""
+
+    submissions: Sequence[tuple[str, Evaluation]]
+    """Each scored submission with its path as given."""
+    measures: Mapping[str, Measure]
+    """By the requested names, before `rel` is applied."""
+    per_query: bool = False
+    """Whether to print the scores of each query too."""
+    side_by_side: bool = False
+    """Whether the submissions are columns and the measures rows."""
+    significance: float | None = None
+    """The significance level; None to test no differences."""
+    rel: float | None = None
+    """The requested threshold for all measures."""
+    policies: Mapping[str, str] = field(default_factory=dict)
+    """The requested policies by name, also where no submission could be scored."""
+    names: Sequence[str] = ()
+    """What the submissions are called; empty: by their paths. JSON has the paths."""
+    tags: Sequence[str | None] = ()
+    """The tag of each run, None where its format has none; empty: all None. Only JSON has them."""
+
+    @property
+    def called(self) -> Sequence[str]:
+        """What the submissions are called."""
+        return self.names or [path for path, _ in self.submissions]
+
+
+def is_count(measure: Measure) -> bool:
+    """Whether the measure counts something, rather than rates it."""
+    return measure.kind.aggregation == "sum"
+
 
 Comparisons = Mapping[str, tuple["Comparison", ...]]
 """The comparisons of all pairs of submissions, by measure."""
@@ -43,11 +81,11 @@ def letter(index: int) -> str:
 
 def tabulated(report: ScoreReport) -> Table:
     """Return the scores as a table: a row for each submission, or with `side_by_side` a column."""
-    found = _comparisons(report)
+    comparisons = _comparisons(report)
     names = list(report.called)
     if report.significance is not None:
         names = [f"({letter(index)}) {name}" for index, name in enumerate(names)]
-    scores = [_scores(report, index, found) for index in range(len(names))]
+    scores = [_scores(report, index, comparisons) for index in range(len(names))]
     # The bounds of a measure, if requested, follow its score.
     measures = tuple(dict.fromkeys(name for rows in scores[:1] for name in rows[-1][1]) or report.measures)
     if report.side_by_side:
@@ -73,7 +111,7 @@ def tabulated(report: ScoreReport) -> Table:
 NO_SCORE = Cell(None)
 
 
-def _scores(report: ScoreReport, index: int, found: Comparisons) -> list[tuple[tuple[str, ...], dict[str, Cell]]]:
+def _scores(report: ScoreReport, index: int, comparisons: Comparisons) -> list[tuple[tuple[str, ...], dict[str, Cell]]]:
     """Return the rows of one submission, the means last: what is in the query's column, and the cells by measure."""
     _, evaluation = report.submissions[index]
     decimals = {name: 0 if is_count(measure) else DECIMALS for name, measure in report.measures.items()}
@@ -81,7 +119,7 @@ def _scores(report: ScoreReport, index: int, found: Comparisons) -> list[tuple[t
     means: dict[str, Cell] = {}
     for name, value in evaluation.items():
         means[name] = Cell(
-            value, decimals[name], _is_best(report, index, name), _letters_below(found.get(name, ()), index)
+            value, decimals[name], _is_best(report, index, name), _letters_below(comparisons.get(name, ()), index)
         )
         if name in bounds:
             worst, best = bounds[name]
@@ -100,13 +138,14 @@ def _is_best(report: ScoreReport, index: int, measure: str) -> bool:
     if is_count(report.measures[measure]):
         return False
     printed = [round(evaluation[measure], DECIMALS) for _, evaluation in report.submissions]
-    return len(printed) > 1 and printed[index] == max((each for each in printed if not math.isnan(each)), default=None)
+    return len(printed) > 1 and printed[index] == max((mean for mean in printed if not math.isnan(mean)), default=None)
 
 
-def _letters_below(found: tuple[Comparison, ...], index: int) -> str:
+def _letters_below(comparisons: tuple[Comparison, ...], index: int) -> str:
     """Return the letters of the submissions whose scores are significantly lower than those of submission `index`."""
-    below = [each.second for each in found if each.significant and each.first == index and each.difference > 0]
-    below += [each.first for each in found if each.significant and each.second == index and each.difference < 0]
+    significant = [pair for pair in comparisons if pair.significant]
+    below = [pair.second for pair in significant if pair.first == index and pair.difference > 0]
+    below += [pair.first for pair in significant if pair.second == index and pair.difference < 0]
     return "".join(map(letter, sorted(below)))
 
 
@@ -192,14 +231,14 @@ def _significance(report: ScoreReport, level: float) -> dict[str, Any]:
         "comparisons": [
             {
                 "measure": measure,
-                "submission": paths[each.first],
-                "other": paths[each.second],
-                "difference": _null_if_nan(each.difference),
-                "p_value": each.p_value,
-                "significant": each.significant,
+                "submission": paths[pair.first],
+                "other": paths[pair.second],
+                "difference": _null_if_nan(pair.difference),
+                "p_value": pair.p_value,
+                "significant": pair.significant,
             }
-            for measure, found in _comparisons(report).items()
-            for each in found
+            for measure, pairs in _comparisons(report).items()
+            for pair in pairs
         ],
     }
 
@@ -210,6 +249,49 @@ def _defined(scores: Mapping[str, float]) -> dict[str, float | None]:
 
 def _null_if_nan(score: float) -> float | None:
     return None if math.isnan(score) else score
+
+
+def trec_name(measure: Measure) -> str:
+    """Return trec_eval's name of a measure; our name if trec_eval has none for its cut-off and parameters."""
+    from scorer.measures import parse_one  # noqa: PLC0415 (no other form needs it)
+
+    for template in measure.kind.trec_names:
+        if ("{" in template) == (measure.cutoff is not None):
+            name = template.format(measure.cutoff)
+            if parse_one(name) == measure:
+                return name
+    return str(measure)
+
+
+def trec_document(report: ScoreReport) -> str:
+    """Return trec_eval's three columns: measure, query or `all`, score.
+
+    An undefined score, or mean, has no line. With several submissions, a line ``runid`` with the name is above the
+    scores of each.
+    """
+    return "\n".join(_trec_lines(report))
+
+
+def _trec_lines(report: ScoreReport) -> Iterator[str]:
+    for called, (_, evaluation) in zip(report.called, report.submissions, strict=True):
+        if len(report.submissions) > 1:
+            yield three_columns("runid", MEAN, printable(called))
+        for query, scores in evaluation.by_query().items() if report.per_query else ():
+            per_query = {name: score for name, score in scores.items() if report.measures[name].kind.trec_per_query}
+            yield from _trec_scores(report, printable(query), per_query)
+        yield from _trec_scores(report, MEAN, evaluation)
+
+
+def _trec_scores(report: ScoreReport, query: str, scores: Mapping[str, float]) -> Iterator[str]:
+    for name, score in scores.items():
+        if not math.isnan(score):
+            measure = report.measures[name]
+            yield three_columns(trec_name(measure), query, f"{score:{'.0f' if is_count(measure) else '6.4f'}}")
+
+
+def three_columns(measure: str, query: str, value: str) -> str:
+    """Return a line of trec_eval's output."""
+    return f"{measure:<22}\t{query}\t{value}"
 
 
 DOCUMENTS: Mapping[str, Callable[[ScoreReport], str]] = {"json": _json, "trec": trec_document}

@@ -69,14 +69,9 @@ class Table:
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
-    """Return rows of cells as aligned lines of text.
+    """Return rows of cells, at least one, as aligned lines of text.
 
-    Parameters
-    ----------
-    rows
-        Rows of equal length, at least one.
-    right
-        The indexes of the columns that are aligned to the right; the others are aligned to the left.
+    The columns whose indexes `right` has are aligned to the right, the others to the left.
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = (

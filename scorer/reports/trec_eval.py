@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorer.measures.arrays import Ints
-from scorer.reports.report import MEAN, is_count
-from scorer.reports.trec import three_columns
+from scorer.reports.scores import MEAN, is_count, three_columns
 from scorer.scoring.means import aggregated
 from scorer.wording import printable
 
@@ -53,19 +52,18 @@ class TrecEvalOutput:
     def _inside(self) -> Ints:
         """The queries that count, in the order of their bytes."""
         answered = self.scored.matched.answered
-        every = range(len(self.solution.queries))
-        inside = [each for each in every if self.complete or answered is None or answered[each]]
         ids = self.solution.queries.to_pylist()
-        return np.array(sorted(inside, key=lambda number: ids[number].encode()), dtype=np.int64)
+        inside = [query for query in range(len(ids)) if self.complete or answered is None or answered[query]]
+        return np.array(sorted(inside, key=lambda query: ids[query].encode()), dtype=np.int64)
 
     @cached_property
     def _columns(self) -> Mapping[str, list[float]]:
         """The scores of the queries that count, by the printed name; 0 where a measure is undefined."""
         rows = dict(zip(self.scored.measures, self.scored.scores, strict=True))
         return {
-            each.name: np.nan_to_num(rows[each.measure][self._inside]).tolist()
-            for each in self.printed
-            if each.measure is not None
+            printed.name: np.nan_to_num(rows[printed.measure][self._inside]).tolist()
+            for printed in self.printed
+            if printed.measure is not None
         }
 
     def _lines(self) -> Iterator[str]:
@@ -77,20 +75,20 @@ class TrecEvalOutput:
             yield from self._summary_lines()
 
     def _query_lines(self, query: str, place: int, number: int) -> Iterator[str]:
-        for each in self.printed:
-            if each.measure is None:
-                if each.name != RUN_TAG:
-                    yield three_columns(each.name, query, f"'{self._grades(number, each.length)}'")
-            elif each.measure.kind.trec_per_query:
-                yield three_columns(each.name, query, _value(each, self._columns[each.name][place]))
+        for printed in self.printed:
+            if printed.measure is None:
+                if printed.name != RUN_TAG:
+                    yield three_columns(printed.name, query, f"'{self._grades(number, printed.length)}'")
+            elif printed.measure.kind.trec_per_query:
+                yield three_columns(printed.name, query, _value(printed, self._columns[printed.name][place]))
 
     def _summary_lines(self) -> Iterator[str]:
-        for each in self.printed:
-            if each.measure is not None:
-                mean = aggregated(np.array(self._columns[each.name]), each.measure.kind.aggregation)
-                yield three_columns(each.name, MEAN, _value(each, mean))
-            elif each.name == RUN_TAG:
-                yield three_columns(each.name, MEAN, printable(self.tag))
+        for printed in self.printed:
+            if printed.measure is not None:
+                mean = aggregated(np.array(self._columns[printed.name]), printed.measure.kind.aggregation)
+                yield three_columns(printed.name, MEAN, _value(printed, mean))
+            elif printed.name == RUN_TAG:
+                yield three_columns(printed.name, MEAN, printable(self.tag))
 
     def _grades(self, query: int, length: int) -> str:
         """Return a character for each of the first `length` items of a list.

@@ -1,8 +1,9 @@
-"""The sentences of a board: what it shows, how sure it is, and what it is ranked by."""
+"""The sentences of a board: what it shows, how sure it is, and what it is ranked by; and its numbers."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,6 +11,7 @@ from itertools import pairwise
 from scorer.board.board import Board
 from scorer.board.certainty import Certainty
 from scorer.measures import Measure
+from scorer.site.entry_words import STATUS_WORDS
 from scorer.site.status import without_scores
 from scorer.wording import counted, in_words, joined, sentence
 
@@ -67,9 +69,9 @@ def _without_ranks(board: Board) -> str:
     return "No team has a score yet."
 
 
-def counted_in_words(count: int, singular: str, plural: str = "") -> str:
+def counted_in_words(count: int, singular: str) -> str:
     """``one tier``, ``twelve tiers``, ``13 tiers``."""
-    return f"{in_words(count)} {counted(count, singular, plural).rpartition(' ')[2]}"
+    return f"{in_words(count)} {counted(count, singular).rpartition(' ')[2]}"
 
 
 def _leading(ranked: Sequence[int], certainty: Certainty) -> str:
@@ -96,20 +98,12 @@ def _leading(ranked: Sequence[int], certainty: Certainty) -> str:
 def front_summary(board: Board) -> str:
     """What the front page says about the leading teams of a board."""
     ranked, certainty = ranked_positions(board), board.primary_certainty
-    if certainty is None:
+    if certainty is None or len(certainty.tiers) < 2:
         return table_caption(board)
-    tiers = sentence(counted_in_words(len(certainty.tiers), "tier"))
-    return " ".join(
-        [f"{sentence(_leading(ranked, certainty))}.", f"{tiers} in all{_smallest(certainty)}."]
-        if len(certainty.tiers) > 1
-        else [table_caption(board)]
-    )
-
-
-def _smallest(certainty: Certainty) -> str:
+    text = f"{sentence(_leading(ranked, certainty))}. {sentence(counted_in_words(len(certainty.tiers), 'tier'))} in all"
     if certainty.smallest_difference is None:
-        return ""
-    return f"; differences under about {significant(certainty.smallest_difference)} are not separable"
+        return f"{text}."
+    return f"{text}; differences under about {significant(certainty.smallest_difference)} are not separable."
 
 
 # How sure the board is
@@ -182,21 +176,21 @@ def board_queries(board: Board) -> int:
     return board.scored_queries - (board.preliminary_queries if board.track.final == "rest" else 0)
 
 
-def significant(number: float, digits: int = 2) -> str:
+def significant(number: float) -> str:
     """A positive number to two digits, as in ``0.061`` and ``1,700``."""
-    places = digits - 1 - math.floor(math.log10(number))
+    places = 1 - math.floor(math.log10(number))
     return f"{round(number, places):,.{max(places, 0)}f}"
 
 
 def shake_up(board: Board) -> str:
     """How far the final ranking is from the preliminary one, and how far chance moves it; empty without both."""
-    found = board.shake_up
-    if found is None:
+    change = board.shake_up
+    if change is None:
         return ""
-    low, high = found.expected_range
+    low, high = change.expected_range
     usual = f"{low:.1f} to {high:.1f}" if f"{low:.1f}" != f"{high:.1f}" else f"{low:.1f}"
     chosen = f"a random choice of {counted(board.preliminary_queries, 'preliminary query', 'preliminary queries')}"
-    return f"Teams moved by {found.mean_move:.1f} ranks on average; {chosen} would move them by {usual}."
+    return f"Teams moved by {change.mean_move:.1f} ranks on average; {chosen} would move them by {usual}."
 
 
 # What is ranked
@@ -218,3 +212,74 @@ def _cutoffs(measure: Measure) -> str:
     if not isinstance(measure.cutoff, tuple) or len(measure.cutoff) < 2:
         return ""
     return f", here {joined(list(map(str, measure.cutoff)))}"
+
+
+# The numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number and its parts."""
+
+    number: int
+    noun: str
+    parts: str
+    """The numbers that add up to `number`; empty where nothing is counted."""
+
+    def __str__(self) -> str:
+        return f"{self.number:,} {self.noun}"
+
+
+def counts(board: Board) -> tuple[Count, ...]:
+    """The numbers of teams without baselines, of entries with those of baselines, and of queries of the solution."""
+    queries = Count(board.queries, _noun(board.queries, "query", "queries"), _query_parts(board))
+    return _teams(board), _entries(board), *([queries] if board.queries else [])
+
+
+def _noun(count: int, singular: str, plural: str) -> str:
+    return singular if count == 1 else plural
+
+
+def _teams(board: Board) -> Count:
+    teams = [row for row in board.rows if not row.baseline]
+    baselines = len(board.rows) - len(teams)
+    ranked = sum(row.rank is not None for row in teams)
+    excluded = sum(row.team.is_excluded for row in teams)
+    unscored = sum(row.entry is None and not row.team.is_excluded for row in teams)
+    undefined = len(teams) - ranked - unscored - excluded
+    listed = [
+        (ranked, "ranked"),
+        (undefined, "with an undefined score"),
+        (unscored, "without a score"),
+        (excluded, "disqualified or withdrawn"),
+    ]
+    parts = "" if board.track.hides_scores else _parts(listed)
+    besides = f"; {counted(baselines, 'baseline')}" if baselines else ""
+    return Count(len(teams), _noun(len(teams), "team", "teams"), f"{parts}{besides}".removeprefix("; "))
+
+
+def _entries(board: Board) -> Count:
+    entries = [(entry, row.baseline) for row in board.rows for entry in row.present_entries]
+    by_words = Counter(STATUS_WORDS[entry.state] for entry, _ in entries)
+    parts = _parts([(by_words[words], words) for words in dict.fromkeys(STATUS_WORDS.values())])
+    of_baselines = sum(is_baseline for _, is_baseline in entries)
+    besides = f"; {of_baselines:,} of baselines" if of_baselines else ""
+    return Count(len(entries), _noun(len(entries), "entry", "entries"), parts + besides)
+
+
+def _query_parts(board: Board) -> str:
+    scored, preliminary = board.scored_queries, board.preliminary_queries
+    left_out = (board.queries - scored, "left out")
+    if not scored:
+        return "none scored yet"
+    if not board.track.shows_final:
+        return _parts([(preliminary, "scored"), (scored - preliminary, "kept for the final scores"), left_out])
+    if preliminary and board.track.final == "rest":
+        return _parts([(scored - preliminary, "scored"), (preliminary, "preliminary only"), left_out])
+    of_them = f" ({preliminary:,} preliminary)" if preliminary else ""
+    return _parts([(scored, f"scored{of_them}"), left_out])
+
+
+def _parts(parts: list[tuple[int, str]]) -> str:
+    """``10 ranked, 1 without a score``: those that are not 0."""
+    return ", ".join(f"{count:,} {words}" for count, words in parts if count)

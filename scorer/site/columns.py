@@ -1,15 +1,16 @@
-"""The columns of a board: their order, their widths, which are shown at first, and which a narrow window leaves out."""
+"""The columns of boards: their measures, order and widths, and which are shown at first and in narrow windows."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from scorer.board.board import Board
 from scorer.live.entry import ColumnScores
-from scorer.site.measure_columns import MeasureColumn
+from scorer.measures import Measure
 
 MARKED_ROWS = 300
 """With more rows, a board has no histograms and no sparklines, so that its page stays small."""
@@ -40,6 +41,59 @@ SIDES = 7.0
 
 AXIS = 18.5
 """The least width of the column of strips, in rem; without room for it, a column is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureColumn:
+    """A measure as a column of boards and as an entry of the page of measures."""
+
+    measure: Measure
+    name: str
+    """Canonical."""
+    head: str
+    """`nDCG` of `nDCG(gain=exp)@10`."""
+    tail: tuple[str, ...]
+    """The rest of the name, in pieces between which a line may break."""
+    anchor: str
+    """Unique on the page of measures."""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The rest of the name for the heading of a narrow column: several cut-offs are ``@5…30``."""
+        cutoffs = self.measure.cutoff
+        if not isinstance(cutoffs, tuple) or len(cutoffs) < 3:
+            return self.tail
+        parameters = re.sub(r"@.*", "", "".join(self.tail))
+        return *([parameters] if parameters else []), f"@{cutoffs[0]}…{cutoffs[-1]}"
+
+    @property
+    def label(self) -> str:
+        """The name where there is little room: ``MARp@5…30``."""
+        return self.head + "".join(self.lines)
+
+
+def measure_columns(boards: Iterable[Board]) -> dict[str, MeasureColumn]:
+    """The column of every measure on any board by its name, in order of appearance."""
+    columns: dict[str, MeasureColumn] = {}
+    anchors: set[str] = set()
+    for board in boards:
+        measures = {str(measure): measure for measure in board.track.all_measures}
+        for name in board.columns:
+            if name not in columns:
+                anchor = _anchor(name, anchors)
+                anchors.add(anchor)
+                head, *tail = re.split(r"(?=[(@])|(?<=[,])", name)
+                columns[name] = MeasureColumn(measures[name], name, head, tuple(tail), anchor)
+    return columns
+
+
+def _anchor(name: str, taken: set[str]) -> str:
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    return next(
+        anchor
+        for number in range(len(taken) + 1)
+        if (anchor := f"{plain}-v{number + 1}" if number else plain) not in taken
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +133,11 @@ def board_columns(
 ) -> tuple[BoardColumn, ...]:
     """The columns of a board, in order.
 
-    Parameters
-    ----------
-    board
-        The board.
-    measures
-        Its measures, the primary one first.
-    scores
-        The shown scores of each row.
-    marks
-        Whether the scores of queries are drawn for any row.
+    The primary measure is the first of `measures`; `scores` has the shown scores of each row. `marks` says whether the
+    scores of queries are drawn for any row.
     """
     drawn, both = len(board.rows) <= MARKED_ROWS, board.shows_both
+    entries = [len(row.present_entries) for row in board.rows]
     has_tiers = board.primary_certainty is not None
     has_intervals = any(row.primary_certainty and row.primary_certainty.interval for row in board.rows)
     score_width = _score_width(board.track.shown_decimals, BOLD_DIGIT)
@@ -109,8 +156,8 @@ def board_columns(
         else None,
         BoardColumn("before", "Preliminary rank", 11, "ascending") if both else None,
         BoardColumn("change", "Change", 13) if both else None,
-        BoardColumn("entries", "Entries", 12, shown=_differ([len(row.sent) for row in board.rows])),
-        BoardColumn("best", "Over time", 18, shown=any(len(row.sent) > 1 for row in board.rows)) if drawn else None,
+        BoardColumn("entries", "Entries", 12, shown=_differ(entries)),
+        BoardColumn("best", "Over time", 18, shown=any(count > 1 for count in entries)) if drawn else None,
         BoardColumn("last", "Last entry", 17, shown=_differ([row.last_received for row in board.rows])),
     ]
     return _with_windows(_with_toggles([column for column in candidates if column]))

@@ -1,9 +1,12 @@
-"""What each page has in its context: the names that its template can use, as ``docs/templates.md`` lists them."""
+"""What each page has in its context: the names that its template can use, as ``docs/templates.md`` lists them.
+
+The names are the fields of the classes.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, dataclass_transform
 
 from markupsafe import Markup
 
@@ -16,16 +19,15 @@ from scorer.live.errata import PublishedErratum
 from scorer.live.log import PublishedLog
 from scorer.live.teams import Team
 from scorer.live.timeline import Happening, Timeline
-from scorer.site.errata import ErratumRow
+from scorer.reports.document import TaskView
 from scorer.site.figures import Figure
 from scorer.site.latest import LatestEntry
-from scorer.site.markdown_pages import MarkdownPage
 from scorer.site.measure_page import Definition, KindSection
-from scorer.site.task_view import TaskView
+from scorer.site.own_files import MarkdownPage
 from scorer.site.team_decisions import MergedTeamPage
 from scorer.site.team_pages import TeamPage, TeamSection
 from scorer.site.timeline import Month
-from scorer.site.track_pages import LateEntry, PastRowView
+from scorer.site.track_pages import ErratumRow, LateEntry, PastRowView
 from scorer.site.views import BoardView
 from scorer.site.worked_example import WorkedExample
 from scorer.store.log import LogLine
@@ -47,16 +49,8 @@ class Brand:
     """The paths of further style sheets, which come after those of the page."""
 
 
-class Context:
-    """Names that a template can use: the fields of the dataclasses below."""
-
-    def names(self) -> dict[str, object]:
-        """Return each name with its value."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True, slots=True)
-class EveryPage(Context):
+@dataclass(frozen=True)
+class EveryPage:
     """On every page."""
 
     challenge: Challenge
@@ -78,37 +72,33 @@ class EveryPage(Context):
     """The log; empty without an event, and then there is no ``verification.html``, and no ``log.jsonl``."""
 
 
-class PageContext(Context):
-    """What one page has, in addition to `EveryPage`."""
+@dataclass_transform(frozen_default=True)
+class PageContext:
+    """What one page has, in addition to `EveryPage`. Each subclass is a frozen dataclass with its template."""
 
     template: ClassVar[str]
-    """The name of its template."""
+    """Its name."""
+
+    def __init_subclass__(cls, template: str) -> None:
+        cls.template = template
+        dataclass(frozen=True)(cls)
 
 
-@dataclass(frozen=True, slots=True)
-class FrontPage(PageContext):
+class FrontPage(PageContext, template="index.html"):
     """The front page, ``index.html``."""
-
-    template: ClassVar[str] = "index.html"
 
     latest: tuple[LatestEntry, ...]
     """The entries received last."""
 
 
-@dataclass(frozen=True, slots=True)
-class BoardPage(PageContext):
+class BoardPage(PageContext, template="board.html"):
     """The page of a board, ``<track>/index.html``."""
-
-    template: ClassVar[str] = "board.html"
 
     board: BoardView
 
 
-@dataclass(frozen=True, slots=True)
-class AnalysisPage(PageContext):
+class AnalysisPage(PageContext, template="analysis.html"):
     """The analysis of a track by its primary measure, ``<track>/analysis.html``."""
-
-    template: ClassVar[str] = "analysis.html"
 
     board: BoardView
     task: TaskView
@@ -117,32 +107,23 @@ class AnalysisPage(PageContext):
     """Further charts."""
 
 
-@dataclass(frozen=True, slots=True)
-class RulesPage(PageContext):
+class RulesPage(PageContext, template="rules.html"):
     """The rules of a track, ``<track>/rules.html``."""
-
-    template: ClassVar[str] = "rules.html"
 
     board: BoardView
     sections: tuple[RuleSection, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LatePage(PageContext):
+class LatePage(PageContext, template="late.html"):
     """The late board of a track, ``<track>/late.html``."""
-
-    template: ClassVar[str] = "late.html"
 
     board: BoardView
     entries: tuple[LateEntry, ...]
     """The best first; none has a rank."""
 
 
-@dataclass(frozen=True, slots=True)
-class PastPage(PageContext):
+class PastPage(PageContext, template="phase.html"):
     """The board of a phase that has closed, ``<track>/phases/<phase>.html``."""
-
-    template: ClassVar[str] = "phase.html"
 
     board: BoardView
     """The present one."""
@@ -152,11 +133,8 @@ class PastPage(PageContext):
     """Its rows, the best first."""
 
 
-@dataclass(frozen=True, slots=True)
-class TeamPages(PageContext):
+class TeamPages(PageContext, template="team.html"):
     """The pages of a team, ``teams/<team>.html``, ``teams/<team>.2.html``, ..."""
-
-    template: ClassVar[str] = "team.html"
 
     team: Team
     page: TeamPage
@@ -164,20 +142,14 @@ class TeamPages(PageContext):
     """One for each track with entries on the page."""
 
 
-@dataclass(frozen=True, slots=True)
-class MergedPage(PageContext):
+class MergedPage(PageContext, template="merged.html"):
     """The page of a team that is merged into another one, ``teams/<team>.html``."""
-
-    template: ClassVar[str] = "merged.html"
 
     page: MergedTeamPage
 
 
-@dataclass(frozen=True, slots=True)
-class MeasurePage(PageContext):
+class MeasurePage(PageContext, template="measures.html"):
     """The page of the measures, ``measures.html``."""
-
-    template: ClassVar[str] = "measures.html"
 
     kinds: tuple[KindSection, ...]
     """The kinds of measures on the boards."""
@@ -187,11 +159,8 @@ class MeasurePage(PageContext):
     """One for each track."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimelinePage(PageContext):
+class TimelinePage(PageContext, template="timeline.html"):
     """What happened in the challenge and what comes next, ``timeline.html``."""
-
-    template: ClassVar[str] = "timeline.html"
 
     months: tuple[Month, ...]
     """The latest first."""
@@ -199,11 +168,8 @@ class TimelinePage(PageContext):
     """The next first."""
 
 
-@dataclass(frozen=True, slots=True)
-class VerificationPage(PageContext):
+class VerificationPage(PageContext, template="verification.html"):
     """What anybody can verify about the challenge, and how, ``verification.html``."""
-
-    template: ClassVar[str] = "verification.html"
 
     head: LogLine
     """The last line of the log."""
@@ -213,20 +179,14 @@ class VerificationPage(PageContext):
     """The commitments, and the public key of receipts."""
 
 
-@dataclass(frozen=True, slots=True)
-class ErrataPage(PageContext):
+class ErrataPage(PageContext, template="errata.html"):
     """The errata of a track, ``<track>/errata.html``."""
-
-    template: ClassVar[str] = "errata.html"
 
     board: BoardView
 
 
-@dataclass(frozen=True, slots=True)
-class ErratumPage(PageContext):
+class ErratumPage(PageContext, template="erratum.html"):
     """An erratum, ``<track>/errata/<number>.html``."""
-
-    template: ClassVar[str] = "erratum.html"
 
     board: BoardView
     erratum: PublishedErratum
@@ -234,24 +194,18 @@ class ErratumPage(PageContext):
     """The teams, in the order of the board after the erratum."""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnPage(PageContext):
+class OwnPage(PageContext, template="page.html"):
     """A page that the organiser wrote, ``<name>.html``."""
-
-    template: ClassVar[str] = "page.html"
 
     page: MarkdownPage
 
 
-@dataclass(frozen=True, slots=True)
-class MissingPage(PageContext):
+class MissingPage(PageContext, template="404.html"):
     """The page that a server shows for an address without a page, ``404.html``.
 
     The server shows it at any depth, where relative links lead nowhere. So the page has no relative link, and its style
     sheet is in it.
     """
-
-    template: ClassVar[str] = "404.html"
 
     style: Markup
     """The style sheet, from ``404.css``."""

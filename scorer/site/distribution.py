@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scorer.board.certainty import BINS, QueryScore
-from scorer.site.field import Field
+from scorer.site.neighbours import Field
 from scorer.site.strip import Axis, axis_for, svg_percent
 from scorer.wording import in_words
 
@@ -90,12 +90,9 @@ def _line(means: Sequence[float], axis: Axis) -> str:
 
 
 def _description(own: Sequence[int], means: Sequence[float]) -> str:
-    text = f"Queries from 0 to 1 in {BINS} steps of {STEP:g}: {_numbers(map(str, own))}."
-    return text + (f" Mean of the other teams: {_numbers(f'{mean:.1f}' for mean in means)}." if means else "")
-
-
-def _numbers(numbers: Iterable[str]) -> str:
-    return ", ".join(numbers)
+    text = f"Queries from 0 to 1 in {BINS} steps of {STEP:g}: {', '.join(map(str, own))}."
+    others = ", ".join(f"{mean:.1f}" for mean in means)
+    return f"{text} Mean of the other teams: {others}." if means else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +127,18 @@ def query_table(field: Field, position: int) -> QueryTable | None:
     best, worst = row.best_queries, row.worst_queries
     if not best and not worst:
         return None
-    values = [value for each in (*best, *worst) for value in (each.score, each.median)]
+    values = [value for query in (*best, *worst) for value in (query.score, query.median)]
     axis = axis_for([*values, 1.0] if field.board.track.primary_measure.bounded else values)
     parts = [(best, "best"), (worst, "worst")]
     words = " and ".join(f"{in_words(len(queries))} {word}" for queries, word in parts if queries)
     return QueryTable(
-        rows=(*(_query(each, axis) for each in best), *(_query(each, axis, first=each is worst[0]) for each in worst)),
+        rows=(
+            *(_query(query, axis) for query in best),
+            *(_query(query, axis, first=query is worst[0]) for query in worst),
+        ),
         axis=axis,
         caption=f"Its {words} queries against the field.",
-        has_ids=any(each.query for each in (*best, *worst)),
+        has_ids=any(query.query for query in (*best, *worst)),
     )
 
 

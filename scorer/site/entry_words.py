@@ -1,4 +1,4 @@
-"""The words on a team's page for what became of an entry, and for what is left of the team's quota."""
+"""The words for what became of an entry, why a team has no score, and what is left of its quota."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Collection, Mapping
 from markupsafe import Markup, escape
 
 from scorer.board.board import Board, Row
-from scorer.live.entry import Admission, Answer, Entry, Outcome, Presence
+from scorer.live.entry import Admission, Answer, ColumnScores, Entry, Outcome, Presence, State
 from scorer.live.quotas import left_in_words, next_reset
+from scorer.reports.entries import REASONS
 from scorer.site.status import moment
-from scorer.wording import counted
+from scorer.wording import counted, day_and_month, utc_time
 
 Word = Presence | Admission | Outcome | Answer
 """One of the words that the state of an entry has."""
@@ -26,6 +27,18 @@ LABELS: Mapping[Word, str] = {
     "waits": "waits for an earlier entry",
 }
 """What pages call a state, where they use other words."""
+
+STATUS_WORDS: dict[State, str] = {
+    "scored": "scored",
+    "rejected": "rejected",
+    "waiting": "not scored yet",
+    "failed": "not scored yet",
+    "misdated": "whose time of receipt is not confirmed",
+    "early": "early",
+    "late": "late",
+    "over-quota": "over the quota",
+}
+"""How the parts of the number of entries are called; withdrawn entries are not counted."""
 
 NOTES: Mapping[Word, str] = {
     "waiting": "An entry that is not scored yet was received. The organisers' machine has not succeeded in scoring it "
@@ -69,6 +82,26 @@ def entry_notes(entries: Collection[Entry]) -> tuple[str, ...]:
     states |= {entry.answer for entry in entries if entry.answer is not None and entry.state == "scored"}
     absent = [NOT_THERE] if any(entry.absent_at for entry in entries) else []
     return (*absent, *(text for state, text in NOTES.items() if state in states))
+
+
+def why_without_score(row: Row, scores: ColumnScores, *, hides_scores: bool) -> str:
+    """Why a team has no score on a board; empty if it has one."""
+    if hides_scores and any(entry.state == "scored" for entry in row.present_entries):
+        return "Scores are not shown yet."
+    if row.entry is not None:
+        return "" if scores[0] is not None else "The score is undefined."
+    last = row.present_entries[0]
+    if last.state == "scored":
+        return "No score is shown for the entries that are there."
+    if last.state == "misdated":
+        return "Nothing scored. The time of receipt is not confirmed."
+    if last.state in ("early", "late", "over-quota"):
+        return f"No rank: {REASONS[last.state]}."
+    if last.state != "rejected":
+        return f"Not scored yet: the file of {day_and_month(last.received)}."
+    errors = f": {counted(last.findings_count, 'error')}" if last.findings_count else ""
+    when = f"{day_and_month(last.received)}, {utc_time(last.received)[11:]}"
+    return f"Nothing scored. The file of {when} was rejected{errors}."
 
 
 def looks_in_words(board: Board, row: Row) -> str:

@@ -27,20 +27,12 @@ class Figure:
 
 
 def board_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...]:
-    """The charts below the table of a board: who led, and since when. None without two scored entries.
-
-    Parameters
-    ----------
-    board
-        The board.
-    cache
-        Of the charts.
-    """
+    """The charts below the table of a board: who led, and since when. None without two scored entries."""
     teams = [_history(board, row) for row in board.rows]
     if sum(len(team.entries) for team in teams) < 2:
         return ()
     wide, medium, narrow = (
-        leaders_over_time(teams, board.columns[0], decimals=board.track.shown_decimals, width=width, cache=cache)
+        leaders_over_time(teams, board.columns[0], decimals=board.track.shown_decimals, width=width).svg(cache)
         for width in (WIDE, MEDIUM, NARROW)
     )
     ring = "an improvement" if board.track.has_ladder else "an entry"
@@ -53,35 +45,27 @@ def board_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...
 
 
 def analysis_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...]:
-    """The charts of a board that need more than the scores on the primary measure.
-
-    Parameters
-    ----------
-    board
-        The board.
-    cache
-        Of the charts.
-    """
-    found = []
+    """The charts of a board that need more than the scores on the primary measure."""
+    figures = []
     if board.shake_up is not None:
-        found.append(Figure(preliminary_against_final(_moves(board), board.columns[0], cache=cache), _moved(board)))
+        figures.append(Figure(preliminary_against_final(_moves(board), board.columns[0]).svg(cache), _moved(board)))
     if board.curves and board.curves[0].precisions:
         curves = [_curve(board, curve.row, curve.precisions) for curve in board.curves]
-        found.append(
+        figures.append(
             Figure(
-                precision_recall(curves, cache=cache),
+                precision_recall(curves).svg(cache),
                 f"Interpolated precision at {in_words(len(RECALLS))} levels of recall, the mean over the queries.",
             )
         )
     if board.curves and board.curves[0].r_precisions:
         curves = [_curve(board, curve.row, curve.r_precisions) for curve in board.curves]
-        found.append(
+        figures.append(
             Figure(
-                r_precision_by_cutoff(curves, cutoffs(board.track.list_length), cache=cache),
+                r_precision_by_cutoff(curves, cutoffs(board.track.list_length)).svg(cache),
                 "R-precision at each cut-off z, the mean over the queries.",
             )
         )
-    return tuple(found)
+    return tuple(figures)
 
 
 def _history(board: Board, row: Row) -> History:
@@ -111,14 +95,14 @@ def _moves(board: Board) -> list[Moved]:
 
 def _moved(board: Board) -> str:
     """How far the teams moved, and whether chance would move them as far."""
-    found = board.shake_up
-    if found is None:
+    shake_up = board.shake_up
+    if shake_up is None:
         return ""
-    low, high = found.expected_range
-    moved = f"{counted(found.moved, 'team')} moved, by {found.mean_move:.1f} ranks in the mean over all teams"
+    low, high = shake_up.expected_range
+    moved = f"{counted(shake_up.moved, 'team')} moved, by {shake_up.mean_move:.1f} ranks in the mean over all teams"
     chance = f"random preliminary queries would move them by {low:.1f} to {high:.1f}"
-    if found.mean_move > high:
+    if shake_up.mean_move > high:
         return f"{moved}: more than chance explains; {chance}."
-    if found.mean_move < low:
+    if shake_up.mean_move < low:
         return f"{moved}: less than chance would; {chance}."
     return f"{moved}: no more than chance explains; {chance}."

@@ -50,37 +50,19 @@ def write(
     snapshot: str = "",
     is_later: Callable[[str], bool] = lambda _: False,
 ) -> list[str] | None:
-    """Write the pages into the folder and delete pages of earlier renders that are no longer wanted.
+    """Write the pages, by their relative paths, into the folder, and delete pages of earlier renders.
 
     Each file is replaced as a whole, and only if its content changes. Style sheets, scripts and files of the organiser
     come first, then pages and data files that do not exist yet, then the other pages and data files, then
     ``index.html``, then deletions: a visitor who follows links during a render never reaches a page that does not exist
     yet. Files that no render wrote are not changed. If a render is killed, the next one completes it.
 
-    One process writes at a time; another one waits for up to `WAIT` seconds.
+    One process writes at a time; another one waits for up to `WAIT` seconds. While the folder is locked, `is_later` is
+    called with the name of the snapshot that the folder shows; it says whether that is later than `snapshot`. Then
+    nothing is written, and the result is None. Otherwise it has the paths written or deleted, sorted.
 
-    Parameters
-    ----------
-    pages : mapping of str to str or bytes
-        The content of each file by its relative path, with forward slashes. Text is encoded as UTF-8.
-    folder : Path
-        Created if necessary.
-    snapshot : str
-        The name of the snapshot of the database that the pages are rendered from.
-    is_later
-        Whether the snapshot with a name, which the folder shows, is a later one of the same database; called while the
-        folder is locked.
-
-    Returns
-    -------
-    list of str or None
-        The paths written or deleted, sorted. None if the folder shows a later snapshot; then nothing is written.
-
-    Raises
-    ------
-    ScorerError
-        The folder cannot be written, a file that no render wrote has the name of a page, or another process keeps the
-        folder locked.
+    Raises ScorerError if the folder cannot be written or stays locked, or if a file that no render wrote has the name
+    of a page.
     """
     contents = {path: page.encode() if isinstance(page, str) else page for path, page in pages.items()}
     if folder.exists() and not folder.is_dir():

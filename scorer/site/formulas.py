@@ -17,14 +17,9 @@ _FORMULA = re.compile(r"\$\$(.+?)\$\$|\$(.+?)\$")
 
 
 def displayed(text: str, alternative: str = "") -> Markup:
-    """Return the first formula of a text that is between ``$$``.
+    """Return the first formula of a text that is between ``$$``, in LaTeX.
 
-    Parameters
-    ----------
-    text
-        Words, with formulas in LaTeX between ``$$`` or ``$``.
-    alternative
-        The formula as plain text, for programs that do not know MathML.
+    `alternative` is the formula as plain text, for programs that do not know MathML.
     """
     latex = next(match[1] for match in _FORMULA.finditer(text) if match[1])
     return mathml(latex, alternative, is_displayed=True)

@@ -8,8 +8,7 @@ from heapq import nlargest
 
 from scorer.board.board import Row, counting_scores, score_at
 from scorer.live.entry import Entry
-from scorer.site.counts import STATUS_WORDS
-from scorer.site.entry_words import LABELS
+from scorer.site.entry_words import LABELS, STATUS_WORDS
 from scorer.site.views import BoardView
 from scorer.store.canonical import RESOLUTION
 from scorer.wording import counted, ordinal
@@ -41,7 +40,7 @@ def latest_entries(boards: Iterable[BoardView], number: int = SHOWN) -> tuple[La
         (board, view.row, entry)
         for board in boards
         for view in board.rows
-        for entry in view.row.sent
+        for entry in view.row.present_entries
         if entry.state != "misdated"
     ]
     latest = nlargest(number, candidates, key=lambda each: (each[2].received, each[1].team.slug, each[2].file))

@@ -36,21 +36,10 @@ def _is_parsed(url: str) -> bool:  # noqa: ARG001  the parser passes it
 
 
 def check(text: str, where: str, first_line: int = 0) -> None:
-    """Check the links and the images of a text.
+    """Check the links and the images of a text, which comes from the file or the key `where`.
 
-    Parameters
-    ----------
-    text
-        Markdown.
-    where
-        The file or the key of the text, for the message.
-    first_line
-        The number of the first line in the file; 0 if the message has no line.
-
-    Raises
-    ------
-    ScorerError
-        A link or an image leads elsewhere than `SCHEMES` or a relative path in the site.
+    Raises ScorerError if one leads elsewhere than `SCHEMES` or a relative path in the site. The message has the line if
+    `first_line`, that of the text in its file, is not 0.
     """
     for token, line in _all_tokens(_parser().parse(text)):
         name = {"link_open": "href", "image": "src"}.get(token.type)
@@ -67,16 +56,10 @@ def check(text: str, where: str, first_line: int = 0) -> None:
 
 
 def to_html(text: str, root: str = "", top: int = 2) -> Markup:
-    """Return a text as HTML.
+    """Return a text as HTML. HTML in it is shown as text.
 
-    Parameters
-    ----------
-    text
-        Markdown that `check` accepts. HTML in it is shown as text.
-    root
-        The relative path from the page to the folder of the site, "" or "../". Relative links start at that folder.
-    top
-        The level that the highest heading of the text gets, from 1 to 6.
+    `check` accepts the text. Relative links start at `root`, the relative path from the page to the folder of the site:
+    "" or "../". The highest heading of the text gets the level `top`, from 1 to 6.
     """
     return _rendered(_parser().parse(text), root, top)
 
@@ -108,12 +91,9 @@ def to_text(text: str) -> str:
 
 
 def split_title(text: str) -> tuple[str, str, int] | None:
-    """Split off the heading of level 1 that a text begins with.
+    """Split off the heading of level 1 that a text begins with; None if the text begins otherwise.
 
-    Returns
-    -------
-    The heading without its markup, the text after it, and the number of lines before that text; None if the text
-    begins otherwise.
+    Return the heading without its markup, the text after it, and the number of lines before that text.
     """
     tokens = _parser().parse(text)
     if len(tokens) < 2 or tokens[0].tag != "h1" or tokens[0].map is None or not (title := _plain(tokens[1])):

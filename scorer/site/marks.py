@@ -36,9 +36,9 @@ def _coordinate(value: float) -> str:
 
 def histograms(board: Board) -> tuple[Mark | None, ...]:
     """The histogram of the primary scores of each row, all on one scale; None for a row without one."""
-    counts = [row.histogram for row in board.rows]
-    highest = max((max(each) for each in counts if each), default=0)
-    return tuple(_histogram(each, highest) if any(each) else None for each in counts)
+    rows = [row.histogram for row in board.rows]
+    highest = max((max(counts) for counts in rows if counts), default=0)
+    return tuple(_histogram(counts, highest) if any(counts) else None for counts in rows)
 
 
 def _histogram(counts: Sequence[int], highest: int) -> Mark:
@@ -78,13 +78,13 @@ def sparklines(board: Board) -> tuple[Mark | None, ...]:
         [(when, score) for when, score in counting_scores(board, row) if score is not None] for row in board.rows
     ]
     times = [entry.received.timestamp() for row in board.rows for entry in row.entries if entry.state == "scored"]
-    scores = [score for each in records for _, score in each]
+    scores = [score for steps in records for _, score in steps]
     if not scores:
         return (None,) * len(board.rows)
     decimals = board.track.shown_decimals
     across = _Scale(min(times), max(times), MARGIN, SPARK_WIDTH - MARGIN)
     down = _Scale(min(0.0, *scores), max(scores), SPARK_HEIGHT - MARGIN, MARGIN)
-    return tuple(_sparkline(each, across, down, decimals) if each else None for each in records)
+    return tuple(_sparkline(steps, across, down, decimals) if steps else None for steps in records)
 
 
 @dataclass(frozen=True, slots=True)

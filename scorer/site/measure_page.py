@@ -10,8 +10,8 @@ from markupsafe import Markup
 
 from scorer.measures import Kind
 from scorer.measures.symbols import SYMBOLS, WORDS, Symbol
+from scorer.site.columns import MeasureColumn
 from scorer.site.formulas import displayed, inline
-from scorer.site.views import MeasureColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,12 @@ class Definition:
 
 def kind_sections(columns: Mapping[str, MeasureColumn]) -> tuple[KindSection, ...]:
     """Return a section for each kind that one of the columns has, in the order of the columns."""
-    kinds: dict[str, list[MeasureColumn]] = {}
+    groups: dict[Kind, list[MeasureColumn]] = {}
     for column in columns.values():
-        kinds.setdefault(column.measure.kind.name, []).append(column)
+        groups.setdefault(column.measure.kind, []).append(column)
     return tuple(
         KindSection(kind, displayed(kind.latex, kind.formula), inline(kind.latex), tuple(group))
-        for group in kinds.values()
-        for kind in (group[0].measure.kind,)
+        for kind, group in groups.items()
     )
 
 
@@ -57,12 +56,12 @@ def definitions(kinds: Iterable[Kind]) -> tuple[Definition, ...]:
     used = _identifiers(kind.latex for kind in kinds)
     symbols: dict[str, Symbol] = {}
     # The meaning of a symbol may use further symbols.
-    while more := [each for each in SYMBOLS if each.name in used and each.name not in symbols]:
-        symbols |= {each.name: each for each in more}
-        used = _identifiers(each.meaning for each in more)
+    while more := [symbol for symbol in SYMBOLS if symbol.name in used and symbol.name not in symbols]:
+        symbols |= {symbol.name: symbol for symbol in more}
+        used = _identifiers(symbol.meaning for symbol in more)
     return (
         *(Definition(Markup(word), inline(meaning)) for word, meaning in WORDS.items()),  # noqa: S704  our own words
-        *(Definition(inline(each.latex), inline(each.meaning)) for each in SYMBOLS if each.name in symbols),
+        *(Definition(inline(symbol.latex), inline(symbol.meaning)) for symbol in SYMBOLS if symbol.name in symbols),
     )
 
 

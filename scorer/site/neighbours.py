@@ -1,14 +1,14 @@
-"""The table of the nearest teams: what separates each of them from a team."""
+"""The field of a team: a board with what all its team pages need, and the table of the nearest teams."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scorer.board.board import Board, Row
 from scorer.board.certainty import Interval, Pair
 from scorer.board.published_statistics import SHARE_DECIMALS
-from scorer.site.field import Field
+from scorer.site.captions import ranked_positions
 from scorer.site.strip import Axis, axis_for, svg_percent
 
 NEAREST = 3
@@ -16,6 +16,37 @@ NEAREST = 3
 
 P_DECIMALS = 3
 """Of values of p; smaller ones are shown as ``< 0.001``. With preliminary scores, they have fewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A board, and what is derived from all of its rows. Positions are those in `Board.rows`."""
+
+    board: Board
+    ranked: tuple[int, ...]
+    """The positions of the teams with a rank, the best first."""
+    pairs: Mapping[int, Mapping[int, Pair]]
+    """The pairs of each position by the position of the other row."""
+    histograms: int
+    """How many ranked teams have a histogram of their primary scores."""
+    sums: tuple[int, ...]
+    """The sum of these histograms."""
+
+    def score(self, position: int) -> float | None:
+        """The primary score of a row that the board is ranked by."""
+        return self.board.shown_scores(self.board.rows[position].entry)[0]
+
+
+def field_of(board: Board) -> Field:
+    """Return the field of a board."""
+    pairs: dict[int, dict[int, Pair]] = {}
+    for pair in board.pairs:
+        pairs.setdefault(pair.row, {})[pair.other] = pair
+        pairs.setdefault(pair.other, {})[pair.row] = pair
+    ranked = tuple(ranked_positions(board))
+    histograms = [counts for position in ranked if (counts := board.rows[position].histogram)]
+    sums = tuple(sum(counts) for counts in zip(*histograms, strict=True))
+    return Field(board, ranked, pairs, len(histograms), sums)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +112,11 @@ def neighbours(field: Field, position: int) -> Neighbours | None:
     if not pairs:
         return None
     shown = _nearest(board, pairs, position)
-    differences = {each: _turned(pairs[each], position) for each in shown}
+    differences = {other: _turned(pairs[other], position) for other in shown}
     axis = axis_for(value for difference, interval in differences.values() for value in (difference, *(interval or ())))
     rows = tuple(
-        _row(board, each, pairs.get(each), differences.get(each), axis, position) for each in sorted([*shown, position])
+        _row(board, other, pairs.get(other), differences.get(other), axis, position)
+        for other in sorted([*shown, position])
     )
     return Neighbours(
         rows=rows,
@@ -97,9 +129,9 @@ def neighbours(field: Field, position: int) -> Neighbours | None:
 
 def _nearest(board: Board, pairs: Mapping[int, Pair], position: int) -> list[int]:
     """The positions that the table has: the nearest ones, and that of the best ranked team."""
-    above = [each for each in sorted(pairs) if each < position]
-    below = [each for each in sorted(pairs) if each > position]
-    leader = [each for each in above if board.rows[each].rank is not None][:1]
+    above = [other for other in sorted(pairs) if other < position]
+    below = [other for other in sorted(pairs) if other > position]
+    leader = [other for other in above if board.rows[other].rank is not None][:1]
     return [*dict.fromkeys([*leader, *above[-NEAREST:]]), *below[:NEAREST]]
 
 
@@ -137,14 +169,8 @@ def _shares(pair: Pair, own: int) -> Shares | None:
         return None
     better, worse = (pair.losses, pair.wins) if pair.row == own else (pair.wins, pair.losses)
     counts = (better, pair.ties, worse)
-    return Shares(counts, _bars(counts))
-
-
-def _bars(counts: Sequence[int]) -> tuple[tuple[str, str], ...]:
-    """The parts of a bar, which are as wide as their counts."""
     total = max(sum(counts), 1)
-    starts = [sum(counts[:number]) for number in range(len(counts))]
-    return tuple(
-        (svg_percent(100 * start / total), svg_percent(100 * count / total))
-        for start, count in zip(starts, counts, strict=True)
-    )
+    starts = (0, counts[0], counts[0] + counts[1])
+    parts = zip(starts, counts, strict=True)
+    bars = ((svg_percent(100 * start / total), svg_percent(100 * count / total)) for start, count in parts)
+    return Shares(counts, tuple(bars))

@@ -21,10 +21,11 @@ from scorer.live.log import NO_LOG, PublishedLog
 from scorer.live.timeline import NO_TIMELINE, Timeline
 from scorer.reports.boards import to_csv
 from scorer.reports.citation import to_bibtex, to_cff
-from scorer.reports.commitment_json import commitment_json
+from scorer.reports.document import TaskView
 from scorer.reports.leaderboard import schema, to_json
-from scorer.reports.split_json import split_json
+from scorer.reports.verifiable import commitment_json, split_json
 from scorer.site import markdown
+from scorer.site.columns import measure_columns
 from scorer.site.context import (
     AnalysisPage,
     BoardPage,
@@ -45,21 +46,16 @@ from scorer.site.context import (
     TimelinePage,
     VerificationPage,
 )
-from scorer.site.errata import erratum_rows
-from scorer.site.feed import PATH as FEED
-from scorer.site.feed import feed
 from scorer.site.figures import analysis_figures, board_figures
 from scorer.site.latest import latest_entries
-from scorer.site.markdown_pages import markdown_pages
 from scorer.site.measure_page import definitions, kind_sections
-from scorer.site.static_files import FOLDER, static_files
-from scorer.site.task_view import TaskView
+from scorer.site.own_files import STATIC_FOLDER, markdown_pages, static_files
 from scorer.site.team_decisions import merged_pages
 from scorer.site.team_pages import team_pages
 from scorer.site.templates import TemplateFolder, environment_with, has_templates, render_template, shipped_templates
-from scorer.site.timeline import months, with_known_links
-from scorer.site.track_pages import LATE, RULES, late_entries, past_path, past_rows
-from scorer.site.views import BoardView, board_view, measure_columns
+from scorer.site.timeline import FEED, feed, months, with_known_links
+from scorer.site.track_pages import LATE, RULES, erratum_rows, late_entries, past_path, past_rows
+from scorer.site.views import BoardView, board_view
 from scorer.site.worked_example import worked_example
 from scorer.store.secret import public_pem
 
@@ -110,19 +106,11 @@ def site_files(
 ) -> dict[str, str | bytes]:
     """Return every file of the site by its relative path: the pages, and the organiser's files.
 
-    Parameters
-    ----------
-    challenge, boards, figures
-        As for `pages`.
-
-    Raises
-    ------
-    ScorerError
-        As for `pages`. Or a file of the organiser cannot be copied, or there is no such logo.
+    Raises ScorerError as `pages`, and if a file of the organiser cannot be copied or there is no such logo.
     """
     copied = static_files(challenge.root)
     logo = challenge.branding.logo
-    if logo and f"{FOLDER}/{logo}" not in copied:
+    if logo and f"{STATIC_FOLDER}/{logo}" not in copied:
         raise ScorerError(
             f"{challenge.root / FILE}: site.logo: names {challenge.root / STATIC / logo}, but there is no such file; "
             "create it or correct the path (hidden files and symbolic links are not copied)"
@@ -139,31 +127,11 @@ def pages(
     log: PublishedLog = NO_LOG,
     commitment: PublishedCommitment = NO_COMMITMENT,
 ) -> dict[str, str]:
-    """Render the pages of a site, with their style sheets, scripts and data files.
+    """Render the pages of a site, with their style sheets, scripts and data files, by their relative paths.
 
-    Parameters
-    ----------
-    challenge : Challenge
-        Its folder ``templates``, if there is one, takes precedence over the shipped templates. Its folder ``pages`` has
-        further pages.
-    boards : sequence of Board
-        One for each track, in the order of the navigation.
-    timeline : Timeline
-        What happened in public.
-    log : PublishedLog
-        The log as visitors may see it.
-    commitment : PublishedCommitment
-        What is public about the commitments, and the public key of receipts.
-
-    Returns
-    -------
-    dict of str to str
-        The text of each file by its relative path, with forward slashes. The same boards give the same text.
-
-    Raises
-    ------
-    ScorerError
-        A template cannot be read or rendered, or a text in Markdown has a link that pages cannot have.
+    There is one board for each track, in the order of the navigation. The same boards give the same text. The folder
+    ``templates`` of the challenge takes precedence over the shipped templates. Raises ScorerError if a template cannot
+    be read or rendered, or if a text in Markdown has a link that pages cannot have.
     """
     shipped = TemplateFolder(shipped_templates())
     folder = challenge.root / "templates"
@@ -182,7 +150,7 @@ def pages(
 
     def add(path: str, about: str, page: PageContext) -> None:
         every = EveryPage(challenge, brand, views, own, path, "../" * path.count("/"), about, timeline, log)
-        site[path] = render_template(environment, page.template, every.names() | page.names())
+        site[path] = render_template(environment, page.template, vars(every) | vars(page))
 
     about = markdown.to_text(challenge.description)
     add("index.html", about, FrontPage(latest_entries(views)))
@@ -208,8 +176,8 @@ def pages(
         site[LOG] = "".join(f"{line.text}\n" for line in log.lines)
         splits = tuple(view for view in views if view.board.split is not None)
         add("verification.html", VERIFICATION.format(challenge.name), VerificationPage(log.head, splits, commitment))
-    for each in own:
-        add(each.path, markdown.to_text(each.text), OwnPage(each))
+    for own_page in own:
+        add(own_page.path, markdown.to_text(own_page.text), OwnPage(own_page))
     style = sheets.get(ACCENT, "") + _source(loader, "404.css")
     add("404.html", about, MissingPage(Markup(style), _digest(style)))  # noqa: S704  a file of the organiser or ours
     return site
@@ -260,8 +228,8 @@ def _timeline_pages(
         errata = timeline.errata.get(view.track.name, ())
         if errata:
             yield f"{view.track.name}/errata.html", f"The errata of {view.track.title}.", ErrataPage(view)
-        for each in errata:
-            yield each.path, each.changes.summary, ErratumPage(view, each, erratum_rows(each, paths))
+        for erratum in errata:
+            yield erratum.path, erratum.changes.summary, ErratumPage(view, erratum, erratum_rows(erratum, paths))
     if timeline.happenings:
         linked = with_known_links(timeline, paths)
         yield "timeline.html", TIMELINE, TimelinePage(months(linked.happenings), linked.upcoming)
@@ -303,7 +271,7 @@ def _brand(challenge: Challenge, style_sheets: tuple[str, ...]) -> Brand:
     branding = challenge.branding
     return Brand(
         url=branding.url,
-        logo=f"{FOLDER}/{branding.logo}" if branding.logo else "",
+        logo=f"{STATIC_FOLDER}/{branding.logo}" if branding.logo else "",
         footer=branding.footer,
         links=branding.links,
         style_sheets=style_sheets,

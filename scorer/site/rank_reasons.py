@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 
 from markupsafe import Markup, escape
 
@@ -11,7 +10,7 @@ from scorer.board.board import Row
 from scorer.board.certainty import Pair
 from scorer.live.entry import State
 from scorer.site.captions import significant
-from scorer.site.field import Field
+from scorer.site.neighbours import Field
 from scorer.site.status import without_scores
 from scorer.site.team_decisions import decision
 from scorer.wording import counted, in_words, ordinal, sentence, shortened
@@ -43,19 +42,7 @@ def heading(row: Row) -> str:
 
 
 def reasons(field: Field, position: int) -> tuple[Markup, ...]:
-    """Explain the rank of a row, or why it has none.
-
-    Parameters
-    ----------
-    field
-        The board.
-    position
-        Of the row in `Board.rows`.
-
-    Returns
-    -------
-    The sentences as HTML.
-    """
+    """Explain the rank of a row, or why it has none, in sentences as HTML."""
     row = field.board.rows[position]
     if field.board.track.hides_scores:
         return (escape(without_scores(field.board)),)
@@ -100,19 +87,20 @@ def _listed(names: Sequence[Markup], last: str = "and") -> Markup:
 
 
 def _without_entry(row: Row) -> Markup:
-    if any(entry.state == "scored" for entry in row.sent):
+    states = [entry.state for entry in row.present_entries]
+    if "scored" in states:
         return Markup("The Ladder has released no score for the entries that are there.")
-    statuses = {WITHOUT_SCORE[entry.state] for entry in row.sent if entry.state in WITHOUT_SCORE}
-    if len(statuses) != 1:
-        return Markup("None of its {} entries is scored.").format(in_words(len(row.sent)))
-    which = "Its only entry" if len(row.sent) == 1 else f"Each of its {in_words(len(row.sent))} entries"
-    return escape(f"{which} {statuses.pop()}.")
+    reasons = {WITHOUT_SCORE[state] for state in states if state in WITHOUT_SCORE}
+    if len(reasons) != 1:
+        return Markup("None of its {} entries is scored.").format(in_words(len(states)))
+    which = "Its only entry" if len(states) == 1 else f"Each of its {in_words(len(states))} entries"
+    return escape(f"{which} {reasons.pop()}.")
 
 
 def _between(field: Field, position: int) -> Markup:
     """Between which ranked teams the score of a baseline is."""
-    above = [each for each in field.ranked if each < position]
-    below = [each for each in field.ranked if each > position]
+    above = [other for other in field.ranked if other < position]
+    below = [other for other in field.ranked if other > position]
     if above and below:
         return Markup("Its score is between those of {} and {}.").format(
             _placed(field, above[-1]), _placed(field, below[0])
@@ -129,13 +117,13 @@ def _placed(field: Field, position: int) -> Markup:
 def _gaps(field: Field, position: int) -> list[Markup]:
     """How far the next teams above and below are, and which teams share the rank."""
     rank = field.board.rows[position].rank
-    ranks = {each: field.board.rows[each].rank or 0 for each in field.ranked}
-    equal = [each for each in field.ranked if ranks[each] == rank and each != position]
-    above = [each for each in field.ranked if ranks[each] < (rank or 0)]
-    below = [each for each in field.ranked if ranks[each] > (rank or 0)]
+    ranks = {other: field.board.rows[other].rank or 0 for other in field.ranked}
+    equal = [other for other in field.ranked if ranks[other] == rank and other != position]
+    above = [other for other in field.ranked if ranks[other] < (rank or 0)]
+    below = [other for other in field.ranked if ranks[other] > (rank or 0)]
     sentences = []
     if equal:
-        names = _listed([_name(field, each) for each in equal[: 2 * NAMED]])
+        names = _listed([_name(field, other) for other in equal[: 2 * NAMED]])
         more = f" and {counted(len(equal) - 2 * NAMED, 'other')}" if len(equal) > 2 * NAMED else ""
         sentences.append(Markup("It shares the rank with {}{}: their scores are equal.").format(names, more))
     parts = []
@@ -171,11 +159,11 @@ def _separation(field: Field, position: int) -> list[Markup]:
     certainty = field.board.primary_certainty
     if certainty is None or not tested:
         return []
-    above = list(islice((each for each in sorted(tested, reverse=True) if each < position), NAMED))
-    below = list(islice((each for each in sorted(tested) if each > position), NAMED))
-    named = [*reversed(above), *below]
-    separable = [_name(field, each) for each in named if tested[each].is_separable]
-    others = [_name(field, each) for each in named if not tested[each].is_separable]
+    above = [other for other in sorted(tested) if other < position]
+    below = [other for other in sorted(tested) if other > position]
+    named = [*above[-NAMED:], *below[:NAMED]]
+    separable = [_name(field, other) for other in named if tested[other].is_separable]
+    others = [_name(field, other) for other in named if not tested[other].is_separable]
     start = Markup("The {}").format(counted(certainty.queries, "query", "queries"))
     if not others:
         return [Markup("{} separate it from {}.").format(start, _listed(separable))]
@@ -202,7 +190,7 @@ def _needed(field: Field, position: int) -> list[Markup]:
 def hidden(field: Field, position: int) -> str:
     """Say why a team page shows no scores of queries; empty if it shows them."""
     row, primary = field.board.rows[position], field.board.track.primary_measure
-    if row.entry is None or _has_queries(row):
+    if row.entry is None or row.best_queries or row.worst_queries or row.histogram:
         return ""
     if primary.kind.aggregation != "mean":
         return f"{primary} is no mean over the queries, so single queries are not compared."
@@ -217,10 +205,6 @@ def hidden(field: Field, position: int) -> str:
     if not field.board.track.shows_final:
         return "The scores of single queries are hidden while the challenge is open."
     return "The organisers do not show the scores of single queries."
-
-
-def _has_queries(row: Row) -> bool:
-    return bool(row.best_queries or row.worst_queries or row.histogram)
 
 
 def entries_in_words(row: Row) -> str:

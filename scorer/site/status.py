@@ -20,7 +20,7 @@ class Status:
     scores: Markup
     """Which scores the board shows, and since when or until when; HTML."""
     received: str
-    """How many entries teams have sent: ``12 entries of 4 teams``."""
+    """How many entries of teams were received: ``12 entries of 4 teams``."""
     frozen: Markup
     """That the board is frozen, and until when; HTML, empty if it is not."""
 
@@ -78,7 +78,7 @@ def _scores(board: Board) -> Markup:
 
 def _received(board: Board) -> str:
     teams = [row for row in board.rows if not row.baseline]
-    entries = sum(len(row.sent) for row in teams)
+    entries = sum(len(row.present_entries) for row in teams)
     if not entries:
         return "No entries yet"
     return f"{counted(entries, 'entry', 'entries')} of {counted(len(teams), 'team')}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -67,22 +67,21 @@ class MergedTeamPage:
         return history(self.team)
 
 
-def merged_pages(boards: Iterable[Board]) -> tuple[MergedTeamPage, ...]:
+def merged_pages(boards: Sequence[Board]) -> tuple[MergedTeamPage, ...]:
     """The pages of merged teams, one for each."""
-    boards = tuple(boards)
     shown = {row.team.slug for board in boards for row in board.rows}
-    found = {
-        each.team.slug: MergedTeamPage(each.team, each.into, each.into.slug in shown)
+    pages = {
+        merged.team.slug: MergedTeamPage(merged.team, merged.into, merged.into.slug in shown)
         for board in boards
-        for each in board.merged
+        for merged in board.merged
     }
-    return tuple(found.values())
+    return tuple(pages.values())
 
 
 def merged_into(team: Team, boards: Iterable[Board]) -> tuple[MergedTeam, ...]:
     """The teams whose entries are in the row of this one."""
-    found = {each.team.slug: each for board in boards for each in board.merged if each.into.slug == team.slug}
-    return tuple(found.values())
+    teams = {merged.team.slug: merged for board in boards for merged in board.merged if merged.into.slug == team.slug}
+    return tuple(teams.values())
 
 
 def links(team: Team) -> tuple[TeamLink, ...]:

@@ -13,8 +13,7 @@ from scorer.live.entry import ColumnScores, Entry, State
 from scorer.live.teams import MergedTeam, Team
 from scorer.site.distribution import Distribution, QueryTable, distribution, query_table
 from scorer.site.entry_words import entry_notes, looks_in_words, quota_left, status_words
-from scorer.site.field import Field, field_of
-from scorer.site.neighbours import Neighbours, neighbours
+from scorer.site.neighbours import Field, Neighbours, field_of, neighbours
 from scorer.site.rank_reasons import entries_in_words, heading, hidden, reasons, summary
 from scorer.site.strip import Axis, svg_percent
 from scorer.site.team_decisions import HistoryLine, TeamLink, decision, history, links, merged_into

@@ -1,4 +1,4 @@
-"""The templates: their folders, their filters, and messages about errors in them."""
+"""The templates: their folders, their filters, the sandbox of those of an organiser, and messages about errors."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from datetime import datetime
 from pathlib import Path
 from traceback import walk_tb
 from types import CodeType
+from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError
 from jinja2.bccache import Bucket, BytecodeCache
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from scorer.errors import ScorerError
 from scorer.site import markdown
-from scorer.site.sandbox import Sandbox
 from scorer.wording import counted, day_and_month, exact_time, in_words, iso_time, long_time, printable, utc_time
 
 NO_SCORE = "–"
@@ -51,6 +52,43 @@ COMPILED = {is_own: CompiledTemplates() for is_own in (False, True)}
 """Those of environments with and without own templates, whose code differs."""
 
 
+# The sandbox of templates that are not shipped: an imported bundle may contain them, too
+
+VALUES = (str, bytes, int, float, list, tuple, dict, frozenset, datetime)
+"""Types whose methods a template may call."""
+
+MODULES = (
+    "jinja2",
+    "scorer.analysis",
+    "scorer.board",
+    "scorer.challenge",
+    "scorer.charts",
+    "scorer.live",
+    "scorer.measures",
+    "scorer.reports",
+    "scorer.site",
+    "scorer.store",
+)
+"""Where functions are defined that a template may call: macros, and what the context of a page offers."""
+
+
+class Sandbox(ImmutableSandboxedEnvironment):
+    """An environment whose templates read the values of their context, but no file, no network and no other object."""
+
+    def is_safe_callable(self, called: Any) -> bool:
+        """Whether a template may call this."""
+        if not super().is_safe_callable(called):
+            return False
+        method = getattr(called, "__wrapped__", called)  # Jinja wraps the methods that format text
+        if isinstance(getattr(method, "__self__", None), VALUES):
+            return True
+        module = getattr(called, "__module__", None) or type(called).__module__
+        return any(module == name or module.startswith(f"{name}.") for name in MODULES)
+
+
+# Environments
+
+
 def shipped_templates() -> Path:
     """The folder of the shipped templates: in the package if installed, next to it in the repository."""
     package = Path(__file__).parents[1]
@@ -66,12 +104,7 @@ def has_templates(folder: Path) -> bool:
 def environment_with(loader: ChoiceLoader, *, own: bool) -> Environment:
     """The environment of all templates: escapes HTML, refuses undefined names, and adds the filters.
 
-    Parameters
-    ----------
-    loader
-        Finds the templates.
-    own
-        Whether templates that are not shipped may be among them. Then all are rendered in the sandbox, which is slower.
+    With `own`, templates that are not shipped may be among them; then all are rendered in the sandbox, which is slower.
     """
     environment = (Sandbox if own else Environment)(
         loader=loader,
@@ -137,10 +170,7 @@ FILTERS: Mapping[str, Callable[..., str]] = {
 def render_template(environment: Environment, name: str, context: Mapping[str, object]) -> str:
     """Render a template.
 
-    Raises
-    ------
-    ScorerError
-        The template, or one that it uses, has an error; the message gives the file and the line.
+    Raises ScorerError if the template, or one that it uses, has an error; the message gives the file and the line.
     """
     try:
         return environment.get_template(name).render(context)

@@ -1,17 +1,22 @@
-"""Further pages of a track: its rules, its late board, and the boards of phases that have closed."""
+"""Further pages of a track: its rules, its late board, the boards of phases that have closed, and its errata."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from scorer.board.board import Board, PastBoard, PastRow, Row
 from scorer.challenge.phases import Phase
 from scorer.live.entry import Entry
+from scorer.live.errata import BeforeAfter, PublishedErratum
 from scorer.wording import counted
 
 RULES, LATE = "rules.html", "late.html"
+
+Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,7 @@ def track_links(board: Board) -> tuple[PageLink, ...]:
     links = [PageLink("Rules", f"{folder}/{RULES}")]
     if board.late:
         links.append(PageLink("Late board", f"{folder}/{LATE}"))
-    links += [PageLink(f"Board of the phase {each.phase.name}", past_path(board, each.phase)) for each in board.past]
+    links += [PageLink(f"Board of the phase {past.phase.name}", past_path(board, past.phase)) for past in board.past]
     return tuple(links)
 
 
@@ -55,12 +60,12 @@ class LateEntry:
 
 def late_entries(board: Board) -> tuple[LateEntry, ...]:
     """All entries of the late board, the best first; they have no rank."""
-    found = [
+    entries = [
         LateEntry(row, entry, board.shown_scores(entry)[0], _distance(board, entry))
         for row in board.late
         for entry in row.entries
     ]
-    return tuple(sorted(found, key=lambda each: (each.score is None, -(each.score or 0.0), each.entry.index)))
+    return tuple(sorted(entries, key=lambda late: (late.score is None, -(late.score or 0.0), late.entry.index)))
 
 
 def _distance(board: Board, entry: Entry) -> str:
@@ -104,3 +109,51 @@ def past_rows(board: Board, past: PastBoard) -> tuple[PastRowView, ...]:
 def shared_rank(rank: int | None, sharing: Counter[int | None]) -> str:
     """A rank as pages show it: `=3` if several rows have it; empty for None."""
     return "" if rank is None else f"={rank}" if sharing[rank] > 1 else f"{rank}"
+
+
+def difference(number: Number | None, other: Number | None) -> Number | None:
+    """A number minus another one; None where either is missing."""
+    return None if number is None or other is None else number - other
+
+
+# The errata: every team before and after
+
+
+@dataclass(frozen=True, slots=True)
+class ErratumRow:
+    """A team before and after an erratum."""
+
+    change: BeforeAfter
+    link: str
+    """The path of the team's page in the site; empty without one."""
+    before: str
+    """The rank; `=3` if it was shared, empty without a rank."""
+    after: str
+    """As `before`."""
+    move: int | None
+    """Rank before minus rank after: above 0 if the team moved up; None where either is missing."""
+    difference: float | None
+    """Score after minus score before; None where either is missing, or the measures differ."""
+
+    @property
+    def is_changed(self) -> bool:
+        return self.change.moves or self.change.is_rescored
+
+
+def erratum_rows(erratum: PublishedErratum, paths: Container[str]) -> tuple[ErratumRow, ...]:
+    """The rows of the table of an erratum; `paths` has the pages of the site."""
+    changes = erratum.changes
+    same = changes.before.measure == changes.after.measure
+    before = Counter(change.before.rank for change in changes.teams)
+    after = Counter(change.after.rank for change in changes.teams)
+    return tuple(
+        ErratumRow(
+            change=change,
+            link=path if (path := f"teams/{change.team.slug}.html") in paths else "",
+            before=shared_rank(change.before.rank, before),
+            after=shared_rank(change.after.rank, after),
+            move=difference(change.before.rank, change.after.rank),
+            difference=difference(change.after.score, change.before.score) if same else None,
+        )
+        for change in changes.teams
+    )

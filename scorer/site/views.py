@@ -14,36 +14,26 @@ from scorer.board.rules import counting_rule, rules
 from scorer.challenge.settings import Track
 from scorer.live.entry import ColumnScores
 from scorer.options import RESAMPLES, SEED
+from scorer.reports.document import TaskView
 from scorer.site.captions import (
+    Count,
     Statement,
     are_interleaved,
+    counts,
     front_summary,
     how_sure,
     shake_up,
     table_caption,
     what_is_ranked,
 )
-from scorer.site.columns import MARKED_ROWS, OPTIONAL, BoardColumn, board_columns
-from scorer.site.counts import Count, counts
+from scorer.site.columns import MARKED_ROWS, OPTIONAL, BoardColumn, MeasureColumn, board_columns
+from scorer.site.entry_words import why_without_score
 from scorer.site.figures import Figure
 from scorer.site.marks import Mark, histograms, sparklines
-from scorer.site.measure_columns import MeasureColumn, by_kind, measure_columns
 from scorer.site.status import Status, status
 from scorer.site.strip import Axis, Place, Strip, board_axis, places, strips
-from scorer.site.task_view import TaskView
-from scorer.site.track_pages import PageLink, shared_rank, track_links
-from scorer.site.unscored import why_without_score
+from scorer.site.track_pages import PageLink, difference, shared_rank, track_links
 from scorer.wording import letters
-
-__all__ = [
-    "BoardView",
-    "Figure",
-    "MeasureColumn",
-    "RowView",
-    "board_view",
-    "by_kind",
-    "measure_columns",
-]
 
 LEADING_TEAMS = 5
 MOST_LEADING_TEAMS = 10
@@ -178,7 +168,7 @@ class BoardView:
 
     @property
     def entries(self) -> int:
-        return sum(len(view.row.sent) for view in self.rows)
+        return sum(len(view.row.present_entries) for view in self.rows)
 
     @cached_property
     def cells(self) -> Mapping[str, str]:
@@ -277,18 +267,9 @@ def board_view(
     figures: tuple[Figure, ...] = (),
     analysis: TaskView | None = None,
 ) -> BoardView:
-    """The view of a board.
+    """The view of a board, with the column of each measure by its name.
 
-    Parameters
-    ----------
-    board
-        The board.
-    columns
-        The column of each of its measures, by name.
-    figures
-        The charts below its table.
-    analysis
-        What the page with its analysis shows.
+    `figures` are the charts below its table; `analysis` is what the page with its analysis shows.
     """
     scores = [board.shown_scores(row.entry) for row in board.rows]
     measures = tuple(columns[name] for name in board.columns)
@@ -313,7 +294,7 @@ def board_view(
             rank=shared_rank(row.rank, rank_counts),
             before=shared_rank(row.preliminary_rank, before_counts),
             scores=values,
-            change=None if row.rank is None or row.preliminary_rank is None else row.preliminary_rank - row.rank,
+            change=difference(row.preliminary_rank, row.rank),
             place=place,
             strip=strip,
             histogram=histogram,

@@ -80,11 +80,11 @@ class WorkedExample:
 def worked_example(track: Track) -> WorkedExample:
     """Return the example of a track, computed by its measures."""
     by_cutoffs = [measure for measure in track.all_measures if measure.kind.name in R_PRECISION]
-    least = max((each.threshold for each in by_cutoffs[:1] if isinstance(each.threshold, float)), default=0.0)
+    least = max((measure.threshold for measure in by_cutoffs[:1] if isinstance(measure.threshold, float)), default=0.0)
     zs = sorted({z for measure in by_cutoffs for z in _cutoffs(measure)})
     grades, listed = _example(min([LONGEST_TIE_RANK, *zs]), track.list_length, least)
     relevant = {
-        item: 1 + sum(each > grade for each in grades.values()) for item, grade in grades.items() if grade >= least
+        item: 1 + sum(other > grade for other in grades.values()) for item, grade in grades.items() if grade >= least
     }
     m = len(relevant)
     solution, lists = {QUERY: dict(grades)}, {QUERY: listed}
@@ -163,7 +163,7 @@ def _remarks(grades: dict[str, int], length: int, m: int, cutoffs: Sequence[Cuto
     """What the example shows about ties and about cut-offs above m."""
     ordered = sorted(grades.values(), reverse=True)
     remarks = [f"The query has {counted(m, 'relevant item')}, so m = {m}."]
-    widened = next((each for each in cutoffs if each.relevant > each.divisor), None)
+    widened = next((cutoff for cutoff in cutoffs if cutoff.relevant > cutoff.divisor), None)
     if widened:
         grade = ordered[widened.z - 1]
         equal = ordered.count(grade)
@@ -172,7 +172,7 @@ def _remarks(grades: dict[str, int], length: int, m: int, cutoffs: Sequence[Cuto
             f"grade {grade}, and {equal} items have this grade. All of them are in relevant({widened.z}), which has "
             f"{widened.relevant} items; the divisor stays {widened.divisor}."
         )
-    whole = next((each for each in cutoffs if each.z >= m), None)
+    whole = next((cutoff for cutoff in cutoffs if cutoff.z >= m), None)
     if whole:
         remarks.append(f"From z = {whole.z}, relevant(z) has all {m} relevant items, and the divisor is m.")
     if cutoffs and cutoffs[-1].z > length:
@@ -182,7 +182,7 @@ def _remarks(grades: dict[str, int], length: int, m: int, cutoffs: Sequence[Cuto
 
 def _mean(measure: Measure, cutoffs: Sequence[CutoffExample], score: float, decimals: int) -> Markup:
     """The calculation of a mean over cut-offs; equal terms that follow each other are written once, with a factor."""
-    by_z = {each.z: each for each in cutoffs}
+    by_z = {cutoff.z: cutoff for cutoff in cutoffs}
     terms = [(by_z[z].hits, by_z[z].divisor) for z in _cutoffs(measure)]
     groups = [(term, len(list(equal))) for term, equal in groupby(terms)]
     summands = [(f"{count} \\cdot " if count > 1 else "") + rf"\frac{{{hits}}}{{{of}}}" for (hits, of), count in groups]
