@@ -6,16 +6,18 @@ import math
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from scorer.cli.console import print_message
 from scorer.errors import ChallengeError
-from scorer.options import FORMATS_ALLOWED, MISSING, NOTHING_RELEVANT, SPLIT, TIES, UNJUDGED
+from scorer.options import FORMATS_ALLOWED, MISSING, NOTHING_RELEVANT, ROW_NAME, SPLIT, TIES, UNJUDGED
 from scorer.paths import is_regular, shown
 from scorer.wording import counted, printable, quoted
 
 if TYPE_CHECKING:
     from scorer.challenge.settings import Challenge, Track
+    from scorer.options import RowName
     from scorer.store.snapshot import Snapshot
 
 FORMAT_HELP = f"needed only where it cannot be detected: {FORMATS_ALLOWED}"
@@ -281,6 +283,36 @@ def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
         return value
 
     return read
+
+
+def add_row_names(parser: ArgumentParser) -> None:
+    """Add the option for what submissions are called."""
+    parser.add_argument(
+        f"--{ROW_NAME.name}",
+        dest="row_name",
+        choices=tuple(ROW_NAME.values),
+        help=f"{ROW_NAME.about}. {ROW_NAME.meanings}. If one has no name or two have the same, all are called by their "
+        f"paths. Default: {ROW_NAME.default}",
+    )
+
+
+def row_names(paths: Sequence[str], tags: Sequence[str | None], requested: RowName | None) -> list[str]:
+    """Return what the submissions are called: by their tags or files if each has another name, else by their paths.
+
+    Prints a note if the requested names cannot be used.
+    """
+    by_path = [shown(path) for path in paths]
+    chosen = requested or ROW_NAME.default
+    if chosen == "path":
+        return by_path
+    names = list(tags) if chosen == "tag" else [PurePath(path).name for path in by_path]
+    found = [name for name in names if name]
+    if len(found) == len(set(found)) == len(by_path):
+        return found
+    if requested is not None:
+        what = "have the same name" if len(found) == len(names) else "have no name"
+        print_message(f"--{ROW_NAME.name} {requested}: some submissions {what}; all are called by their paths")
+    return by_path
 
 
 def format_name(name: str, option: str) -> str:

@@ -14,15 +14,16 @@ from scorer.cli.arguments import (
     add_challenge,
     add_form,
     add_policies,
+    add_row_names,
     check_no_policies,
     check_several,
     check_standard_input,
     format_name,
     open_challenge,
+    row_names,
 )
 from scorer.cli.console import print_message, print_result
 from scorer.cli.hints import solution_message, submission_message
-from scorer.cli.row_names import add_row_names, row_names
 from scorer.errors import MeasureError, ScorerError, SolutionError, SubmissionsError
 from scorer.paths import shown
 from scorer.wording import printable

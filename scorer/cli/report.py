@@ -16,6 +16,7 @@ from scorer.cli.arguments import (
     add_challenge,
     add_form,
     add_policies,
+    add_row_names,
     add_track,
     check_no_policies,
     check_several,
@@ -23,7 +24,6 @@ from scorer.cli.arguments import (
 )
 from scorer.cli.compare import tasks_of_files
 from scorer.cli.console import print_message, print_result
-from scorer.cli.row_names import add_row_names
 from scorer.errors import ScorerError
 from scorer.paths import is_standard_input, is_url, shown
 from scorer.wording import printable, quoted
