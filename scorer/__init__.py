@@ -12,7 +12,7 @@ Each folder of the package is one stage or one concern; imports go only from a l
     executors               scoring many submissions: in this process, in several, on a cluster
     store                   results in a database
     entries, board, charts  the state of each submission, the leaderboard, and its pictures
-    site, reports           pages, and tables in other formats
+    site, reports           pages, and tables in other formats; `report`
     organising              the main job: score new submissions, store the results, render the site
     cli                     the commands
 
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from scorer.runs.tuning import Tuning, tune
     from scorer.scoring.evaluation import evaluate
     from scorer.scoring.evaluations import Evaluation, Evaluations
+    from scorer.site.report_page import report
 
 _MODULES = {
     "Challenge": "challenge.settings",
@@ -84,6 +85,7 @@ _MODULES = {
     "overlap": "runs.overlap",
     "parse": "measures",
     "read_challenge": "challenge.loading",
+    "report": "site.report_page",
     "tune": "runs.tuning",
 }
 
@@ -113,6 +115,7 @@ __all__ = [
     "overlap",
     "parse",
     "read_challenge",
+    "report",
     "tune",
 ]
 __version__ = "0.2.0"

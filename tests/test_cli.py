@@ -149,7 +149,7 @@ WRONG_CALLS = {
     "no submission": (("evaluate", "solution.txt", "-m", "AP"), "required: submission"),
     "unknown option": (("run", "--nonsense"), "unrecognized arguments: --nonsense"),
     "unknown command": (("nonsense",), 'no command is called "nonsense"'),
-    "no command": ((), "commands:"),
+    "no command": ((), "run a challenge:"),
     "part of an option": (("evaluate", "solution.txt", "good.txt", "-m", "AP", "--per"), "unrecognized"),
     "unknown split": (("evaluate", "solution.txt", "good.txt", "-m", "AP", "--split", "half"), "choose from 'all'"),
     "level out of bounds": (

@@ -18,7 +18,7 @@ import scorer
 from docs.examples import EXAMPLES
 from docs.measures import pages, placed, slug
 from docs.peers import DIFFERENCES, PEERS
-from scorer.cli import COMMANDS
+from scorer.cli import COMMANDS, GROUPS
 from scorer.cli.measures import remarks
 from scorer.formats.reading.columns import COLUMNS
 from scorer.measures import KINDS, Kind, parse, parse_one
@@ -210,10 +210,23 @@ def test_index_links_every_page() -> None:
 
 
 def test_every_command_is_documented() -> None:
-    """The table of commands lists each command and no other."""
-    listed = re.findall(r"^\| `scorer ([a-z_]+)", page("commands.md"), re.MULTILINE)
+    """The table of commands lists each command, in its group, and no other."""
+    rows = re.findall(r"^\| (?:`scorer ([a-z_]+)|\*\*(.+?)\*\* \|)", page("commands.md"), re.MULTILINE)
 
-    assert sorted(listed) == sorted(COMMANDS)
+    expected = [part for title, commands in GROUPS.items() for part in (title, *commands)]
+    assert [command or group for command, group in rows] == expected
+
+
+def test_the_help_and_the_sections_have_the_order_of_the_commands(terminal: Terminal) -> None:
+    """The help lists the groups; a section of the page is where its first command is."""
+    shown = terminal.run("--help").out.partition("--version")[2]
+    listed = re.findall(r"^(?:  ([a-z_]+)  |([a-z ]+):$)", shown, re.MULTILINE)
+    sections = re.findall(r"^## ([a-z_]+)", page("commands.md"), re.MULTILINE)
+
+    assert [command or group for command, group in listed] == [
+        part for title, commands in GROUPS.items() for part in (title, *commands)
+    ]
+    assert sections == [name for name in COMMANDS if name in sections]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

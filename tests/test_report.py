@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import scorer
 from tests.challenger import ALGORITHMS, PLACE, RULES, TASKS, needs_challenger, reference
 from tests.commands import Terminal, here
 from tests.values import CLEAR, Values, table
@@ -430,3 +431,113 @@ def test_wrong_arguments_are_explained(tmp_path: Path, terminal: Terminal, argum
 
     assert (answer.code, answer.out) == (2, "")
     assert message in answer.err
+
+
+# Runs
+
+QRELS = {"q1": {"d1": 2, "d2": 1}, "q2": {"d3": 1}, "q3": {"d4": 1}}
+RUNS = {
+    "a": {"q1": ["d1", "d2"], "q2": ["d3"], "q3": ["d9", "d4"]},
+    "b": {"q1": ["d2"], "q2": ["d9", "d3"], "q3": ["d9"]},
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, list[Path]]:
+    """A solution and two runs."""
+    solution = tmp_path / "qrels.txt"
+    lines = [f"{query} 0 {item} {grade}" for query, items in QRELS.items() for item, grade in items.items()]
+    solution.write_text("\n".join(lines), encoding="utf-8")
+    for name, lists in RUNS.items():
+        (tmp_path / f"{name}.run").write_text(
+            "".join(
+                f"{query} Q0 {item} {rank} {9 - rank} {name}\n"
+                for query, items in lists.items()
+                for rank, item in enumerate(items, 1)
+            ),
+            encoding="utf-8",
+        )
+    return solution, [tmp_path / "a.run", tmp_path / "b.run"]
+
+
+@pytest.mark.parametrize("form", ["html", "markdown", "json"])
+def test_a_report_of_runs_is_that_of_the_library(form: Any, files: tuple[Path, list[Path]], terminal: Terminal) -> None:
+    """Of files, and of the same lists in memory."""
+    solution, runs = files
+    command = ("report", "--solution", solution, *runs, "-m", "nDCG@10,AP", "--format", form, "-o", "-")
+
+    answer = terminal.run(*command)
+
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out == scorer.report(QRELS, RUNS, ["nDCG@10", "AP"], form=form, title="qrels.txt") + "\n"
+
+
+def test_a_report_of_runs_has_the_numbers_of_compare(files: tuple[Path, list[Path]], terminal: Terminal) -> None:
+    """One task for each measure, with the means, intervals and p-values of `compare`."""
+    solution, runs = files
+
+    document = json.loads(scorer.report(solution, {"a": runs[0], "b": runs[1]}, "MAP,AP,RR", form="json"))
+    compared = scorer.compare(solution, {"a": runs[0], "b": runs[1]}, "AP")
+
+    first, second = document["tasks"]
+    assert (first["task"], second["task"]) == ("AP", "RR")
+    assert first["cases"] == len(QRELS)
+    assert {name: each["mean"] for name, each in first["intervals"].items()} == compared.means
+    assert first["pairwise"]["randomisation"]["a"]["b"]["p"] == compared.pair("a", "b").p_value
+
+
+def test_notes_on_runs_are_in_the_report(files: tuple[Path, list[Path]], terminal: Terminal) -> None:
+    """They are printed with the path of the run."""
+    solution, runs = files
+    with runs[0].open("a", encoding="utf-8") as stream:
+        stream.write("q9 Q0 d1 1 1 a\n")
+
+    answer = terminal.run("report", *runs, "--solution", solution, "-m", "AP", "--format", "markdown")
+
+    assert answer.code == 0
+    assert answer.err.startswith(str(runs[0]))
+    assert answer.err.removeprefix(str(runs[0])).rstrip("\n") in answer.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("a.run", "b.run", "-m", "AP"), 2, "found 2 sources, expected one"),
+        (("a.run", "b.run", "--solution", "qrels.txt"), 2, "--measure is required"),
+        (("a.run", "--solution", "qrels.txt", "-m", "AP"), 2, "found 1 submission; expected two or more"),
+        (("a.run", "a.run", "--solution", "qrels.txt", "-m", "AP"), 2, "is listed twice"),
+        (("a.run", "b.run", "--solution", "qrels.txt", "-m", "none"), 2, "--measure: "),
+        (("a.run", "b.run", "--solution", "qrels.txt", "-m", "GMAP"), 2, "is a geometric mean over the queries"),
+        (("a.run", "b.run", "--solution", "none.txt", "-m", "AP"), 1, "none.txt"),
+        (("a.run", "none.run", "--solution", "qrels.txt", "-m", "AP"), 1, "none.run"),
+        (("a.run", "b.run", "--solution", "qrels.txt", "-m", "AP", "--na", "0"), 2, "--solution reports on files"),
+        (("a.run", "-m", "AP"), 2, "--measure is for files, with --solution FILE"),
+        (("a.run", "--ties", "order"), 2, "--ties is for files, with --solution FILE"),
+        (("a.run", "-C", "elsewhere"), 2, "expected either a table or --challenge"),
+    ],
+)
+def test_wrong_calls_of_a_report_of_runs(
+    arguments: Sequence[str],
+    code: int,
+    message: str,
+    files: tuple[Path, list[Path]],
+    terminal: Terminal,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The messages are those of `compare`."""
+    monkeypatch.chdir(files[0].parent)
+
+    answer = terminal.run("report", *arguments)
+
+    assert (answer.code, answer.out) == (code, "")
+    assert message in answer.err
+
+
+def test_the_library_refuses_what_is_no_report() -> None:
+    """An unknown form, one run, and a measure that is a sum."""
+    with pytest.raises(ValueError, match="form: found"):
+        scorer.report(QRELS, RUNS, "AP", form="pdf")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="expected at least two"):
+        scorer.report(QRELS, {"a": RUNS["a"]}, "AP")
+    with pytest.raises(scorer.MeasureError):
+        scorer.report(QRELS, RUNS, ["AP", "GMAP"])

@@ -257,7 +257,9 @@ class Report:
     """Sentences about the data of all tasks."""
 
 
-def report(title: str, tasks: Sequence[Task], settings: Settings, na: Na = None, notes: Sequence[str] = ()) -> Report:
+def analysed_tasks(
+    title: str, tasks: Sequence[Task], settings: Settings, na: Na = None, notes: Sequence[str] = ()
+) -> Report:
     """Analyse tasks, at least one; `na` is for `task.without_missing`, `notes` are about the data of all tasks.
 
     Raises ScorerError if values are missing and `na` does not say what to do.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -84,11 +85,9 @@ def compare(
     >>> scorer.compare(solution, {"a": {"q1": ["d1"], "q2": ["d2"]}, "b": {"q1": ["d1"]}}, "AP")
     Comparison(MAP: a=1.0000, b=0.5000; queries=2)
     """
-    submissions = Several(runs)
-    if len(submissions) < 2:
-        raise ValueError(f"found {counted(len(submissions), 'submission')}; expected at least two")
+    submissions = _several(runs)
     name, chosen = one_measure(measure)
-    evaluations = evaluate(
+    (task,), notes = run_tasks(
         solution,
         submissions,
         {name: chosen},
@@ -101,9 +100,31 @@ def compare(
         solution_format=solution_format,
         submission_format=submission_format,
     )
-    settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs)
-    notes = {run: tuple(evaluation.notes.lines(run)) for run, evaluation in evaluations.items()}
-    return replace(compared(task_of(evaluations, name, chosen), settings), notes=notes)
+    return replace(compared(task, Settings(seed=seed, resamples=resamples, all_pairs=all_pairs)), notes=notes)
+
+
+def _several(runs: Mapping[str, Source]) -> Several:
+    submissions = Several(runs)
+    if len(submissions) < 2:
+        raise ValueError(f"found {counted(len(submissions), 'submission')}; expected at least two")
+    return submissions
+
+
+def run_tasks(
+    solution: Source | Solution, runs: Mapping[str, Source], measures: Mapping[str, Measure], **policies: Any
+) -> tuple[list[Task], dict[str, tuple[str, ...]]]:
+    """Return a task for each measure, with a score of each run on each query; and the notes on each run, by its name.
+
+    `policies` are the options of `evaluate`. Raises ValueError for fewer than two runs, MeasureError for a measure that
+    is not a mean, and the errors of `evaluate`.
+    """
+    submissions = _several(runs)
+    different = {str(measure): (name, measure) for name, measure in measures.items()}
+    for _, measure in different.values():
+        need_mean(measure)
+    evaluations = evaluate(solution, submissions, dict(different.values()), **policies)
+    tasks = [task_of(evaluations, name, measure) for name, measure in different.values()]
+    return tasks, {name: tuple(evaluation.notes.lines(name)) for name, evaluation in evaluations.items()}
 
 
 def one_measure(measure: str | Measure) -> tuple[str, Measure]:

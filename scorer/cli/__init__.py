@@ -3,50 +3,123 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import io
 import os
 import sys
 from argparse import RawDescriptionHelpFormatter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pkgutil import resolve_name
 
-from scorer.cli.arguments import Command, Parser, WrongCallError
+from scorer.cli.arguments import Parser, WrongCallError
 from scorer.cli.console import print_message, print_result
 from scorer.errors import ScorerError
 
-COMMANDS = {
-    "run": Command("run:run", "score:add_scoring"),
-    "score": Command("score:score", "score:add_scoring"),
-    "render": Command("render:render", "render:add_moment"),
-    "check": Command("check:check", "check:add_file"),
-    "evaluate": Command("evaluate:evaluate", "evaluate:add_evaluation"),
-    "trec_eval": Command("trec_eval:trec_eval", "trec_eval:add_trec_eval", exit_codes=(2, 1)),
-    "compare": Command("compare:compare", "compare:add_comparison"),
-    "fuse": Command("fuse:fuse", "fuse:add_fusion"),
-    "overlap": Command("overlap:overlap", "overlap:add_overlap"),
-    "report": Command("report:report", "report:add_report"),
-    "convert": Command("convert:convert", "convert:add_conversion"),
-    "leaderboard": Command("leaderboard:leaderboard", "leaderboard:add_board"),
-    "entries": Command("entries:entries", "entries:add_entries"),
-    "phases": Command("phases:phases", "phases:add_phases"),
-    "status": Command("status:status", "arguments:add_folder"),
-    "retry": Command("retry:retry", "retry:add_entries"),
-    "forget": Command("forget:forget", "forget:add_outcome"),
-    "amend": Command("amend:amend", "amend:add_time"),
-    "pick": Command("pick:pick", "pick:add_entries"),
-    "teams": Command("teams:teams", "teams:add_action"),
-    "erratum": Command("erratum:erratum", "erratum:add_erratum"),
-    "split": Command("split:split", "split:add_keys"),
-    "commit": Command("commit:commit", "arguments:add_folder"),
-    "receipt": Command("receipt:receipt", "receipt:add_entries"),
-    "reveal": Command("reveal:reveal", "reveal:add_revealed"),
-    "verify": Command("verify:verify", "verify:add_document"),
-    "export": Command("export:export", "export:add_bundle"),
-    "import": Command("import_:import_", "import_:add_imported"),
-    "doctor": Command("doctor:doctor", "doctor:add_repair"),
-    "measures": Command("measures:measures", "measures:add_measure"),
-    "completion": Command("completion:completion", "completion:add_shell"),
-    "init": Command("init:init", "init:add_new_folder"),
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command: its function, whose docstring is its help, and its arguments.
+
+    Both are given by their addresses, as in ``evaluate:add_evaluation``: the file of a command is loaded on first use.
+    """
+
+    function: str
+    arguments: str
+    exit_codes: tuple[int, int] = (1, 2)
+    """For an invalid file or setting, and for wrong arguments."""
+
+    @property
+    def run(self) -> Callable[..., int]:
+        """The function that takes the arguments by name and returns the exit code."""
+        function: Callable[..., int] = resolve_name(f"{__package__}.{self.function}")
+        return function
+
+    @property
+    def add_arguments(self) -> Callable[[Parser], None]:
+        """The function that adds the arguments to a parser."""
+        function: Callable[[Parser], None] = resolve_name(f"{__package__}.{self.arguments}")
+        return function
+
+    def parser(self, name: str) -> Parser:
+        """The parser of the command, which is called `name`."""
+        parser = Parser(prog=f"scorer {name}", formatter_class=RawDescriptionHelpFormatter, allow_abbrev=False)
+        parser.wrong_call = self.exit_codes[1]
+        parser.described = lambda: (self.description, _examples(name))
+        self.add_arguments(parser)
+        return parser
+
+    @property
+    def description(self) -> str:
+        """The docstring for the command's own help, in paragraphs."""
+        import shutil
+        import textwrap
+
+        paragraphs = (inspect.getdoc(self.run) or "").split("\n\n")
+        width = min(shutil.get_terminal_size().columns, 100) - 2
+        return "\n\n".join(textwrap.fill(paragraph, width) for paragraph in paragraphs)
+
+    @property
+    def summary(self) -> str:
+        """The first line of the docstring, for the list of commands."""
+        return (self.run.__doc__ or "").partition("\n")[0]
+
+
+def _examples(name: str) -> str:
+    from scorer.cli.examples import EXAMPLES
+
+    return "\n".join(["examples:", *(f"  {example}" for example in EXAMPLES[name])])
+
+
+GROUPS: Mapping[str, Mapping[str, Command]] = {
+    "evaluate": {
+        "evaluate": Command("evaluate:evaluate", "evaluate:add_evaluation"),
+        "trec_eval": Command("trec_eval:trec_eval", "trec_eval:add_trec_eval", exit_codes=(2, 1)),
+        "compare": Command("compare:compare", "compare:add_comparison"),
+        "fuse": Command("fuse:fuse", "fuse:add_fusion"),
+        "overlap": Command("overlap:overlap", "overlap:add_overlap"),
+        "report": Command("report:report", "report:add_report"),
+        "convert": Command("convert:convert", "convert:add_conversion"),
+        "measures": Command("measures:measures", "measures:add_measure"),
+    },
+    "take part": {
+        "check": Command("check:check", "check:add_file"),
+        "verify": Command("verify:verify", "verify:add_document"),
+    },
+    "run a challenge": {
+        "init": Command("init:init", "init:add_new_folder"),
+        "run": Command("run:run", "score:add_scoring"),
+        "score": Command("score:score", "score:add_scoring"),
+        "render": Command("render:render", "render:add_moment"),
+        "leaderboard": Command("leaderboard:leaderboard", "leaderboard:add_board"),
+        "status": Command("status:status", "arguments:add_challenge"),
+        "entries": Command("entries:entries", "entries:add_entries"),
+    },
+    "decide": {
+        "phases": Command("phases:phases", "phases:add_phases"),
+        "teams": Command("teams:teams", "teams:add_action"),
+        "pick": Command("pick:pick", "pick:add_entries"),
+        "erratum": Command("erratum:erratum", "erratum:add_erratum"),
+        "amend": Command("amend:amend", "amend:add_time"),
+        "forget": Command("forget:forget", "forget:add_outcome"),
+        "retry": Command("retry:retry", "retry:add_entries"),
+    },
+    "trust": {
+        "split": Command("split:split", "split:add_keys"),
+        "commit": Command("commit:commit", "arguments:add_challenge"),
+        "receipt": Command("receipt:receipt", "receipt:add_entries"),
+        "reveal": Command("reveal:reveal", "reveal:add_revealed"),
+    },
+    "care": {
+        "export": Command("export:export", "export:add_bundle"),
+        "import": Command("import_:import_", "import_:add_imported"),
+        "doctor": Command("doctor:doctor", "doctor:add_repair"),
+        "completion": Command("completion:completion", "completion:add_shell"),
+    },
 }
+"""The commands by what they are for, in the order of the help and of docs/commands.md."""
+
+COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 
 
 def main() -> None:
@@ -84,12 +157,8 @@ def _run(arguments: Sequence[str]) -> int:
     name, *rest = arguments
     command = COMMANDS[name]
     parser = command.parser(name)
-    # Allows options between files, which argparse's subcommands do not support.
-    values, unknown = parser.parse_known_intermixed_args(rest)
-    if unknown:
-        parser.refuse(unknown)
     try:
-        return command.run(**vars(values))
+        return command.run(**parser.values(rest))
     except WrongCallError as error:
         parser.error(str(error))
     except ScorerError as error:
@@ -125,11 +194,12 @@ def _run_without_command(arguments: Sequence[str]) -> int:
 
 def _overview() -> str:
     width = max(map(len, COMMANDS))
+    lines = []
+    for title, commands in GROUPS.items():
+        lines += [f"{title}:", *(f"  {name:{width}}  {command.summary}" for name, command in commands.items()), ""]
     return "\n".join(
         [
-            "commands:",
-            *(f"  {name:{width}}  {command.summary}" for name, command in COMMANDS.items()),
-            "",
+            *lines,
             "`scorer COMMAND --help` explains a command and its options.",
             "Exit codes: 0 success, 1 a file or a setting is invalid, 2 the arguments are wrong; trec_eval: its own.",
         ]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from datetime import datetime
 from pathlib import Path
 
-from scorer.cli.arguments import ENTRY_HELP, add_challenge, add_reason, moment, open_challenge
+from scorer.cli.arguments import ENTRY_HELP, Parser, add_challenge, add_reason, moment, open_challenge
 from scorer.cli.console import print_result
 from scorer.wording import printable_name, utc_moment
 
 
-def add_time(parser: ArgumentParser) -> None:
+def add_time(parser: Parser) -> None:
     """Add the arguments of ``amend``."""
     parser.add_argument("entry", help=ENTRY_HELP)
     parser.add_argument(

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
-from pkgutil import resolve_name
-from typing import TYPE_CHECKING, NoReturn
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from scorer.cli.console import print_message
 from scorer.errors import ChallengeError
-from scorer.options import FORMATS_ALLOWED, MISSING, NOTHING_RELEVANT, SPLIT, TIES, UNJUDGED
-from scorer.paths import shown
+from scorer.options import FORMATS_ALLOWED, MISSING, NOTHING_RELEVANT, ROW_NAME, SPLIT, TIES, UNJUDGED
+from scorer.paths import is_regular, shown
 from scorer.wording import counted, printable, quoted
 
 if TYPE_CHECKING:
     from scorer.challenge.settings import Challenge, Track
+    from scorer.options import RowName
     from scorer.store.snapshot import Snapshot
 
 FORMAT_HELP = f"needed only where it cannot be detected: {FORMATS_ALLOWED}"
 
+
+SETTINGS = "challenge.toml"
 
 ENTRY_HELP = "an entry: its id, its file as messages show it, or the beginning of its SHA-256"
 
@@ -36,6 +37,8 @@ class Parser(ArgumentParser):
 
     described: Callable[[], tuple[str, str]] | None = None
     """Returns the texts above and below the arguments, which only the help needs."""
+    place_of_challenge = ""
+    """The argument that may be the challenge, as for `add_challenge`."""
     wrong_call = 2
     """The exit code for wrong arguments."""
 
@@ -45,12 +48,36 @@ class Parser(ArgumentParser):
             self.description, self.epilog = self.described()
         return super().format_help()
 
-    def refuse(self, unknown: Sequence[str]) -> NoReturn:
-        """Report arguments that the parser does not have, with a hint."""
-        from scorer.cli.hints import unknown_options
+    def values(self, words: Sequence[str]) -> dict[str, Any]:
+        """Return the values of arguments by name. Options may be between files, also after the first positional."""
+        found, unknown = self.parse_known_intermixed_args(words)
+        if unknown:
+            from scorer.cli.hints import unknown_options
 
-        hint = unknown_options(unknown, self._option_string_actions, self.prog)
-        self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+            hint = unknown_options(unknown, self._option_string_actions, self.prog)
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        values = vars(found)
+        if self.place_of_challenge:
+            self._take_challenge(values, self.place_of_challenge)
+        return values
+
+    def _take_challenge(self, values: dict[str, Any], place: str) -> None:
+        """Set the challenge by the option and by the argument in its place."""
+        given = values[place]
+        if place == "folder":
+            folders = [values.pop(place)]
+        elif isinstance(given, list):
+            folders = list(filter(is_challenge, given))
+            values[place] = [value for value in given if value not in folders]
+        else:
+            words = {word for action in self._actions if action.dest == place for word in action.choices or ()}
+            folders = [given] if given is not None and given not in words and is_challenge(given) else []
+            values[place] = self.get_default(place) if folders else given
+        folders = [Path(folder) for folder in (values["challenge"], *folders) if folder is not None]
+        if len({_folder(folder).resolve() for folder in folders}) > 1:
+            names = " and ".join(quoted(shown(str(folder))) for folder in folders)
+            self.error(f"found two challenges, {names}; name one, as a folder or with --challenge")
+        values["challenge"] = folders[0] if folders else Path()
 
     def error(self, message: str) -> NoReturn:
         """Print the message, of which indented lines are listed choices, and exit."""
@@ -58,80 +85,36 @@ class Parser(ArgumentParser):
         self.exit(self.wrong_call, f"{self.prog}: {lines}\ntry: {self.prog} --help\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command: its function, whose docstring is its help, and its arguments.
+class OrChallenge(tuple[str, ...]):
+    """Words of which one is expected, or a challenge in their place."""
 
-    Both are given by their addresses, as in ``evaluate:add_evaluation``: the file of a command is loaded on first use.
+    def __contains__(self, word: object) -> bool:
+        """Whether the argument is one of the words or a challenge."""
+        return super().__contains__(word) or is_challenge(str(word))
+
+
+def is_challenge(path: str | Path) -> bool:
+    """Whether a path is a folder with challenge.toml, or that file."""
+    return is_regular(_folder(path) / SETTINGS)
+
+
+def _folder(path: str | Path) -> Path:
+    """The folder of a challenge that is given by its folder or its file."""
+    return Path(path).parent if Path(path).name == SETTINGS else Path(path)
+
+
+def add_challenge(parser: Parser, place: str = "folder") -> None:
+    """Add the challenge as an option, and as the last argument or in the place of another one.
+
+    Each value of the argument called `place` that is a challenge is taken out of it. The values of the parser have the
+    challenge as `challenge`, which is the current folder by default. If `place` is empty, only the option names it, and
+    it is None by default.
     """
-
-    function: str
-    arguments: str
-    exit_codes: tuple[int, int] = (1, 2)
-    """For an invalid file or setting, and for wrong arguments."""
-
-    @property
-    def run(self) -> Callable[..., int]:
-        """The function that takes the arguments by name and returns the exit code."""
-        function: Callable[..., int] = resolve_name(f"{__package__}.{self.function}")
-        return function
-
-    @property
-    def add_arguments(self) -> Callable[[ArgumentParser], None]:
-        """The function that adds the arguments to a parser."""
-        function: Callable[[ArgumentParser], None] = resolve_name(f"{__package__}.{self.arguments}")
-        return function
-
-    def parser(self, name: str) -> Parser:
-        """The parser of the command, which is called `name`."""
-        parser = Parser(prog=f"scorer {name}", formatter_class=RawDescriptionHelpFormatter, allow_abbrev=False)
-        parser.wrong_call = self.exit_codes[1]
-        parser.described = lambda: (self.description, _examples(name))
-        self.add_arguments(parser)
-        return parser
-
-    @property
-    def description(self) -> str:
-        """The docstring for the command's own help, in paragraphs."""
-        import shutil
-        import textwrap
-
-        paragraphs = (inspect.getdoc(self.run) or "").split("\n\n")
-        width = min(shutil.get_terminal_size().columns, 100) - 2
-        return "\n\n".join(textwrap.fill(paragraph, width) for paragraph in paragraphs)
-
-    @property
-    def summary(self) -> str:
-        """The first line of the docstring, for the list of commands."""
-        return (self.run.__doc__ or "").partition("\n")[0]
-
-
-def _examples(name: str) -> str:
-    from scorer.cli.examples import EXAMPLES
-
-    return "\n".join(["examples:", *(f"  {example}" for example in EXAMPLES[name])])
-
-
-def add_folder(parser: ArgumentParser) -> None:
-    """Add the folder of the challenge."""
-    parser.add_argument(
-        "folder",
-        nargs="?",
-        type=Path,
-        default=Path(),
-        help="the challenge: a folder with challenge.toml, or that file; default: the current folder",
-    )
-
-
-def add_challenge(parser: ArgumentParser) -> None:
-    """Add the option for the challenge, of commands whose arguments are something else."""
-    parser.add_argument(
-        "--challenge",
-        type=Path,
-        default=Path(),
-        metavar="FOLDER",
-        help="the folder with challenge.toml; default: the current folder",
-    )
+    about = "a folder with challenge.toml, or that file; default: the current folder"
+    parser.add_argument("-C", "--challenge", type=Path, metavar="FOLDER", help=f"the challenge: {about}")
+    if place == "folder":
+        parser.add_argument("folder", nargs="?", help="the challenge, like --challenge")
+    parser.place_of_challenge = place
 
 
 def add_as_of(parser: ArgumentParser) -> None:
@@ -202,9 +185,12 @@ def add_form(parser: ArgumentParser, forms: Sequence[str], what: str = "of the o
     )
 
 
+POLICIES = (SPLIT, MISSING, TIES, NOTHING_RELEVANT, UNJUDGED)
+
+
 def add_policies(parser: ArgumentParser) -> None:
     """Add the options that decide how files are scored: queries, ties, unjudged items, and formats."""
-    for option in (SPLIT, MISSING, TIES, NOTHING_RELEVANT, UNJUDGED):
+    for option in POLICIES:
         parser.add_argument(
             f"--{option.name.replace('_', '-')}",
             choices=tuple(option.values),
@@ -220,6 +206,14 @@ def add_policies(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--solution-format", metavar="FORMAT", help=f"the solution's format, {FORMAT_HELP}")
     parser.add_argument("--submission-format", metavar="FORMAT", help=f"the submissions' format, {FORMAT_HELP}")
+
+
+def check_no_policies(values: Mapping[str, Any], problem: str) -> None:
+    """Raise WrongCallError for the first given option, of `add_policies` or another; `problem` is the message."""
+    defaults = {option.name: option.default for option in POLICIES}
+    for name, value in values.items():
+        if value != defaults.get(name):
+            raise WrongCallError(f"--{name.replace('_', '-')} {problem}")
 
 
 def add_analysis(parser: ArgumentParser) -> None:
@@ -289,6 +283,36 @@ def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
         return value
 
     return read
+
+
+def add_row_names(parser: ArgumentParser) -> None:
+    """Add the option for what submissions are called."""
+    parser.add_argument(
+        f"--{ROW_NAME.name}",
+        dest="row_name",
+        choices=tuple(ROW_NAME.values),
+        help=f"{ROW_NAME.about}. {ROW_NAME.meanings}. If one has no name or two have the same, all are called by their "
+        f"paths. Default: {ROW_NAME.default}",
+    )
+
+
+def row_names(paths: Sequence[str], tags: Sequence[str | None], requested: RowName | None) -> list[str]:
+    """Return what the submissions are called: by their tags or files if each has another name, else by their paths.
+
+    Prints a note if the requested names cannot be used.
+    """
+    by_path = [shown(path) for path in paths]
+    chosen = requested or ROW_NAME.default
+    if chosen == "path":
+        return by_path
+    names = list(tags) if chosen == "tag" else [PurePath(path).name for path in by_path]
+    found = [name for name in names if name]
+    if len(found) == len(set(found)) == len(by_path):
+        return found
+    if requested is not None:
+        what = "have the same name" if len(found) == len(names) else "have no name"
+        print_message(f"--{ROW_NAME.name} {requested}: some submissions {what}; all are called by their paths")
+    return by_path
 
 
 def format_name(name: str, option: str) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import FORMAT_HELP, add_challenge, format_name, requested_track
+from scorer.cli.arguments import FORMAT_HELP, Parser, add_challenge, format_name, requested_track
 from scorer.cli.console import print_message, print_result
 from scorer.paths import shown
 from scorer.wording import counted, printable, printable_name
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from scorer.matching.solution import Solution
 
 
-def add_file(parser: ArgumentParser) -> None:
+def add_file(parser: Parser) -> None:
     """Add the arguments of ``check``."""
     parser.add_argument("file", help="the submission: a path or a URL")
     parser.add_argument("-t", "--track", required=True, metavar="NAME", help="the track that the file is for")

@@ -8,7 +8,7 @@ from scorer.cli.arguments import open_challenge
 from scorer.cli.console import print_result
 
 
-def commit(folder: Path) -> int:
+def commit(challenge: Path) -> int:
     """Commit to the solutions, the rules and the keys of splits before the challenge starts.
 
     The site then publishes a SHA-256 of all of them with a secret salt. At the end, `scorer reveal` publishes what it
@@ -19,8 +19,8 @@ def commit(folder: Path) -> int:
     from scorer.organising.commitment import commit as commit_files
     from scorer.store.store import Store
 
-    challenge, _ = open_challenge(folder, None)
-    with Store.open(challenge.database_address) as store:
-        made = commit_files(challenge, store)
+    settings, _ = open_challenge(challenge, None)
+    with Store.open(settings.database_address) as store:
+        made = commit_files(settings, store)
     print_result(f"the commitment has the SHA-256 {made.sha256} (event {made.index}); `scorer render` publishes it")
     return 0

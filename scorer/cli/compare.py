@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scorer.cli.arguments import (
+    Parser,
     WrongCallError,
     add_analysis,
+    add_challenge,
     add_form,
     add_policies,
+    add_row_names,
+    check_no_policies,
     check_several,
     check_standard_input,
     format_name,
     open_challenge,
+    row_names,
 )
 from scorer.cli.console import print_message, print_result
 from scorer.cli.hints import solution_message, submission_message
-from scorer.cli.row_names import add_row_names, row_names
 from scorer.errors import MeasureError, ScorerError, SolutionError, SubmissionsError
-from scorer.options import MISSING, NOTHING_RELEVANT, SPLIT, TIES, UNJUDGED
 from scorer.paths import shown
 from scorer.wording import printable
 
 if TYPE_CHECKING:
     from scorer.analysis.analysis import Settings
     from scorer.analysis.comparison import Comparison
-    from scorer.options import Missing, NothingRelevant, RowName, Split, Ties, Unjudged
+    from scorer.analysis.task import Task
+    from scorer.measures import Measure
+    from scorer.options import RowName
 
 FORMS = ("table", "json", "csv", "markdown", "latex")
 
 
-def add_comparison(parser: ArgumentParser) -> None:
+def add_comparison(parser: Parser) -> None:
     """Add the arguments of ``compare``."""
     parser.add_argument(
         "names",
@@ -45,12 +49,7 @@ def add_comparison(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--solution", metavar="FILE", help="the graded items of every query: compare files")
     parser.add_argument("-t", "--track", metavar="NAME", help="a track of the challenge: compare teams")
-    parser.add_argument(
-        "--challenge",
-        type=Path,
-        metavar="FOLDER",
-        help="the folder with challenge.toml, to compare teams; default: the current folder",
-    )
+    add_challenge(parser, "")
     parser.add_argument(
         "-m",
         "--measure",
@@ -74,14 +73,7 @@ def compare(
     seed: int,
     resamples: int,
     all_pairs: bool,
-    split: Split,
-    missing: Missing,
-    ties: Ties,
-    nothing_relevant: NothingRelevant,
-    unjudged: Unjudged,
-    rel: float | None,
-    solution_format: str | None,
-    submission_format: str | None,
+    **policies: Any,
 ) -> int:
     """Compare two or more submissions: differences, intervals, p-values, and the queries that decide.
 
@@ -89,52 +81,19 @@ def compare(
     on queries, ties and formats are for files; for teams, the rules of the track apply.
     """
     from scorer.analysis.analysis import Settings
-    from scorer.analysis.compare import compare as compared
-    from scorer.formats.first_rows import run_tag
+    from scorer.analysis.compare import compared, one_measure
     from scorer.reports.comparisons import comparison_text
 
     check_several(names, "submission")
+    settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs)
     if solution is not None and track is None and challenge is None:
-        check_standard_input(solution, *names)
         if measure is None:
+            check_standard_input(solution, *names)
             raise WrongCallError("--measure is required to compare files, as in --measure nDCG@10")
-        file_format = submission_format and format_name(submission_format, "--submission-format")
-        tags = [run_tag(name, file_format) for name in names]
-        found = _of_files(
-            solution,
-            dict(zip(row_names(names, tags, row_name), names, strict=True)),
-            partial(
-                compared,
-                solution,
-                measure=measure,
-                seed=seed,
-                resamples=resamples,
-                all_pairs=all_pairs,
-                split=split,
-                missing=missing,
-                ties=ties,
-                nothing_relevant=nothing_relevant,
-                unjudged=unjudged,
-                rel=rel,
-                solution_format=solution_format and format_name(solution_format, "--solution-format"),
-                submission_format=file_format,
-            ),
-        )
+        (task,), notes = tasks_of_files(names, solution, lambda: dict([one_measure(measure)]), row_name, policies)
+        found = replace(compared(task, settings), notes=notes)
     elif solution is None and track is not None:
-        chosen = {SPLIT: split, MISSING: missing, TIES: ties, NOTHING_RELEVANT: nothing_relevant, UNJUDGED: unjudged}
-        given = [option.name for option, value in chosen.items() if value != option.default]
-        values = {
-            "names": row_name,
-            "rel": rel,
-            "solution_format": solution_format,
-            "submission_format": submission_format,
-        }
-        given += [name for name, value in values.items() if value is not None]
-        if given:
-            raise WrongCallError(
-                f"--{given[0].replace('_', '-')} is for files; the rules of a track are in challenge.toml"
-            )
-        settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs)
+        check_no_policies({"names": row_name, **policies}, "is for files; the rules of a track are in challenge.toml")
         found = _of_teams(names, challenge or Path(), track, measure, settings)
     else:
         raise WrongCallError("expected either --solution FILE to compare files, or --track NAME to compare teams")
@@ -142,23 +101,39 @@ def compare(
     return 0
 
 
-def _of_files(
-    solution: str, submissions: dict[str, str], compared: Callable[[dict[str, str]], Comparison]
-) -> Comparison:
-    """Compare files, by what they are called; notes about them are printed with their paths."""
+def tasks_of_files(
+    paths: Sequence[str],
+    solution: str,
+    measures: Callable[[], Mapping[str, Measure]],
+    row_name: RowName | None,
+    policies: Mapping[str, Any],
+) -> tuple[list[Task], dict[str, tuple[str, ...]]]:
+    """Return the scores of files by each measure, and the notes on each file by its name, which are also printed.
+
+    Raises MeasureError by `measures` as a WrongCallError.
+    """
+    from scorer.analysis.compare import run_tasks
+    from scorer.formats.first_rows import run_tag
+
+    check_standard_input(solution, *paths)
+    file_format = policies["submission_format"] and format_name(policies["submission_format"], "--submission-format")
+    tags = [run_tag(path, file_format) for path in paths]
+    submissions = dict(zip(row_names(paths, tags, row_name), paths, strict=True))
+    if policies["solution_format"]:
+        format_name(policies["solution_format"], "--solution-format")
     try:
-        found = compared(submissions)
+        tasks, notes = run_tasks(solution, submissions, measures(), **policies)
     except MeasureError as error:
         raise WrongCallError(f"--measure: {error}") from error
     except SolutionError as error:
         raise ScorerError(solution_message(error, solution, [])) from error
     except SubmissionsError as error:
-        texts = [submission_message(each, submissions[name], solution) for name, each in error.errors.items()]
+        texts = [submission_message(reason, submissions[name], solution) for name, reason in error.errors.items()]
         raise ScorerError("\n".join(texts)) from error
-    for name, lines in found.notes.items():
+    for name, lines in notes.items():
         for line in lines:
             print_message(f"{shown(submissions[name])}{line.removeprefix(printable(name))}")
-    return found
+    return tasks, notes
 
 
 def _of_teams(names: list[str], folder: Path, track: str, measure: str | None, settings: Settings) -> Comparison:

@@ -13,7 +13,7 @@ from scorer.cli.console import print_result
 from scorer.options import FORMAT_NAMES
 
 if TYPE_CHECKING:
-    from scorer.cli.arguments import Command
+    from scorer.cli import Command
 
 FILES, FOLDERS, MEASURES, NOTHING = "files", "folders", "measures", "nothing"
 """What completes a value that is not one of a few words."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from pathlib import Path
 
-from scorer.cli.arguments import add_folder, open_challenge
+from scorer.cli.arguments import Parser, add_challenge, open_challenge
 from scorer.cli.console import print_message, print_result
 
 
-def add_repair(parser: ArgumentParser) -> None:
+def add_repair(parser: Parser) -> None:
     """Add the arguments of ``doctor``."""
-    add_folder(parser)
+    add_challenge(parser)
     parser.add_argument(
         "--repair",
         action="store_true",
@@ -20,7 +19,7 @@ def add_repair(parser: ArgumentParser) -> None:
     )
 
 
-def doctor(folder: Path, repair: bool) -> int:
+def doctor(challenge: Path, repair: bool) -> int:
     """Check the database of a challenge, and the files that it refers to.
 
     Prints a line for each check, and what to do about each problem. Exits with 1 if there is a problem.
@@ -28,12 +27,12 @@ def doctor(folder: Path, repair: bool) -> int:
     from scorer.organising.doctor import examine, repair_store
     from scorer.store.store import Store
 
-    challenge, _ = open_challenge(folder, None)
+    settings, _ = open_challenge(challenge, None)
     problems = 0
-    with Store.open(challenge.database_address, create=False) as store:
+    with Store.open(settings.database_address, create=False) as store:
         for line in repair_store(store) if repair else []:
             print_result(f"{'repair':7}  {line}")
-        for check in examine(challenge, store):
+        for check in examine(settings, store):
             print_result(f"{'problem' if check.problems else 'ok':7}  {check.name}")
             problems += len(check.problems)
             for problem in check.problems:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from datetime import datetime
 from pathlib import Path
 
-from scorer.cli.arguments import add_as_of, add_folder, add_form, add_track, open_challenge, selected
+from scorer.cli.arguments import Parser, add_as_of, add_challenge, add_form, add_track, open_challenge, selected
 from scorer.cli.console import print_message, print_result
 
 FORMS = ("table", "json", "csv")
 
 
-def add_entries(parser: ArgumentParser) -> None:
+def add_entries(parser: Parser) -> None:
     """Add the arguments of ``entries``."""
-    add_folder(parser)
+    add_challenge(parser)
     add_track(parser)
     add_form(parser, FORMS)
     add_as_of(parser)
 
 
-def entries(folder: Path, track: str | None, form: str, as_of: datetime | int | None) -> int:
+def entries(challenge: Path, track: str | None, form: str, as_of: datetime | int | None) -> int:
     """Print every entry: when it was received, in which phase, its state, and whether it counts.
 
     The time at which it was recorded is there if a phase had closed since the time of receipt.
@@ -32,8 +31,8 @@ def entries(folder: Path, track: str | None, form: str, as_of: datetime | int | 
     from scorer.reports.table import csv_table, text_table
     from scorer.store.store import Store
 
-    challenge, tracks = open_challenge(folder, track)
-    with Store.open(challenge.database_address, create=False) as store:
+    settings, tracks = open_challenge(challenge, track)
+    with Store.open(settings.database_address, create=False) as store:
         found = store.read(lambda view: listed_entries(selected(view, as_of), tracks))
     if form == "json":
         print_result(entries_json(found))

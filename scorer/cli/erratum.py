@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import WrongCallError, add_challenge, add_track, open_challenge
+from scorer.cli.arguments import Parser, WrongCallError, add_challenge, add_track, open_challenge
 from scorer.cli.console import print_result
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ ACTIONS = {
 }
 
 
-def add_erratum(parser: ArgumentParser) -> None:
+def add_erratum(parser: Parser) -> None:
     """Add the arguments of ``erratum``."""
     described = "; ".join(f"{name}: {about}" for name, about in ACTIONS.items())
     parser.add_argument("action", choices=tuple(ACTIONS), metavar="|".join(ACTIONS), help=described)

@@ -13,13 +13,14 @@ from scorer.cli.arguments import (
     WrongCallError,
     add_form,
     add_policies,
+    add_row_names,
     check_standard_input,
     format_name,
     number,
+    row_names,
 )
 from scorer.cli.console import print_message, print_result, with_progress
 from scorer.cli.hints import challenge_hint, solution_message, stray_measures, submission_message
-from scorer.cli.row_names import add_row_names, row_names
 from scorer.errors import MeasureError, SolutionError, SubmissionError
 from scorer.paths import shown
 from scorer.wording import counted, quoted

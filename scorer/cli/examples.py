@@ -5,17 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 EXAMPLES: Mapping[str, tuple[str, ...]] = {
-    "run": (
-        "scorer run",
-        "scorer run challenge --track main",
-        "scorer run challenge --executor processes:4 --time-limit 120",
-    ),
-    "score": ("scorer score", "scorer score challenge --track main --verify-files"),
-    "render": ("scorer render", "scorer render challenge --as-of 2011-04-18T10:00:00Z"),
-    "check": (
-        "scorer check lists.txt --track main",
-        "scorer check run.csv --track main --submission-format delimited:query=session,item=track",
-    ),
     "evaluate": (
         "scorer evaluate qrels.txt run-a.txt",
         "scorer evaluate qrels.txt run-a.txt run-b.txt -m AP,nDCG@10,RR --sort",
@@ -44,6 +33,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "report": (
         "scorer report challenge",
         "scorer report values.csv --format markdown",
+        "scorer report run-a.txt run-b.txt --solution qrels.txt -m nDCG@10",
         "scorer report errors.csv --smaller-is-better --na drop -o report.html",
     ),
     "convert": (
@@ -52,26 +42,34 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "scorer convert run.csv new.run --kind submission --from delimited:query=session,item=track",
         "scorer convert run-a.txt - --to vlnet --ties trec",
     ),
+    "measures": ("scorer measures", "scorer measures nDCG", "scorer measures 'AP(rel=2)@5'"),
+    "check": (
+        "scorer check lists.txt --track main",
+        "scorer check run.csv --track main --submission-format delimited:query=session,item=track",
+    ),
+    "verify": (
+        "scorer verify log site/log.jsonl",
+        "scorer verify receipt receipt.txt --key key.txt --log site/log.jsonl",
+        "scorer verify bundle challenge.zip",
+    ),
+    "init": ("scorer init challenge",),
+    "run": (
+        "scorer run",
+        "scorer run challenge --track main",
+        "scorer run challenge --executor processes:4 --time-limit 120",
+    ),
+    "score": ("scorer score", "scorer score challenge --track main --verify-files"),
+    "render": ("scorer render", "scorer render challenge --as-of 2011-04-18T10:00:00Z"),
     "leaderboard": (
         "scorer leaderboard",
         "scorer leaderboard challenge --track main --format csv",
         "scorer leaderboard challenge --as-of 2011-04-18T10:00:00Z",
     ),
+    "status": ("scorer status", "scorer status challenge"),
     "entries": ("scorer entries", "scorer entries challenge --track main"),
     "phases": (
         "scorer phases",
         'scorer phases extend final --end 2011-07-15T12:00:00Z --reason "The server was down for a day"',
-    ),
-    "status": ("scorer status", "scorer status challenge"),
-    "retry": ("scorer retry", "scorer retry main/first-team/run.txt --challenge challenge"),
-    "forget": ('scorer forget main/first-team/run.txt --reason "The disk was full"',),
-    "amend": (
-        'scorer amend main/first-team/run.txt --received 2011-04-18T10:00:00Z --reason "Received by e-mail"',
-        'scorer amend 5f0c3a91 --received 2011-04-18T12:00:00+02:00 --reason "Wrong time in the name of the file"',
-    ),
-    "pick": (
-        "scorer pick main/first-team/run-3.txt main/first-team/run-7.txt",
-        "scorer pick --clear --track main --team first-team",
     ),
     "teams": (
         "scorer teams",
@@ -79,11 +77,21 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         'scorer teams merge first-team second-team --reason "One person submitted for both"',
         "scorer teams set first-team affiliation=University code=https://example.org/code",
     ),
+    "pick": (
+        "scorer pick main/first-team/run-3.txt main/first-team/run-7.txt",
+        "scorer pick --clear --track main --team first-team",
+    ),
     "erratum": (
         "scorer erratum preview --track main",
         'scorer erratum apply --track main --reason "Query q7 had a wrong grade"',
         "scorer erratum cancel --track main",
     ),
+    "amend": (
+        'scorer amend main/first-team/run.txt --received 2011-04-18T10:00:00Z --reason "Received by e-mail"',
+        'scorer amend 5f0c3a91 --received 2011-04-18T12:00:00+02:00 --reason "Wrong time in the name of the file"',
+    ),
+    "forget": ('scorer forget main/first-team/run.txt --reason "The disk was full"',),
+    "retry": ("scorer retry", "scorer retry main/first-team/run.txt --challenge challenge"),
     "split": ("scorer split", "scorer split --challenge challenge"),
     "commit": ("scorer commit", "scorer commit challenge"),
     "receipt": (
@@ -91,22 +99,15 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "scorer receipt --all receipts --track main",
     ),
     "reveal": ("scorer reveal", "scorer reveal --track main --challenge challenge"),
-    "verify": (
-        "scorer verify log site/log.jsonl",
-        "scorer verify receipt receipt.txt --key key.txt --log site/log.jsonl",
-        "scorer verify bundle challenge.zip",
-    ),
     "export": ("scorer export challenge.zip", "scorer export everything.zip --solutions --files"),
     "import": (
         "scorer import challenge.zip challenge",
         "scorer import challenge.zip challenge --database postgresql+psycopg://scorer@localhost/challenge",
     ),
     "doctor": ("scorer doctor", "scorer doctor challenge --repair"),
-    "measures": ("scorer measures", "scorer measures nDCG", "scorer measures 'AP(rel=2)@5'"),
     "completion": (
         "scorer completion bash > ~/.local/share/bash-completion/completions/scorer",
         "scorer completion zsh > ~/.zfunc/_scorer",
         "scorer completion fish > ~/.config/fish/completions/scorer.fish",
     ),
-    "init": ("scorer init challenge",),
 }

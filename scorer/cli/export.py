@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from pathlib import Path
 
-from scorer.cli.arguments import add_challenge, open_challenge
+from scorer.cli.arguments import Parser, add_challenge, open_challenge
 from scorer.cli.console import print_message, print_result
 
 
-def add_bundle(parser: ArgumentParser) -> None:
+def add_bundle(parser: Parser) -> None:
     """Add the arguments of ``export``."""
     parser.add_argument("bundle", type=Path, help="the file to write, such as challenge.zip; it must not exist")
     add_challenge(parser)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from pathlib import Path
 
-from scorer.cli.arguments import ENTRY_HELP, add_challenge, add_reason, open_challenge
+from scorer.cli.arguments import ENTRY_HELP, Parser, add_challenge, add_reason, open_challenge
 from scorer.cli.console import print_result
 from scorer.wording import counted, printable_name
 
 
-def add_outcome(parser: ArgumentParser) -> None:
+def add_outcome(parser: Parser) -> None:
     """Add the arguments of ``forget``."""
     parser.add_argument("entry", help=ENTRY_HELP)
     add_reason(parser)

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from scorer.cli.arguments import SETTINGS
 from scorer.errors import FileError, MeasureError
 from scorer.paths import is_regular, shown
 from scorer.wording import printable, quoted
-
-SETTINGS = "challenge.toml"
 
 
 def did_you_mean(typed: str, known: Iterable[str]) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import add_as_of, add_folder, add_form, add_track, open_challenge, selected
+from scorer.cli.arguments import Parser, add_as_of, add_challenge, add_form, add_track, open_challenge, selected
 from scorer.cli.console import print_result
 
 if TYPE_CHECKING:
@@ -18,26 +17,26 @@ if TYPE_CHECKING:
 FORMS = ("table", "json", "csv", "markdown")
 
 
-def add_board(parser: ArgumentParser) -> None:
+def add_board(parser: Parser) -> None:
     """Add the arguments of ``leaderboard``."""
-    add_folder(parser)
+    add_challenge(parser)
     add_track(parser)
     add_form(parser, FORMS)
     add_as_of(parser)
 
 
-def leaderboard(folder: Path, track: str | None, form: str, as_of: datetime | int | None) -> int:
+def leaderboard(challenge: Path, track: str | None, form: str, as_of: datetime | int | None) -> int:
     """Print the board of each track from the stored results, without scoring."""
     from scorer.live.log import published_log
     from scorer.organising.boards import boards
     from scorer.store.store import Store
 
-    challenge, tracks = open_challenge(folder, track)
-    with Store.open(challenge.database_address, create=False) as store:
+    settings, tracks = open_challenge(challenge, track)
+    with Store.open(settings.database_address, create=False) as store:
 
         def found(whole: Snapshot) -> tuple[list[Board], LogLine | None]:
             view = selected(whole, as_of)
-            head = published_log(view, challenge.tracks).head if form == "json" else None
+            head = published_log(view, settings.tracks).head if form == "json" else None
             return boards(view, tracks, whole.cache()), head
 
         shown, head = store.read(found)

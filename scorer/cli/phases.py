@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from datetime import datetime
 from pathlib import Path
 
-from scorer.cli.arguments import WrongCallError, add_challenge, add_track, moment, open_challenge
+from scorer.cli.arguments import OrChallenge, Parser, WrongCallError, add_challenge, add_track, moment, open_challenge
 from scorer.cli.console import print_result
 
 
-def add_phases(parser: ArgumentParser) -> None:
+def add_phases(parser: Parser) -> None:
     """Add the arguments of ``phases``."""
-    parser.add_argument("action", nargs="?", choices=["extend"], metavar="extend", help="give a phase a later end")
+    parser.add_argument(
+        "action", nargs="?", choices=OrChallenge(["extend"]), metavar="extend", help="give a phase a later end"
+    )
     parser.add_argument("phase", nargs="?", help="the name of the phase to extend")
     parser.add_argument("--end", type=moment, metavar="TIME", help="the new end, with its offset from UTC")
     parser.add_argument("--reason", metavar="TEXT", help="why; it is recorded, and visitors read it")
     add_track(parser)
-    add_challenge(parser)
+    add_challenge(parser, "action")
 
 
 def phases(

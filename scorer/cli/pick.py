@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
 
-from scorer.cli.arguments import ENTRY_HELP, WrongCallError, add_challenge, open_challenge, requested_track
+from scorer.cli.arguments import ENTRY_HELP, Parser, WrongCallError, add_challenge, open_challenge, requested_track
 from scorer.cli.console import print_message, print_result
 from scorer.wording import printable_name
 
 
-def add_entries(parser: ArgumentParser) -> None:
+def add_entries(parser: Parser) -> None:
     """Add the arguments of ``pick``."""
     parser.add_argument("entries", nargs="*", metavar="ENTRY", help=ENTRY_HELP)
     parser.add_argument("--clear", action="store_true", help="remove the picks of --team in --track")
     parser.add_argument("-t", "--track", metavar="NAME", help="with --clear: the track")
     parser.add_argument("--team", metavar="TEAM", help="with --clear: the name of the team's folder")
-    add_challenge(parser)
+    add_challenge(parser, "entries")
 
 
 def pick(entries: Sequence[str], clear: bool, track: str | None, team: str | None, challenge: Path) -> int:

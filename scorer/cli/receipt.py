@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
 
-from scorer.cli.arguments import ENTRY_HELP, WrongCallError, add_challenge, add_track, open_challenge
+from scorer.cli.arguments import ENTRY_HELP, Parser, WrongCallError, add_challenge, add_track, open_challenge
 from scorer.cli.console import print_result
 from scorer.wording import counted
 
 
-def add_entries(parser: ArgumentParser) -> None:
+def add_entries(parser: Parser) -> None:
     """Add the arguments of ``receipt``."""
     parser.add_argument("entries", nargs="*", metavar="ENTRY", help=ENTRY_HELP)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the receipt of one entry to this file")
@@ -23,7 +22,7 @@ def add_entries(parser: ArgumentParser) -> None:
         help="write the receipts of all entries into this folder, as TRACK/TEAM/ID.txt; those it has stay",
     )
     add_track(parser)
-    add_challenge(parser)
+    add_challenge(parser, "entries")
 
 
 def receipt(

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import add_as_of, add_folder, open_challenge
+from scorer.cli.arguments import Parser, add_as_of, add_challenge, open_challenge
 from scorer.cli.console import print_message, print_result
 
 if TYPE_CHECKING:
     from scorer.organising.render import Rendered
 
 
-def add_moment(parser: ArgumentParser) -> None:
+def add_moment(parser: Parser) -> None:
     """Add the arguments of ``render``."""
-    add_folder(parser)
+    add_challenge(parser)
     add_as_of(parser)
 
 
-def render(folder: Path, as_of: datetime | int | None) -> int:
+def render(challenge: Path, as_of: datetime | int | None) -> int:
     """Render the site from the stored results, without scoring.
 
     With --as-of, the site shows an earlier state of the record, and a later render replaces it.
@@ -28,9 +27,9 @@ def render(folder: Path, as_of: datetime | int | None) -> int:
     from scorer.organising.render import render as render_site
     from scorer.store.store import Store
 
-    challenge, _ = open_challenge(folder, None)
-    with Store.open(challenge.database_address, create=False) as store:
-        print_rendered(render_site(challenge, store, as_of=as_of))
+    settings, _ = open_challenge(challenge, None)
+    with Store.open(settings.database_address, create=False) as store:
+        print_rendered(render_site(settings, store, as_of=as_of))
     return 0
 
 

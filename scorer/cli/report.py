@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentTypeError
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from scorer.cli.arguments import WrongCallError, add_analysis, add_form, add_track, number
+from scorer.cli.arguments import (
+    MEASURES_HELP,
+    SETTINGS,
+    Parser,
+    WrongCallError,
+    add_analysis,
+    add_challenge,
+    add_form,
+    add_policies,
+    add_row_names,
+    add_track,
+    check_no_policies,
+    check_several,
+    number,
+)
+from scorer.cli.compare import tasks_of_files
 from scorer.cli.console import print_message, print_result
 from scorer.errors import ScorerError
 from scorer.paths import is_standard_input, is_url, shown
@@ -15,25 +31,27 @@ from scorer.wording import printable, quoted
 if TYPE_CHECKING:
     from scorer.analysis.analysis import Report, Settings
     from scorer.analysis.task import Na
+    from scorer.options import RowName
 
 FORMS = ("html", "markdown", "json")
-
-CHALLENGE_FILE = "challenge.toml"
 
 LARGEST = 1e100
 """As in `analysis.tables`, which a help text must not load."""
 
 
-def add_report(parser: ArgumentParser) -> None:
+def add_report(parser: Parser) -> None:
     """Add the arguments of ``report``."""
     parser.add_argument(
-        "source",
-        nargs="?",
-        default=".",
+        "sources",
+        nargs="*",
         metavar="SOURCE",
         help="a challenge (a folder with challenge.toml, or that file), or a table: a CSV or Parquet file with the "
-        "columns task, algorithm, case and value, a URL, or - for standard input; default: the current folder",
+        "columns task, algorithm, case and value, a URL, or - for standard input; default: the current folder. "
+        "With --solution: two or more submissions",
     )
+    add_challenge(parser, "sources")
+    parser.add_argument("--solution", metavar="FILE", help="the graded items of every query: report on submissions")
+    parser.add_argument("-m", "--measure", metavar="MEASURE", help=f"with --solution: {MEASURES_HELP}")
     add_form(parser, FORMS, "of the report")
     parser.add_argument(
         "-o",
@@ -53,6 +71,8 @@ def add_report(parser: ArgumentParser) -> None:
     )
     add_analysis(parser)
     parser.add_argument("--tukey", action="store_true", help="add the randomised Tukey HSD test, which takes longer")
+    add_row_names(parser)
+    add_policies(parser)
 
 
 def _na(text: str) -> float | Literal["drop"]:
@@ -65,7 +85,10 @@ def _na(text: str) -> float | Literal["drop"]:
 
 
 def report(
-    source: str,
+    sources: list[str],
+    challenge: Path,
+    solution: str | None,
+    measure: str | None,
     form: str,
     output: str | None,
     track: str | None,
@@ -75,21 +98,40 @@ def report(
     resamples: int,
     all_pairs: bool,
     tukey: bool,
+    row_name: RowName | None,
+    **policies: Any,
 ) -> int:
-    """Analyse the ranking of a challenge, or of any table of values.
+    """Analyse the ranking of a challenge, of submissions, or of any table of values.
 
     The report says who is first, how certain the ranking is, which differences are significant, how stable the ranks
     are under resampling, and how the ranking rules agree. It is one self-contained HTML file, Markdown, or JSON.
+
+    With --solution and --measure, it is about the scores of submissions, which are files.
     """
     from scorer.analysis.analysis import Settings
 
     settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs, tukey=tukey)
-    if _is_challenge(source):
-        if smaller_is_better or na is not None:
-            raise WrongCallError("--smaller-is-better and --na are for tables; the scores of a challenge are complete")
-        found, templates = _of_challenge(Path(source), track, settings)
+    about_values = smaller_is_better or na is not None
+    source = sources[0] if sources else str(challenge)
+    templates = None
+    if solution is not None:
+        if challenge != Path() or track is not None or about_values:
+            raise WrongCallError(
+                "--solution reports on files; --challenge, --track, --smaller-is-better and --na do not"
+            )
+        found = _of_files(sources, solution, measure, row_name, policies, settings)
+        source = solution
     else:
-        found, templates = _of_table(source, track, smaller_is_better, na, settings), None
+        _check_source(sources, challenge)
+        check_no_policies({"measure": measure, "names": row_name, **policies}, "is for files, with --solution FILE")
+        if _is_challenge(source):
+            if about_values:
+                raise WrongCallError(
+                    "--smaller-is-better and --na are for tables; the scores of a challenge are complete"
+                )
+            found, templates = _of_challenge(Path(source), track, settings)
+        else:
+            found = _of_table(source, track, smaller_is_better, na, settings)
     text = _written(found, form, templates)
     if output is None and form == "html":
         output = _default_output(source)
@@ -101,16 +143,48 @@ def report(
     return 0
 
 
+def _check_source(sources: Sequence[str], challenge: Path) -> None:
+    """Raise WrongCallError for several sources."""
+    if len(sources) > 1:
+        raise WrongCallError(
+            f"found {len(sources)} sources, expected one; to report on submissions, add --solution FILE"
+        )
+    if sources and challenge != Path():
+        raise WrongCallError(f"expected either a table or --challenge, found both: {quoted(shown(sources[0]))}")
+
+
+def _of_files(
+    paths: list[str],
+    solution: str,
+    measure: str | None,
+    row_name: RowName | None,
+    policies: Mapping[str, Any],
+    settings: Settings,
+) -> Report:
+    """The report of submissions."""
+    from scorer.analysis.analysis import analysed_tasks
+    from scorer.scoring.evaluation import measures_named
+
+    check_several(paths, "submission")
+    if measure is None:
+        raise WrongCallError("--measure is required to report on files, as in --measure nDCG@10")
+    requested = measure.split(",")
+    tasks, notes = tasks_of_files(paths, solution, lambda: measures_named(requested), row_name, policies)
+    lines = [line for run in notes.values() for line in run]
+    name = "standard input" if is_standard_input(solution) else Path(shown(solution)).name
+    return analysed_tasks(name, tasks, settings, "drop", lines)
+
+
 def _is_challenge(source: str) -> bool:
     if is_standard_input(source) or is_url(source):
         return False
     path = Path(source)
-    return path.is_dir() or path.name == CHALLENGE_FILE
+    return path.is_dir() or path.name == SETTINGS
 
 
 def _of_challenge(folder: Path, track: str | None, settings: Settings) -> tuple[Report, Path]:
     """The report of a challenge, and the folder of its templates."""
-    from scorer.analysis.analysis import report as analysed
+    from scorer.analysis.analysis import analysed_tasks
     from scorer.cli.arguments import open_challenge
     from scorer.organising.analysis import track_tasks
     from scorer.store.store import Store
@@ -120,11 +194,11 @@ def _of_challenge(folder: Path, track: str | None, settings: Settings) -> tuple[
         found = store.read(lambda view: track_tasks(view, tracks))
     for note in found.notes:
         print_message(note)
-    return analysed(challenge.name, found.tasks, settings, "drop", found.notes), challenge.root / "templates"
+    return analysed_tasks(challenge.name, found.tasks, settings, "drop", found.notes), challenge.root / "templates"
 
 
 def _of_table(source: str, track: str | None, smaller_is_better: bool, na: Na, settings: Settings) -> Report:
-    from scorer.analysis.analysis import report as analysed
+    from scorer.analysis.analysis import analysed_tasks
     from scorer.analysis.tables import read_table
 
     tasks = read_table(source, larger_is_better=not smaller_is_better)
@@ -134,7 +208,7 @@ def _of_table(source: str, track: str | None, smaller_is_better: bool, na: Na, s
         raise WrongCallError(f"--track: the table has no task called {quoted(track or '')}; its tasks are: {names}")
     name = "standard input" if is_standard_input(source) else Path(shown(source)).name
     try:
-        return analysed(name, chosen, settings, na)
+        return analysed_tasks(name, chosen, settings, na)
     except ScorerError as error:
         raise ScorerError(f"{printable(shown(source))}: {error}") from error
 
@@ -159,7 +233,7 @@ def _default_output(source: str) -> str:
     if is_standard_input(source):
         return "report.html"
     path = Path(source).absolute() if not is_url(source) else Path(source.partition("?")[0])
-    path = path.parent if path.name == CHALLENGE_FILE else path.resolve() if path.is_dir() else path
+    path = path.parent if path.name == SETTINGS else path.resolve() if path.is_dir() else path
     stem = path.name if path.is_dir() else path.name.partition(".")[0]
     return f"{stem}-report.html" if stem else "report.html"
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from pathlib import Path
 
-from scorer.cli.arguments import ENTRY_HELP, add_challenge, open_challenge
+from scorer.cli.arguments import ENTRY_HELP, Parser, add_challenge, open_challenge
 from scorer.cli.console import print_result
 from scorer.wording import counted
 
 
-def add_entries(parser: ArgumentParser) -> None:
+def add_entries(parser: Parser) -> None:
     """Add the arguments of ``retry``."""
     parser.add_argument("entries", nargs="*", metavar="entry", help=f"{ENTRY_HELP}; default: all that have failed")
-    add_challenge(parser)
+    add_challenge(parser, "entries")
 
 
 def retry(entries: list[str], challenge: Path) -> int:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from pathlib import Path
 
-from scorer.cli.arguments import add_challenge, add_track, open_challenge
+from scorer.cli.arguments import Parser, add_challenge, add_track, open_challenge
 from scorer.cli.console import print_result
 
 
-def add_revealed(parser: ArgumentParser) -> None:
+def add_revealed(parser: Parser) -> None:
     """Add the arguments of ``reveal``."""
     add_track(parser)
     add_challenge(parser)

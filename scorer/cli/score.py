@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
-from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorer.cli.arguments import WrongCallError, add_folder, add_track, number, open_challenge
+from scorer.cli.arguments import Parser, WrongCallError, add_challenge, add_track, number, open_challenge
 from scorer.cli.console import print_message, with_progress
 from scorer.errors import ChallengeError, ExecutorError, FileError
 from scorer.limits import ATTEMPTS, Limits
-from scorer.wording import printable_name
+from scorer.paths.writing import replace_content
+from scorer.wording import printable, printable_name
 
 if TYPE_CHECKING:
     from scorer.challenge.settings import Challenge, Track
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from scorer.store.store import Store
 
 
-def add_scoring(parser: ArgumentParser) -> None:
+def add_scoring(parser: Parser) -> None:
     """Add the arguments of ``run`` and ``score``."""
-    add_folder(parser)
+    add_challenge(parser)
     add_track(parser)
     parser.add_argument(
         "--executor",
@@ -57,6 +58,11 @@ def add_scoring(parser: ArgumentParser) -> None:
         action="store_true",
         help="exit with 1 if any submission is rejected or was given up, also by an earlier run",
     )
+    parser.add_argument(
+        "--quiet",
+        action="store_true",
+        help="print only what needs a person and was not there in the last quiet run: nothing if nothing is",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,7 @@ class ScoringOptions:
     confirm_withdrawals: bool
     verify_files: bool
     strict: bool
+    quiet: bool
 
     def limits(self, challenge: Challenge) -> Limits:
         """The limits of the challenge with the requested time limit."""
@@ -76,7 +83,7 @@ class ScoringOptions:
         return replace(challenge.limits, seconds=math.ceil(self.time_limit))
 
 
-def score(folder: Path, track: str | None, **options: Any) -> int:
+def score(challenge: Path, track: str | None, **options: Any) -> int:
     """Score new submissions and store the results; do not render the site.
 
     Exit code 1 means that this run rejected a submission, or could not read or score one, or could not score a track,
@@ -85,19 +92,76 @@ def score(folder: Path, track: str | None, **options: Any) -> int:
     """
     from scorer.store.store import Store
 
-    challenge, tracks = open_challenge(folder, track)
+    settings, tracks = open_challenge(challenge, track)
     chosen = ScoringOptions(**options)
-    scoring = requested_executor(chosen.executor)
-    with Store.open(challenge.database_address) as store:
-        return 0 if score_tracks(store, challenge, tracks, scoring, chosen) else 1
+    scoring = requested_executor(chosen.executor, quiet=chosen.quiet)
+    with Store.open(settings.database_address) as store, Messages.of(store, settings, track, chosen) as messages:
+        return 0 if score_tracks(store, settings, tracks, scoring, chosen, messages) else 1
 
 
-def requested_executor(name: str | None) -> Executor | None:
+class Messages:
+    """The messages of a run. A quiet run prints only those that the last quiet run did not have."""
+
+    def __init__(self, file: Path | None, *, is_partial: bool) -> None:
+        self._file = file
+        """What the last quiet run found, as a list in JSON; None: the run is not quiet."""
+        self._is_partial = is_partial
+        self._known = _texts(file) if file is not None else set()
+        self._current: set[str] = set()
+
+    @classmethod
+    def of(cls, store: Store, challenge: Challenge, track: str | None, options: ScoringOptions) -> Messages:
+        """Return the messages of a run of one track, or of all."""
+        database = store.database.file or challenge.root / "scores"
+        file = database.with_name(f"{database.name}.reported") if options.quiet else None
+        return cls(file, is_partial=track is not None)
+
+    @property
+    def are_quiet(self) -> bool:
+        """Whether only what is new is printed."""
+        return self._file is not None
+
+    def __call__(self, text: str) -> None:
+        """Print a message that needs a person, unless it is known."""
+        for new in self.new([text]):
+            print_message(new)
+
+    def new(self, texts: Iterable[str]) -> list[str]:
+        """Return the messages to print, of those that need a person."""
+        found = list(texts)
+        self._current.update(found)
+        return [text for text in found if text not in self._known]
+
+    def __enter__(self) -> Messages:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        """Keep the messages for the next quiet run; what was not looked at stays known."""
+        if self._file is None:
+            return
+        kept = self._current | self._known if kind is not None or self._is_partial else self._current
+        if kept == self._known:
+            return
+        try:
+            replace_content(self._file, json.dumps(sorted(kept), ensure_ascii=False, indent=1).encode())
+        except OSError as error:
+            print_message(f"{printable(str(self._file))}: cannot be written: {error.strerror or error}")
+
+
+def _texts(file: Path) -> set[str]:
+    """The messages in a file; none if it is absent or damaged."""
+    try:
+        return set(map(str, json.loads(file.read_bytes())))
+    except (OSError, ValueError, TypeError):
+        return set()
+
+
+def requested_executor(name: str | None, *, quiet: bool = False) -> Executor | None:
     """Return the executor called `name`. Raises WrongCallError if the name is unknown."""
     from scorer.executors import executor_named
 
     try:
-        if name == "serial":
+        if name == "serial" and not quiet:
             print_message("serial: for debugging; the limits on time and memory have no effect")
         return None if name is None else executor_named(name)
     except ExecutorError as error:
@@ -105,22 +169,27 @@ def requested_executor(name: str | None) -> Executor | None:
 
 
 def score_tracks(
-    store: Store, challenge: Challenge, tracks: Sequence[Track], executor: Executor | None, options: ScoringOptions
+    store: Store,
+    challenge: Challenge,
+    tracks: Sequence[Track],
+    executor: Executor | None,
+    options: ScoringOptions,
+    messages: Messages,
 ) -> bool:
     """Score each track, and report errors in it; return whether there were none."""
     succeeded = True
     _import_teams(store, challenge)
     for track in tracks:
         try:
-            succeeded &= _score_track(store, challenge, track, executor, options)
+            succeeded &= _score_track(store, challenge, track, executor, options, messages)
         except (ChallengeError, FileError) as error:
-            print_message(str(error))
-            print_message(f"{track.name}: not scored; its board is unchanged")
+            messages(str(error))
+            messages(f"{track.name}: not scored; its board is unchanged")
             succeeded = False
     # Again, because teams may have submitted their first files.
-    messages, are_valid = _import_teams(store, challenge)
-    for message in messages:
-        print_message(message)
+    about_teams, are_valid = _import_teams(store, challenge)
+    for message in about_teams:
+        messages(message)
     return succeeded and are_valid
 
 
@@ -135,7 +204,12 @@ def _import_teams(store: Store, challenge: Challenge) -> tuple[Sequence[str], bo
 
 
 def _score_track(
-    store: Store, challenge: Challenge, track: Track, executor: Executor | None, options: ScoringOptions
+    store: Store,
+    challenge: Challenge,
+    track: Track,
+    executor: Executor | None,
+    options: ScoringOptions,
+    messages: Messages,
 ) -> bool:
     from scorer.organising.run import carry_out, hint, plan, present_entries
     from scorer.organising.status import STATES
@@ -151,11 +225,12 @@ def _score_track(
         verify_files=options.verify_files,
     )
     for each in (*work.notes, *work.skipped, *work.warnings, *work.picks):
-        print_message(str(each))
+        messages(str(each))
     scored, failed = 0, 0
     rejected_now: set[str] = set()
     results = carry_out(store, work, executor)
-    for submission, result in with_progress(results, len(work.pending), track.name):
+    shown = results if messages.are_quiet else with_progress(results, len(work.pending), track.name)
+    for submission, result in shown:
         name = printable_name(submission.file)
         match result:
             case Failed():
@@ -170,12 +245,13 @@ def _score_track(
                     print_message("\n".join(result.notes.lines(name)))
                     print_message(f"{name}: {expected}")
     present = present_entries(store, work)
-    rejected_ever = _print_earlier(present, work, rejected_now)
+    rejected_ever = _print_earlier(present, work, rejected_now, messages)
     counts = [f"{scored:,} scored", f"{work.known:,} known", f"{len(rejected_ever):,} rejected"]
     counts += [f"{failed + len(work.given_up):,} failed"] if failed or work.given_up else []
     states = Counter(entry.state for entry in present)
     counts += [f"{states[state]:,} {STATES[state]}" for state in UNRANKED if states[state]]
-    print_message(f"{track.name}: {', '.join(counts)}")
+    if not messages.are_quiet:
+        print_message(f"{track.name}: {', '.join(counts)}")
     unreadable = any(not isinstance(skipped, UploadInProgress) for skipped in work.skipped)
     if options.strict and (rejected_ever or work.given_up):
         return False
@@ -189,19 +265,20 @@ UNRANKED: Sequence[State] = ("early", "late", "over-quota", "misdated")
 """The states of entries that are kept and not ranked."""
 
 
-def _print_earlier(entries: Sequence[Entry], work: Work, rejected_now: set[str]) -> set[str]:
+def _print_earlier(entries: Sequence[Entry], work: Work, rejected_now: set[str], messages: Messages) -> set[str]:
     """Print what earlier runs left for the organiser to look at; return all files that are rejected."""
     from scorer.reports.entries import misdated_lines
 
     rejected = {entry.file for entry in entries if entry.outcome == "rejected"}
-    _print_some(
-        f"{file}: rejected by an earlier run; the page of its team has the errors"
-        for file in sorted(rejected - rejected_now)
-    )
-    _print_some(misdated_lines(entries))
+    if not messages.are_quiet:
+        _print_some(
+            f"{file}: rejected by an earlier run; the page of its team has the errors"
+            for file in sorted(rejected - rejected_now)
+        )
+    _print_some(messages.new(misdated_lines(entries)))
     for submission, failure in work.given_up:
         given_up = f"{printable_name(submission.file)}: given up after {failure.attempts} attempts"
-        print_message(f"{given_up}: {failure.reason}; `scorer retry` has it tried again")
+        messages(f"{given_up}: {failure.reason}; `scorer retry` has it tried again")
     return rejected
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from pathlib import Path
 
-from scorer.cli.arguments import add_challenge, open_challenge
+from scorer.cli.arguments import Parser, add_challenge, open_challenge
 from scorer.cli.console import print_message, print_result
 from scorer.errors import ChallengeError, SolutionError
 from scorer.wording import counted
 
 
-def add_keys(parser: ArgumentParser) -> None:
+def add_keys(parser: Parser) -> None:
     """Add the arguments of ``split``."""
     add_challenge(parser)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorer.cli.arguments import WrongCallError, add_challenge, add_form, open_challenge, stated
+from scorer.cli.arguments import OrChallenge, Parser, WrongCallError, add_challenge, add_form, open_challenge, stated
 from scorer.cli.console import print_result
 from scorer.wording import iso_time, printable_name, quoted, suggestion, utc_time
 
@@ -25,13 +24,13 @@ VERSION = 1
 """Of the structure of the list as JSON."""
 
 
-def add_action(parser: ArgumentParser) -> None:
+def add_action(parser: Parser) -> None:
     """Add the arguments of ``teams``."""
     parser.add_argument(
         "action",
         nargs="?",
         default="list",
-        choices=("list", *ACTIONS),
+        choices=OrChallenge(["list", *ACTIONS]),
         metavar="ACTION",
         help="list (the default), rename TEAM NAME, merge TEAM INTO, unmerge TEAM, disqualify TEAM, withdraw TEAM, "
         f"reinstate TEAM, or set TEAM KEY=VALUE... with the keys {', '.join(KEYS)}; a blank value removes a key",
@@ -46,7 +45,7 @@ def add_action(parser: ArgumentParser) -> None:
         help="why; it is published and recorded; required by merge, unmerge, disqualify, withdraw and reinstate",
     )
     add_form(parser, ("table", "json"), "of the list")
-    add_challenge(parser)
+    add_challenge(parser, "action")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Literal
 
 from jinja2 import ChoiceLoader
 from markupsafe import Markup
 
-from scorer.analysis.analysis import Report, TaskAnalysis
+from scorer.analysis.analysis import Report, Settings, TaskAnalysis, analysed_tasks
+from scorer.analysis.compare import run_tasks
+from scorer.analysis.documents import json_text, report_document
 from scorer.charts.blob_plot import blob_plot
 from scorer.charts.podium_plot import podium_plot
 from scorer.charts.query_boxes import query_boxes
@@ -17,11 +20,16 @@ from scorer.charts.scores_with_intervals import scores_with_intervals
 from scorer.charts.significance_map import significance_map
 from scorer.charts.svg import Chart
 from scorer.charts.tau_violin import tau_violin
+from scorer.matching.solution import Solution
+from scorer.options import RESAMPLES, SEED, Missing, NothingRelevant, Split, Ties, Unjudged
 from scorer.reports import report_text
 from scorer.reports.document import BlockView, Captioned, Section, SectionView, TaskView
 from scorer.reports.narrative import task_sections
 from scorer.reports.phrases import decimals_of
+from scorer.scoring.evaluation import MeasureNames, measures_named
+from scorer.scoring.several import Source
 from scorer.site.templates import TemplateFolder, environment_with, has_templates, render_template, shipped_templates
+from scorer.wording import quoted
 
 STYLES = ("style.css", "report.css")
 """The style sheets in the page, in this order."""
@@ -141,3 +149,100 @@ CHARTS: Mapping[str, Callable[[TaskAnalysis], Chart]] = {
     "podium": _podium,
 }
 """The charts of a task, by the names that `reports.narrative` has for them."""
+
+
+def report(
+    solution: Source | Solution,
+    runs: Mapping[str, Source],
+    measures: MeasureNames,
+    *,
+    form: Literal["html", "markdown", "json"] = "html",
+    title: str = "runs",
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+    all_pairs: bool = False,
+    tukey: bool = False,
+    split: Split = "all",
+    missing: Missing = "zero",
+    ties: Ties = "trec",
+    nothing_relevant: NothingRelevant = "skip",
+    unjudged: Unjudged = "nonrelevant",
+    rel: float | None = None,
+    solution_format: str | None = None,
+    submission_format: str | None = None,
+) -> str:
+    """Report on the ranking of submissions: how certain it is, which differences are significant, how stable ranks are.
+
+    Parameters
+    ----------
+    solution
+        As for `evaluate`.
+    runs
+        At least two submissions by name, each as for `evaluate`.
+    measures
+        One or several measures whose aggregate is a mean, as in "nDCG@10"; the report has a part for each of them.
+    form
+        "html" is one file without scripts; "markdown"; "json" has all numbers.
+    title
+        The report is called "Analysis of" this.
+    resamples, seed, all_pairs
+        As for `compare`.
+    tukey
+        Whether to add the randomised Tukey HSD test, which takes longer.
+    split, missing, ties, nothing_relevant, unjudged, rel, solution_format, submission_format
+        As for `evaluate`.
+
+    Returns
+    -------
+    str
+        The report, without a final line end.
+
+    Raises
+    ------
+    ValueError
+        There are fewer than two submissions, the name of one is not text, or a setting is not an allowed word.
+    MeasureError
+        A measure is unknown, or its aggregate is not a mean.
+    SolutionError, SubmissionsError
+        The solution or some submissions cannot be read or are invalid.
+    ScorerError
+        A measure is undefined for all queries.
+
+    Examples
+    --------
+    >>> import scorer
+    >>> solution = {"q1": {"d1": 2}, "q2": {"d2": 1}}
+    >>> runs = {"a": {"q1": ["d1"], "q2": ["d2"]}, "b": {"q1": ["d1"]}}
+    >>> scorer.report(solution, runs, "AP", form="markdown").splitlines()[0]
+    '# Analysis of runs'
+    """
+    if form not in WRITERS:
+        raise ValueError(f"form: found {quoted(str(form))}, expected {', '.join(WRITERS)}")
+    settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs, tukey=tukey)
+    tasks, notes = run_tasks(
+        solution,
+        runs,
+        measures_named(measures),
+        split=split,
+        missing=missing,
+        ties=ties,
+        nothing_relevant=nothing_relevant,
+        unjudged=unjudged,
+        rel=rel,
+        solution_format=solution_format,
+        submission_format=submission_format,
+    )
+    lines = [line for run in notes.values() for line in run]
+    return WRITERS[form](analysed_tasks(title, tasks, settings, "drop", lines))
+
+
+def _page(found: Report) -> str:
+    return report_page(found).rstrip("\n")
+
+
+def _json(found: Report) -> str:
+    return json_text(report_document(found))
+
+
+WRITERS: Mapping[str, Callable[[Report], str]] = {"html": _page, "markdown": report_text.report_markdown, "json": _json}
+"""By the form of a report."""
