@@ -90,7 +90,7 @@ def compare(
     """
     from scorer.analysis.analysis import Settings
     from scorer.analysis.compare import compare as compared
-    from scorer.formats.first_rows import run_tag
+    from scorer.formats.detection import run_tag
     from scorer.reports.comparisons import comparison_text
 
     check_several(names, "submission")

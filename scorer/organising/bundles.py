@@ -25,7 +25,7 @@ from scorer.organising.bundle_writer import BundleWriter
 from scorer.organising.render import render
 from scorer.organising.rules import current_basis
 from scorer.paths import Remote
-from scorer.paths.temporary import temporary_folder
+from scorer.paths.writing import temporary_folder
 from scorer.store.archive import Archive
 from scorer.store.database import Database
 from scorer.store.log import START, log_lines

@@ -27,7 +27,7 @@ from scorer.organising.rules import RuleSet, are_replaced, record_basis, rules_i
 from scorer.organising.splits import check_preliminary
 from scorer.organising.submission_files import SkippedFile, UploadInProgress
 from scorer.organising.waves import Pending, entries_by, pending, score
-from scorer.paths.temporary import remove_abandoned_folders
+from scorer.paths.writing import remove_abandoned_folders
 from scorer.store.records import Failure, Submission
 from scorer.store.store import Store
 from scorer.wording import quoted
