@@ -240,6 +240,6 @@ def test_children_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     left = list(folder.glob("scorer-*"))
     assert left
 
-    again = "from scorer.paths.temporary import temporary_folder\nwith temporary_folder(): pass"
+    again = "from scorer.paths.writing import temporary_folder\nwith temporary_folder(): pass"
     subprocess.run([sys.executable, "-c", again], env=environment, check=True)
     assert list(folder.glob("scorer-*")) == []

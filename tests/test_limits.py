@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from scorer.formats.reading import json_values
+from scorer.formats.reading import json_rows
 from scorer.formats.reading.blocks import Block
 from scorer.formats.reading.bytes import LimitError
 from scorer.limits import MB, OWN_FILES, Limits
@@ -190,7 +190,7 @@ def test_depth_ignores_brackets_in_text(text: str, depth: int, by_line: bool) ->
 
     def check(limit: int) -> None:
         block = Block(text.encode(), 1, Limits(nesting=limit))
-        json_values.check_nesting(block, by_line=by_line)
+        json_rows.check_nesting(block, by_line=by_line)
 
     check(max(depth, 1))
     if depth > 1:

@@ -41,22 +41,13 @@ class Portable:
 
 
 def portable(file: Path, challenge: Challenge) -> Portable:
-    """The settings of a challenge for another folder on any machine.
+    """The settings of a challenge, as `read_challenge` read it from this file, for another folder on any machine.
 
     Paths in its folder stay as they are. A file outside of it gets a place in `OUTSIDE`, and a site outside of it
     becomes the folder `SITE`.
 
-    Parameters
-    ----------
-    file
-        The file with its settings, challenge.toml.
-    challenge
-        The challenge, as `read_challenge` returns it for this file.
-
-    Raises
-    ------
-    ChallengeError
-        The file cannot be read, or cannot be edited, or names a file by a URL that other machines cannot read.
+    Raises ChallengeError if the file cannot be read, or cannot be edited, or names a file by a URL that other machines
+    cannot read.
     """
     content = _read(file)
     changes: dict[Key, str | None] = {}

@@ -42,15 +42,8 @@ _KEY = re.compile(rb"([0-9A-Fa-f]{64})\r?\n?")
 def share(value: object) -> Decimal:
     """The preliminary share: a decimal number between 0 and 1 without trailing zeros, never rounded.
 
-    Parameters
-    ----------
-    value
-        A number of challenge.toml, or the text of the decimal, as in ``0.2``.
-
-    Raises
-    ------
-    ValueError
-        It is anything else, also a float, which is no exact decimal.
+    The value is a number of challenge.toml, or the text of the decimal, as in ``0.2``. Raises ValueError if it is
+    anything else, also for a float, which is no exact decimal.
     """
     if isinstance(value, str) and re.fullmatch(r"0\.[0-9]+", value):
         value = Decimal(value)

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer, ValidationInfo
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer
 
 from scorer.options import FORMAT_NAMES
 from scorer.paths import Location, Remote, is_url
-
-if TYPE_CHECKING:
-    from scorer.measures import Measure
 
 TEXT = "a text"
 MARKDOWN = "a text in Markdown"
@@ -59,50 +56,14 @@ Stated = Annotated[str, AfterValidator(_stated)]
 PathText = Annotated[str, AfterValidator(_path_text)]
 
 
-# Names of measures and of formats
-
-
-def parsed(name: str, validated: ValidationInfo) -> tuple[Measure, ...]:
-    """The measures that a name means with the track's cut-offs.
-
-    Invalid cut-offs are a separate error, so the measures that would use them count as valid.
-    """
-    from scorer.measures import parse  # noqa: PLC0415 (whoever checks a published document needs no arrays)
-
-    return parse(name, validated.data.get("cutoffs", (1,)))
-
-
-def _measure_name(name: str, validated: ValidationInfo) -> str:
-    parsed(name, validated)
-    return name
-
-
-def _one_measure_name(name: str, validated: ValidationInfo) -> str:
-    measures = parsed(name, validated)
-    if len(measures) > 1:
-        raise ValueError(f"means {' and '.join(map(str, measures))}")
-    return name
-
-
 def _format_name(name: str) -> str:
     if name.partition(":")[0] not in FORMAT_NAMES:
         raise ValueError("is not a format")
     return name
 
 
-def check_unit_mean(validated: ValidationInfo, what: str) -> None:
-    """Raise ValueError unless the primary measure is a mean of scores from 0 to 1; `what` says what needs one."""
-    name = validated.data.get("primary")
-    for measure in parsed(name, validated) if name else ():
-        if measure.kind.aggregation != "mean" or not measure.bounded:
-            raise ValueError(f"{what}, but {measure} is not a mean of scores from 0 to 1")
-
-
 FormatText = Annotated[str, AfterValidator(_format_name)]
 """The name of a format, with its options if it has any, as in ``letor:feature=21``."""
-
-MeasureName = Annotated[str, AfterValidator(_measure_name)]
-OneMeasureName = Annotated[str, AfterValidator(_one_measure_name)]
 
 
 # The decimals of scores: a number, or those that the number of preliminary queries justifies

@@ -98,22 +98,9 @@ class TeamSettings(SettingsTable):
 
 
 def read_teams(root: Path) -> Mapping[str, TeamSettings]:
-    """Read teams.toml.
+    """The settings of each team in teams.toml, in the order of the file, by the key of its table; empty without a file.
 
-    Parameters
-    ----------
-    root
-        The folder of the challenge.
-
-    Returns
-    -------
-    mapping
-        The settings of each team, in the order of the file, by the key of its table; empty without a file.
-
-    Raises
-    ------
-    ChallengeError
-        The file cannot be read, or settings are invalid. The message has one line for each error.
+    Raises ChallengeError if the file cannot be read, or settings are invalid. The message has one line for each error.
     """
     file = root / FILE
     if not file.exists() and not file.is_symlink():
@@ -209,14 +196,7 @@ def compared(name: str) -> str:
 def edited(text: str, key: str, changes: Mapping[str, Any]) -> str:
     """The text of teams.toml with some keys of one team changed; comments and the order of the file stay.
 
-    Parameters
-    ----------
-    text
-        The text of the file, which is valid TOML; empty for a new file.
-    key
-        The team.
-    changes
-        The new value of each key; None removes it.
+    The text is valid TOML, and empty for a new file. `changes` has the new value of each key; None removes it.
     """
     import tomlkit  # noqa: PLC0415 (only commands that write need it)
 

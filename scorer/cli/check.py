@@ -58,7 +58,7 @@ def _left(track: str, challenge: Path, team: str) -> str:
 
 def _check(file: str, track: str, challenge: Path, submission_format: str | None) -> int:
     from scorer.challenge.loading import read_challenge
-    from scorer.executors.checking import checked
+    from scorer.executors.base import checked
     from scorer.matching.solution import read_ids
     from scorer.paths import digest, is_regular
     from scorer.scoring.outcomes import Failed, Rejected

@@ -113,7 +113,7 @@ def tasks_of_files(
     Raises MeasureError by `measures` as a WrongCallError.
     """
     from scorer.analysis.compare import run_tasks
-    from scorer.formats.first_rows import run_tag
+    from scorer.formats.detection import run_tag
 
     check_standard_input(solution, *paths)
     file_format = policies["submission_format"] and format_name(policies["submission_format"], "--submission-format")

@@ -108,7 +108,7 @@ def evaluate(
     if significance is None:
         # Nothing else here uses linear algebra, for which numpy starts threads when it is loaded.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from scorer.formats.first_rows import run_tag
+    from scorer.formats.detection import run_tag
     from scorer.matching.solution import Solution
     from scorer.reports.scores import ScoreReport, written
     from scorer.scoring.evaluation import policies_named

@@ -54,7 +54,7 @@ def challenge_hint(path: str) -> str:
 
 def solution_message(error: FileError, solution: str, submissions: Sequence[str]) -> str:
     """Return the message for a solution that cannot be read: a hint where it looks like something else."""
-    from scorer.formats.first_rows import roles
+    from scorer.formats.detection import roles
 
     if hint := challenge_hint(solution):
         return hint
@@ -69,7 +69,7 @@ def solution_message(error: FileError, solution: str, submissions: Sequence[str]
 
 def submission_message(error: FileError, submission: str, solution: str) -> str:
     """Return the message for a submission that cannot be read: a hint where it looks like something else."""
-    from scorer.formats.first_rows import roles
+    from scorer.formats.detection import roles
 
     if hint := challenge_hint(submission):
         return hint

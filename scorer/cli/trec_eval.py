@@ -198,7 +198,7 @@ def _saved(run: str) -> Iterator[str | Path]:
     import shutil
 
     from scorer.formats.reading.bytes import UnreadableError, open_bytes
-    from scorer.paths.temporary import temporary_folder
+    from scorer.paths.writing import temporary_folder
 
     if is_regular(run) or (run != "-" and not Path(run).exists()):
         yield run

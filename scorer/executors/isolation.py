@@ -32,7 +32,7 @@ import psutil
 from scorer.executors.base import too_slow, unexpected
 from scorer.limits import MB, Limits
 from scorer.matching.partition import MAX_PARTITIONS
-from scorer.paths.temporary import temporary_folder
+from scorer.paths.writing import temporary_folder
 from scorer.scoring.outcomes import Failed
 
 PRELOADED = ["scorer.executors.fork_server", "scorer.executors.base", "pyarrow.compute", "pyarrow.csv", "pyarrow.json"]

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.formats.reading import columns, regular, tables
 from scorer.formats.reading import compute as pc
+from scorer.formats.reading import regular, tables
 from scorer.formats.reading.arrow import booleans, list_lengths, take, text_lengths
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block, Lines, trimmed
@@ -32,7 +32,7 @@ LISTED_IS_RELEVANT = False
 
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";"}
 
-OPTIONS: Mapping[str, str] = {**columns.OPTIONS, "delimiter": "comma, tab or semicolon"}
+OPTIONS: Mapping[str, str] = {**tables.OPTIONS, "delimiter": "comma, tab or semicolon"}
 
 UNFIT_SUBTOPIC = re.compile(r"^\ufeff|^[ \t\v\f]|[ \t\v\f]$|[\n\r\0]")
 UNFIT = re.compile(r"^$|^\ufeff|^[ \t\v\f]|[ \t\v\f]$|[\n\r\0]")
@@ -45,12 +45,12 @@ def recognises(lines: list[str]) -> bool:
 
 def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a solution; without a column for the flag, no query is flagged."""
-    return partial(_graded, _Header.of(head, columns.SOLUTION, options))
+    return partial(_graded, _Header.of(head, tables.SOLUTION, options))
 
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read a submission, ordered by its score; by its rank where there is no column for the score."""
-    return partial(_ranked, _Header.of(head, columns.SUBMISSION, options))
+    return partial(_ranked, _Header.of(head, tables.SUBMISSION, options))
 
 
 def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> bytes:
@@ -126,7 +126,7 @@ class _Header:
             )
         names = head_names(text, delimiter)
         try:
-            return cls(line, delimiter, len(names), columns.needed_places(names, wanted, options))
+            return cls(line, delimiter, len(names), tables.needed_places(names, wanted, options))
         except UnreadableError as error:
             raise UnreadableError(f"{error} (in the header)", line) from None
 
@@ -173,7 +173,7 @@ def _delimiter(header: str, options: Mapping[str, str]) -> str | None:
     """Return the delimiter with which the header has a query and an item column; None if no character does."""
     for delimiter in _delimiters(options):
         names = head_names(header, delimiter)
-        sought = [(*columns.COLUMNS[wanted], options.get(wanted, wanted).lower()) for wanted in ("query", "item")]
+        sought = [(*tables.COLUMNS[wanted], options.get(wanted, wanted).lower()) for wanted in ("query", "item")]
         if not any(set(each).isdisjoint(names) for each in sought):
             return delimiter
     return None

@@ -10,14 +10,15 @@ from typing import Any
 
 from scorer.errors import Findings
 from scorer.formats import jsonl
-from scorer.formats.reading import columns, json_rows
+from scorer.formats.reading import json_rows, tables
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block, checked
 from scorer.formats.reading.bytes import UnreadableError
-from scorer.formats.reading.json_rows import Members, Row
-from scorer.formats.reading.json_values import (
+from scorer.formats.reading.json_rows import (
     DECODER,
     MALFORMED,
+    Members,
+    Row,
     check_nesting,
     dumped,
     explained,
@@ -47,12 +48,12 @@ def recognises(lines: list[str]) -> bool:
 
 def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read query -> item -> grade, where a query may have no items; or an array of rows."""
-    return partial(_graded, Members(columns.SOLUTION, options))
+    return partial(_graded, Members(tables.SOLUTION, options))
 
 
 def ranked(_head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read query -> item -> run score, or query -> items by rank, but not both in one file; or an array of rows."""
-    return partial(_ranked, Members(columns.SUBMISSION, options))
+    return partial(_ranked, Members(tables.SUBMISSION, options))
 
 
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:

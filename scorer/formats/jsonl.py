@@ -10,14 +10,15 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.formats.reading import columns, json_rows, regular
+from scorer.formats.reading import json_rows, regular, tables
 from scorer.formats.reading.arrow import booleans, floats, text_lengths
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block, Lines
-from scorer.formats.reading.json_rows import ITEMS, Members
-from scorer.formats.reading.json_values import (
+from scorer.formats.reading.json_rows import (
     DECODER,
+    ITEMS,
     MALFORMED,
+    Members,
     Pairs,
     check_nesting,
     dumped,
@@ -35,7 +36,7 @@ ONE_BLOCK = False
 QUERY_ONCE = False
 LISTED_IS_RELEVANT = False
 
-BEGINNING = re.compile(rf'\{{\s*"({"|".join(columns.COLUMNS["query"])})"\s*:\s*["0-9-]', re.IGNORECASE)
+BEGINNING = re.compile(rf'\{{\s*"({"|".join(tables.COLUMNS["query"])})"\s*:\s*["0-9-]', re.IGNORECASE)
 
 
 def recognises(lines: list[str]) -> bool:
@@ -48,13 +49,13 @@ def recognises(lines: list[str]) -> bool:
         row = DECODER.decode(lines[0])
     except MALFORMED:
         return False
-    places = columns.places([name.lower() for name, _ in row], "query", {})
+    places = tables.places([name.lower() for name, _ in row], "query", {})
     return any(identity(row[at][1]) is not None for at in places)
 
 
 def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a line for each item with its grade, or for each query with an object from items to grades; and flags."""
-    return partial(_graded, Members(columns.SOLUTION, options))
+    return partial(_graded, Members(tables.SOLUTION, options))
 
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
@@ -62,7 +63,7 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
 
     All lines order items as the first one does. Lines of one query add to one list.
     """
-    members = Members(columns.SUBMISSION, options)
+    members = Members(tables.SUBMISSION, options)
     return partial(_ranked, members, json_rows.ordered_by(members.rows(_objects(head, Findings()), Findings())))
 
 

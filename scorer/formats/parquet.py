@@ -12,13 +12,12 @@ from typing import Any
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.formats.reading import columns, tables
 from scorer.formats.reading import compute as pc
+from scorer.formats.reading import tables
 from scorer.formats.reading.arrow import texts
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block
-from scorer.formats.reading.bytes import SMALL, LimitError, UnreadableError
-from scorer.formats.reading.failures import system_failure
+from scorer.formats.reading.bytes import SMALL, LimitError, UnreadableError, system_failure
 from scorer.formats.writing import SolutionContent, SubmissionContent, fitting
 from scorer.limits import MB
 from scorer.wording import printable
@@ -26,7 +25,7 @@ from scorer.wording import printable
 NAME = "parquet"
 SOLUTION = "columns query, item, grade"
 SUBMISSION = "columns query, item, score"
-OPTIONS: Mapping[str, str] = columns.OPTIONS
+OPTIONS: Mapping[str, str] = tables.OPTIONS
 ONE_BLOCK = True
 QUERY_ONCE = False
 LISTED_IS_RELEVANT = False
@@ -78,19 +77,19 @@ def write_submission(submission: SubmissionContent, options: Mapping[str, str]) 
 
 def _graded(options: Mapping[str, str], block: Block, findings: Findings) -> Graded:
     with errors_in_words():
-        return tables.graded(_table(block, columns.SOLUTION, options), options, findings)
+        return tables.graded(_table(block, tables.SOLUTION, options), options, findings)
 
 
 def _ranked(options: Mapping[str, str], block: Block, findings: Findings) -> Ranked:
     with errors_in_words():
-        return tables.ranked(_table(block, columns.SUBMISSION, options), options, findings)
+        return tables.ranked(_table(block, tables.SUBMISSION, options), options, findings)
 
 
 def _table(block: Block, wanted: tuple[str, ...], options: Mapping[str, str]) -> pa.Table:
     """Return the wanted columns that the file has."""
 
     def chosen(names: Sequence[str]) -> list[int]:
-        places = {columns.place(names, name, options) for name in wanted}
+        places = {tables.place(names, name, options) for name in wanted}
         return sorted(place for place in places if place is not None)
 
     return read_columns(block, chosen)

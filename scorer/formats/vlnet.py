@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.formats.reading import columns, tables
 from scorer.formats.reading import compute as pc
+from scorer.formats.reading import tables
 from scorer.formats.reading.arrow import booleans, equal, keep, list_lengths, numbers, take, text_lengths
 from scorer.formats.reading.batches import Graded, Ranked, Reader, rows_of
 from scorer.formats.reading.blocks import Block, Lines
@@ -92,7 +92,7 @@ def _graded(block: Block, findings: Findings) -> Graded:
     lines, (query, flag, tail), plain = _parts(block, 3, findings, SOLUTION)
     flagged = equal(flag, "1")
     kept = flagged | equal(flag, "0")
-    tables.report_wrong(flag, ~kept, lines.number, findings, f"the flag; expected {columns.A_FLAG}")
+    tables.report_wrong(flag, ~kept, lines.number, findings, f"the flag; expected {tables.A_FLAG}")
     _, tokens, row = _items(tail, plain, lines.number, findings)
     pair = pc.split_pattern(tokens, "|", max_splits=1, reverse=True)
     whole = list_lengths(pair) == 2

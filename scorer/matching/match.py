@@ -16,9 +16,8 @@ from scorer.formats.reading.batches import Ranked
 from scorer.formats.reading.bytes import LimitError
 from scorer.limits import OWN_FILES, Limits
 from scorer.matching.finding import BY_GRADE, FoundItems, find
-from scorer.matching.membership import Membership
-from scorer.matching.notes import check_items, check_lengths, check_queries
-from scorer.matching.parallel import AHEAD, ordered
+from scorer.matching.notes import Membership, check_items, check_lengths, check_queries
+from scorer.matching.partition import AHEAD, ordered
 from scorer.matching.ranked_dicts import RankedDicts
 from scorer.matching.ranked_lists import RankedLists
 from scorer.matching.solution import UNKNOWN, Solution, report_repeated

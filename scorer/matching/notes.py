@@ -1,15 +1,144 @@
-"""The problems and notes about a submission as a whole: its queries, its lists' lengths, and its items."""
+"""The problems and notes about a submission as a whole: its queries, its lists' lengths, and its items.
+
+The items are those that the solution lists for any query, and those that are not candidate items.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
 import numpy as np
+import pyarrow as pa
 
 from scorer.errors import Findings, Problem
-from scorer.matching.membership import Membership, few
-from scorer.matching.solution import Solution
-from scorer.measures.arrays import Bools, Ints
+from scorer.formats.reading.arrow import take
+from scorer.matching.finding import FoundItems
+from scorer.matching.ranked_lists import RankedLists
+from scorer.matching.solution import UNKNOWN, Solution
+from scorer.measures.arrays import Bools, Ints, ranges
 from scorer.options import Missing
 from scorer.wording import counted, quoted
+
+FEW_OF_ITEMS = 100
+FEW_OF_JUDGED = 10
+"""Few items are known if they are fewer than one in so many of the ranked items, and of the judged items."""
+
+MAX_HELD = 1 << 20
+"""The number of items that are held before they are looked up in the solution."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Membership:
+    """Ranked items of known queries, within the list length, that are in the solution or are not candidates.
+
+    The judged items are known from the match. Items of lists with few judged items are held, because looking them up is
+    needed only if the whole submission has few.
+    """
+
+    solution: Solution
+    judged: int = 0
+    """Items that are judged for their own query."""
+    held: list[tuple[pa.StringArray, Ints]] = field(default_factory=list)
+    """Ids and line numbers of items in lists with few judged items."""
+    held_judged: int = 0
+    """The judged items of all lists whose items are or were held."""
+    looked_up: int = 0
+    """Held items that are in the solution."""
+    outside: Findings = field(default_factory=Findings)
+    """Held items that are not in the solution: their ids, quoted."""
+    strangers: Findings = field(default_factory=Findings)
+    """Items that are not candidates."""
+
+    @classmethod
+    def of(
+        cls, lists: RankedLists, solution: Solution, number: Ints, found: FoundItems, list_length: int | None
+    ) -> Membership:
+        """The membership of some lists' items; `number` and `list_length` are as for `find`, which gave `found`."""
+        members = cls(solution)
+        length = np.where(number == UNKNOWN, 0, lists.length)
+        if list_length is not None:
+            length = np.minimum(length, list_length)
+
+        def items(which: Bools) -> tuple[pa.StringArray, Ints]:
+            item = np.sort(_items(lists, length, which))
+            return take(lists.items, item), lists.line_of(item)
+
+        members.hold(items, number, found, length)
+        if solution.candidate_set is not None:
+            item = _items(lists, length, np.ones(length.size, dtype=bool))
+            stranger = np.sort(item[solution.candidate_set.without(lists.items)[item]])
+            members.strangers.add_each(
+                lists.line_of(stranger),
+                lambda at: (
+                    f"item {lists.item_name(stranger[at])} of query {lists.query_name(stranger[at])} "
+                    "is not a candidate item"
+                ),
+            )
+        return members
+
+    def hold(
+        self, items: Callable[[Bools], tuple[pa.StringArray, Ints]], number: Ints, found: FoundItems, length: Ints
+    ) -> None:
+        """Count the judged items of some lists, and hold the items of those that have few.
+
+        `items` returns the ids and the lines of the items in the lists that a mask has. `length` is [list]: how many of
+        its items count, 0 for an unknown query. `number` and `found` are as for `of`.
+        """
+        if not len(self.solution.items):
+            return
+        judged = np.minimum(np.bincount(found.query, minlength=len(self.solution.queries))[number], length)
+        possible = np.minimum(np.diff(self.solution.first_entry)[number], length)
+        rare = (length > 0) & ((judged == 0) | few(judged, length, possible))
+        self.judged = int(judged.sum())
+        self.held_judged = int(judged[rare].sum())
+        if rare.any():
+            self.held.append(items(rare))
+
+    def add(self, other: Membership) -> None:
+        """Add the membership of other lists."""
+        self.judged += other.judged
+        self.held_judged += other.held_judged
+        self.held += other.held
+        self.strangers.extend(other.strangers)
+        if sum(len(ids) for ids, _ in self.held) > MAX_HELD:
+            self._look_up()
+
+    def in_solution(self, items: int, possible: int) -> int:
+        """As `Counts.in_solution`, of so many ranked items and so many judged items that the lists could hold."""
+        if self.judged and not few(self.judged, items, possible):
+            return self.judged
+        self._look_up()
+        return self.judged - self.held_judged + self.looked_up
+
+    def _look_up(self) -> None:
+        for ids, line in self.held:
+            known = self.solution.item_codes(ids) != UNKNOWN
+            self.looked_up += int(known.sum())
+            self.outside.add_each(line[~known], partial(_name, take(ids, np.flatnonzero(~known))))
+        self.held.clear()
+
+
+def few(known: Ints | int, items: Ints | int, possible: Ints | int) -> Bools:
+    """Whether hardly any of the ranked items are known.
+
+    Where the solution judges few items of each query, a good list has few judged items too. So `known` is compared both
+    with the number of ranked items and with the number of judged items that the lists could hold.
+    """
+    known = np.asarray(known)
+    return np.asarray((known * FEW_OF_ITEMS < items) & (known * FEW_OF_JUDGED < possible))
+
+
+def _name(ids: pa.StringArray, at: int) -> str:
+    return quoted(ids[at].as_py())
+
+
+def _items(lists: RankedLists, length: Ints, which: Bools) -> Ints:
+    """The items at the first `length` positions of the lists for which `which` is true."""
+    position, _ = ranges(lists.start[:-1][which], lists.start[:-1][which] + length[which])
+    return lists.order[position]
+
 
 EXAMPLES = 5
 """The number of queries or items that a message names."""

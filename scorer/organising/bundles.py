@@ -30,7 +30,7 @@ from scorer.organising.bundle_files import (
 from scorer.organising.render import render
 from scorer.organising.rules import scored_by
 from scorer.paths import Remote
-from scorer.paths.temporary import temporary_folder
+from scorer.paths.writing import temporary_folder
 from scorer.store.archive import Archive
 from scorer.store.database import Database
 from scorer.store.log import START, log_lines

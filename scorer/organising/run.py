@@ -25,7 +25,7 @@ from scorer.organising.scan import Before, before_scan, record, scan
 from scorer.organising.splits import check_preliminary
 from scorer.organising.submission_files import SkippedFile, UploadInProgress, WithFile
 from scorer.organising.waves import Sources, score
-from scorer.paths.temporary import remove_abandoned_folders
+from scorer.paths.writing import remove_abandoned_folders
 from scorer.store.records import Failure, Submission
 from scorer.store.store import Store
 from scorer.wording import quoted

@@ -12,8 +12,7 @@ from scorer.errors import Findings, SubmissionError
 from scorer.formats.reading.arrow import fingerprints
 from scorer.formats.reading.bytes import BLOCK
 from scorer.matching.match import ScatteredError
-from scorer.matching.parallel import AHEAD, ordered
-from scorer.matching.partition import partitions_for
+from scorer.matching.partition import AHEAD, ordered, partitions_for
 from scorer.matching.ranked_lists import RankedLists
 from scorer.runs.aligned import AlignedRuns, SomeLists
 from scorer.runs.reading import Run

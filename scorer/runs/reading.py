@@ -13,8 +13,7 @@ from scorer.formats.detection import opened
 from scorer.formats.reading import memory
 from scorer.formats.reading.batches import Ranked
 from scorer.formats.reading.bytes import UnreadableError
-from scorer.matching.parallel import AHEAD, ordered, read_batches
-from scorer.matching.partition import TemporarySpaceError, by_query, whole_lists
+from scorer.matching.partition import AHEAD, TemporarySpaceError, by_query, ordered, read_batches, whole_lists
 from scorer.matching.ranked_lists import RankedLists
 from scorer.matching.solution import report_repeated
 from scorer.paths import is_regular, regular_size, shown

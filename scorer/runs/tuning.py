@@ -14,7 +14,7 @@ import numpy as np
 
 from scorer.errors import FusionError
 from scorer.formats.reading.arrow import id_order
-from scorer.matching.parallel import AHEAD, ordered
+from scorer.matching.partition import AHEAD, ordered
 from scorer.matching.solution import UNKNOWN, Solution
 from scorer.measures import Measure, parse_one
 from scorer.measures.arrays import Ints

@@ -20,7 +20,7 @@ from scorer.formats.reading import compute as pc
 from scorer.formats.reading.arrow import take, text_buffers, texts
 from scorer.formats.reading.batches import Ranked
 from scorer.formats.writing import SubmissionContent, fitting
-from scorer.paths.temporary import temporary_folder
+from scorer.paths.writing import temporary_folder
 from scorer.runs.fused import FusedLists
 
 ROWS = 1 << 20

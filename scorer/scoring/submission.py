@@ -20,8 +20,7 @@ from scorer.formats.reading.batches import Ranked
 from scorer.formats.reading.bytes import InaccessibleError, LimitError, UnreadableError, is_large
 from scorer.limits import OWN_FILES, Limits
 from scorer.matching.match import ScatteredError, match
-from scorer.matching.parallel import read_batches
-from scorer.matching.partition import TemporarySpaceError, by_query, partitions_for, whole_lists
+from scorer.matching.partition import TemporarySpaceError, by_query, partitions_for, read_batches, whole_lists
 from scorer.matching.ranked_dicts import RankedDicts
 from scorer.matching.solution import Solution, coded
 from scorer.measures.arrays import Floats

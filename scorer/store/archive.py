@@ -12,7 +12,7 @@ from pathlib import Path
 from scorer.challenge.splits import SHA256
 from scorer.errors import StoreError
 from scorer.paths import AnyFile, Compressed, chunks_of, compressed, located
-from scorer.paths.temporary import remove_abandoned_folders, temporary_folder
+from scorer.paths.writing import remove_abandoned_folders, temporary_folder
 from scorer.scoring.outcomes import CHANGED
 
 SOLUTIONS, SUBMISSIONS = ".solutions", ".submissions"

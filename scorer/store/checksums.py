@@ -107,6 +107,23 @@ def is_sound(row: Iterable[Any], has_bytes: bool) -> bool:
     return bool(_checksum(values[:-1], has_bytes) == values[-1])
 
 
+def all_columns(table: Table) -> tuple[Column[Any], ...]:
+    """The columns of the layout, then those that the checksum does not cover."""
+    return *layout(table).columns, *(table.c[name] for name in sorted(UNCOVERED.get(table.name, ())))
+
+
+def is_whole(table: Table, row: Sequence[Any]) -> bool:
+    """Whether a row of `all_columns` is as it was written."""
+    columns, has_bytes = layout(table)
+    values = row[: len(columns)]
+    return is_sound(values, has_bytes) and (table is not result_table or values[-2] == hits_checksum(row[-1]))
+
+
+def hits_checksum(hits: bytes | None) -> int | None:
+    """The checksum of packed judged items; None for those of a rejected submission."""
+    return zlib.crc32(hits) if isinstance(hits, bytes) else None
+
+
 def damaged_row(table: Table, row: Row[Any], where: str) -> StoreError:
     """The error for a row with the wrong checksum."""
     return StoreError(f"{where}: is damaged: {row_name(table, row)} has the wrong checksum; {remedy(table)}")

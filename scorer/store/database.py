@@ -13,6 +13,7 @@ from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, ins
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 
 from scorer.errors import StoreError
+from scorer.store.checksums import sealed
 from scorer.store.schema import schema_table
 from scorer.wording import printable
 
@@ -190,9 +191,9 @@ class Database:
 
 
 def insert_all(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert the rows, if there are any: without rows, the statement would insert a row of defaults."""
+    """Insert the rows, each with its checksum. Without rows, the statement would insert a row of defaults."""
     if rows:
-        connection.execute(insert(table), rows)
+        connection.execute(insert(table), [sealed(table, row) for row in rows])
 
 
 IN_USE = "is in use: another process did not finish writing within {wait:g} seconds; try again when it has"

@@ -9,11 +9,9 @@ from datetime import datetime
 from typing import Any
 
 from scorer.challenge.phases import Phase
-from scorer.store.canonical import encoded, iso
-from scorer.store.checksums import sealed
+from scorer.store.canonical import encoded
 from scorer.store.kinds import KEYS, Kind
 from scorer.store.records import Basis, RecordedBasis
-from scorer.store.schema import event_table
 
 EVERY_TRACK = ""
 """The track of an event that concerns the whole challenge."""
@@ -29,11 +27,6 @@ class Event:
     at: datetime | None
     """When it was recorded, in UTC; None if schema 1 recorded it."""
     body: Mapping[str, Any]
-
-
-def row(index: int, track: str, kind: Kind, at: datetime, body: Mapping[str, Any]) -> dict[str, Any]:
-    """An event as a row of its table."""
-    return sealed(event_table, {"index": index, "track": track, "kind": kind, "at": iso(at), "body": encoded(body)})
 
 
 def event_of(index: int, track: str, kind: Kind, at: str | None, body: str) -> Event:

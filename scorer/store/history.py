@@ -54,16 +54,11 @@ class History(Rows):
         return replace(self, now=min(at or self.now, self.now), until=(*self.until, moment))
 
     def before(self, moment: datetime) -> Self:
-        """The record as it was just before a moment.
+        """The record as it was just before a moment, which has a zone and is not in the future.
 
         It has only events that were recorded before the moment and before any event that was recorded later. So nothing
         that is recorded from the moment on changes it, even if it claims an earlier time of receipt. What was forgotten
         since then still has its outcome.
-
-        Parameters
-        ----------
-        moment
-            A time with a zone, not in the future.
         """
         last = moment.astimezone(UTC) - RESOLUTION
         index = self._recorded_until(last)

@@ -17,12 +17,11 @@ from scorer.errors import StoreError
 from scorer.matching.match import Counts
 from scorer.measures.matched import Matched
 from scorer.scoring.compact import check_values, unpack_hits
-from scorer.store.checksums import DERIVED, RECORDED, REPAIR, RESTORE, is_sound, layout, row_name
+from scorer.store.checksums import DERIVED, RECORDED, REPAIR, RESTORE, all_columns, is_whole, row_name
 from scorer.store.database import Database
 from scorer.store.kinds import ABOUT_SUBMISSIONS
 from scorer.store.migrations import back_up
 from scorer.store.records import Basis, StoredSolution
-from scorer.store.rows import has_sound_hits
 from scorer.store.schema import (
     cached_table,
     failure_table,
@@ -97,8 +96,7 @@ def _unreadable(database: Database) -> list[str]:
 
 def unreadable_rows(connection: Connection, view: Snapshot) -> Iterator[str]:
     """Solutions and results that cannot be read, of a snapshot with its connection."""
-    columns = (*layout(result_table).columns, result_table.c.hits)
-    results = select(*columns).order_by(result_table.c.digest).execution_options(yield_per=_AT_A_TIME)
+    results = select(*all_columns(result_table)).order_by(result_table.c.digest).execution_options(yield_per=_AT_A_TIME)
     for digest in view.solution_digests():
         solution = None
         try:
@@ -162,21 +160,9 @@ def _wrong_checksums(database: Database, table: Table) -> list[str]:
 def repair(store: Store) -> tuple[Path | None, dict[str, int]]:
     """Delete the derived rows that are damaged, so that they are derived again; recorded rows stay as they are.
 
-    On SQLite the indexes of the derived tables are made again, too.
-
-    Parameters
-    ----------
-    store
-        The store.
-
-    Returns
-    -------
-    The backup that was made of an SQLite file, and how many rows of each table were deleted.
-
-    Raises
-    ------
-    StoreError
-        The backup cannot be written, or the file is too damaged to delete rows from it.
+    On SQLite the indexes of the derived tables are made again, too. Returns the backup that was made of an SQLite file,
+    and how many rows of each table were deleted. Raises StoreError if the backup cannot be written, or the file is too
+    damaged to delete rows from it.
     """
     database = store.database
     backup = None
@@ -214,15 +200,12 @@ class _DamagedRow(NamedTuple):
 
 
 def _damaged(connection: Connection, table: Table) -> Iterator[_DamagedRow]:
-    columns, has_bytes = layout(table)
     has_rowid = connection.dialect.name == "sqlite" and table is not mean_table
     rowid: ColumnElement[Any] = literal_column("rowid") if has_rowid else null()
-    hits = [result_table.c.hits] if table is result_table else []
-    statement = select(rowid, *columns, *hits).with_hint(table, "NOT INDEXED", "sqlite")
-    for row in connection.execute(statement):
-        values = row[1:]
-        if not (has_sound_hits(values) if hits else is_sound(values, has_bytes)):
-            yield _DamagedRow(row[0], values)
+    statement = select(rowid, *all_columns(table)).with_hint(table, "NOT INDEXED", "sqlite")
+    for place, *values in connection.execute(statement):
+        if not is_whole(table, values):
+            yield _DamagedRow(place, values)
 
 
 def _delete(connection: Connection, table: Table, row: _DamagedRow) -> int:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, delete, inspect, select, text
 
 from scorer import __version__
 from scorer.errors import StoreError
-from scorer.store.checksums import rows_of, sealed, verified
+from scorer.store.checksums import rows_of, verified
 from scorer.store.database import Database, insert_all
 from scorer.store.schema import SCHEMA_VERSION, look_table, schema_table, tables
 from scorer.store.schema_1 import from_1
@@ -144,7 +144,7 @@ def add_scans(connection: Connection) -> None:
     """Take the end of the last run of each track to be the last scan of its folder."""
     runs = connection.execute(text("SELECT track, at FROM last_run"))
     scans = [{"track": run.track, "at": run.at, "unread": "{}"} for run in runs]
-    insert_all(connection, look_table, [sealed(look_table, scan) for scan in scans])
+    insert_all(connection, look_table, scans)
 
 
 def set_version(connection: Connection, version: int) -> None:
@@ -156,7 +156,7 @@ def set_version(connection: Connection, version: int) -> None:
 
 def _insert_schema(connection: Connection, row: Mapping[str, Any], version: int) -> None:
     row = {**row, "version": version, "scorer": __version__}
-    insert_all(connection, schema_table, [sealed(schema_table, row)])
+    insert_all(connection, schema_table, [row])
 
 
 STEPS: Mapping[int, Callable[[Connection], None]] = {1: from_1, 4: _from_4}

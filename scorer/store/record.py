@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, func, select
 
 from scorer.scoring.rules import MATCHING_GENERATION, MEASURE_GENERATION
-from scorer.store import events
+from scorer.store.canonical import encoded, iso
 from scorer.store.database import Database, insert_all
+from scorer.store.events import Event
 from scorer.store.kinds import Kind
 from scorer.store.records import FolderScan
 from scorer.store.schema import event_table
@@ -40,7 +41,7 @@ class Record:
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self.database = database
         self._clock = clock
-        self._events: list[events.Event] = []
+        self._events: list[Event] = []
 
     @property
     def where(self) -> str:
@@ -64,25 +65,17 @@ class Record:
         return Snapshot(connection, self.database, _events=self._events, now=self._clock())
 
     def record(self, track: str, decide: Callable[[Snapshot], Added]) -> None:
-        """Append events to the record of a track.
+        """Append events to the record of a track, or with `EVERY_TRACK` to that of the whole challenge.
 
-        Parameters
-        ----------
-        track
-            The name of the track, or `events.EVERY_TRACK`.
-        decide
-            Returns the kind and the body of each event, given the state of the database while no other process can
-            write. What it raises ends the transaction; nothing is recorded then.
+        `decide` returns the kind and the body of each event, given the state of the database while no other process can
+        write. What it raises ends the transaction; nothing is recorded then.
         """
         self.record_all(lambda view: [(track, kind, body) for kind, body in decide(view)])
 
     def record_all(self, decide: Callable[[Snapshot], Sequence[tuple[str, Kind, Mapping[str, Any]]]]) -> None:
         """Append events to the records of several tracks in one transaction.
 
-        Parameters
-        ----------
-        decide
-            As for `record`, but each event begins with the name of its track, or with `events.EVERY_TRACK`.
+        `decide` is as for `record`, but each event begins with the name of its track, or with `EVERY_TRACK`.
         """
         self._write(lambda connection: self._append(connection, decide(self._snapshot(connection))))
 
@@ -134,7 +127,10 @@ class Record:
 
     def _append(self, connection: Connection, added: Sequence[tuple[str, Kind, Mapping[str, Any]]]) -> bool:
         last = connection.execute(select(func.max(event_table.c.index))).scalar() or 0
-        at = self._clock()
-        rows = [events.row(index, track, kind, at, body) for index, (track, kind, body) in enumerate(added, last + 1)]
+        at = iso(self._clock())
+        rows = [
+            {"index": index, "track": track, "kind": kind, "at": at, "body": encoded(body)}
+            for index, (track, kind, body) in enumerate(added, last + 1)
+        ]
         insert_all(connection, event_table, rows)
         return bool(rows)

@@ -17,9 +17,9 @@ from scorer.scoring.rules import MEASURE_GENERATION
 from scorer.store.checksums import (
     REPAIR,
     RESTORE,
-    UNCOVERED,
+    all_columns,
     damaged_row,
-    is_sound,
+    is_whole,
     key_rows,
     layout,
     missing_rows,
@@ -64,13 +64,9 @@ class Rows:
 
     def all_rows(self, table: Table) -> Iterator[Row[Any]]:
         """All rows of a table with all of its columns, in the order of their keys."""
-        covered, has_bytes = layout(table)
-        uncovered = [table.c[name] for name in sorted(UNCOVERED.get(table.name, ()))]
-        statement = select(*covered, *uncovered).order_by(*table.primary_key).with_hint(table, "NOT INDEXED", "sqlite")
-        rows = self._connection.execute(statement.execution_options(yield_per=_AT_A_TIME))
-        for row in rows:
-            is_whole = has_sound_hits(row) if table is result_table else is_sound(row[: len(covered)], has_bytes)
-            if not is_whole:
+        statement = select(*all_columns(table)).order_by(*table.primary_key).with_hint(table, "NOT INDEXED", "sqlite")
+        for row in self._connection.execute(statement.execution_options(yield_per=_AT_A_TIME)):
+            if not is_whole(table, row):
                 raise damaged_row(table, row, self._database.where)
             yield row
 
@@ -174,15 +170,14 @@ class Rows:
         if results is None:
             scored = list({row.submission_digest: row for row in scored}.values())
         digests = sorted(row.digest for row in scored)
-        columns = (*layout(result_table).columns, result_table.c.hits)
         for start in range(0, len(digests), _AT_A_TIME):
             chosen = digests[start : start + _AT_A_TIME]
-            statement = select(*columns).where(result_table.c.digest.in_(chosen)).order_by(result_table.c.digest)
-            found = list(self._connection.execute(statement))
-            if [row.digest for row in found] != chosen:
+            statement = select(*all_columns(result_table)).where(result_table.c.digest.in_(chosen))
+            rows = list(self._connection.execute(statement.order_by(result_table.c.digest)))
+            if [row.digest for row in rows] != chosen:
                 raise missing_rows(result_table, self._database.where)
-            for row in found:
-                if not has_sound_hits(row):
+            for row in rows:
+                if not is_whole(result_table, row):
                     raise damaged_row(result_table, row, self._database.where)
                 yield row.digest, row.submission_digest, row.hits
 
@@ -192,17 +187,6 @@ class Rows:
             return unpack(packed)
         except (DamagedError, ValueError, LookupError, TypeError, zlib.error) as error:
             raise StoreError(f"{self._database.where}: is damaged: packed values cannot be read; {REPAIR}") from error
-
-
-def has_sound_hits(row: Sequence[Any]) -> bool:
-    """Whether a row of a result, with its checksum and the judged items last, is as it was written."""
-    *_, checksum_of_hits, _, hits = row
-    return is_sound(row[:-1], has_bytes=False) and checksum_of_hits == hits_checksum(hits)
-
-
-def hits_checksum(hits: bytes | None) -> int | None:
-    """The checksum of packed judged items; None for those of a rejected submission."""
-    return zlib.crc32(hits) if isinstance(hits, bytes) else None
 
 
 def forgotten(matching: str, event: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Callable, Iterable
 from datetime import UTC
 from typing import Any
@@ -30,7 +29,7 @@ from scorer.measures import parse_one
 from scorer.scoring.compact import unpack_flags, unpack_ids
 from scorer.scoring.means import split_masks
 from scorer.store.canonical import encoded, iso
-from scorer.store.checksums import sealed
+from scorer.store.checksums import hits_checksum
 from scorer.store.database import insert_all
 from scorer.store.schema import event_table, mean_table, result_table, solution_table, storable, tables
 
@@ -100,10 +99,10 @@ def from_1(connection: Connection) -> None:
         connection.execute(text(f"ALTER TABLE {table.name.removesuffix('_1')} RENAME TO {table.name}"))
     connection.execute(text("DROP TABLE scorer_schema"))
     tables.create_all(connection)
-    insert_all(connection, event_table, [sealed(event_table, row) for row in _events(connection)])
+    insert_all(connection, event_table, list(_events(connection)))
     _copy(connection, _solution, solution_table, lambda _: {})
     _copy(connection, _result, result_table, _result_values)
-    insert_all(connection, mean_table, [sealed(mean_table, row) for row in _means(connection)])
+    insert_all(connection, mean_table, list(_means(connection)))
     for table in (_mean, _result, _submission, _track, _solution):
         table.drop(connection)
 
@@ -145,8 +144,8 @@ def _copy(connection: Connection, old: Table, new: Table, changed: Callable[[Row
     """Copy all rows of a table, with changed values and a checksum."""
     names = [column.name for column in new.columns if column.name in old.columns]
     for part in connection.execute(select(old).execution_options(yield_per=_AT_A_TIME)).partitions():
-        rows = ({**{name: row._mapping[name] for name in names}, **changed(row)} for row in part)
-        insert_all(connection, new, [sealed(new, row) for row in rows])
+        rows = [{**{name: row._mapping[name] for name in names}, **changed(row)} for row in part]
+        insert_all(connection, new, rows)
 
 
 def _result_values(row: Row[Any]) -> _Values:
@@ -155,7 +154,7 @@ def _result_values(row: Row[Any]) -> _Values:
         "counts": None if row.counts is None else json.dumps(row.counts),
         "findings": json.dumps(row.findings),
         "limits": "{}",
-        "hits_checksum": None if row.hits is None else zlib.crc32(row.hits),
+        "hits_checksum": hits_checksum(row.hits),
     }
 
 

@@ -150,15 +150,8 @@ class Snapshot(History):
     ) -> tuple[Mapping[str, StoredResult], Mapping[str, Failure]]:
         """The results and the failures of submissions, by their digests.
 
-        Parameters
-        ----------
-        submission_digests
-            The submissions.
-        basis
-            What the results are by.
-        measures
-            Whose means the results have. Stored means are read; means that are not stored yet are computed from the
-            judged items, so that a new measure needs no file.
+        Results have the means of `measures`. Stored means are read; means that are not stored yet are computed from the
+        judged items, so that a new measure needs no file.
         """
         return self._stored_results(basis, submission_digests, measures), self.failures(basis)
 
@@ -170,21 +163,10 @@ class Snapshot(History):
     def scores(
         self, submission_digests: Iterable[str], basis: Basis, measures: Sequence[Measure]
     ) -> Iterator[tuple[str, Floats]]:
-        """The per-query scores of many submissions. The solution is unpacked once.
+        """The digest of each submission that has a scored result by `basis`, and its per-query scores by any measures.
 
-        Parameters
-        ----------
-        submission_digests
-            The submissions; those without a scored result by `basis` are left out.
-        basis
-            What the results are by.
-        measures
-            Any measures, stored or not.
-
-        Yields
-        ------
-        The digest of a submission and its scores: float64[measure, query], NaN where undefined, queries in the order
-        of ``solution(basis.solution).query_ids``.
+        Scores are float64[measure, query], NaN where undefined, queries in the order of
+        ``solution(basis.solution).query_ids``. The solution is unpacked once.
         """
         ideal = self.solution(basis.solution).ideal
         for _, digest, hits in self.hits(basis, set(submission_digests)):
@@ -197,22 +179,9 @@ class Snapshot(History):
         measures: Sequence[Measure],
         stored: Mapping[str, Means] | None = None,
     ) -> Iterator[tuple[str, Means]]:
-        """The means of scored results that are not stored yet, computed from the judged items.
+        """The digest of each scored result that lacks stored means, and these means, computed from the judged items.
 
-        Parameters
-        ----------
-        basis
-            What the results are by.
-        submission_digests
-            The submissions.
-        measures
-            The measures of the means.
-        stored
-            As `stored_means` returns them; None: they are read.
-
-        Yields
-        ------
-        The digest of a result and its missing means.
+        `stored` is as `stored_means` returns it; None: they are read.
         """
         masks = split_masks(self.flags(basis))
         wanted = set(submission_digests)

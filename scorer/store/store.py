@@ -20,7 +20,6 @@ from scorer.store import writing
 from scorer.store.archive import SOLUTIONS, SUBMISSIONS, Archive
 from scorer.store.cache import Cache
 from scorer.store.canonical import iso
-from scorer.store.checksums import sealed
 from scorer.store.database import Database, insert_all
 from scorer.store.migrations import prepare
 from scorer.store.record import GENERATIONS, Record
@@ -124,9 +123,7 @@ class Store(Record):
     def retry(self, basis: Basis, submission_digests: Collection[str] | None = None) -> int:
         """Delete the failures by `basis` of these submissions, or of all, so that their attempts count from 0 again.
 
-        Returns
-        -------
-        How many submissions had failed.
+        Returns how many submissions had failed.
         """
         deleted = 0
 
@@ -141,9 +138,7 @@ class Store(Record):
     def void_rejections(self, basis: Basis, limits: Limits) -> int:
         """Delete the results by `basis` of submissions that exceeded a limit which has another value now.
 
-        Returns
-        -------
-        How many results were deleted.
+        Returns how many results were deleted.
         """
 
         def void(view: Snapshot) -> list[str]:
@@ -167,16 +162,8 @@ class Store(Record):
     ) -> int:
         """Compute and store the means that results of submissions lack, from their judged items.
 
-        Parameters
-        ----------
-        submission_digests, basis, measures
-            The submissions, what their results are by, and the measures.
-        revises
-            Whether the revision grows. A board shows the same with and without stored means.
-
-        Returns
-        -------
-        The number of results that lacked a mean.
+        A board shows the same with and without stored means; `revises` says whether the revision grows. Returns the
+        number of results that lacked a mean.
         """
 
         def missing(view: Snapshot) -> list[tuple[str, Means]]:
@@ -230,7 +217,7 @@ class Store(Record):
         def work(connection: Connection) -> bool:
             present = set(connection.execute(select(cached_table.c.digest)).scalars())
             rows = [{"digest": key, "value": value} for key, value in cache.added.items() if key not in present]
-            insert_all(connection, cached_table, [sealed(cached_table, row) for row in rows])
+            insert_all(connection, cached_table, rows)
             unused = sorted(present - cache.used)
             for start in range(0, len(unused), writing.AT_A_TIME):
                 chosen = unused[start : start + writing.AT_A_TIME]

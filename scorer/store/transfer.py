@@ -23,11 +23,10 @@ from scorer.errors import StoreError
 from scorer.scoring.compact import check_expansion, check_ids
 from scorer.scoring.outcomes import FailureKind
 from scorer.store.bodies import INVALID, check_event, is_whole, need, need_digest, need_time, read_json
-from scorer.store.checksums import rows_of, sealed, verified
+from scorer.store.checksums import hits_checksum, rows_of, verified
 from scorer.store.database import Database, insert_all
 from scorer.store.integrity import unreadable_rows
 from scorer.store.migrations import add_scans, version_of
-from scorer.store.rows import hits_checksum
 from scorer.store.schema import (
     SCHEMA_VERSION,
     event_table,
@@ -96,31 +95,14 @@ def _columns(table: Table) -> list[Column[Any]]:
 
 
 def load(database: Database, rows: RowsOf, version: int, most: int) -> bool:
-    """Create the tables of a database and insert all rows, in one transaction.
+    """Create the tables of a database and insert all rows, in one transaction. Returns whether they were inserted.
 
-    A database that has the same record already is left as it is, so that an import that was killed can be repeated.
+    A database that has the same record already is left as it is, so that an import that was killed can be repeated. The
+    rows of the bundle are not trusted; `version` is that of their schema, one of `VERSIONS`, and `most` the bytes that
+    a compressed value may grow to.
 
-    Parameters
-    ----------
-    database
-        Without tables, or with those of an earlier import of the same bundle.
-    rows
-        The rows of a bundle, which are not trusted.
-    version
-        The version of their schema, one of `VERSIONS`.
-    most
-        The bytes that a compressed value may grow to.
-
-    Returns
-    -------
-    Whether the rows were inserted.
-
-    Raises
-    ------
-    InvalidRowsError
-        A row is invalid.
-    StoreError
-        The database fails, is used by another challenge, or has gone on since it was imported.
+    Raises InvalidRowsError for an invalid row, and StoreError if the database fails, is used by another challenge, or
+    has gone on since it was imported.
     """
     database.set_wal()
     return database.retried(partial(_load, database, rows, version, most))
@@ -180,7 +162,7 @@ def _check_same(connection: Connection, database: Database, rows: RowsOf) -> Non
 
 
 def _entering(table: Table, row: Mapping[str, Any], number: int, most: int) -> Row:
-    """A row with its checksums. Raises InvalidRowsError."""
+    """The values of a row as the database has them. Raises InvalidRowsError."""
     columns = _columns(table)
     if row.keys() != {column.name for column in columns}:
         raise _invalid(table, number, "it does not have the columns of the table")
@@ -198,7 +180,7 @@ def _entering(table: Table, row: Mapping[str, Any], number: int, most: int) -> R
         values |= {"scorer": __version__, "version": SCHEMA_VERSION}
     if table is result_table:
         values["hits_checksum"] = hits_checksum(values["hits"])
-    return sealed(table, values)
+    return values
 
 
 def _check_row(table: Table, row: Any) -> None:

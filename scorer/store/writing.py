@@ -16,10 +16,10 @@ from scorer.scoring.means import Mean
 from scorer.scoring.outcomes import Failed, Rejected, Summary
 from scorer.scoring.rules import MEASURE_GENERATION
 from scorer.store.canonical import encoded, encoded_name, iso
-from scorer.store.checksums import is_sound, layout, rows_of, sealed, verified
+from scorer.store.checksums import all_columns, hits_checksum, is_whole, rows_of, sealed, verified
 from scorer.store.database import insert_all
 from scorer.store.records import Basis, FolderScan, ScannedFile
-from scorer.store.rows import forgotten, has_sound_hits, hits_checksum
+from scorer.store.rows import forgotten
 from scorer.store.schema import failure_table, look_table, mean_table, result_table, scanned_file_table
 from scorer.wording import shortened
 
@@ -78,18 +78,15 @@ def store_outcome(
 def mean_rows(result: str, means: Mapping[tuple[str, str], Mean]) -> list[_Row]:
     """The rows of the means of a result."""
     return [
-        sealed(
-            mean_table,
-            {
-                "result_digest": result,
-                "measure": measure,
-                "mask": mask,
-                "generation": MEASURE_GENERATION,
-                # SQLite stores -0.0 as 0.0.
-                "value": None if mean.value is None else mean.value + 0.0,
-                "undefined": mean.undefined,
-            },
-        )
+        {
+            "result_digest": result,
+            "measure": measure,
+            "mask": mask,
+            "generation": MEASURE_GENERATION,
+            # SQLite stores -0.0 as 0.0.
+            "value": None if mean.value is None else mean.value + 0.0,
+            "undefined": mean.undefined,
+        }
         for (measure, mask), mean in means.items()
     ]
 
@@ -114,13 +111,11 @@ def drop_outcomes(connection: Connection, submission_digest: str, event: int | N
 
 def _forgotten(connection: Connection, table: Table, event: int, *chosen: ColumnElement[bool]) -> Iterator[_Row]:
     """The chosen results or failures, with the keys that they have after an event dropped them; no damaged ones."""
-    columns, has_bytes = layout(table)
-    hits = [result_table.c.hits] if table is result_table else []
-    for row in connection.execute(select(*columns, *hits).where(*chosen)):
-        if has_sound_hits(row) if hits else is_sound(row, has_bytes):
+    for row in connection.execute(select(*all_columns(table)).where(*chosen)):
+        if is_whole(table, row):
             basis = Basis(row.solution_digest, forgotten(row.matching_digest, event))
             key = result_digest(row.submission_digest, basis)
-            yield sealed(table, {**row._mapping, **_keys(key, row.submission_digest, basis)})
+            yield {**row._mapping, **_keys(key, row.submission_digest, basis)}
 
 
 def delete_failures(connection: Connection, basis: Basis, submission_digests: Collection[str] | None) -> int:
@@ -150,7 +145,7 @@ def replace_scanned_files(
         }
         for file, scanned in changed.items()
     ]
-    insert_all(connection, table, [sealed(table, row) for row in rows])
+    insert_all(connection, table, rows)
 
 
 def replace_scan(connection: Connection, track: str, scan: FolderScan) -> None:

@@ -31,23 +31,10 @@ EVENTS = f"{TABLES}event.jsonl"
 
 
 def verified_bundle(path: Path, log: Path | None = None) -> Iterator[Verified]:
-    """Verify a bundle.
+    """Verify a bundle, and if log.jsonl of the site is given, compare the record with it.
 
-    Parameters
-    ----------
-    path
-        The file that `scorer export` wrote.
-    log
-        The file log.jsonl of the site; None: the record is not compared with it.
-
-    Yields
-    ------
-    Each statement. Nothing is said about the content of a file whose bytes were changed.
-
-    Raises
-    ------
-    ScorerError
-        A file cannot be read, or is not a bundle.
+    Yields each statement. Nothing is said about the content of a file whose bytes were changed. Raises ScorerError if a
+    file cannot be read, or is not a bundle.
     """
     public = None if log is None else read_log(log)
     with opened_bundle(path) as bundle:

@@ -51,25 +51,10 @@ class Public:
 
 
 def verified_commitment(path: Path, opening: Path | None = None, public: Public = Public()) -> Iterator[Verified]:
-    """Verify the commitment of a challenge.
+    """Verify the commitment of a challenge, the file commitment.json of the site.
 
-    Parameters
-    ----------
-    path
-        The file commitment.json of the site.
-    opening
-        The file commitment.txt of the site; None: it is not published yet.
-    public
-        What else is compared.
-
-    Yields
-    ------
-    Each statement of the documents.
-
-    Raises
-    ------
-    ScorerError
-        A file cannot be read, or is not such a document.
+    Yields each statement of the documents. `opening` is the file commitment.txt; None: it is not published yet. Raises
+    ScorerError if a file cannot be read, or is not such a document.
     """
     document = CommitmentDocument.read(path)
     yield from _without_opening(document, public)

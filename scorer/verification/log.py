@@ -38,25 +38,11 @@ class KnownHead:
 
 
 def verified_log(path: Path, earlier: Path | None = None, head: KnownHead | None = None) -> Iterator[Verified]:
-    """Verify that each head of a log follows from the head before and the leaf.
+    """Verify that each head of a log, the file log.jsonl of a site, follows from the head before and the leaf.
 
-    Parameters
-    ----------
-    path
-        The file log.jsonl of a site.
-    earlier
-        An earlier copy of the file; None: the log is not compared with one.
-    head
-        A head that the site, its feed or a receipt showed; None: none is looked up.
-
-    Yields
-    ------
-    Each statement of the file. Statements that cannot be checked since a line is malformed are left out.
-
-    Raises
-    ------
-    ScorerError
-        A file cannot be read.
+    Yields each statement of the file; those that cannot be checked since a line is malformed are left out. The file may
+    be compared with an `earlier` copy, and with a `head` that the site, its feed or a receipt showed. Raises
+    ScorerError if a file cannot be read.
     """
     data = read_bytes(path)
     copy = None if earlier is None else read_bytes(earlier)

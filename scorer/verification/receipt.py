@@ -37,27 +37,10 @@ OF_BODY = ("team", "file", "digest", "received")
 
 
 def verified_receipt(path: Path, key: Path, log: Path | None = None, file: Path | None = None) -> Iterator[Verified]:
-    """Verify the receipt of an entry.
+    """Verify the receipt of an entry with the file receipts.pem of the site.
 
-    Parameters
-    ----------
-    path
-        The receipt.
-    key
-        The file receipts.pem of the site.
-    log
-        The file log.jsonl of the site; None: the place in the log is not verified.
-    file
-        The submission; None: it is not compared.
-
-    Yields
-    ------
-    Each statement of the receipt.
-
-    Raises
-    ------
-    ScorerError
-        A file cannot be read, or is not such a document.
+    Yields each statement of the receipt. Without log.jsonl of the site, its place in the log is not verified; without
+    the submission, the file is not compared. Raises ScorerError if a file cannot be read, or is not such a document.
     """
     public = read_key(key)
     message, line_end, signed = read_bytes(path).partition(b"\n")

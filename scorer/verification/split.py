@@ -21,27 +21,11 @@ TRACK = re.compile(r"[a-z0-9][a-z0-9-]*")
 def verified_split(
     path: Path, key_sha256: str | None = None, earlier: Path | None = None, queries: Sequence[str] | None = None
 ) -> Iterator[Verified]:
-    """Verify which queries of a track are preliminary, from the revealed key.
+    """Verify which queries of a track are preliminary, from the revealed key in its file split.json.
 
-    Parameters
-    ----------
-    path
-        The file split.json of the track.
-    key_sha256
-        The SHA-256 of the key in an earlier copy of the file; None: only that of the file is compared.
-    earlier
-        An earlier copy of the file; None: the file is not compared with one.
-    queries
-        The ids of all queries of the solution; None: whether the file lacks or adds queries is not verified.
-
-    Yields
-    ------
-    Each statement of the file.
-
-    Raises
-    ------
-    ScorerError
-        The file is not such a document.
+    Yields each statement of the file. It is compared with an `earlier` copy, or with `key_sha256`, the SHA-256 of the
+    key in one, and with `queries`, the ids of all queries of the solution; None is not compared. Raises ScorerError if
+    a file is not such a document.
     """
     document = read_document(path)
     published = text_of(path, document, "key_sha256", SHA256)

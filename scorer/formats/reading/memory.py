@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.formats.reading import columns, tables
+from scorer.formats.reading import tables
 from scorer.formats.reading.arrow import texts
 from scorer.formats.reading.batches import Graded, Ranked
 from scorer.formats.reading.bytes import UnreadableError
@@ -55,7 +55,7 @@ def graded(source: Source, findings: Findings) -> Graded:
     """Return a solution in memory as a batch. Raises UnreadableError where it is no solution."""
     source = _by_query(source)
     if not isinstance(source, Mapping):
-        return tables.graded(_table(source, columns.SOLUTION), {}, findings)
+        return tables.graded(_table(source, tables.SOLUTION), {}, findings)
     lists = _lists(source)
     if not all(isinstance(listed, Mapping) for listed in lists):
         raise UnreadableError("expected a dict of dicts: query -> item -> grade")
@@ -73,7 +73,7 @@ def ranked(source: Source, findings: Findings) -> Ranked:
     """Return a submission in memory as a batch. Raises UnreadableError where it is no submission."""
     source = _by_query(source)
     if not isinstance(source, Mapping):
-        return tables.ranked(_table(source, columns.SUBMISSION), {}, findings)
+        return tables.ranked(_table(source, tables.SUBMISSION), {}, findings)
     lists = _lists(source)
     scored = [isinstance(listed, Mapping) for listed in lists]
     if any(scored) and not all(scored):
@@ -130,7 +130,7 @@ def _is_frame(source: object) -> TypeGuard[pd.DataFrame]:
 
 
 def _places(names: Iterable[str], wanted: tuple[str, ...]) -> dict[str, int]:
-    return columns.needed_places([name.lower() for name in names], wanted, {})
+    return tables.needed_places([name.lower() for name in names], wanted, {})
 
 
 def _row_columns(rows: Iterable[Any], wanted: tuple[str, ...]) -> dict[str, Sequence[Any]]:
@@ -163,7 +163,7 @@ def _getter(row: Any, wanted: tuple[str, ...]) -> tuple[tuple[str, ...], Callabl
     if isinstance(row, Mapping):
         names = list(row)
     else:
-        every = dict.fromkeys(chain.from_iterable(columns.COLUMNS[column] for column in wanted))
+        every = dict.fromkeys(chain.from_iterable(tables.COLUMNS[column] for column in wanted))
         names = list(fields) or [name for name in every if hasattr(row, name)]
     if not names:
         raise UnreadableError(f"found a row that is a {type(row).__name__}; {EXPECTED}")

@@ -1,15 +1,14 @@
-"""Tables with a row for each item, as Graded and Ranked batches: Arrow tables, and columns of text."""
+"""Tables with a row for each item, as Graded and Ranked batches: Arrow tables, and columns of text, for all formats."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.formats.reading import columns
 from scorer.formats.reading import compute as pc
 from scorer.formats.reading.arrow import booleans, floats, keep, numbers, text_lengths, texts
 from scorer.formats.reading.batches import Graded, Ranked
@@ -17,18 +16,109 @@ from scorer.formats.reading.bytes import UnreadableError
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.wording import quoted
 
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "query": ("query", "query_id", "queryid", "qid", "q_id", "topic", "topic_id", "user", "user_id"),
+    "item": ("item", "item_id", "itemid", "doc", "doc_id", "docid", "docno", "document", "document_id"),
+    "rank": ("rank", "position", "place"),
+    "score": ("score", "run_score", "sim", "similarity"),
+    "grade": ("grade", "relevance", "rel", "label", "judgment", "judgement", "score"),
+    "flag": ("flag", "preliminary"),
+    "subtopic": ("subtopic", "subtopic_id"),
+    "iteration": ("iteration",),
+}
+"""The usual names of each column, in lower case, by precedence."""
+
+OPTIONS: Mapping[str, str] = {name: f"the name of the column with the {name}" for name in [*COLUMNS][:-1]}
+"""The options that choose a column by its name, as in ``delimited:query=session``: any but the iteration."""
+
+SOLUTION = ("query", "item", "grade", "flag", "subtopic", "iteration")
+SUBMISSION = ("query", "item", "score", "rank")
+
+FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+"""The values of a flag, in lower case."""
+
+A_FLAG = "1 (preliminary) or 0"
+A_RANK = "a whole number, 0 or more"
+
+
+def are_ranks(values: Floats) -> Bools:
+    """Return a mask of the numbers that can be ranks. Beyond 2^53, float64 does not hold every whole number."""
+    whole: Bools = values == np.floor(values)
+    return whole & (values >= 0) & (values <= 2.0**53)
+
+
+def places(names: Sequence[str], wanted: str, options: Mapping[str, str]) -> list[int]:
+    """Return the positions in `names`, which are in lower case, of all columns for what is wanted.
+
+    Only those of the name that an option gives, if it does. A score is a grade only where no other column is.
+    """
+    if wanted in options:
+        return [at for at, name in enumerate(names) if name == options[wanted].strip().lower()]
+    found = [at for at, name in enumerate(names) if name in COLUMNS[wanted]]
+    graded = [at for at in found if names[at] != "score"]
+    return graded if wanted == "grade" and graded else found
+
+
+def place(names: Sequence[str], wanted: str, options: Mapping[str, str]) -> int | None:
+    """Return the position in `names`, which are in lower case, of the column for what is wanted; None without one.
+
+    An option names it; otherwise it is the one that has the first of the usual names. Raises UnreadableError where no
+    column has the name that the option gives, or several have the same name.
+    """
+    if wanted in options:
+        name = options[wanted].strip().lower()
+        if name not in names:
+            raise UnreadableError(
+                f"no column is called {quoted(options[wanted])}; there are {', '.join(map(quoted, names))}"
+            )
+    else:
+        usual = next((name for name in COLUMNS[wanted] if name in names), None)
+        if usual is None:
+            return None
+        name = usual
+    if names.count(name) > 1:
+        raise UnreadableError(f"several columns are called {quoted(name)}; give each column its own name")
+    return names.index(name)
+
+
+def needed_places(names: Sequence[str], wanted: tuple[str, ...], options: Mapping[str, str]) -> dict[str, int]:
+    """Return the positions in `names`, which are in lower case, of the columns to read: SOLUTION's or SUBMISSION's.
+
+    A submission is read by its score or by its rank. Raises UnreadableError where a column is missing.
+    """
+    numbers = ("score", "rank") if "rank" in wanted else ("grade",)
+    number = order_by(names, options) if "rank" in wanted else "grade"
+    found = {}
+    for column in ("query", "item", number):
+        at = place(names, column, options)
+        if at is None:
+            several = numbers if column == number else (column,)
+            usual = ", ".join(name for each in several for name in COLUMNS[each])
+            raise UnreadableError(f"no column for the {' or '.join(several)}; expected one of {usual}")
+        found[column] = at
+    also = {column: place(names, column, options) for column in ("flag", "subtopic", "iteration") if column in wanted}
+    return {**found, **{column: at for column, at in also.items() if at is not None}}
+
+
+def order_by(names: Sequence[str], options: Mapping[str, str]) -> str:
+    """Return the column that orders a submission: the one that an option names, or else the score if there is one."""
+    if "rank" in options and "score" not in options:
+        return "rank"
+    return "rank" if place(names, "score", options) is None and place(names, "rank", options) is not None else "score"
+
+
 Columns = Mapping[str, pa.Array]
-"""Columns by what they are for, as `columns.COLUMNS` names it; numbers and flags may be text."""
+"""Columns by what they are for, as `COLUMNS` names it; numbers and flags may be text."""
 
 
 def graded(table: pa.Table, options: Mapping[str, str], findings: Findings) -> Graded:
     """Return the rows of a solution. Raises UnreadableError where a column is missing or has the wrong type."""
-    return graded_rows(_columns(table, columns.SOLUTION, options), _row_numbers(table), findings)
+    return graded_rows(_columns(table, SOLUTION, options), _row_numbers(table), findings)
 
 
 def ranked(table: pa.Table, options: Mapping[str, str], findings: Findings) -> Ranked:
     """Return the rows of a submission. Raises UnreadableError where a column is missing or has the wrong type."""
-    return ranked_rows(_columns(table, columns.SUBMISSION, options), _row_numbers(table), findings)
+    return ranked_rows(_columns(table, SUBMISSION, options), _row_numbers(table), findings)
 
 
 def graded_rows(held: Columns, line: Ints, findings: Findings) -> Graded:
@@ -60,8 +150,8 @@ def ranked_rows(held: Columns, line: Ints, findings: Findings) -> Ranked:
     by = "score" if "score" in held else "rank"
     value = _numbers(held[by], by, line, findings)
     if by == "rank":
-        wrong = ~np.isnan(value) & ~columns.are_ranks(value)
-        report_wrong(held[by], wrong, line, findings, f"the rank; expected {columns.A_RANK}")
+        wrong = ~np.isnan(value) & ~are_ranks(value)
+        report_wrong(held[by], wrong, line, findings, f"the rank; expected {A_RANK}")
         value[wrong] = np.nan
     sound = _filled(query) & _filled(item) & ~np.isnan(value)
     return Ranked(
@@ -81,7 +171,7 @@ def _row_numbers(table: pa.Table) -> Ints:
 def _columns(table: pa.Table, wanted: tuple[str, ...], options: Mapping[str, str]) -> Columns:
     """Return the columns to read, in one piece each. Raises UnreadableError."""
     names = [name.strip().lower() for name in table.column_names]
-    places = columns.needed_places(names, wanted, options)
+    places = needed_places(names, wanted, options)
     held = {name: whole_column(table, at) for name, at in places.items()}
     for name, column in held.items():
         found = f"the column {quoted(table.column_names[places[name]])} is of type {column.type}"
@@ -91,7 +181,7 @@ def _columns(table: pa.Table, wanted: tuple[str, ...], options: Mapping[str, str
                 raise UnreadableError(f"{found}; expected text or whole numbers as ids")
         elif name == "flag":
             if not (pa.types.is_boolean(column.type) or is_text(column.type) or is_number(column.type)):
-                raise UnreadableError(f"{found}; expected {columns.A_FLAG} as the flag")
+                raise UnreadableError(f"{found}; expected {A_FLAG} as the flag")
         elif not is_number(column.type):
             raise UnreadableError(f"{found}; expected numbers as the {name}")
     return held
@@ -158,10 +248,10 @@ def _flags(column: pa.Array, line: Ints, findings: Findings) -> Bools:
     words = column if is_text(column.type) else texts(map(str, column.to_pylist()))
     words = pc.ascii_lower(pc.ascii_trim_whitespace(pc.coalesce(words.cast(pa.string()), pa.scalar("", pa.string()))))
     flag, plain = (
-        booleans(pc.is_in(words, value_set=texts(word for word, flag in columns.FLAGS.items() if flag == wanted)))
+        booleans(pc.is_in(words, value_set=texts(word for word, flag in FLAGS.items() if flag == wanted)))
         for wanted in (True, False)
     )
-    report_wrong(words, ~(flag | plain), line, findings, f"the flag; expected {columns.A_FLAG}")
+    report_wrong(words, ~(flag | plain), line, findings, f"the flag; expected {A_FLAG}")
     return flag
 
 
