@@ -9,6 +9,7 @@ import sqlite3
 from contextlib import closing
 from itertools import combinations
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -22,10 +23,11 @@ from scorer.board.curves import cutoffs
 from scorer.board.measure_statistics import measured, pairs
 from scorer.challenge.loading import read_challenge
 from scorer.live.entry import rounded
+from scorer.live.phases import State
 from scorer.options import Split
 from scorer.organising.boards import boards
 from scorer.organising.render import render
-from scorer.reports.leaderboard import schema, to_json
+from scorer.reports.leaderboard import VERSION, schema, to_json
 from scorer.scoring.evaluation import evaluate
 from scorer.statistics.bootstrap import bca_intervals, percentile_intervals, resampled_means
 from scorer.statistics.sign_flips import sign_flips
@@ -361,6 +363,8 @@ def test_the_export_follows_its_schema(folder: Path) -> None:
 
     Draft202012Validator.check_schema(published)
     assert json.loads(schema()) == published
+    assert published["properties"]["version"]["const"] == VERSION
+    assert published["properties"]["phase"]["anyOf"][0]["properties"]["state"]["enum"] == list(get_args(State))
     assert list(validator.iter_errors(document)) == []
     wrongs: tuple[dict[str, object], ...] = ({"version": 1}, {"rows": [{}]}, {"statistics": {}}, {"more": 1})
     for wrong in wrongs:
