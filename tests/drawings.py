@@ -74,7 +74,6 @@ def drawings(names: Sequence[str] = TEAMS, queries: int = 40) -> dict[str, Drawi
         *([Curve("most-popular", (0.1, 0.1, 0.12), is_baseline=True)] if names else []),
     ]
     teams = histories(names, means) if names else []
-    end = OPENED + timedelta(days=81)
     return {
         "scores_with_intervals": lambda cache: scores_with_intervals(names, means, intervals, "MARp").svg(cache),
         "blob_plot": lambda cache: blob_plot(names, shares, quantiles, ranks).svg(cache),
@@ -83,7 +82,7 @@ def drawings(names: Sequence[str] = TEAMS, queries: int = 40) -> dict[str, Drawi
         "query_boxes": lambda cache: query_boxes(names, scores, "MARp").svg(cache),
         "ranking_rules": lambda cache: ranking_rules(names, rules).svg(cache),
         "tau_violin": lambda cache: tau_violin(names[0] if names else "", taus).svg(cache),
-        "leaders_over_time": lambda cache: leaders_over_time(teams, "MARp", until=end).svg(cache),
+        "leaders_over_time": lambda cache: leaders_over_time(teams, "MARp").svg(cache),
         "leaders_on_a_phone": lambda cache: leaders_over_time(teams, "MARp", width=NARROW).svg(cache),
         "preliminary_against_final": lambda cache: preliminary_against_final(moved, "MARp").svg(cache),
         "precision_recall": lambda cache: precision_recall(recalls).svg(cache),

@@ -466,9 +466,9 @@ def test_steps_end_at_the_best_score() -> None:
     teams = [
         History("a", a, entries=a),
         History("b", b, entries=(*b, (OPENED + 3 * day, 0.1))),
-        History("base", ((OPENED, 0.3),), is_baseline=True),
+        History("base", ((OPENED, 0.3),), is_baseline=True, entries=((OPENED + 10 * day, 0.3),)),
     ]
-    svg = leaders_over_time(teams, "MARp", until=OPENED + 10 * day).svg()
+    svg = leaders_over_time(teams, "MARp").svg()
     (best,) = marks(svg, "path", stroke=ACCENT)
     points = [tuple(map(float, each.split(","))) for each in re.findall(r"[\d.]+,[\d.]+", best.get("d", ""))]
     assert proportional([x for x, _ in points], [0, 2, 2, 4, 4, 10, 10])
@@ -484,7 +484,8 @@ def test_a_line_ends_where_no_score_counts() -> None:
     """It goes on when one counts again; at the right end, only teams with a score have names."""
     day = timedelta(days=1)
     gone = ((OPENED, 0.5), (OPENED + 2 * day, None), (OPENED + 3 * day, 0.4), (OPENED + 6 * day, None))
-    svg = leaders_over_time([History("b", ((OPENED, 0.3),)), History("a", gone)], "MARp", until=OPENED + 10 * day).svg()
+    other = History("b", ((OPENED, 0.3),), entries=((OPENED + 10 * day, 0.3),))
+    svg = leaders_over_time([other, History("a", gone)], "MARp").svg()
     (best,) = marks(svg, "path", stroke=ACCENT)
     (thin,) = marks(svg, "path", stroke=REFERENCE)
 

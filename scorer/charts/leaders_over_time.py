@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -56,18 +56,6 @@ BOLD = 1.1
 """How much wider bold text is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """The line of a team or of a baseline."""
-
-    name: str
-    is_baseline: bool
-    steps: Steps
-    """The score that counted, where it changes."""
-    entries: tuple[tuple[datetime, float], ...]
-    """The entries that have rings."""
-
-
 Span = tuple[datetime, datetime]
 
 
@@ -75,15 +63,13 @@ def leaders_over_time(
     teams: Sequence[History],
     measure: str,
     *,
-    until: datetime | None = None,
     decimals: int = 3,
     width: float = WIDE,
 ) -> Chart:
     """Draw the score of each team that counted as steps, and the best of all as a thick line with its leaders' names.
 
     A line ends where no score counts any more. A ring is an entry; dotted lines are baselines. Names are at the right,
-    moved apart. The teams are in the order of the board, with baselines anywhere. The time axis ends at `until`, or
-    without it at the last entry.
+    moved apart. The teams are in the order of the board, with baselines anywhere. The time axis ends at the last entry.
     """
     scored = [team for team in teams if any(score is not None for _, score in team.counted)]
     ranked = [team for team in scored if not team.is_baseline]
@@ -91,12 +77,7 @@ def leaders_over_time(
     times = [when for team in scored for when, _ in (*team.counted, *team.entries)]
     has_rings = sum(len(team.entries) for team in shown) <= RINGS
     lines = tuple(
-        Line(
-            team.name,
-            team.is_baseline,
-            _thinned(team.counted, STEPS // len(shown)),
-            team.entries if has_rings else (),
-        )
+        replace(team, counted=_thinned(team.counted, STEPS // len(shown)), entries=team.entries if has_rings else ())
         for team in shown
     )
     best = best_of_all(ranked)
@@ -105,7 +86,7 @@ def leaders_over_time(
         lines,
         _thinned(best, STEPS),
         tuple((scored[lead.team].name, lead) for lead in leads(scored)),
-        (min(times), max([*times, until] if until else times)) if times else None,
+        (min(times), max(times)) if times else None,
         len(ranked),
         decimals,
         width,
@@ -126,7 +107,7 @@ def _thinned(steps: Steps, most: int) -> Steps:
 
 
 def _panel(
-    lines: Sequence[Line],
+    lines: Sequence[History],
     best: Steps,
     led: Sequence[tuple[str, Lead]],
     span: Span | None,
@@ -136,8 +117,8 @@ def _panel(
 ) -> Panel:
     teams = [line for line in lines if not line.is_baseline]
     baselines = [line for line in lines if line.is_baseline]
-    named = [line for line in (*teams[:NAMED], *baselines) if line.steps[-1][1] is not None]
-    scores = [score for line in lines for _, score in (*line.steps, *line.entries) if score is not None]
+    named = [line for line in (*teams[:NAMED], *baselines) if line.counted[-1][1] is not None]
+    scores = [score for line in lines for _, score in (*line.counted, *line.entries) if score is not None]
     down = score_ticks(min(scores, default=0.0), max(scores, default=1.0))
     is_wide = width >= BREAK
     # The widest digit keeps room for any score.
@@ -160,17 +141,17 @@ def _panel(
     if count > len(teams):
         panel.bottom += 18
         below(panel, first_of(len(teams), count))
-    levels = [score for line in baselines if (score := line.steps[-1][1]) is not None]
+    levels = [score for line in baselines if (score := line.counted[-1][1]) is not None]
     panel.rules([(panel.x[0], y, panel.x[1], y) for y in levels], REFERENCE, 1, DOTTED)
     for some, stroke in ((teams[NAMED:], HAIR), (teams[:NAMED], REFERENCE)):
-        panel.lines([piece for line in some for piece in _pieces(line.steps, last)], stroke, interpolate="step-after")
+        panel.lines([piece for line in some for piece in _pieces(line.counted, last)], stroke, interpolate="step-after")
     rings = [(when.timestamp(), score) for line in teams for when, score in line.entries]
     panel.dots(rings, 2.5, PAPER, SOFT, strokeWidth=1)
     panel.lines(_pieces(best, last), ACCENT, 2.5, interpolate="step-after")
     _name_leads(panel, led, decimals, is_wide=is_wide)
     ends = []
     for line in named:
-        score = line.steps[-1][1] or 0.0
+        score = line.counted[-1][1] or 0.0
         text = number(score, decimals) if is_wide else ""
         ends.append((score, fitted(line.name, right - JOIN - 8 - note, note=text)))
     end_labels(panel, ends, quiet=range(len(named) - len(levels), len(named)))
