@@ -5,7 +5,7 @@ from __future__ import annotations
 from scorer.board.board import Board, Row
 from scorer.board.certainty import RowCertainty
 from scorer.live.entry import ColumnScores, Entry, rounded
-from scorer.reports.table import Cell, CellValue, Column, Table, csv_table, markdown_table
+from scorer.reports.table import Cell, CellValue, Table, csv_table, markdown_table, table_of
 from scorer.wording import iso_time, letters
 
 _PRELIMINARY = "preliminary "
@@ -45,10 +45,9 @@ def export_rows(board: Board) -> tuple[dict[str, CellValue], ...]:
 
 def board_table(board: Board) -> Table:
     """Return the board as a table, with scores at the track's decimals."""
-    columns = [Column(name, numeric=name not in _TEXTS) for name in export_columns(board)]
-    decimals = [_decimals(board, column.head) for column in columns]
-    rows = [list(map(Cell, row.values(), decimals)) for row in export_rows(board)]
-    return Table(columns, rows)
+    columns = export_columns(board)
+    decimals = [_decimals(board, column) for column in columns]
+    return table_of(columns, (map(Cell, row.values(), decimals) for row in export_rows(board)), _TEXTS)
 
 
 def _decimals(board: Board, column: str) -> int:

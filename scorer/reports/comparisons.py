@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from scorer.analysis.comparison import Comparison, Pair
 from scorer.analysis.documents import json_text
 from scorer.reports.phrases import decimals_of, name, number, p_value
-from scorer.reports.table import TABLES, Cell, Column, Table
+from scorer.reports.table import TABLES, Cell, CellValue, Table, table_of
 from scorer.wording import counted, printable
 
 DETAILED = 3
@@ -38,31 +37,17 @@ def comparison_table(comparison: Comparison) -> Table:
     heads = ["first", "second", "difference", "low", "high", "p", "effect", "wins", "ties", "losses"]
     if several:
         heads.insert(6, "p (Holm)")
-    rows = [_row(pair, decimals, several=several) for pair in comparison.pairs]
-    return Table(
-        [Column(head, numeric=head not in ("first", "second")) for head in heads],
-        rows,
-        blank="-",
-        all_digits=True,
-        note=_note(comparison, several=several),
-    )
+    rows = (_row(pair, decimals, several=several) for pair in comparison.pairs)
+    note = _note(comparison, several=several)
+    return table_of(heads, rows, ("first", "second"), blank="-", all_digits=True, note=note)
 
 
-def _row(pair: Pair, decimals: int, *, several: bool) -> Sequence[Cell]:
-    low, high = pair.interval or (None, None)
+def _row(pair: Pair, decimals: int, *, several: bool) -> list[CellValue | Cell]:
+    difference = Cell(pair.difference, decimals, best=pair.is_significant)
+    interval = [Cell(end, decimals) for end in pair.interval or (None, None)]
     p_values = [Cell(pair.p_value, 4), *([Cell(pair.adjusted, 4)] if several else [])]
-    return [
-        Cell(pair.first),
-        Cell(pair.second),
-        Cell(pair.difference, decimals, best=pair.is_significant),
-        Cell(low, decimals),
-        Cell(high, decimals),
-        *p_values,
-        Cell(pair.effect_size, 2),
-        Cell(pair.wins),
-        Cell(pair.ties),
-        Cell(pair.losses),
-    ]
+    counts = (pair.wins, pair.ties, pair.losses)
+    return [pair.first, pair.second, difference, *interval, *p_values, Cell(pair.effect_size, 2), *counts]
 
 
 def _heading(comparison: Comparison) -> str:

@@ -16,7 +16,7 @@ from scorer.options import LEVEL
 from scorer.reports.document import Block, Captioned, Figure, Section
 from scorer.reports.phrases import decimals_of, interval, name, names, number, range_of_ranks, share
 from scorer.reports.rules_and_pairs import pairs_blocks, rules_blocks, values_blocks
-from scorer.reports.table import Cell, Column, Table
+from scorer.reports.table import Cell, Table, table_of
 from scorer.wording import counted
 
 
@@ -80,22 +80,20 @@ def _leader(analysis: TaskAnalysis) -> str:
 def _table(analysis: TaskAnalysis) -> Table:
     decimals, task = decimals_of(analysis), analysis.task
     tier = {at: index + 1 for index, tier in enumerate(analysis.tiers) for at in tier}
-    rows = []
-    for at, algorithm in enumerate(analysis.names):
-        first = float(analysis.resampling.first[at])
-        rows.append(
-            [
-                Cell(int(analysis.ranking.ranks[at])),
-                Cell(algorithm),
-                Cell(float(analysis.means[at]), decimals),
-                Cell(interval(analysis.resampling.percentile[at], decimals)),
-                Cell(range_of_ranks(*analysis.simultaneous[at].tolist())),
-                Cell(tier[at]),
-                Cell("undefined" if math.isnan(first) else share(first)),
-            ]
+    rows = [
+        (
+            int(analysis.ranking.ranks[at]),
+            algorithm,
+            Cell(float(analysis.means[at]), decimals),
+            interval(analysis.resampling.percentile[at], decimals),
+            range_of_ranks(*analysis.simultaneous[at].tolist()),
+            tier[at],
+            "undefined" if math.isnan(first) else share(first),
         )
+        for at, (algorithm, first) in enumerate(zip(analysis.names, analysis.resampling.first.tolist(), strict=True))
+    ]
     heads = ("rank", task.words.algorithm, "mean", "95 % interval", "rank range", "tier", "first")
-    return Table([Column(head, numeric=head != task.words.algorithm) for head in heads], rows)
+    return table_of(heads, rows, [task.words.algorithm])
 
 
 def _certainty_sentence(analysis: TaskAnalysis) -> str:
@@ -166,17 +164,15 @@ def _stability(analysis: TaskAnalysis) -> Iterator[Block]:
         yield Figure("tau", f"Kendall's tau-b is {resampling.tau_mean:.2f} on average over the resamples.")
     yield Captioned(
         "Ranks in the resamples: median and middle 95 %.",
-        Table(
-            [Column("rank", True), Column(task.words.algorithm), Column("median", True), Column("middle 95 %", True)],
-            [
-                [
-                    Cell(int(analysis.ranking.ranks[at])),
-                    Cell(algorithm),
-                    Cell(f"{resampling.quantiles[at, 1]:g}"),
-                    Cell(f"{resampling.quantiles[at, 0]:g} to {resampling.quantiles[at, 2]:g}"),
-                ]
-                for at, algorithm in enumerate(analysis.names)
-            ],
+        table_of(
+            ("rank", task.words.algorithm, "median", "middle 95 %"),
+            (
+                (int(rank), algorithm, f"{median:g}", f"{low:g} to {high:g}")
+                for rank, algorithm, (low, median, high) in zip(
+                    analysis.ranking.ranks, analysis.names, resampling.quantiles, strict=True
+                )
+            ),
+            [task.words.algorithm],
         ),
     )
     yield Figure(

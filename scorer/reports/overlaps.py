@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
-from scorer.analysis.documents import json_text
-from scorer.reports.table import TABLES, Cell, Column, Table
+from scorer.analysis.documents import defined, json_text
+from scorer.reports.table import TABLES, Table, table_of
 from scorer.runs.overlap import Overlaps, Pair
 
 
@@ -20,23 +18,19 @@ def overlap_text(overlaps: Overlaps, form: str, *, per_query: bool) -> str:
 
 def overlap_table(overlaps: Overlaps, *, per_query: bool) -> Table:
     """Return a row for each pair, or for each query of each pair, with a column for each measure."""
-    named = ["first", "second", *(["query"] if per_query else [])]
-    columns = [Column(name) for name in named] + [
-        Column(name, numeric=True) for name in (*([] if per_query else ["queries"]), *overlaps.measures)
-    ]
-    rows = [row for pair in overlaps.pairs for row in (_query_rows(pair) if per_query else [_row(pair)])]
-    return Table(columns, rows, blank="-", all_digits=True)
+    heads = ["first", "second", "query" if per_query else "queries", *overlaps.measures]
+    rows = (
+        (pair.first, pair.second, *row)
+        for pair in overlaps.pairs
+        for row in (_query_rows(pair) if per_query else [(len(pair.queries), *pair.means.values())])
+    )
+    return table_of(heads, rows, ("first", "second", "query"), blank="-", all_digits=True)
 
 
-def _row(pair: Pair) -> list[Cell]:
-    return [Cell(pair.first), Cell(pair.second), Cell(len(pair.queries)), *map(Cell, pair.means.values())]
-
-
-def _query_rows(pair: Pair) -> list[list[Cell]]:
+def _query_rows(pair: Pair) -> list[tuple[str | float, ...]]:
     """A row for each query, then one for the mean."""
     columns = [values.tolist() for values in pair.per_query.values()]
-    rows = [*zip(pair.queries, *columns, strict=True), ("all", *pair.means.values())]
-    return [[Cell(pair.first), Cell(pair.second), *map(Cell, row)] for row in rows]
+    return [*zip(pair.queries, *columns, strict=True), ("all", *pair.means.values())]
 
 
 def _document(pair: Pair, *, per_query: bool) -> dict[str, object]:
@@ -45,16 +39,12 @@ def _document(pair: Pair, *, per_query: bool) -> dict[str, object]:
         "first": pair.first,
         "second": pair.second,
         "queries": len(pair.queries),
-        "means": {name: _defined(value) for name, value in pair.means.items()},
+        "means": {name: defined(value) for name, value in pair.means.items()},
         "undefined": pair.undefined,
     }
     if per_query:
         document["per_query"] = {
-            query: {name: _defined(value) for name, value in zip(pair.per_query, row, strict=True)}
+            query: {name: defined(value) for name, value in zip(pair.per_query, row, strict=True)}
             for query, *row in zip(pair.queries, *(values.tolist() for values in pair.per_query.values()), strict=True)
         }
     return document
-
-
-def _defined(value: float) -> float | None:
-    return None if math.isnan(value) else value

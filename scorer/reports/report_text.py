@@ -9,7 +9,7 @@ from scorer.analysis.task import Words
 from scorer.reports.document import Block, Captioned, Section, markdown
 from scorer.reports.narrative import task_sections
 from scorer.reports.phrases import names
-from scorer.reports.table import Cell, Column, Table
+from scorer.reports.table import table_of
 from scorer.wording import counted, joined, printable
 
 
@@ -44,24 +44,13 @@ def introduction(report: Report) -> Section:
         blocks.append(
             Captioned(
                 f"The {words.tasks}.",
-                Table(
-                    [
-                        Column(words.task),
-                        Column(words.algorithms, True),
-                        Column(words.cases, True),
-                        Column("first"),
-                        Column("tiers", True),
-                    ],
-                    [
-                        [
-                            Cell(task.task.name),
-                            Cell(len(task.names)),
-                            Cell(len(task.task.cases)),
-                            Cell(_first(task)),
-                            Cell(len(task.tiers)),
-                        ]
+                table_of(
+                    (words.task, words.algorithms, words.cases, "first", "tiers"),
+                    (
+                        (task.task.name, len(task.names), len(task.task.cases), _first(task), len(task.tiers))
                         for task in report.tasks
-                    ],
+                    ),
+                    (words.task, "first"),
                 ),
             )
         )
@@ -101,13 +90,11 @@ def _consensus(report: Report) -> Iterator[Block]:
     listed = names(leaders, words.algorithm, words.algorithms)
     yield f"By the mean, the first over all {words.tasks} {'is' if len(leaders) == 1 else 'are'} {listed}."
     rules = {rule: ranking for rule, ranking in report.consensus.items() if ranking is not None}
-    rows = []
-    for name in by_mean.algorithms:
-        ranks = [int(ranking.ranks[ranking.algorithms.index(name)]) for ranking in rules.values()]
-        rows.append([Cell(name), *map(Cell, ranks)])
-    yield Captioned(
-        "Consensus ranks by each rule.", Table([Column(words.algorithm), *(Column(rule, True) for rule in rules)], rows)
+    rows = (
+        (name, *(int(ranking.ranks[ranking.algorithms.index(name)]) for ranking in rules.values()))
+        for name in by_mean.algorithms
     )
+    yield Captioned("Consensus ranks by each rule.", table_of((words.algorithm, *rules), rows, [words.algorithm]))
     missing = [rule for rule in report.consensus if rule not in rules]
     if missing:
         yield f"There is no consensus by {joined(missing)}, because the rule is undefined in a {words.task}."

@@ -12,7 +12,7 @@ from scorer.analysis.pairs import MOST_ALGORITHMS, ONE_SIDED, can_be_significant
 from scorer.options import LEVEL
 from scorer.reports.document import Block, Captioned, Figure
 from scorer.reports.phrases import decimals_of, name, names, number, p_value
-from scorer.reports.table import Cell, Column, Table
+from scorer.reports.table import Table, table_of
 from scorer.wording import counted, joined
 
 MOST_COLUMNS = 20
@@ -30,18 +30,13 @@ def rules_blocks(analysis: TaskAnalysis) -> Iterator[Block]:
     yield _agreement_sentence(same, differ, analysis)
     yield Captioned(
         "Ranks by each rule.",
-        Table(
-            [Column(words.algorithm), *(Column(rule, True) for rule in analysis.rules)],
-            [
-                [
-                    Cell(algorithm),
-                    *(
-                        Cell(int(ranking.ranks[at]) if ranking.is_defined else None)
-                        for ranking in analysis.rules.values()
-                    ),
-                ]
+        table_of(
+            (words.algorithm, *analysis.rules),
+            (
+                (algorithm, *(int(rule.ranks[at]) if rule.is_defined else None for rule in analysis.rules.values()))
                 for at, algorithm in enumerate(analysis.names)
-            ],
+            ),
+            [words.algorithm],
             blank="–",
         ),
     )
@@ -123,16 +118,14 @@ def pairs_blocks(analysis: TaskAnalysis) -> Iterator[Block]:
 
 def _p_values(analysis: TaskAnalysis) -> Table:
     adjusted, count = analysis.tests[ONE_SIDED].holm, len(analysis.names)
-    return Table(
-        [Column("no.", True), Column(analysis.task.words.algorithm), *(Column(str(j + 1), True) for j in range(count))],
-        [
-            [
-                Cell(i + 1),
-                Cell(analysis.names[i]),
-                *(Cell(None if i == j else p_value(float(adjusted[i, j]))) for j in range(count)),
-            ]
-            for i in range(count)
-        ],
+    algorithm = analysis.task.words.algorithm
+    return table_of(
+        ("no.", algorithm, *(str(j + 1) for j in range(count))),
+        (
+            (i + 1, name, *(None if i == j else p_value(float(adjusted[i, j])) for j in range(count)))
+            for i, name in enumerate(analysis.names)
+        ),
+        [algorithm],
     )
 
 

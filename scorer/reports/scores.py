@@ -263,16 +263,12 @@ def trec_name(measure: Measure) -> str:
     return str(measure)
 
 
-def trec_document(report: ScoreReport) -> str:
-    """Return trec_eval's three columns: measure, query or `all`, score.
+def _trec_lines(report: ScoreReport) -> Iterator[str]:
+    """Yield trec_eval's three columns: measure, query or `all`, score.
 
     An undefined score, or mean, has no line. With several submissions, a line ``runid`` with the name is above the
     scores of each.
     """
-    return "\n".join(_trec_lines(report))
-
-
-def _trec_lines(report: ScoreReport) -> Iterator[str]:
     for called, (_, evaluation) in zip(report.called, report.submissions, strict=True):
         if len(report.submissions) > 1:
             yield three_columns("runid", MEAN, printable(called))
@@ -294,7 +290,10 @@ def three_columns(measure: str, query: str, value: str) -> str:
     return f"{measure:<22}\t{query}\t{value}"
 
 
-DOCUMENTS: Mapping[str, Callable[[ScoreReport], str]] = {"json": _json, "trec": trec_document}
+DOCUMENTS: Mapping[str, Callable[[ScoreReport], str]] = {
+    "json": _json,
+    "trec": lambda report: "\n".join(_trec_lines(report)),
+}
 """The forms that list submissions one after the other; they cannot be side by side."""
 
 MARKED = ("table", "markdown", "latex", "json")

@@ -68,6 +68,21 @@ class Table:
     """What the marks mean."""
 
 
+def table_of(
+    heads: Iterable[str],
+    rows: Iterable[Iterable[CellValue | Cell]],
+    texts: Collection[str],
+    *,
+    blank: str = "",
+    all_digits: bool = False,
+    note: str = "",
+) -> Table:
+    """Return a table of values and cells; the columns whose heads are in `texts` are text, the others numbers."""
+    columns = [Column(head, numeric=head not in texts) for head in heads]
+    cells = [[value if isinstance(value, Cell) else Cell(value) for value in row] for row in rows]
+    return Table(columns, cells, blank, all_digits, note)
+
+
 def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
     """Return rows of cells, at least one, as aligned lines of text.
 
