@@ -183,7 +183,7 @@ def test_standard_output_gets_other_formats(files: Path, monkeypatch: pytest.Mon
     out = TextIOWrapper(BytesIO())
     monkeypatch.setattr(sys, "stdout", out)
     from scorer.runs.fuse import fuse_to
-    from scorer.runs.fused import runs_of
+    from scorer.runs.reading import runs_of
 
     fuse_to(
         runs_of(["a.run", "b.run"], None), Fusion.named("rrf", None, {"k": 0}, 2), 1, out.buffer, format_named("jsonl")

@@ -164,7 +164,8 @@ def _fused(
 ) -> int:
     """Write the fused run, and print what was fused."""
     from scorer.runs.fuse import fuse_to, target_format
-    from scorer.runs.fused import Fusion, runs_of
+    from scorer.runs.fused import Fusion
+    from scorer.runs.reading import runs_of
 
     named = runs_of(runs, run_format)
     fusion = Fusion.named(method, norm, given, len(named))

@@ -17,9 +17,9 @@ from scorer.formats.reading.bytes import UnreadableError
 from scorer.formats.writing import UnwritableError
 from scorer.runs.aligned import AlignedRuns
 from scorer.runs.alignment import for_each_part
-from scorer.runs.fused import Counts, FusedLists, Fusion, Runs, runs_of
+from scorer.runs.fused import Counts, FusedLists, Fusion
 from scorer.runs.methods import Given
-from scorer.runs.reading import Run
+from scorer.runs.reading import Run, Runs, runs_of
 from scorer.runs.writing import written_to
 from scorer.wording import printable
 

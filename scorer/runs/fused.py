@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -19,16 +18,10 @@ from scorer.runs import fusion, normalisation, voting
 from scorer.runs.aligned import AlignedRuns, by_id_within_ties
 from scorer.runs.methods import Given, Method, Weights
 from scorer.runs.normalisation import Normalisation
-from scorer.runs.reading import Run
-from scorer.scoring.several import Source
 from scorer.wording import counted, quoted
 
 SORTED_AT_ONCE = 1024
 """The least number of candidates that are sorted together."""
-
-Runs = Sequence[Source] | Mapping[str, Source]
-"""Runs in their order, or by their names."""
-
 
 METHODS: tuple[Method, ...] = tuple(
     sorted(
@@ -225,12 +218,3 @@ def _falling(query: Ints, score: Floats, start: Ints) -> Ints:
         one_query = query[begin] == query[end - 1]
         order[begin:end] = (np.argsort(part) if one_query else np.lexsort((part, query[begin:end]))) + begin
     return order
-
-
-def runs_of(runs: Runs, submission_format: str | None) -> list[Run]:
-    """The runs with their names for messages."""
-    if isinstance(runs, Mapping):
-        return [Run.of(source, name, submission_format) for name, source in runs.items()]
-    if isinstance(runs, str | os.PathLike):
-        raise FusionError("found one path; expected a list of runs, or a dict of runs by name")
-    return [Run.of(source, f"run {number}", submission_format) for number, source in enumerate(runs, 1)]

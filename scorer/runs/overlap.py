@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -14,12 +13,10 @@ import numpy as np
 from scorer.errors import ScorerError
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.measures.kinds import Measure
-from scorer.paths import shown
 from scorer.runs.aligned import AlignedRuns
 from scorer.runs.alignment import for_each_part
-from scorer.runs.reading import Run
+from scorer.runs.reading import Run, Runs, runs_of
 from scorer.runs.similarity import DEFAULT, pairs_of, registry, similarity
-from scorer.scoring.several import Source
 from scorer.wording import counted, html_table, quoted
 
 if TYPE_CHECKING:
@@ -96,7 +93,7 @@ class Overlaps:
 
 
 def overlap(
-    runs: Mapping[str, Source] | Iterable[Source],
+    runs: Runs,
     measures: str | Iterable[str] = DEFAULT,
     *,
     depth: int | None = None,
@@ -160,24 +157,16 @@ def requested_measures(names: str | Iterable[str]) -> dict[str, Measure]:
     }
 
 
-def _named(runs: Mapping[str, Source] | Iterable[Source], submission_format: str | None) -> list[tuple[str, Run]]:
+def _named(runs: Runs, submission_format: str | None) -> list[tuple[str, Run]]:
     """The runs with their names: those of the dict, the paths, or numbers."""
-    if isinstance(runs, str | os.PathLike):
-        raise ScorerError("found one path; expected a list of runs, or a dict of runs by name")
-    if isinstance(runs, Mapping):
-        pairs = [(str(name), source) for name, source in runs.items()]
-    else:
-        pairs = [
-            (shown(source) if isinstance(source, str | os.PathLike) else f"run {number}", source)
-            for number, source in enumerate(runs, 1)
-        ]
-    if len(pairs) < 2:
-        raise ScorerError(f"found {counted(len(pairs), 'run')}; expected two or more to compare")
-    names = [name for name, _ in pairs]
+    read = runs_of(runs, submission_format, ScorerError)
+    if len(read) < 2:
+        raise ScorerError(f"found {counted(len(read), 'run')}; expected two or more to compare")
+    names = list(map(str, runs)) if isinstance(runs, Mapping) else [run.name for run in read]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ScorerError(f"{quoted(twice)} is listed twice; list each run once, or name the runs in a dict")
-    return [(name, Run.of(source, name, submission_format)) for name, source in pairs]
+    return list(zip(names, read, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
 
-from scorer.errors import Findings, SubmissionError
+from scorer.errors import Findings, FusionError, ScorerError, SubmissionError
 from scorer.formats.detection import opened
 from scorer.formats.reading import memory
 from scorer.formats.reading.batches import Ranked
@@ -19,6 +19,9 @@ from scorer.matching.solution import report_repeated
 from scorer.paths import is_regular, regular_size, shown
 from scorer.scoring.several import Source
 from scorer.scoring.submission import Parted
+
+Runs = Iterable[Source] | Mapping[str, Source]
+"""Runs in their order, or by their names."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,6 +105,15 @@ class Run:
             batches = read_batches(detected.ranked(head), blocks, problems, pool)
             checked = partial(_checked, query_once=detected.format.QUERY_ONCE)
             yield from ordered(pool, checked, parted(batches), AHEAD)
+
+
+def runs_of(runs: Runs, submission_format: str | None, error: type[ScorerError] = FusionError) -> list[Run]:
+    """The runs with their names for messages. Raises `error` for a single path."""
+    if isinstance(runs, Mapping):
+        return [Run.of(source, name, submission_format) for name, source in runs.items()]
+    if isinstance(runs, str | os.PathLike):
+        raise error("found one path; expected a list of runs, or a dict of runs by name")
+    return [Run.of(source, f"run {number}", submission_format) for number, source in enumerate(runs, 1)]
 
 
 def _checked(batches: Sequence[Ranked], *, query_once: bool = False) -> tuple[RankedLists, Findings]:

@@ -22,10 +22,10 @@ from scorer.measures.matched import JudgedItems, Matched
 from scorer.runs.aligned import AlignedRuns
 from scorer.runs.alignment import for_each_part
 from scorer.runs.fuse import check_depth
-from scorer.runs.fused import METHODS, Fusion, Runs, method_named, normalisation_named, runs_of
+from scorer.runs.fused import METHODS, Fusion, method_named, normalisation_named
 from scorer.runs.methods import STEP, Given, Method, Parameter, Weights
 from scorer.runs.normalisation import Normalisation
-from scorer.runs.reading import Run
+from scorer.runs.reading import Run, Runs, runs_of
 from scorer.scoring.evaluation import read_solution
 from scorer.scoring.means import aggregated, check_gains
 from scorer.scoring.several import Source
