@@ -45,11 +45,11 @@ def timeline(points: Sequence[Point], title: str, decimals: int) -> Svg:
     start, end = points[0].when.timestamp(), points[-1].when.timestamp()
     left = DIGIT * len(f"{high:.{decimals}f}")
     for score in sorted({low, high}):
-        _grid_line(image, left, _scaled(score, low, high, BOTTOM, TOP), f"{score:.{decimals}f}")
+        _grid_line(image, left, scaled(score, low, high, BOTTOM, TOP), f"{score:.{decimals}f}")
     positions = [
         (
-            _scaled(point.when.timestamp(), start, end, left + 8, RIGHT - 8),
-            _scaled(point.score, low, high, BOTTOM, TOP),
+            scaled(point.when.timestamp(), start, end, left + 8, RIGHT - 8),
+            scaled(point.score, low, high, BOTTOM, TOP),
         )
         for point in points
     ]
@@ -71,9 +71,9 @@ def _description(points: Sequence[Point], decimals: int) -> str:
     return ", ".join(f"{word} {point.score:.{decimals}f} on {_day(point)}" for word, point in named) + "."
 
 
-def _scaled(value: float, low: float, high: float, first: float, last: float) -> float:
-    """`value` mapped from `low`..`high` to `first`..`last`; the middle where `low` equals `high`."""
-    share = (value - low) / (high - low) if high > low else 0.5
+def scaled(value: float, low: float, high: float, first: float, last: float, *, single: float = 0.5) -> float:
+    """Return `value` mapped from `low`..`high` to `first`..`last`; `single` is its share where `low` equals `high`."""
+    share = (value - low) / (high - low) if high > low else single
     return first + share * (last - first)
 
 

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Literal
 
 from scorer.board.board import Board
@@ -157,7 +158,7 @@ def board_columns(
         BoardColumn("before", "Preliminary rank", 11, "ascending") if both else None,
         BoardColumn("change", "Change", 13) if both else None,
         BoardColumn("entries", "Entries", 12, shown=_differ(entries)),
-        BoardColumn("best", "Over time", 18, shown=any(count > 1 for count in entries)) if drawn else None,
+        BoardColumn("best", "Over time", 18, shown=any(number > 1 for number in entries)) if drawn else None,
         BoardColumn("last", "Last entry", 17, shown=_differ([row.last_received for row in board.rows])),
     ]
     return _with_windows(_with_toggles([column for column in candidates if column]))
@@ -198,11 +199,8 @@ def _head_width(measure: MeasureColumn) -> int:
 
 
 def _with_toggles(columns: Sequence[BoardColumn]) -> list[BoardColumn]:
-    optional = [column for column in columns if column.kind not in ALWAYS]
-    return [
-        replace(column, toggle=optional.index(column) + 1) if column.kind not in ALWAYS else column
-        for column in columns
-    ]
+    numbers = count(1)
+    return [column if column.kind in ALWAYS else replace(column, toggle=next(numbers)) for column in columns]
 
 
 def _with_windows(columns: Sequence[BoardColumn]) -> tuple[BoardColumn, ...]:

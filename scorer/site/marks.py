@@ -9,11 +9,14 @@ from datetime import datetime
 
 from scorer.board.board import Board, counting_scores
 from scorer.board.certainty import BINS
+from scorer.charts.timeline import scaled
 
 HISTOGRAM_WIDTH, HISTOGRAM_HEIGHT = 60, 18
 SPARK_WIDTH, SPARK_HEIGHT = 64, 16
 MARGIN = 2
 """The distance of a sparkline from the edges of its picture."""
+
+RIGHT = SPARK_WIDTH - MARGIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,31 +85,25 @@ def sparklines(board: Board) -> tuple[Mark | None, ...]:
     if not scores:
         return (None,) * len(board.rows)
     decimals = board.track.shown_decimals
-    across = _Scale(min(times), max(times), MARGIN, SPARK_WIDTH - MARGIN)
-    down = _Scale(min(0.0, *scores), max(scores), SPARK_HEIGHT - MARGIN, MARGIN)
-    return tuple(_sparkline(steps, across, down, decimals) if steps else None for steps in records)
+    ends = min(times), max(times), min(0.0, *scores), max(scores)
+    return tuple(_sparkline(steps, ends, decimals) if steps else None for steps in records)
 
 
-@dataclass(frozen=True, slots=True)
-class _Scale:
-    """Maps `low`..`high` to `first`..`last`; everything to `last` where `low` equals `high`."""
-
-    low: float
-    high: float
-    first: float
-    last: float
-
-    def __call__(self, value: float) -> float:
-        share = (value - self.low) / (self.high - self.low) if self.high > self.low else 1.0
-        return self.first + share * (self.last - self.first)
-
-
-def _sparkline(records: Sequence[tuple[datetime, float]], across: _Scale, down: _Scale, decimals: int) -> Mark:
-    steps = [(across(when.timestamp()), down(score)) for when, score in records]
+def _sparkline(
+    records: Sequence[tuple[datetime, float]], ends: tuple[float, float, float, float], decimals: int
+) -> Mark:
+    """The scores that counted; `ends` are the first and the last time, and the lowest and the highest score."""
+    start, end, low, high = ends
+    steps = [
+        (
+            scaled(when.timestamp(), start, end, MARGIN, RIGHT, single=1.0),
+            scaled(score, low, high, SPARK_HEIGHT - MARGIN, MARGIN, single=1.0),
+        )
+        for when, score in records
+    ]
     (x, y), *others = steps
     path = f"M{_coordinate(x)} {_coordinate(y)}"
     path += "".join(f"H{_coordinate(right)}V{_coordinate(below)}" for right, below in others)
     scores = [f"{score:.{decimals}f}" for _, score in records]
     label = f"{scores[0]} at first" if len(scores) == 1 else f"{scores[0]} at first, {scores[-1]} at last"
-    end = (across.last, steps[-1][1])
-    return Mark(f"{path}H{_coordinate(across.last)}", label, records[-1][0].timestamp(), end)
+    return Mark(f"{path}H{_coordinate(RIGHT)}", label, records[-1][0].timestamp(), (RIGHT, steps[-1][1]))

@@ -236,13 +236,9 @@ def report(
     return WRITERS[form](analysed_tasks(title, tasks, settings, "drop", lines))
 
 
-def _page(found: Report) -> str:
-    return report_page(found).rstrip("\n")
-
-
-def _json(found: Report) -> str:
-    return json_text(report_document(found))
-
-
-WRITERS: Mapping[str, Callable[[Report], str]] = {"html": _page, "markdown": report_text.report_markdown, "json": _json}
+WRITERS: Mapping[str, Callable[[Report], str]] = {
+    "html": lambda report: report_page(report).rstrip("\n"),
+    "markdown": report_text.report_markdown,
+    "json": lambda report: json_text(report_document(report)),
+}
 """By the form of a report."""

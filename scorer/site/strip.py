@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from scorer.board.board import Board
-from scorer.board.certainty import Certainty
+from scorer.board.board import Board, Row
+from scorer.board.certainty import Certainty, RowCertainty
+from scorer.charts.ticks import decimals_of, round_steps
 from scorer.live.entry import ColumnScores
 
-MOST_STEPS = 7
-"""How many steps an axis has at most."""
-
-STEPS = (1, 2, 5, 10)
-"""Steps between the ticks of an axis, times a power of ten."""
+MOST_TICKS = 8
+"""How many ticks an axis has at most."""
 
 
 def svg_percent(percent: float) -> str:
@@ -45,7 +42,7 @@ class Axis:
     @property
     def labels(self) -> tuple[tuple[float, str], ...]:
         """The value and the label of each tick."""
-        decimals = max(0, -math.floor(math.log10(self.step) + 1e-9))
+        decimals = decimals_of(self.step)
         values = [number * self.step for number in range(self.first, self.last + 1)]
         return tuple((value, f"{value:.{decimals}f}" if value else "0") for value in values)
 
@@ -59,17 +56,7 @@ def axis_for(values: Iterable[float]) -> Axis:
     """The axis from 0 to the round number above the highest value; it begins below 0 if a value is negative."""
     shown = [0.0, *values]
     low, high = min(shown), max(shown)
-    if high <= low:
-        return Axis(1.0, 0, 1)
-    rough = (high - low) / MOST_STEPS
-    power = 10.0 ** math.floor(math.log10(rough))
-    # 1e-9 lets a value that equals a tick, but for rounding, be the last one.
-    for factor in STEPS:
-        step = factor * power
-        first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-        if last - first <= MOST_STEPS:
-            return Axis(step, first, last)
-    return Axis(10 * STEPS[-1] * power, -1, 1)
+    return Axis(*round_steps(low, high, MOST_TICKS)) if high > low else Axis(1.0, 0, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,24 +133,21 @@ def strips(board: Board, scores: Sequence[ColumnScores], axis: Axis) -> tuple[St
         if (mean := scores[position][0]) is None
         else Strip(
             mean=axis.percent(mean),
-            interval=_interval(board, position, axis),
-            preliminary=_preliminary(board, position, axis),
+            interval=_interval(row.primary_certainty, axis),
+            preliminary=_preliminary(board, row, axis),
             band=bands.get(position),
         )
-        for position in range(len(board.rows))
+        for position, row in enumerate(board.rows)
     )
 
 
-def _interval(board: Board, position: int, axis: Axis) -> tuple[str, str] | None:
-    certainty = board.rows[position].primary_certainty
+def _interval(certainty: RowCertainty | None, axis: Axis) -> tuple[str, str] | None:
     return _span(*certainty.interval, axis) if certainty and certainty.interval else None
 
 
-def _preliminary(board: Board, position: int, axis: Axis) -> str | None:
-    entry = board.rows[position].entry
-    if entry is None or entry.preliminary[0] is None or not board.shows_both:
-        return None
-    return axis.percent(entry.preliminary[0])
+def _preliminary(board: Board, row: Row, axis: Axis) -> str | None:
+    score = row.entry.preliminary[0] if row.entry and board.shows_both else None
+    return None if score is None else axis.percent(score)
 
 
 def _span(low: float, high: float, axis: Axis) -> tuple[str, str]:
