@@ -204,17 +204,17 @@ def counting_scores(board: Board, row: Row) -> Steps:
         *((change.at, 2, change.kind) for change in row.team.history if change.at),
     ]
     steps: dict[datetime, float | None] = {}
-    sent: list[Entry] = []
+    received: list[Entry] = []
     best, is_excluded = None, False
     for when, _, change in sorted(changes, key=itemgetter(0, 1)):
         if isinstance(change, Entry):
-            sent.append(change)
+            received.append(change)
             among = [best, change] if best else [change]
         else:
             is_excluded = {"disqualified": True, "withdrawn": True, "reinstated": False}.get(change, is_excluded)
-            among = sent
-        then = [replace(each, picks=tuple(pick for pick in each.picks if pick[0] <= when)) for each in among]
-        best = counting_entry(sorted(then, key=lambda each: each.index), board.track, board.preliminary_queries > 0)
+            among = received
+        then = [replace(entry, picks=tuple(pick for pick in entry.picks if pick[0] <= when)) for entry in among]
+        best = counting_entry(sorted(then, key=lambda entry: entry.index), board.track, board.preliminary_queries > 0)
         steps[when] = None if is_excluded else board.shown_scores(best)[0]
     befores = [None, *steps.values()]
     return tuple(step for step, before in zip(steps.items(), befores, strict=False) if step[1] != before)

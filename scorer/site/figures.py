@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scorer.board.board import Board, Row, counting_scores
+from scorer.board.certainty import ShakeUp
 from scorer.board.curves import RECALLS, cutoffs
 from scorer.charts.curves import Curve, precision_recall, r_precision_by_cutoff
 from scorer.charts.leaders_over_time import MEDIUM, NARROW, WIDE, leaders_over_time
@@ -48,23 +49,17 @@ def analysis_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, 
     """The charts of a board that need more than the scores on the primary measure."""
     figures = []
     if board.shake_up is not None:
-        figures.append(Figure(preliminary_against_final(_moves(board), board.columns[0]).svg(cache), _moved(board)))
+        chart = preliminary_against_final(_moves(board), board.columns[0])
+        figures.append(Figure(chart.svg(cache), _moved(board.shake_up)))
     if board.curves and board.curves[0].precisions:
-        curves = [_curve(board, curve.row, curve.precisions) for curve in board.curves]
-        figures.append(
-            Figure(
-                precision_recall(curves).svg(cache),
-                f"Interpolated precision at {in_words(len(RECALLS))} levels of recall, the mean over the queries.",
-            )
-        )
+        chart = precision_recall([_curve(board, curve.row, curve.precisions) for curve in board.curves])
+        levels = in_words(len(RECALLS))
+        caption = f"Interpolated precision at {levels} levels of recall, the mean over the queries."
+        figures.append(Figure(chart.svg(cache), caption))
     if board.curves and board.curves[0].r_precisions:
         curves = [_curve(board, curve.row, curve.r_precisions) for curve in board.curves]
-        figures.append(
-            Figure(
-                r_precision_by_cutoff(curves, cutoffs(board.track.list_length)).svg(cache),
-                "R-precision at each cut-off z, the mean over the queries.",
-            )
-        )
+        chart = r_precision_by_cutoff(curves, cutoffs(board.track.list_length))
+        figures.append(Figure(chart.svg(cache), "R-precision at each cut-off z, the mean over the queries."))
     return tuple(figures)
 
 
@@ -93,11 +88,8 @@ def _moves(board: Board) -> list[Moved]:
     ]
 
 
-def _moved(board: Board) -> str:
+def _moved(shake_up: ShakeUp) -> str:
     """How far the teams moved, and whether chance would move them as far."""
-    shake_up = board.shake_up
-    if shake_up is None:
-        return ""
     low, high = shake_up.expected_range
     moved = f"{counted(shake_up.moved, 'team')} moved, by {shake_up.mean_move:.1f} ranks in the mean over all teams"
     chance = f"random preliminary queries would move them by {low:.1f} to {high:.1f}"

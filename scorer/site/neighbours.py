@@ -108,16 +108,13 @@ class Neighbours:
 
 def neighbours(field: Field, position: int) -> Neighbours | None:
     """Return the table of the row at `position`; None where no pair with it was compared."""
-    board, pairs = field.board, field.pairs.get(position, {})
+    pairs = field.pairs.get(position, {})
     if not pairs:
         return None
-    shown = _nearest(board, pairs, position)
-    differences = {other: _turned(pairs[other], position) for other in shown}
-    axis = axis_for(value for difference, interval in differences.values() for value in (difference, *(interval or ())))
-    rows = tuple(
-        _row(board, other, pairs.get(other), differences.get(other), axis, position)
-        for other in sorted([*shown, position])
-    )
+    shown = _nearest(field.board, pairs, position)
+    differences = [_turned(pairs[other], position) for other in shown]
+    axis = axis_for(value for difference, interval in differences for value in (difference, *(interval or ())))
+    rows = tuple(_row(field, other, position, axis) for other in sorted([*shown, position]))
     return Neighbours(
         rows=rows,
         axis=axis,
@@ -142,25 +139,20 @@ def _turned(pair: Pair, position: int) -> tuple[float, Interval | None]:
     return -pair.difference + 0.0, (-pair.interval[1], -pair.interval[0]) if pair.interval else None
 
 
-def _row(
-    board: Board,
-    position: int,
-    pair: Pair | None,
-    difference: tuple[float, Interval | None] | None,
-    axis: Axis,
-    own: int,
-) -> Neighbour:
-    value, interval = difference or (None, None)
+def _row(field: Field, position: int, own: int, axis: Axis) -> Neighbour:
+    """The row of the team at `position` in the table of the team at `own`."""
+    pair = field.pairs[own].get(position)
+    value, interval = _turned(pair, own) if pair else (None, None)
     return Neighbour(
         position=position,
-        row=board.rows[position],
+        row=field.board.rows[position],
         pair=pair,
         difference=value,
         interval=interval,
         mean="" if value is None else axis.percent(value),
         span=(axis.percent(interval[0]), axis.percent(interval[1])) if interval else None,
         shares=_shares(pair, own) if pair else None,
-        p_decimals=P_DECIMALS if board.track.shows_final else SHARE_DECIMALS,
+        p_decimals=P_DECIMALS if field.board.track.shows_final else SHARE_DECIMALS,
     )
 
 

@@ -98,7 +98,7 @@ class TeamSection:
 
     def has_state(self, *statuses: State) -> bool:
         """Whether an entry on the page has one of these."""
-        return any(each.entry.state in statuses for each in self.entries)
+        return any(view.entry.state in statuses for view in self.entries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,19 +187,19 @@ def _entries(board: BoardView, view: RowView) -> list[EntryView]:
 
 def _section(part: _Participation, number: int) -> TeamSection:
     chart, drawn = _chart(part.board, part.entries) if number == 1 else (None, "")
-    shown = tuple(each for each in part.entries if each.page == number)
+    shown = tuple(entry for entry in part.entries if entry.page == number)
     return TeamSection(
         board=part.board,
         view=part.view,
         words=entries_in_words(part.view.row),
         result=_team_result(part) if number == 1 else None,
         entries=shown,
-        counting=next((each for each in part.entries if each.entry.is_counting), None),
+        counting=next((view for view in part.entries if view.entry.is_counting), None),
         chart=chart,
         drawn=drawn,
         looks=looks_in_words(part.board.board, part.view.row) if number == 1 else "",
         left=quota_left(part.board.board, part.view.row) if number == 1 else Markup(),
-        notes=entry_notes([each.entry for each in shown]),
+        notes=entry_notes([view.entry for view in shown]),
     )
 
 
@@ -227,17 +227,17 @@ def _marks(axis: Axis, scores: Iterable[float | None]) -> tuple[str, ...]:
 def _chart(board: BoardView, entries: Sequence[EntryView]) -> tuple[Svg | None, str]:
     """The chart of the primary score over time, and which entries it shows, in words."""
     scored = [
-        (each, score) for each in entries if each.entry.state != "misdated" and (score := each.scores[0]) is not None
+        (view, score) for view in entries if view.entry.state != "misdated" and (score := view.scores[0]) is not None
     ]
-    shown = scored[:DRAWN] + [(each, score) for each, score in scored[DRAWN:] if each.entry.is_counting]
+    shown = scored[:DRAWN] + [(view, score) for view, score in scored[DRAWN:] if view.entry.is_counting]
     scores = ("improvement", "improvements") if board.track.has_ladder else ("scored entry", "scored entries")
     drawn = f"each {scores[0]}"
     if len(scored) > len(shown):
         drawn = f"each of the latest {DRAWN} {scores[1]}{' and of the one that counts' if len(shown) > DRAWN else ''}"
     decimals = board.track.shown_decimals
     points = [
-        Point(each.entry.received, score, f"Entry {each.number}: {score:.{decimals}f}", each.entry.is_counting)
-        for each, score in shown
+        Point(view.entry.received, score, f"Entry {view.number}: {score:.{decimals}f}", view.entry.is_counting)
+        for view, score in shown
     ]
     title = f"{board.stage.capitalize()} {board.primary.name} of {drawn} over time"
     return timeline(points, title, decimals) if len(points) > 1 else None, drawn
