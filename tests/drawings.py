@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from scorer.board.curves import RECALLS
 from scorer.charts.blob_plot import blob_plot
 from scorer.charts.curves import Curve, precision_recall, r_precision_by_cutoff
-from scorer.charts.leaders_over_time import NARROW, leaders_over_time
-from scorer.charts.leads import History
+from scorer.charts.leaders_over_time import NARROW, History, leaders_over_time
 from scorer.charts.podium_plot import podium_plot
 from scorer.charts.preliminary_against_final import Moved, preliminary_against_final
 from scorer.charts.query_boxes import query_boxes

@@ -22,8 +22,7 @@ from scorer.charts import svg as charts_svg
 from scorer.charts.blob_plot import blob_plot
 from scorer.charts.curves import Curve, precision_recall
 from scorer.charts.labels import LINE, text_width
-from scorer.charts.leaders_over_time import STEPS, leaders_over_time
-from scorer.charts.leads import History
+from scorer.charts.leaders_over_time import STEPS, History, leaders_over_time
 from scorer.charts.panel import ACCENT, INK, INTERVAL, REFERENCE
 from scorer.charts.podium_plot import podium_plot
 from scorer.charts.preliminary_against_final import Moved, preliminary_against_final

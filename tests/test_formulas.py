@@ -9,8 +9,7 @@ import pytest
 
 from scorer.measures import KINDS, Kind
 from scorer.measures.symbols import SYMBOLS, WORDS, Symbol
-from scorer.site.formulas import displayed, inline, mathml
-from scorer.site.measure_page import definitions
+from scorer.site.measure_page import definitions, displayed, inline, mathml
 
 CHILDREN = {
     "math": None,

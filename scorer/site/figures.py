@@ -8,8 +8,7 @@ from scorer.board.board import Board, Row, counting_scores
 from scorer.board.certainty import ShakeUp
 from scorer.board.curves import RECALLS, cutoffs
 from scorer.charts.curves import Curve, precision_recall, r_precision_by_cutoff
-from scorer.charts.leaders_over_time import MEDIUM, NARROW, WIDE, leaders_over_time
-from scorer.charts.leads import History, leaders_sentence
+from scorer.charts.leaders_over_time import MEDIUM, NARROW, WIDE, History, leaders_over_time, leaders_sentence
 from scorer.charts.preliminary_against_final import Moved, preliminary_against_final
 from scorer.charts.svg import Cache, Svg
 from scorer.wording import counted, in_words

@@ -14,7 +14,7 @@ from scorer.challenge.settings import Track
 from scorer.live.entry import rounded
 from scorer.measures import Measure, parse_one
 from scorer.scoring.evaluation import evaluate
-from scorer.site.formulas import mathml
+from scorer.site.measure_page import mathml
 from scorer.wording import counted
 
 QUERY = "q"
