@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -65,29 +66,33 @@ class AlignedRuns:
     def of(cls, queries: Sequence[str], lists: Sequence[Sequence[SomeLists]]) -> AlignedRuns:
         """Align the lists of runs, [run], each with at most one list for each of the `queries`, which are ids."""
         runs = len(lists)
-        parts = [_rows(each, query, run, runs) for run, of_run in enumerate(lists) for each, query in _by_lists(of_run)]
-        whole = _Rows.joined(parts)
-        whole = whole.at(_list_order(whole))
-        codes = whole.item.dictionary_encode()
+        parts = [rows for run, of_run in enumerate(lists) for rows in _rows_by_lists(of_run, run, runs)]
+        of_list = np.concatenate([np.zeros(0, dtype=np.int64), *(part.list for part in parts)])
+        ids = joined(part.item for part in parts)
+        run_score = np.concatenate([np.zeros(0), *(part.score for part in parts)])
+        by_list = _list_order(of_list, ids, run_score)
+        if by_list is not None:
+            of_list, ids, run_score = of_list[by_list], take(ids, by_list), run_score[by_list]
+        codes = ids.dictionary_encode()
         items, item = codes.dictionary, integers(codes.indices)
-        number = (whole.list // runs) * max(len(items), 1) + item
+        number = (of_list // runs) * max(len(items), 1) + item
         order = stable_order(number)
         new_candidate = _starts(number[order])
-        run = whole.list % runs
+        run = of_list % runs
         again = ~new_candidate & ~_starts(run[order])
         repeated = np.bincount(run[order][again], minlength=runs)
         kept = np.ones(number.size, dtype=bool)
         kept[order[again]] = False
-        length = np.bincount(whole.list[kept], minlength=len(queries) * runs)
-        rank = np.cumsum(kept) - (np.cumsum(length) - length)[whole.list]
-        score = np.where(np.isnan(whole.score), length[whole.list] - rank + 1, whole.score)
+        length = np.bincount(of_list[kept], minlength=len(queries) * runs)
+        rank = np.cumsum(kept) - (np.cumsum(length) - length)[of_list]
+        score = np.where(np.isnan(run_score), length[of_list] - rank + 1, run_score)
         first = order[new_candidate]
         order = order[~again]
         return cls(
             queries=texts(queries),
             runs=runs,
             items=items,
-            query=whole.list[first] // runs,
+            query=of_list[first] // runs,
             item=item[first],
             candidate=(np.cumsum(new_candidate) - 1)[~again],
             run=run[order],
@@ -102,8 +107,7 @@ SomeLists = tuple[RankedLists, int, int]
 """Lists, the number of one of them, and the number of its query among those to align."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Rows:
+class _Rows(NamedTuple):
     """Items of lists; each list is together, and sorted by falling score."""
 
     list: Ints
@@ -111,31 +115,20 @@ class _Rows:
     score: Floats
     """NaN in a run without scores."""
 
-    @classmethod
-    def joined(cls, parts: Sequence[_Rows]) -> _Rows:
-        return cls(
-            np.concatenate([np.zeros(0, dtype=np.int64), *(part.list for part in parts)]),
-            joined(part.item for part in parts),
-            np.concatenate([np.zeros(0), *(part.score for part in parts)]),
-        )
 
-    def at(self, order: Ints | None) -> _Rows:
-        return self if order is None else _Rows(self.list[order], take(self.item, order), self.score[order])
-
-
-def _by_lists(chosen: Sequence[SomeLists]) -> list[tuple[tuple[RankedLists, Ints], Ints]]:
-    """The chosen lists of each `RankedLists`, with the queries of these lists."""
+def _rows_by_lists(chosen: Sequence[SomeLists], run: int, runs: int) -> Iterator[_Rows]:
+    """The items of the chosen lists of a run, together for each `RankedLists`."""
     grouped: dict[int, tuple[RankedLists, list[int], list[int]]] = {}
     for lists, number, query in chosen:
         _, numbers, queries = grouped.setdefault(id(lists), (lists, [], []))
         numbers.append(number)
         queries.append(query)
-    return [((lists, np.array(numbers)), np.array(queries)) for lists, numbers, queries in grouped.values()]
+    for lists, numbers, queries in grouped.values():
+        yield _rows(lists, np.array(numbers), np.array(queries), run, runs)
 
 
-def _rows(chosen: tuple[RankedLists, Ints], query: Ints, run: int, runs: int) -> _Rows:
-    """The items of the chosen lists, which belong to these queries of a run."""
-    lists, number = chosen
+def _rows(lists: RankedLists, number: Ints, query: Ints, run: int, runs: int) -> _Rows:
+    """The items of the lists with these numbers, which belong to these queries of a run."""
     position, which = ranges(lists.start[number], lists.start[number + 1])
     at = lists.order[position]
     adjacent = bool(at.size) and bool((np.diff(at) == 1).all())
@@ -147,14 +140,15 @@ def _rows(chosen: tuple[RankedLists, Ints], query: Ints, run: int, runs: int) ->
     )
 
 
-def _list_order(rows: _Rows) -> Ints | None:
+def _list_order(of_list: Ints, ids: pa.StringArray, score: Floats) -> Ints | None:
     """The rows by list, tied ones by id, descending; None where they are in this order."""
-    order = None if (rows.list[1:] >= rows.list[:-1]).all() else np.argsort(rows.list, kind="stable")
-    list_, score = (rows.list, rows.score) if order is None else (rows.list[order], rows.score[order])
-    tied = (list_[1:] == list_[:-1]) & (score[1:] == score[:-1])
+    order = None if (of_list[1:] >= of_list[:-1]).all() else np.argsort(of_list, kind="stable")
+    if order is not None:
+        of_list, score = of_list[order], score[order]
+    tied = (of_list[1:] == of_list[:-1]) & (score[1:] == score[:-1])
     if not tied.any():
         return order
-    return by_id_within_ties(tied, np.arange(list_.size) if order is None else order, rows.item)
+    return by_id_within_ties(tied, np.arange(of_list.size) if order is None else order, ids)
 
 
 def by_id_within_ties(tied: Bools, order: Ints, ids: pa.StringArray, number: Ints | None = None) -> Ints:

@@ -130,20 +130,19 @@ def overlap(
     """
     named = _named(runs, submission_format)
     requested = requested_measures(measures)
-    _check_depth(depth)
+    if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 1):
+        raise ScorerError(f"depth: expected a whole number of 1 or more; found {depth!r}")
     parts: list[_Part] = []
 
     def compared(aligned: AlignedRuns) -> _Part:
-        return _Part.of(aligned, list(requested.values()), depth)
+        scores = [
+            [similarity(measure, lists.top(depth)) for measure in requested.values()] for lists in pairs_of(aligned)
+        ]
+        answered = aligned.length.reshape(len(aligned.queries), aligned.runs).T > 0
+        return _Part(aligned.queries.to_pylist(), np.array(scores).swapaxes(0, 1), answered, aligned.repeated)
 
-    for_each_part([run for _, run in named], compared, parts.append, parts.clear)
-    return _overlaps([name for name, _ in named], requested, parts)
-
-
-def _check_depth(depth: object) -> None:
-    """Raise ScorerError unless the depth is a number of items."""
-    if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 1):
-        raise ScorerError(f"depth: expected a whole number of 1 or more; found {depth!r}")
+    for_each_part(list(named.values()), compared, parts.append, parts.clear)
+    return _overlaps(list(named), requested, parts)
 
 
 def requested_measures(names: str | Iterable[str]) -> dict[str, Measure]:
@@ -157,7 +156,7 @@ def requested_measures(names: str | Iterable[str]) -> dict[str, Measure]:
     }
 
 
-def _named(runs: Runs, submission_format: str | None) -> list[tuple[str, Run]]:
+def _named(runs: Runs, submission_format: str | None) -> dict[str, Run]:
     """The runs with their names: those of the dict, the paths, or numbers."""
     read = runs_of(runs, submission_format, ScorerError)
     if len(read) < 2:
@@ -166,7 +165,7 @@ def _named(runs: Runs, submission_format: str | None) -> list[tuple[str, Run]]:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ScorerError(f"{quoted(twice)} is listed twice; list each run once, or name the runs in a dict")
-    return list(zip(names, read, strict=True))
+    return dict(zip(names, read, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,16 +179,6 @@ class _Part:
     """[run, query]: whether the run has the query."""
     repeated: Ints
     """[run]"""
-
-    @classmethod
-    def of(cls, aligned: AlignedRuns, measures: Sequence[Measure], depth: int | None) -> _Part:
-        scores = [[similarity(measure, lists.top(depth)) for measure in measures] for lists in pairs_of(aligned)]
-        return cls(
-            aligned.queries.to_pylist(),
-            np.array(scores).swapaxes(0, 1),
-            aligned.length.reshape(len(aligned.queries), aligned.runs).T > 0,
-            aligned.repeated,
-        )
 
 
 def _overlaps(names: Sequence[str], measures: Mapping[str, Measure], parts: Sequence[_Part]) -> Overlaps:
