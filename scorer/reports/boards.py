@@ -45,15 +45,11 @@ def export_rows(board: Board) -> tuple[dict[str, CellValue], ...]:
 
 def board_table(board: Board) -> Table:
     """Return the board as a table, with scores at the track's decimals."""
-    columns = export_columns(board)
-    decimals = [_decimals(board, column) for column in columns]
+    columns, track = export_columns(board), board.track
+    decimals = [
+        track.preliminary_decimals if column.startswith(_PRELIMINARY) else track.shown_decimals for column in columns
+    ]
     return table_of(columns, (map(Cell, row.values(), decimals) for row in export_rows(board)), _TEXTS)
-
-
-def _decimals(board: Board, column: str) -> int:
-    """Return the decimals of a column."""
-    track = board.track
-    return track.preliminary_decimals if column.startswith(_PRELIMINARY) else track.shown_decimals
 
 
 def to_csv(board: Board) -> str:

@@ -90,11 +90,17 @@ def _consensus(report: Report) -> Iterator[Block]:
     listed = names(leaders, words.algorithm, words.algorithms)
     yield f"By the mean, the first over all {words.tasks} {'is' if len(leaders) == 1 else 'are'} {listed}."
     rules = {rule: ranking for rule, ranking in report.consensus.items() if ranking is not None}
-    rows = (
-        (name, *(int(ranking.ranks[ranking.algorithms.index(name)]) for ranking in rules.values()))
-        for name in by_mean.algorithms
+    yield Captioned(
+        "Consensus ranks by each rule.",
+        table_of(
+            (words.algorithm, *rules),
+            (
+                (name, *(int(ranking.ranks[ranking.algorithms.index(name)]) for ranking in rules.values()))
+                for name in by_mean.algorithms
+            ),
+            [words.algorithm],
+        ),
     )
-    yield Captioned("Consensus ranks by each rule.", table_of((words.algorithm, *rules), rows, [words.algorithm]))
     missing = [rule for rule in report.consensus if rule not in rules]
     if missing:
         yield f"There is no consensus by {joined(missing)}, because the rule is undefined in a {words.task}."

@@ -89,13 +89,7 @@ class Fusion:
         return cls(chosen, normalisation_named(norm, chosen), chosen.settings(parameters, runs))
 
     def scores(self, runs: AlignedRuns) -> Floats:
-        """[candidate]: the fused scores. Raises ScorerError where one is too large for a float64."""
-        with np.errstate(all="ignore"):
-            normalised = self.normalisation(runs)
-        return self.of_normalised(normalised)
-
-    def of_normalised(self, runs: AlignedRuns) -> Floats:
-        """As `scores`, for runs whose scores are normalised already."""
+        """[candidate]: the fused scores of normalised runs. Raises ScorerError where one is too large for a float64."""
         with np.errstate(all="ignore"):
             scores = self.method(runs, self.settings)
         wrong = np.flatnonzero(~np.isfinite(scores))
@@ -129,7 +123,9 @@ class FusedLists:
     @classmethod
     def of(cls, runs: AlignedRuns, fusion: Fusion, depth: int | None) -> FusedLists:
         """Fuse runs, and keep the first `depth` items of each list; None: all."""
-        score = fusion.scores(runs)
+        with np.errstate(all="ignore"):
+            normalised = fusion.normalisation(runs)
+        score = fusion.scores(normalised)
         order, rank = best_first(runs, score, depth)
         return cls(
             runs.queries,

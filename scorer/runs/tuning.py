@@ -232,7 +232,7 @@ class _Part:
 
     def ranks(self, fusion: Fusion) -> Ints:
         """[judged candidate]: its rank in the fused list."""
-        falling = -fusion.of_normalised(self.runs)[self.by_id]
+        falling = -fusion.scores(self.runs)[self.by_id]
         ends = np.cumsum(self.runs.candidates)
         query = self.runs.query[self.by_id[self.place]]
         found = np.empty(self.place.size, dtype=np.int64)

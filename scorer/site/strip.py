@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -125,9 +125,10 @@ def board_axis(board: Board, scores: Sequence[ColumnScores]) -> Axis:
     return axis_for(values)
 
 
-def strips(board: Board, scores: Sequence[ColumnScores], axis: Axis) -> tuple[Strip | None, ...]:
-    """The strip of each row; None for a row without a score."""
-    bands = _bands(board, scores, axis)
+def strips(
+    board: Board, scores: Sequence[ColumnScores], axis: Axis, where: Sequence[Place]
+) -> tuple[Strip | None, ...]:
+    """The strip of each row, which is at a place among the tiers; None for a row without a score."""
     return tuple(
         None
         if (mean := scores[position][0]) is None
@@ -135,7 +136,7 @@ def strips(board: Board, scores: Sequence[ColumnScores], axis: Axis) -> tuple[St
             mean=axis.percent(mean),
             interval=_interval(row.primary_certainty, axis),
             preliminary=_preliminary(board, row, axis),
-            band=bands.get(position),
+            band=_band(board, scores, axis, where, position),
         )
         for position, row in enumerate(board.rows)
     )
@@ -155,21 +156,16 @@ def _span(low: float, high: float, axis: Axis) -> tuple[str, str]:
     return axis.percent(low), svg_percent(axis.position(high) - axis.position(low))
 
 
-def _bands(board: Board, scores: Sequence[ColumnScores], axis: Axis) -> Mapping[int, Band]:
-    """The band of each row of a tier, by position. It reaches to the lowest score of the tier at least."""
-    certainty = board.primary_certainty
-    if certainty is None:
-        return {}
-    bands = {}
-    where = places(board)
-    for position, place in enumerate(where):
-        if place.tier is None:
-            continue
-        low, best = _reach(certainty, place.tier, scores)
-        x, width = _span(low, best, axis)
-        line = _line(certainty.tiers[place.tier].rows, where, position)
-        bands[position] = Band(x, width, axis.percent(best), line)
-    return bands
+def _band(
+    board: Board, scores: Sequence[ColumnScores], axis: Axis, where: Sequence[Place], position: int
+) -> Band | None:
+    """The band of a row of a tier. It reaches to the lowest score of the tier at least."""
+    certainty, tier = board.primary_certainty, where[position].tier
+    if certainty is None or tier is None:
+        return None
+    low, best = _reach(certainty, tier, scores)
+    x, width = _span(low, best, axis)
+    return Band(x, width, axis.percent(best), _line(certainty.tiers[tier].rows, where, position))
 
 
 def _reach(certainty: Certainty, tier: int, scores: Sequence[ColumnScores]) -> tuple[float, float]:

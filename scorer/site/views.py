@@ -273,7 +273,7 @@ def board_view(
     """
     scores = [board.shown_scores(row.entry) for row in board.rows]
     measures = tuple(columns[name] for name in board.columns)
-    axis = board_axis(board, scores)
+    axis, where = board_axis(board, scores), places(board)
     rank_counts = Counter(row.rank for row in board.rows)
     before_counts = Counter(row.preliminary_rank for row in board.rows)
     marks = len(board.rows) <= MARKED_ROWS
@@ -282,8 +282,8 @@ def board_view(
     parts = zip(
         board.rows,
         scores,
-        places(board),
-        strips(board, scores, axis),
+        where,
+        strips(board, scores, axis, where),
         drawn,
         sparklines(board) if marks else blank,
         strict=True,
