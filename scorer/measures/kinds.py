@@ -107,7 +107,7 @@ class Kind(Declared[Floats]):
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """The parameters, in the order of the function's signature."""
-        return tuple(Parameter.declared(*each) for each in self.keywords())
+        return tuple(Parameter.declared(*keyword) for keyword in self.keywords())
 
     @cached_property
     def in_trec_eval(self) -> tuple[TrecMeasure, ...]:

@@ -112,12 +112,12 @@ class JudgedItems:
         """Return the entries whose items are relevant."""
 
         def compute() -> JudgedItems | None:
-            found = self.where(self.is_relevant(rel))
+            relevant = self.where(self.is_relevant(rel))
             # In its own cache, it would remain in memory until Python searches for garbage.
-            return None if found is self else found
+            return None if relevant is self else relevant
 
-        found = self.cached(("relevant", rel), compute)
-        return self if found is None else found
+        relevant = self.cached(("relevant", rel), compute)
+        return self if relevant is None else relevant
 
     def position_in_query(self) -> Ints:
         """[entry]: 1 for the first entry of a query, 2 for the second, and so on."""

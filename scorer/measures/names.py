@@ -196,8 +196,8 @@ def _check_decided(text: str, measure: Measure, settings: Mapping[str, Value]) -
 
     `settings` are the parameters that the name gives or sets.
     """
-    undecided = [each for each in measure.kind.unlike if each.parameter not in settings]
-    meanings = {each.tool: str(meant) for each in undecided if (meant := each.meant(measure)) is not None}
+    undecided = [unlike for unlike in measure.kind.unlike if unlike.parameter not in settings]
+    meanings = {unlike.tool: str(meant) for unlike in undecided if (meant := unlike.meant(measure)) is not None}
     if meanings:
         raise _ambiguous(text, {**meanings, "scorer": measure.naming(undecided[0].parameter)})
 

@@ -161,7 +161,7 @@ class Parameter:
         """Return the parameter that a keyword argument annotated ``Annotated[float | Literal[...], About(...)]`` is."""
         declared_type, about = get_args(annotation)
         kinds = get_args(declared_type) if get_origin(declared_type) in (Union, UnionType) else (declared_type,)
-        words = tuple(word for each in kinds if get_origin(each) is Literal for word in get_args(each))
+        words = tuple(word for member in kinds if get_origin(member) is Literal for word in get_args(member))
         return cls(name, default, words, float in kinds, GainMap in kinds, about)
 
     @property
@@ -183,7 +183,7 @@ class Parameter:
         if text in words:
             return words[text]
         if self.mapped and text.startswith("{") and text.endswith("}"):
-            pairs = [each.partition(":") for each in text[1:-1].split(",")]
+            pairs = [pair.partition(":") for pair in text[1:-1].split(",")]
             return self._gains([(decimal(grade.strip()), decimal(gain.strip())) for grade, _, gain in pairs])
         number = decimal(text)
         if not self.numeric or not math.isfinite(number) or not self.about.least <= number <= self.about.most:

@@ -102,7 +102,7 @@ def settings(kind: Kind, spelling: Spelling, parameters: dict[str, str]) -> tupl
     cut, suffixed = _suffix(kind, spelling)
     values: dict[str, Value] = {**parameters}
     for name in _CUTOFF:
-        if name in values and not any(name == each.name for each in kind.parameters) and kind.cutoff != "none":
+        if name in values and not any(name == own.name for own in kind.parameters) and kind.cutoff != "none":
             if cut is not None:
                 raise MeasureError(f"{quoted(spelling.text)}: the cut-off is given twice")
             cut = str(values.pop(name))
@@ -121,12 +121,12 @@ def settings(kind: Kind, spelling: Spelling, parameters: dict[str, str]) -> tupl
 
 def _suffix(kind: Kind, spelling: Spelling) -> tuple[str | None, dict[str, Value]]:
     """Return the cut-offs as written, None without any, and the parameters that other tools write after the name."""
-    found: dict[str, Value] = {} if spelling.level is None else {"rel": spelling.level}
+    parameters: dict[str, Value] = {} if spelling.level is None else {"rel": spelling.level}
     written, joint = spelling.written, spelling.joint
     if written is None or joint == "@":
-        return written, found
+        return written, parameters
     if "=" in written:  # ndcg.1=3.5,2=9 or rbp.p=0.8
-        return None, {**found, **_pairs(kind, spelling, written)}
+        return None, {**parameters, **_pairs(kind, spelling, written)}
     theirs = kind.with_numbers
     if theirs is not None and joint in (".", "_"):
         numbers = written.split(",")
@@ -135,18 +135,18 @@ def _suffix(kind: Kind, spelling: Spelling) -> tuple[str | None, dict[str, Value
                 f"{quoted(spelling.text)}: {spelling.name} takes {len(theirs.named)} of {', '.join(theirs.named)}; "
                 f"found {len(numbers)}"
             )
-        return None, {**found, **theirs.parameters, **dict(zip(theirs.named, numbers, strict=False))}
+        return None, {**parameters, **theirs.parameters, **dict(zip(theirs.named, numbers, strict=False))}
     if kind.decimals and joint == "." and written.isdecimal():
-        return None, {**found, **kind.decimals_with, kind.decimals: f"0.{written}"}
-    return written, found
+        return None, {**parameters, **kind.decimals_with, kind.decimals: f"0.{written}"}
+    return written, parameters
 
 
 def _pairs(kind: Kind, spelling: Spelling, written: str) -> dict[str, Value]:
     """Return parameters as trec_eval writes them: a gain for each grade, or a value for a name."""
-    pairs = [each.partition("=") for each in written.split(",")]
+    pairs = [pair.partition("=") for pair in written.split(",")]
     named = {name.strip(): value for name, _, value in pairs if name.strip().isalpha()}
     gains = ",".join(f"{grade}:{gain}" for grade, _, gain in pairs if grade.strip() not in named)
-    if spelling.joint not in (".", "_") and any(each.mapped for each in kind.parameters):
+    if spelling.joint not in (".", "_") and any(parameter.mapped for parameter in kind.parameters):
         family = spelling.name + spelling.joint[:-1]
         raise MeasureError(
             f"{quoted(spelling.name + spelling.joint + written)}: {family} takes cut-offs, not gains; write both as in "

@@ -137,12 +137,12 @@ def _ideal_novelty(matched: Matched, k: int | None, alpha: float, rel: Threshold
         taken[chosen] += 1
         gain[kinds.subtopic[chosen[kinds.of_pair]]] *= 1 - alpha
     nothing = np.zeros(0, dtype=np.int64)
-    query = np.concatenate([nothing, *(each.query for each in ranks)])
+    query = np.concatenate([nothing, *(part.query for part in ranks)])
     order = np.argsort(query, kind="stable")
     return RankValues(
         query[order],
-        np.concatenate([nothing, *(each.rank for each in ranks)])[order],
-        np.concatenate([nothing, *(each.value for each in ranks)])[order].astype(np.float64),
+        np.concatenate([nothing, *(part.rank for part in ranks)])[order],
+        np.concatenate([nothing, *(part.value for part in ranks)])[order].astype(np.float64),
     )
 
 

@@ -55,7 +55,7 @@ class TrecMeasure(NamedTuple):
     def cutoffs(self) -> str:
         """The default cut-offs as printed: ``5,10``; empty if it takes none."""
         decimals = {"depths": 0, "levels": 2}.get(self.takes)
-        return "" if decimals is None else ",".join(f"{each:.{decimals}f}" for each in self.default)
+        return "" if decimals is None else ",".join(f"{cutoff:.{decimals}f}" for cutoff in self.default)
 
     @property
     def with_cutoffs(self) -> str:
@@ -288,7 +288,7 @@ def _pairs(measure: TrecMeasure, written: str) -> dict[str, float | str | Mappin
     """Return pairs such as ``p=0.8`` or ``1=3.5,2=9`` as our parameters."""
     pairs: dict[str, float] = {}
     for pair in written.split(","):
-        name, equals, value = (each.strip() for each in pair.partition("="))
+        name, equals, value = (part.strip() for part in pair.partition("="))
         number = decimal(value)
         is_level = name.isascii() and name.isdigit()
         if not equals or not math.isfinite(number) or name in pairs or not (is_level or name in measure.named):

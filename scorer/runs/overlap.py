@@ -64,10 +64,10 @@ class Overlaps:
     """By run, the number of repeated items; each item counts once, at its first rank."""
 
     def __getitem__(self, names: tuple[str, str]) -> Pair:
-        found = next((pair for pair in self.pairs if (pair.first, pair.second) == names), None)
-        if found is None:
+        pair = next((pair for pair in self.pairs if (pair.first, pair.second) == names), None)
+        if pair is None:
             raise KeyError(names)
-        return found
+        return pair
 
     def to_frame(self, *, per_query: bool = False) -> pd.DataFrame:
         """Return a row for each pair, or for each query of each pair, and a column for each measure."""

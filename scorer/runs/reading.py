@@ -75,8 +75,8 @@ class Run:
         problems = Findings()
         rows = 0
         try:
-            for lists, found in self._read(pool, parted, problems):
-                problems.extend(found)
+            for lists, of_part in self._read(pool, parted, problems):
+                problems.extend(of_part)
                 rows += len(lists.queries)
                 # After the first problem the rest is read for further problems only.
                 if not problems:

@@ -170,7 +170,7 @@ def tune(
 def parameter_of(method: Method) -> Parameter:
     """The parameter of a method that can be tuned. Raises FusionError."""
     if not method.parameters:
-        tuned = ", ".join(each.name for each in METHODS if each.parameters)
+        tuned = ", ".join(other.name for other in METHODS if other.parameters)
         raise FusionError(f"{method.name} has no parameter to tune; these methods have one: {tuned}")
     return method.parameters[0]
 
@@ -235,7 +235,7 @@ class _Part:
         falling = -fusion.scores(self.runs)[self.by_id]
         ends = np.cumsum(self.runs.candidates)
         query = self.runs.query[self.by_id[self.place]]
-        found = np.empty(self.place.size, dtype=np.int64)
+        ranks = np.empty(self.place.size, dtype=np.int64)
         starts = np.flatnonzero(np.diff(query, prepend=-1))
         for first, last in zip(starts.tolist(), np.append(starts[1:], query.size).tolist(), strict=True):
             end = int(ends[query[first]])
@@ -243,8 +243,8 @@ class _Part:
             order = np.argsort(falling[start:end], kind="stable")
             rank = np.empty(order.size, dtype=np.int64)
             rank[order] = np.arange(1, order.size + 1)
-            found[first:last] = rank[self.place[first:last] - start]
-        return found
+            ranks[first:last] = rank[self.place[first:last] - start]
+        return ranks
 
 
 class _Task:

@@ -43,7 +43,7 @@ def latest_entries(boards: Iterable[BoardView], number: int = SHOWN) -> tuple[La
         for entry in view.row.present_entries
         if entry.state != "misdated"
     ]
-    latest = nlargest(number, candidates, key=lambda each: (each[2].received, each[1].team.slug, each[2].file))
+    latest = nlargest(number, candidates, key=lambda shown: (shown[2].received, shown[1].team.slug, shown[2].file))
     return tuple(LatestEntry(board, row, entry, *_result(board, row, entry)) for board, row, entry in latest)
 
 

@@ -139,7 +139,7 @@ def _adapt(token: Token, root: str, shift: int) -> None:
 
 def _plain(inline: Token) -> str:
     """Return the text of a paragraph or a heading."""
-    parts = ("\n" if each.type.endswith("break") else each.content for each in inline.children or ())
+    parts = ("\n" if token.type.endswith("break") else token.content for token in inline.children or ())
     return " ".join("".join(parts).split())
 
 

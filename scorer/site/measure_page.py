@@ -128,8 +128,8 @@ def _correct(element: Element) -> None:
     if element.tag == "mo" and (element.text or "").isalpha():
         element.tag = "mi"
     letters = list(element)
-    if len(letters) > 1 and all(each.tag == "mi" and each.get("mathvariant") == "normal" for each in letters):
+    if len(letters) > 1 and all(letter.tag == "mi" and letter.get("mathvariant") == "normal" for letter in letters):
         element.clear()
-        element.tag, element.text = "mi", "".join(each.text or "" for each in letters)
+        element.tag, element.text = "mi", "".join(letter.text or "" for letter in letters)
     if element.tag in ("msub", "msubsup") and letters[0].text in LIMITS:
         element.tag = element.tag.replace("msubsup", "munderover").replace("msub", "munder")
