@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from scorer.errors import SubmissionError
 from scorer.formats.reading import bytes as reading_bytes
+from scorer.formats.reading.arrow import take
 from scorer.runs import aligned, alignment
 from scorer.runs.aligned import AlignedRuns, stable_order
 from scorer.runs.alignment import for_each_part
@@ -41,7 +42,7 @@ def read(runs: list[Run], threads: int = 1) -> tuple[list[str], list[Lists], int
     lists: list[Lists] = [{} for _ in runs]
     for part in parts:
         assert (np.diff(part.candidate) >= 0).all()
-        names = part.ids(part.candidate).to_pylist()
+        names = take(part.items, part.item[part.candidate]).to_pylist()
         for at in np.argsort(part.rank, kind="stable").tolist():
             query = part.queries[int(part.query[part.candidate[at]])].as_py()
             listed = lists[part.run[at]].setdefault(query, {})

@@ -45,7 +45,9 @@ def timeline(points: Sequence[Point], title: str, decimals: int) -> Svg:
     start, end = points[0].when.timestamp(), points[-1].when.timestamp()
     left = DIGIT * len(f"{high:.{decimals}f}")
     for score in sorted({low, high}):
-        _grid_line(image, left, scaled(score, low, high, BOTTOM, TOP), f"{score:.{decimals}f}")
+        y = scaled(score, low, high, BOTTOM, TOP)
+        SubElement(image, "line", {"x1": str(left), "x2": str(RIGHT), "y1": f"{y:.1f}", "y2": f"{y:.1f}"})
+        _text(image, left - 10, y + 4, "end", f"{score:.{decimals}f}")
     positions = [
         (
             scaled(point.when.timestamp(), start, end, left + 8, RIGHT - 8),
@@ -75,11 +77,6 @@ def scaled(value: float, low: float, high: float, first: float, last: float, *, 
     """Return `value` mapped from `low`..`high` to `first`..`last`; `single` is its share where `low` equals `high`."""
     share = (value - low) / (high - low) if high > low else single
     return first + share * (last - first)
-
-
-def _grid_line(image: Element, left: float, y: float, label: str) -> None:
-    SubElement(image, "line", {"x1": str(left), "x2": str(RIGHT), "y1": f"{y:.1f}", "y2": f"{y:.1f}"})
-    _text(image, left - 10, y + 4, "end", label)
 
 
 def _text(image: Element, x: float, y: float, anchor: str, text: str) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 
 from scorer.measures.arrays import Floats, Ints, ratio
-from scorer.measures.gain import discounts
+from scorer.measures.gain import chunks, discounts
 from scorer.measures.kinds import kind
 from scorer.measures.matched import Matched, RankValues, Threshold
 from scorer.measures.parameters import About, Relevant
@@ -20,9 +20,6 @@ Patience = Annotated[float, About("the probability that a user continues to the 
 
 Weights = Callable[[Ints], Floats]
 """Computes the weight of each rank."""
-
-CHUNK = 1 << 20
-"""The number of ranks whose weights are summed at a time."""
 
 _NOVELTY = (
     "where novelty(r) = sum of (1 − α)^c over the subtopics of the item at rank r, c = number of items before rank r "
@@ -236,8 +233,7 @@ def _against_all(matched: Matched, k: int, alpha: float, rel: Threshold, weights
 def _shrinking(k: int, alpha: float, weights: Weights) -> float:
     """Return the sum of the weights of the ranks up to `k`, each times (1 - alpha)^(rank - 1)."""
     total = 0.0
-    for first in range(1, k + 1, CHUNK):
-        ranks = np.arange(first, min(first + CHUNK, k + 1))
+    for ranks in chunks(k):
         terms = (1 - alpha) ** (ranks - 1.0) * weights(ranks)
         total += float(terms.sum())
         if not terms[-1]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated, Literal
 
 import numpy as np
@@ -44,7 +44,7 @@ ROUNDING = 1e-9
 """By how much, as a share, the rounding of a sum may exceed the sum."""
 
 _CHUNK = 1 << 20
-"""The number of discounts that are summed at a time."""
+"""The number of ranks whose weights are summed at a time."""
 
 _JARVELIN = "Järvelin and Kekäläinen, Cumulated Gain-Based Evaluation of IR Techniques, ACM TOIS 20(4), 2002"
 _BURGES = "Burges et al., Learning to Rank Using Gradient Descent, ICML 2005 (gain=exp)"
@@ -174,8 +174,12 @@ def _discount_sums(matched: Matched, k: int | None, discount: Discount) -> Float
     if k is None:
         longest = int(matched.retrieved.max(initial=0))
         return np.cumsum(np.append(0, discounts(np.arange(1, longest + 1), discount)))[matched.retrieved]
-    parts = (np.arange(first, min(first + _CHUNK, k + 1)) for first in range(1, k + 1, _CHUNK))
-    return np.full(matched.queries, sum(float(discounts(ranks, discount).sum()) for ranks in parts))
+    return np.full(matched.queries, sum(float(discounts(ranks, discount).sum()) for ranks in chunks(k)))
+
+
+def chunks(k: int) -> Iterator[Ints]:
+    """Yield the ranks up to `k` in arrays that fit into memory."""
+    return (np.arange(first, min(first + _CHUNK, k + 1)) for first in range(1, k + 1, _CHUNK))
 
 
 def best_grades(matched: Matched) -> Floats:

@@ -5,25 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scorer.analysis.analysis import Report, TaskAnalysis
-from scorer.analysis.task import Words
 from scorer.reports.document import Block, Captioned, Section, markdown
 from scorer.reports.narrative import task_sections
 from scorer.reports.phrases import names
 from scorer.reports.table import table_of
 from scorer.wording import counted, joined, printable
-
-
-def caveats(words: Words) -> list[str]:
-    """Return what no report shows."""
-    return [
-        f"Intervals and tests describe what other {words.cases} from the same population would show, if these are a "
-        "random sample of it. They do not describe other years, other annotators or other data.",
-        "Intervals of two means may overlap although the difference is significant: the tests are paired, the "
-        "intervals are of one mean each.",
-        f"Ranks in resamples show how the ranking reacts to the choice of {words.cases}. They are no confidence "
-        f"statement where {words.algorithms} tie; rank ranges are.",
-        f"That a difference is not significant does not show that two {words.algorithms} are equal.",
-    ]
 
 
 def title(report: Report) -> str:
@@ -115,7 +101,13 @@ def methods(report: Report) -> Section:
             f"The bootstrap has {settings.resamples:,} resamples of the {words.cases}, drawn separately for each "
             f"{words.task}; the seed of all random numbers is {settings.seed}. All tests have the level 5 %. The same "
             "data, seed and version give the same report.",
-            *caveats(words),
+            f"Intervals and tests describe what other {words.cases} from the same population would show, if these are "
+            "a random sample of it. They do not describe other years, other annotators or other data.",
+            "Intervals of two means may overlap although the difference is significant: the tests are paired, the "
+            "intervals are of one mean each.",
+            f"Ranks in resamples show how the ranking reacts to the choice of {words.cases}. They are no confidence "
+            f"statement where {words.algorithms} tie; rank ranges are.",
+            f"That a difference is not significant does not show that two {words.algorithms} are equal.",
         ],
     )
 

@@ -58,10 +58,6 @@ class AlignedRuns:
         """[candidate]: its first entry."""
         return np.flatnonzero(_starts(self.candidate))
 
-    def ids(self, candidates: Ints) -> pa.StringArray:
-        """The item ids of these candidates."""
-        return take(self.items, self.item[candidates])
-
     @classmethod
     def of(cls, queries: Sequence[str], lists: Sequence[Sequence[SomeLists]]) -> AlignedRuns:
         """Align the lists of runs, [run], each with at most one list for each of the `queries`, which are ids."""

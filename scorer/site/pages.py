@@ -62,21 +62,7 @@ from scorer.store.secret import public_pem
 ASSETS = ("style.css", "board.js", "left.js", "team.css", "measures.css", "report.css", "timeline.css")
 """Copied without rendering."""
 
-MEASURES = "How the scores on the boards are computed: symbols, formulas, edge cases and a worked example."
-
-TRACK_RULES = "All rules of {}: scores, times, the number of entries, which entry counts, teams, and files."
-
-LATE_BOARD = "Entries of {} that were received before the first phase or after the end of one. They have no rank."
-
-PAST_BOARD = "The board of {} as it was when the phase {} closed."
-
-ANALYSIS = "How certain the ranking is: intervals, tests of all pairs, stability, and other ranking rules."
-
-VERIFICATION = "What anybody can verify about {}, with which files and commands."
-
 LOG = "log.jsonl"
-
-TIMELINE = "What happened: phases, extensions, errata and decisions about teams; and the dates to come."
 
 SHIPPED = "shipped"
 """The folder that a template names to extend a shipped template which it replaces."""
@@ -157,7 +143,8 @@ def pages(
     kinds = kind_sections(columns)
     examples = tuple(worked_example(track) for track in challenge.tracks)
     symbols = definitions(section.kind for section in kinds)
-    add("measures.html", MEASURES, MeasurePage(kinds, symbols, examples))
+    about_measures = "How the scores on the boards are computed: symbols, formulas, edge cases and a worked example."
+    add("measures.html", about_measures, MeasurePage(kinds, symbols, examples))
     for view in views:
         for path, text, page_of_track in _track_pages(view, challenge, cache):
             add(path, text, page_of_track)
@@ -175,7 +162,8 @@ def pages(
     if log.head is not None:
         site[LOG] = "".join(f"{line.text}\n" for line in log.lines)
         splits = tuple(view for view in views if view.board.split is not None)
-        add("verification.html", VERIFICATION.format(challenge.name), VerificationPage(log.head, splits, commitment))
+        about_log = f"What anybody can verify about {challenge.name}, with which files and commands."
+        add("verification.html", about_log, VerificationPage(log.head, splits, commitment))
     for own_page in own:
         add(own_page.path, markdown.to_text(own_page.text), OwnPage(own_page))
     style = sheets.get(ACCENT, "") + _source(loader, "404.css")
@@ -188,14 +176,18 @@ def _track_pages(view: BoardView, challenge: Challenge, cache: Cache | None) -> 
     folder, title = view.track.name, view.track.title
     yield f"{folder}/index.html", markdown.to_text(view.track.description), BoardPage(view)
     if view.analysis is not None:
-        figures = analysis_figures(view.board, cache)
-        yield f"{folder}/analysis.html", ANALYSIS, AnalysisPage(view, view.analysis, figures)
-    yield f"{folder}/{RULES}", TRACK_RULES.format(title), RulesPage(view, rule_sections(view.board, challenge.limits))
+        about = "How certain the ranking is: intervals, tests of all pairs, stability, and other ranking rules."
+        page = AnalysisPage(view, view.analysis, analysis_figures(view.board, cache))
+        yield f"{folder}/analysis.html", about, page
+    about = f"All rules of {title}: scores, times, the number of entries, which entry counts, teams, and files."
+    yield f"{folder}/{RULES}", about, RulesPage(view, rule_sections(view.board, challenge.limits))
     if view.board.late:
-        yield f"{folder}/{LATE}", LATE_BOARD.format(title), LatePage(view, late_entries(view.board))
+        about = f"Entries of {title} that were received before the first phase or after the end of one. "
+        about += "They have no rank."
+        yield f"{folder}/{LATE}", about, LatePage(view, late_entries(view.board))
     for past in view.board.past:
-        page = PastPage(view, past, past_rows(view.board, past))
-        yield past_path(view.board, past.phase), PAST_BOARD.format(title, past.phase.name), page
+        about = f"The board of {title} as it was when the phase {past.phase.name} closed."
+        yield past_path(view.board, past.phase), about, PastPage(view, past, past_rows(view.board, past))
 
 
 def _track_data(challenge: Challenge, board: Board, log: PublishedLog) -> dict[str, str]:
@@ -232,7 +224,8 @@ def _timeline_pages(
             yield erratum.path, erratum.changes.summary, ErratumPage(view, erratum, erratum_rows(erratum, paths))
     if timeline.happenings:
         linked = with_known_links(timeline, paths)
-        yield "timeline.html", TIMELINE, TimelinePage(months(linked.happenings), linked.upcoming)
+        about = "What happened: phases, extensions, errata and decisions about teams; and the dates to come."
+        yield "timeline.html", about, TimelinePage(months(linked.happenings), linked.upcoming)
 
 
 def _check_markdown(challenge: Challenge) -> None:
