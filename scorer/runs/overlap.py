@@ -130,8 +130,7 @@ def overlap(
     """
     named = _named(runs, submission_format)
     requested = requested_measures(measures)
-    if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 1):
-        raise ScorerError(f"depth: expected a whole number of 1 or more; found {depth!r}")
+    _check_depth(depth)
     parts: list[_Part] = []
 
     def compared(aligned: AlignedRuns) -> _Part:
@@ -143,6 +142,12 @@ def overlap(
 
     for_each_part(list(named.values()), compared, parts.append, parts.clear)
     return _overlaps(list(named), requested, parts)
+
+
+def _check_depth(depth: object) -> None:
+    """Raise ScorerError unless the depth is a number of items."""
+    if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 1):
+        raise ScorerError(f"depth: expected a whole number of 1 or more; found {depth!r}")
 
 
 def requested_measures(names: str | Iterable[str]) -> dict[str, Measure]:
