@@ -37,6 +37,7 @@ CHANGES = [
     "a chart",
     "a sentence of a report",
     "a message",
+    "a key of leaderboard.json",
     "a key of challenge.toml",
     "an executor",
     "a page",

@@ -26,29 +26,15 @@ def ticks(low: float, high: float, most: int = 6) -> list[Tick]:
     """
     if high - low <= 1e-9 * max(abs(low), abs(high)):
         low, high = (low - 0.5, low + 0.5) if low else (0.0, 1.0)
-    step, first, last = round_steps(low, high, most)
-    decimals = decimals_of(step)
-    values = (place * step for place in range(first, last + 1))
-    return [(float(f"{value:.{decimals + 2}f}"), _tick_text(value, decimals)) for value in values]
-
-
-def round_steps(low: float, high: float, most: int) -> tuple[float, int, int]:
-    """Return a step, and the multiples of it that begin and end the `most` or fewer ones that cover `low` to `high`.
-
-    A multiple that equals an end, but for rounding, is the first or the last one.
-    """
     power = 10.0 ** math.floor(math.log10((high - low) / most))
     for factor in (1, 2, 5, 10, 20):
         step = factor * power
         first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
         if last - first < most:
             break
-    return step, first, last
-
-
-def decimals_of(step: float) -> int:
-    """Return how many decimals the multiples of a round step have."""
-    return max(0, -math.floor(math.log10(step) + 1e-9))
+    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    values = (place * step for place in range(first, last + 1))
+    return [(float(f"{value:.{decimals + 2}f}"), _tick_text(value, decimals)) for value in values]
 
 
 def _tick_text(value: float, decimals: int) -> str:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from scorer.board.board import Board, Row
 from scorer.board.certainty import Certainty, RowCertainty
-from scorer.charts.ticks import decimals_of, round_steps
 from scorer.live.entry import ColumnScores
 
-MOST_TICKS = 8
-"""How many ticks an axis has at most."""
+MOST_STEPS = 7
+"""How many steps an axis has at most."""
+
+STEPS = (1, 2, 5, 10)
+"""Steps between the ticks of an axis, times a power of ten."""
 
 
 def svg_percent(percent: float) -> str:
@@ -42,7 +45,7 @@ class Axis:
     @property
     def labels(self) -> tuple[tuple[float, str], ...]:
         """The value and the label of each tick."""
-        decimals = decimals_of(self.step)
+        decimals = max(0, -math.floor(math.log10(self.step) + 1e-9))
         values = [number * self.step for number in range(self.first, self.last + 1)]
         return tuple((value, f"{value:.{decimals}f}" if value else "0") for value in values)
 
@@ -56,7 +59,17 @@ def axis_for(values: Iterable[float]) -> Axis:
     """The axis from 0 to the round number above the highest value; it begins below 0 if a value is negative."""
     shown = [0.0, *values]
     low, high = min(shown), max(shown)
-    return Axis(*round_steps(low, high, MOST_TICKS)) if high > low else Axis(1.0, 0, 1)
+    if high <= low:
+        return Axis(1.0, 0, 1)
+    rough = (high - low) / MOST_STEPS
+    power = 10.0 ** math.floor(math.log10(rough))
+    # 1e-9 lets a value that equals a tick, but for rounding, be the last one.
+    for factor in STEPS:
+        step = factor * power
+        first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+        if last - first <= MOST_STEPS:
+            return Axis(step, first, last)
+    return Axis(10 * STEPS[-1] * power, -1, 1)
 
 
 @dataclass(frozen=True, slots=True)
