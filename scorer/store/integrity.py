@@ -19,7 +19,7 @@ from scorer.measures.matched import Matched
 from scorer.scoring.compact import check_values, unpack_hits
 from scorer.store.checksums import DERIVED, RECORDED, REPAIR, RESTORE, all_columns, is_whole, row_name
 from scorer.store.database import Database
-from scorer.store.kinds import ABOUT_SUBMISSIONS
+from scorer.store.events import ABOUT_SUBMISSIONS
 from scorer.store.migrations import back_up
 from scorer.store.records import Basis, StoredSolution
 from scorer.store.schema import (

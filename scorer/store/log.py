@@ -16,12 +16,31 @@ import hashlib
 import hmac
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from scorer.store.canonical import encoded, iso
 
 if TYPE_CHECKING:
     from scorer.store.events import Event
+
+Kind = Literal[
+    "arrival",
+    "withdrawal",
+    "return",
+    "amendment",
+    "forgetting",
+    "basis",
+    "phases",
+    "extension",
+    "pick",
+    "team",
+    "erratum",
+    "commitment",
+    "reveal",
+]
+"""The kinds of events."""
+
+KINDS: frozenset[str] = frozenset(get_args(Kind))
 
 START = bytes(32)
 """The head before the first event."""

@@ -1,12 +1,13 @@
-"""Rows: the verified rows of the tables, as of one moment."""
+"""Rows: the verified rows of the tables, and the record until a moment."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, select
 
@@ -14,6 +15,7 @@ from scorer.errors import StoreError
 from scorer.measures import Measure
 from scorer.scoring.compact import DamagedError
 from scorer.scoring.rules import MEASURE_GENERATION
+from scorer.store.canonical import RESOLUTION, unescaped
 from scorer.store.checksums import (
     REPAIR,
     RESTORE,
@@ -27,9 +29,10 @@ from scorer.store.checksums import (
     verified,
 )
 from scorer.store.database import Database
-from scorer.store.events import Event, event_of
-from scorer.store.records import Basis
+from scorer.store.events import EVERY_TRACK, Event, event_of, first_basis, last_basis
+from scorer.store.records import Basis, RecordedBasis
 from scorer.store.schema import event_table, failure_table, mean_table, result_table, schema_table, solution_table
+from scorer.wording import iso_time
 
 _Unpacked = TypeVar("_Unpacked")
 
@@ -39,7 +42,10 @@ _AT_A_TIME = 500
 
 @dataclass(frozen=True)
 class Rows:
-    """One state of the tables. Every method raises StoreError if the database fails or is damaged."""
+    """One state of the tables, with all events or those until a moment.
+
+    Every method raises StoreError if the database fails or is damaged.
+    """
 
     _connection: Connection
     _database: Database
@@ -49,6 +55,14 @@ class Rows:
     """The events that were read, also by earlier snapshots of the process: they never change, so later ones follow."""
     forgettings: tuple[int, ...] = ()
     """The events, in order, that dropped outcomes which these rows still have."""
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    """The time at which it is read, or the time that `as_of` selected; in UTC."""
+    until: tuple[datetime | int, ...] = ()
+    """What `as_of` and `before` selected; empty: every event."""
+    _events_of: dict[str | None, Sequence[Event]] = field(default_factory=dict, init=False)
+    """The events that were selected before, by track."""
+    derived: dict[object, Any] = field(default_factory=dict, init=False)
+    """What other rooms derived from this snapshot, so that they derive it once."""
 
     def verified(self, table: Table, statement: Select[Any]) -> Iterator[Row[Any]]:
         """The rows that a statement selects as `rows_of` does, each with the checksum that it should have."""
@@ -94,6 +108,74 @@ class Rows:
                 raise StoreError(f"{self._database.where}: is damaged: event {min(lacking)} is missing; {RESTORE}")
         self._events[:] = events
         return events
+
+    def as_of(self, moment: datetime | int) -> Self:
+        """The same state with the events until a moment. Results are not selected: they follow from the events.
+
+        A moment is the index of the last event; or a time with a zone, for the submissions that were received until
+        then, and the other events that were recorded until then. Raises StoreError if there is no such event, or the
+        time is in the future.
+        """
+        if isinstance(moment, datetime):
+            if moment > self.now:
+                raise StoreError(f"{iso_time(moment)}: is in the future; give a time until now")
+            return replace(self, now=moment.astimezone(UTC), until=(*self.until, moment))
+        last = len(self.all_events)
+        if not 0 <= moment <= last:
+            raise StoreError(f"{self._database.where}: has no event {moment}; the record has the events 1 to {last}")
+        at = self.all_events[moment - 1].at if moment else None
+        return replace(self, now=min(at or self.now, self.now), until=(*self.until, moment))
+
+    def before(self, moment: datetime) -> Self:
+        """The record as it was just before a moment, which has a zone and is not in the future.
+
+        It has only events that were recorded before the moment and before any event that was recorded later. So nothing
+        that is recorded from the moment on changes it, even if it claims an earlier time of receipt. What was forgotten
+        since then still has its outcome.
+        """
+        last = moment.astimezone(UTC) - RESOLUTION
+        index = self._recorded_until(last)
+        since = tuple(event.index for event in self.all_events[index:] if event.kind == "forgetting")
+        return replace(self, now=last, until=(*self.until, index), forgettings=since)
+
+    @property
+    def last_index(self) -> int:
+        """The index of the last event that was recorded by the selected moments; without any, of the last one."""
+        limits = (moment if isinstance(moment, int) else self._recorded_until(moment) for moment in self.until)
+        return min(limits, default=len(self.all_events))
+
+    def _recorded_until(self, moment: datetime) -> int:
+        """The number of events before the first one that was recorded after a moment."""
+        later = (event.index for event in self.all_events if event.at is not None and event.at > moment)
+        return next(later, len(self.all_events) + 1) - 1
+
+    def _is_selected(self, event: Event) -> bool:
+        return all(_is_until(event, moment) for moment in self.until)
+
+    def events(self, track: str | None = None) -> Sequence[Event]:
+        """The events of a track, with those of the whole challenge, or the events of all tracks; by index."""
+        if track not in self._events_of:
+            self._events_of[track] = tuple(
+                event
+                for event in self.all_events
+                if (track is None or event.track in (track, EVERY_TRACK)) and self._is_selected(event)
+            )
+        return self._events_of[track]
+
+    @cached_property
+    def teams(self) -> tuple[str, ...]:
+        """The names of all teams of all tracks, in the order in which their first submissions were recorded."""
+        arrivals = (event.body for event in self.events() if event.kind == "arrival")
+        return tuple(
+            dict.fromkeys(body["team"] if body.get("names") == "raw" else unescaped(body["team"]) for body in arrivals)
+        )
+
+    def recorded_basis(self, track: str) -> RecordedBasis | None:
+        """The basis of a track's board; None if it has never been scored.
+
+        Before the first basis was recorded, it is that one: results do not depend on when they were computed.
+        """
+        return last_basis(self.events(track)) or first_basis(self.all_events, track)
 
     def solution_row(self, digest: str) -> Any:
         """The row of a solution. Raises StoreError if it is not stored."""
@@ -192,3 +274,10 @@ class Rows:
 def forgotten(matching: str, event: int) -> str:
     """The digest of the matching rules of an outcome that an event dropped; no other digest has a colon."""
     return f"{event}:{matching}"[:64]
+
+
+def _is_until(event: Event, moment: datetime | int) -> bool:
+    if isinstance(moment, int):
+        return event.index <= moment
+    at = datetime.fromisoformat(event.body["received"]) if event.kind == "arrival" else event.at
+    return at is None or at <= moment

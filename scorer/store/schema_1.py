@@ -36,42 +36,32 @@ from scorer.store.schema import event_table, mean_table, result_table, solution_
 _AT_A_TIME = 500
 """Rows that are copied at a time."""
 
+
+def _texts(*names: str) -> Iterable[Column[str]]:
+    return [Column(name, String) for name in names]
+
+
 _old = MetaData()
 """The tables of schema 1. Those whose names the current tables have, too, are renamed during this step."""
 
-_track = Table(
-    "track",
-    _old,
-    Column("name", String),
-    Column("solution_digest", String),
-    Column("settings_digest", String),
-)
+_track = Table("track", _old, *_texts("name", "solution_digest", "settings_digest"))
 _submission = Table(
     "submission",
     _old,
-    Column("track", String),
-    Column("file", String),
-    Column("digest", String),
-    Column("team", String),
+    *_texts("track", "file", "digest", "team"),
     Column("received", DateTime),
     Column("present", Boolean),
 )
 _solution = Table(
     "solution_1",
     _old,
-    Column("digest", String),
-    Column("queries", LargeBinary),
-    Column("flagged", LargeBinary),
-    Column("ideal", LargeBinary),
+    *_texts("digest"),
+    *(Column(name, LargeBinary) for name in ("queries", "flagged", "ideal")),
 )
 _result = Table(
     "result_1",
     _old,
-    Column("digest", String),
-    Column("submission_digest", String),
-    Column("solution_digest", String),
-    Column("settings_digest", String),
-    Column("status", String),
+    *_texts("digest", "submission_digest", "solution_digest", "settings_digest", "status"),
     Column("counts", JSON(none_as_null=True)),
     Column("findings", JSON),
     Column("hits", LargeBinary),
@@ -79,9 +69,7 @@ _result = Table(
 _mean = Table(
     "mean_1",
     _old,
-    Column("result_digest", String),
-    Column("split", String),
-    Column("measure", String),
+    *_texts("result_digest", "split", "measure"),
     Column("value", Double),
     Column("undefined", Integer),
 )

@@ -26,7 +26,6 @@ from scorer.store.cache import Cache
 from scorer.store.canonical import decoded_name
 from scorer.store.checksums import rows_of
 from scorer.store.events import time_of
-from scorer.store.history import History
 from scorer.store.records import (
     Basis,
     Failure,
@@ -36,6 +35,7 @@ from scorer.store.records import (
     StoredResult,
     StoredSolution,
 )
+from scorer.store.rows import Rows
 from scorer.store.schema import (
     cached_table,
     failure_table,
@@ -52,7 +52,7 @@ Means = dict[tuple[str, str], Mean]
 
 
 @dataclass(frozen=True)
-class Snapshot(History):
+class Snapshot(Rows):
     """One state of the database. Every method raises StoreError if the database fails or is damaged."""
 
     @cached_property

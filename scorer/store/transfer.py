@@ -22,9 +22,9 @@ from scorer import __version__
 from scorer.errors import StoreError
 from scorer.scoring.compact import check_expansion, check_ids
 from scorer.scoring.outcomes import FailureKind
-from scorer.store.bodies import INVALID, check_event, is_whole, need, need_digest, need_time, read_json
 from scorer.store.checksums import hits_checksum, rows_of, verified
 from scorer.store.database import Database, insert_all
+from scorer.store.events import INVALID, check_event, is_whole, need, need_digest, need_time, read_json
 from scorer.store.integrity import unreadable_rows
 from scorer.store.migrations import add_scans, version_of
 from scorer.store.schema import (

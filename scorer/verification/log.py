@@ -14,8 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from scorer.errors import ScorerError
-from scorer.store.kinds import KINDS
-from scorer.store.log import START, LogLine, head_of
+from scorer.store.log import KINDS, START, LogLine, head_of
 from scorer.verification.statement import Verified, read_bytes
 from scorer.wording import counted, quoted, shortened
 
