@@ -153,15 +153,15 @@ def converted(
     where = shown(source) if isinstance(source, str | os.PathLike) else "the source"
     batches, listed_is_relevant = _batches(source, source_format, where)
     kinds = (kind,) if kind else KINDS
-    read = {each: _read(batches, each, ties) for each in kinds}
-    valid = {each: content for each, (content, findings) in read.items() if content is not None and not findings}
+    read = {kind: _read(batches, kind, ties) for kind in kinds}
+    valid = {kind: content for kind, (content, findings) in read.items() if content is not None and not findings}
     if len(valid) > 1 and likely is None:
         raise ConversionError(
             "kind", f'{where} can be read as a solution and as a submission; name one, "solution" or "submission"'
         )
     if not valid:
         # The kind with fewer findings is more likely what the source is meant to be.
-        meant = min(read, key=lambda each: read[each][1].count)
+        meant = min(read, key=lambda kind: read[kind][1].count)
         raise (SolutionError if meant == "solution" else SubmissionError)(where, read[meant][1])
     content = valid[likely] if likely in valid else next(iter(valid.values()))
     if isinstance(content, SubmissionContent):

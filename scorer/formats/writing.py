@@ -151,18 +151,18 @@ class SubmissionContent:
 
         Raises UnwritableError where a list is empty, and would be lost.
         """
-        found = []
+        rows = []
         for query, items in self.items.items():
             if not items:
                 raise UnwritableError(
                     f"the list of query {quoted(query)} is empty; {form} cannot hold it, with its row for each item"
                 )
             scores = range(len(items), 0, -1) if self.scores is None else self.scores[query]
-            found += [
+            rows += [
                 (query, item, float(score), rank)
                 for rank, (item, score) in enumerate(zip(items, scores, strict=True), 1)
             ]
-        return found
+        return rows
 
 
 def _report_equal_ranks(lists: Mapping[str, Sequence[tuple[float, str, int]]], findings: Findings) -> None:
@@ -176,10 +176,10 @@ def _report_equal_ranks(lists: Mapping[str, Sequence[tuple[float, str, int]]], f
 
 def fitting(ids: Iterable[str], unfit: re.Pattern[str], what: str, form: str) -> None:
     """Raise UnwritableError at the first id in which `unfit` is found."""
-    for each in ids:
-        if found := unfit.search(each):
-            held = quoted(found[0]) if found[0] else "nothing"
-            raise UnwritableError(f"the id {quoted(each)} of {what} holds {held}; {form} cannot hold that")
+    for name in ids:
+        if match := unfit.search(name):
+            held = quoted(match[0]) if match[0] else "nothing"
+            raise UnwritableError(f"the id {quoted(name)} of {what} holds {held}; {form} cannot hold that")
 
 
 def shortest(value: float) -> str:
