@@ -191,18 +191,6 @@ _VALUES: Mapping[str, _Value] = {
 """By the keys of bodies."""
 
 
-def last_basis(events: Sequence[Event]) -> RecordedBasis | None:
-    """The basis of a track's board, given its events in order; None before the first one."""
-    event = last_basis_event(events)
-    return None if event is None else recorded_basis(event.body, event.at)
-
-
-def first_basis(events: Iterable[Event], track: str) -> RecordedBasis | None:
-    """The first basis that was recorded for a track; None without one."""
-    event = next((event for event in events if event.kind == "basis" and event.track == track), None)
-    return None if event is None else recorded_basis(event.body, event.at)
-
-
 def recorded_basis(body: Mapping[str, Any], at: datetime | None) -> RecordedBasis:
     """The basis that `basis_body` described."""
     basis = Basis(body["solution"], body["matching"], body["version_1"])

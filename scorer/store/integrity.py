@@ -17,12 +17,14 @@ from scorer.errors import StoreError
 from scorer.matching.match import Counts
 from scorer.measures.matched import Matched
 from scorer.scoring.compact import check_values, unpack_hits
-from scorer.store.checksums import DERIVED, RECORDED, REPAIR, RESTORE, all_columns, is_whole, row_name
-from scorer.store.database import Database
+from scorer.store.checksums import REPAIR, RESTORE, all_columns, is_whole, row_name
+from scorer.store.database import AT_A_TIME, Database
 from scorer.store.events import ABOUT_SUBMISSIONS
 from scorer.store.migrations import back_up
 from scorer.store.records import Basis, StoredSolution
 from scorer.store.schema import (
+    DERIVED,
+    RECORDED,
     cached_table,
     failure_table,
     last_run_table,
@@ -39,9 +41,6 @@ from scorer.wording import printable_name
 
 BACKUP = ".before-repair-{time:%Y%m%dT%H%M%S%fZ}.backup"
 """Ends the name of the backup that is made of an SQLite file before it is repaired."""
-
-_AT_A_TIME = 500
-"""Results that are read at a time."""
 
 _CAN = "can be derived again; " + REPAIR
 _CANNOT = "cannot be derived again; " + RESTORE
@@ -85,25 +84,19 @@ def derived_problems(store: Store) -> Iterator[str]:
     yield from problems
     if problems:
         return
-    yield from store.database.retried(partial(_unreadable, store.database))
+    yield from store.read(lambda view: list(unreadable_rows(view)))
 
 
-def _unreadable(database: Database) -> list[str]:
+def unreadable_rows(view: Snapshot) -> Iterator[str]:
     """Solutions and results that cannot be read although their checksums are right."""
-    with database.reading() as connection:
-        return list(unreadable_rows(connection, Snapshot(connection, database)))
-
-
-def unreadable_rows(connection: Connection, view: Snapshot) -> Iterator[str]:
-    """Solutions and results that cannot be read, of a snapshot with its connection."""
-    results = select(*all_columns(result_table)).order_by(result_table.c.digest).execution_options(yield_per=_AT_A_TIME)
+    results = select(*all_columns(result_table)).order_by(result_table.c.digest).execution_options(yield_per=AT_A_TIME)
     for digest in view.solution_digests():
         solution = None
         try:
             solution = view.solution(digest)
         except StoreError:
             yield f"the solution {digest[:12]} cannot be read; it {_CAN}"
-        for row in connection.execute(results.where(result_table.c.solution_digest == digest)):
+        for row in view.connection.execute(results.where(result_table.c.solution_digest == digest)):
             if row.digest != result_digest(row.submission_digest, Basis(row.solution_digest, row.matching_digest)):
                 yield f"the result {row.digest[:12]} has the wrong key; it {_CAN}"
             elif row.status == "scored" and solution is not None:

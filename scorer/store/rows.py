@@ -28,16 +28,13 @@ from scorer.store.checksums import (
     rows_of,
     verified,
 )
-from scorer.store.database import Database
-from scorer.store.events import EVERY_TRACK, Event, event_of, first_basis, last_basis
+from scorer.store.database import AT_A_TIME, Database
+from scorer.store.events import EVERY_TRACK, Event, event_of, last_basis_event, recorded_basis
 from scorer.store.records import Basis, RecordedBasis
 from scorer.store.schema import event_table, failure_table, mean_table, result_table, schema_table, solution_table
 from scorer.wording import iso_time
 
 _Unpacked = TypeVar("_Unpacked")
-
-_AT_A_TIME = 500
-"""Results whose judged items are read at a time."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ class Rows:
     Every method raises StoreError if the database fails or is damaged.
     """
 
-    _connection: Connection
+    connection: Connection
     _database: Database
     _results: dict[tuple[str, ...], list[Row[Any]]] = field(default_factory=dict)
     """The results that were read, by their solution and the digests of `_matching`."""
@@ -66,12 +63,12 @@ class Rows:
 
     def verified(self, table: Table, statement: Select[Any]) -> Iterator[Row[Any]]:
         """The rows that a statement selects as `rows_of` does, each with the checksum that it should have."""
-        return verified(table, self._connection.execute(statement), self._database.where)
+        return verified(table, self.connection.execute(statement), self._database.where)
 
     def complete(self, table: Table, index: str, *conditions: ColumnElement[bool]) -> list[Row[Any]]:
         """The rows that satisfy the conditions; the index must have the same."""
         rows = list(self.verified(table, rows_of(table).where(*conditions)))
-        keys = set(map(tuple, self._connection.execute(key_rows(table, index).where(*conditions))))
+        keys = set(map(tuple, self.connection.execute(key_rows(table, index).where(*conditions))))
         if keys != {(row.submission_digest, row.solution_digest, row.matching_digest) for row in rows}:
             raise missing_rows(table, self._database.where)
         return rows
@@ -79,7 +76,7 @@ class Rows:
     def all_rows(self, table: Table) -> Iterator[Row[Any]]:
         """All rows of a table with all of its columns, in the order of their keys."""
         statement = select(*all_columns(table)).order_by(*table.primary_key).with_hint(table, "NOT INDEXED", "sqlite")
-        for row in self._connection.execute(statement.execution_options(yield_per=_AT_A_TIME)):
+        for row in self.connection.execute(statement.execution_options(yield_per=AT_A_TIME)):
             if not is_whole(table, row):
                 raise damaged_row(table, row, self._database.where)
             yield row
@@ -94,7 +91,7 @@ class Rows:
     @cached_property
     def all_events(self) -> list[Event]:
         """All events, without a gap."""
-        indexes = [index for (index,) in self._connection.execute(key_rows(event_table, "sqlite_autoindex_event_1"))]
+        indexes = [index for (index,) in self.connection.execute(key_rows(event_table, "sqlite_autoindex_event_1"))]
         known = self._events if len(self._events) <= len(indexes) else []
         statement = rows_of(event_table).order_by(event_table.c.index)
         if known:
@@ -149,16 +146,14 @@ class Rows:
         later = (event.index for event in self.all_events if event.at is not None and event.at > moment)
         return next(later, len(self.all_events) + 1) - 1
 
-    def _is_selected(self, event: Event) -> bool:
-        return all(_is_until(event, moment) for moment in self.until)
-
     def events(self, track: str | None = None) -> Sequence[Event]:
         """The events of a track, with those of the whole challenge, or the events of all tracks; by index."""
         if track not in self._events_of:
             self._events_of[track] = tuple(
                 event
                 for event in self.all_events
-                if (track is None or event.track in (track, EVERY_TRACK)) and self._is_selected(event)
+                if track in (None, event.track) or event.track == EVERY_TRACK
+                if all(_is_until(event, moment) for moment in self.until)
             )
         return self._events_of[track]
 
@@ -175,22 +170,21 @@ class Rows:
 
         Before the first basis was recorded, it is that one: results do not depend on when they were computed.
         """
-        return last_basis(self.events(track)) or first_basis(self.all_events, track)
+        first = (event for event in self.all_events if event.kind == "basis" and event.track == track)
+        event = last_basis_event(self.events(track)) or next(first, None)
+        return None if event is None else recorded_basis(event.body, event.at)
 
     def solution_row(self, digest: str) -> Any:
         """The row of a solution. Raises StoreError if it is not stored."""
-        found = list(
-            self.verified(
-                solution_table, select(*layout(solution_table).columns).where(solution_table.c.digest == digest)
-            )
-        )
-        if not found:
+        selected = select(*layout(solution_table).columns).where(solution_table.c.digest == digest)
+        rows = list(self.verified(solution_table, selected))
+        if not rows:
             raise StoreError(
                 f"{self._database.where}: holds no solution with the digest {digest[:12]}; `scorer run` stores it"
             )
-        if found[0].digest != digest:
+        if rows[0].digest != digest:
             raise missing_rows(solution_table, self._database.where)
-        return found[0]
+        return rows[0]
 
     def result_rows(self, basis: Basis) -> list[Row[Any]]:
         """The rows of the results by a basis, without judged items; those that schema 1 stored come first."""
@@ -219,7 +213,7 @@ class Rows:
         first of which was there before all others.
         """
         own = [*([basis.version_1] if basis.version_1 else []), basis.matching]
-        return [*own, *(forgotten(each, index) for index in reversed(self.forgettings) for each in own)]
+        return [*own, *(forgotten(digest, index) for index in reversed(self.forgettings) for digest in own)]
 
     def mean_rows(self, basis: Basis, measures: Sequence[Measure]) -> Iterator[Row[Any]]:
         """The rows of the means of these measures, of all results by a basis."""
@@ -233,7 +227,7 @@ class Rows:
         statement = select(mean_table.c.measure, func.count()).join(result_table).where(*self._by(result_table, basis))
         current = mean_table.c.generation == MEASURE_GENERATION
         statement = statement.where(current, mean_table.c.mask.in_(sorted(masks))).group_by(mean_table.c.measure)
-        return {row[0]: row[1] for row in self._connection.execute(statement)}
+        return {row[0]: row[1] for row in self.connection.execute(statement)}
 
     def hits(
         self, basis: Basis, submissions: Collection[str], results: Collection[str] | None = None
@@ -252,10 +246,10 @@ class Rows:
         if results is None:
             scored = list({row.submission_digest: row for row in scored}.values())
         digests = sorted(row.digest for row in scored)
-        for start in range(0, len(digests), _AT_A_TIME):
-            chosen = digests[start : start + _AT_A_TIME]
+        for start in range(0, len(digests), AT_A_TIME):
+            chosen = digests[start : start + AT_A_TIME]
             statement = select(*all_columns(result_table)).where(result_table.c.digest.in_(chosen))
-            rows = list(self._connection.execute(statement.order_by(result_table.c.digest)))
+            rows = list(self.connection.execute(statement.order_by(result_table.c.digest)))
             if [row.digest for row in rows] != chosen:
                 raise missing_rows(result_table, self._database.where)
             for row in rows:

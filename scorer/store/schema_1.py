@@ -30,11 +30,8 @@ from scorer.scoring.compact import unpack_flags, unpack_ids
 from scorer.scoring.means import split_masks
 from scorer.store.canonical import encoded, iso
 from scorer.store.checksums import hits_checksum
-from scorer.store.database import insert_all
+from scorer.store.database import AT_A_TIME, insert_all
 from scorer.store.schema import event_table, mean_table, result_table, solution_table, storable, tables
-
-_AT_A_TIME = 500
-"""Rows that are copied at a time."""
 
 
 def _texts(*names: str) -> Iterable[Column[str]]:
@@ -131,7 +128,7 @@ def _events(connection: Connection) -> Iterable[_Values]:
 def _copy(connection: Connection, old: Table, new: Table, changed: Callable[[Row[Any]], _Values]) -> None:
     """Copy all rows of a table, with changed values and a checksum."""
     names = [column.name for column in new.columns if column.name in old.columns]
-    for part in connection.execute(select(old).execution_options(yield_per=_AT_A_TIME)).partitions():
+    for part in connection.execute(select(old).execution_options(yield_per=AT_A_TIME)).partitions():
         rows = [{**{name: row._mapping[name] for name in names}, **changed(row)} for row in part]
         insert_all(connection, new, rows)
 

@@ -23,7 +23,6 @@ from scorer.options import SPLITS, Split
 from scorer.scoring.compact import unpack_flags, unpack_hits, unpack_ideal, unpack_ids
 from scorer.scoring.means import Mean, all_means, split_masks
 from scorer.store.cache import Cache
-from scorer.store.canonical import decoded_name
 from scorer.store.checksums import rows_of
 from scorer.store.events import time_of
 from scorer.store.records import (
@@ -64,7 +63,7 @@ class Snapshot(Rows):
     def revision(self) -> int:
         """A number that every write increases."""
         with self._database.decoding():
-            return int(self._connection.execute(select(schema_table.c.revision)).scalar_one())
+            return int(self.connection.execute(select(schema_table.c.revision)).scalar_one())
 
     def secret(self, purpose: Purpose) -> bytes:
         """A secret of 32 bytes for one purpose, always the same; to publish it tells nothing about the others."""
@@ -84,9 +83,9 @@ class Snapshot(Rows):
 
     def last_run(self, track: str) -> datetime | None:
         """When the track was last scored; None if it never was."""
-        found = {row.track: row.at for row in self.verified(last_run_table, rows_of(last_run_table))}
+        times = {row.track: row.at for row in self.verified(last_run_table, rows_of(last_run_table))}
         with self._database.decoding():
-            return datetime.fromisoformat(found[track]) if track in found else None
+            return datetime.fromisoformat(times[track]) if track in times else None
 
     def last_scan(self, track: str) -> FolderScan | None:
         """The last scan of the folder of a track; None if there was none."""
@@ -102,15 +101,8 @@ class Snapshot(Rows):
         statement = rows_of(scanned_file_table).where(scanned_file_table.c.track == track)
         with self._database.decoding():
             return {
-                decoded_name(row.file): ScannedFile(
-                    size=int(row.size),
-                    mtime_ns=int(row.mtime_ns),
-                    ctime_ns=int(row.ctime_ns),
-                    inode=int(row.inode),
-                    device=int(row.device),
-                    digest=row.digest,
-                )
-                for row in self.verified(scanned_file_table, statement)
+                json.loads(file): ScannedFile(*map(int, numbers), digest=digest)
+                for _, file, *numbers, digest, _ in self.verified(scanned_file_table, statement)
             }
 
     def cache(self) -> Cache:
@@ -144,16 +136,6 @@ class Snapshot(Rows):
     def known_digests(self, basis: Basis) -> frozenset[str]:
         """The digests of the submissions that have a result by `basis`."""
         return frozenset(row.submission_digest for row in self.result_rows(basis))
-
-    def outcomes_of(
-        self, submission_digests: Collection[str], basis: Basis, measures: Sequence[Measure] = ()
-    ) -> tuple[Mapping[str, StoredResult], Mapping[str, Failure]]:
-        """The results and the failures of submissions, by their digests.
-
-        Results have the means of `measures`. Stored means are read; means that are not stored yet are computed from the
-        judged items, so that a new measure needs no file.
-        """
-        return self._stored_results(basis, submission_digests, measures), self.failures(basis)
 
     def rejected_limits(self, basis: Basis) -> dict[str, dict[str, int]]:
         """The limits that rejected submissions exceeded, by the digests of their results."""
@@ -220,10 +202,14 @@ class Snapshot(Rows):
         scores = np.array([measure(matched) for measure in measures], dtype=np.float64)
         return scores.reshape(len(measures), matched.queries)
 
-    def _stored_results(
-        self, basis: Basis, wanted: Collection[str], measures: Sequence[Measure]
+    def results(
+        self, basis: Basis, wanted: Collection[str], measures: Sequence[Measure] = ()
     ) -> dict[str, StoredResult]:
-        """By digest of the submission; a result by the current rules hides one that schema 1 stored."""
+        """The results of submissions, by their digests; one by the current rules hides one that schema 1 stored.
+
+        They have the means of `measures`. Means that are not stored yet are computed from the judged items, so that a
+        new measure needs no file.
+        """
         rows = {row.submission_digest: row for row in self.result_rows(basis) if row.submission_digest in wanted}
         means: dict[str, Means] = {}
         keys: list[tuple[Split, str, tuple[str, str]]] = []

@@ -22,7 +22,7 @@ from scorer.store import writing
 from scorer.store.archive import SOLUTIONS, SUBMISSIONS, Archive
 from scorer.store.cache import Cache
 from scorer.store.canonical import encoded, iso
-from scorer.store.database import Database, insert_all
+from scorer.store.database import AT_A_TIME, Database, insert_all
 from scorer.store.events import Event
 from scorer.store.log import Kind
 from scorer.store.migrations import prepare
@@ -63,23 +63,12 @@ class Store:
     def open(
         cls, place: str | Path, *, create: bool = True, wait: float = 30.0, clock: Callable[[], datetime] = now
     ) -> Store:
-        """Open a database, and migrate it if an earlier version made it.
+        """Open a database, a path or an SQLAlchemy URL, and migrate it if an earlier version made it.
 
-        Parameters
-        ----------
-        place
-            A path (SQLite) or an SQLAlchemy URL.
-        create
-            Whether to create the tables of a new or empty database; if not, it is refused.
-        wait
-            Seconds that a write waits for another process, and that an operation waits for a server that went away.
-        clock
-            Returns the time, with a zone, at which events are recorded.
-
-        Raises
-        ------
-        StoreError
-            The database cannot be used, belongs to something else, or needs a later version of this package.
+        Without `create`, a new or empty database is refused. A write waits `wait` seconds for another process, and an
+        operation for a server that went away. `clock` returns the time, with a zone, at which events are recorded.
+        Raises StoreError if the database cannot be used, belongs to something else, or needs a later version of this
+        package.
         """
         database = Database(place, create=create, wait=wait)
         try:
@@ -183,15 +172,20 @@ class Store:
 
         self._write(work)
 
-    def _write(self, work: Callable[[Connection], bool], *, revises: bool = True) -> None:
-        """Do the work in a transaction. It returns whether it wrote anything; if not, the revision stays as it is."""
+    def _write(self, work: Callable[[Connection], _Answer], *, revises: bool = True) -> _Answer:
+        """The result of `work`, which writes in one transaction; if it is false or 0, nothing was written.
 
-        def once() -> None:
+        Then the revision stays as it is.
+        """
+
+        def once() -> _Answer:
             with suppress(_NothingToWriteError), self.database.writing(revises=revises) as connection:
-                if not work(connection):
+                answer = work(connection)
+                if not answer:
                     raise _NothingToWriteError
+            return answer
 
-        self.database.retried(once)
+        return self.database.retried(once)
 
     def _append(self, connection: Connection, added: Sequence[tuple[str, Kind, Mapping[str, Any]]]) -> bool:
         last = connection.execute(select(func.max(event_table.c.index))).scalar() or 0
@@ -238,15 +232,7 @@ class Store:
 
         Returns how many submissions had failed.
         """
-        deleted = 0
-
-        def work(connection: Connection) -> bool:
-            nonlocal deleted
-            deleted = writing.delete_failures(connection, basis, submission_digests)
-            return deleted > 0
-
-        self._write(work)
-        return deleted
+        return self._write(lambda connection: writing.delete_failures(connection, basis, submission_digests))
 
     def void_rejections(self, basis: Basis, limits: Limits) -> int:
         """Delete the results by `basis` of submissions that exceeded a limit which has another value now.
@@ -257,18 +243,11 @@ class Store:
         def void(view: Snapshot) -> list[str]:
             return [digest for digest, exceeded in view.rejected_limits(basis).items() if limits.differing(exceeded)]
 
-        if not self.read(void):
-            return 0
-        deleted = 0
-
-        def work(connection: Connection) -> bool:
-            nonlocal deleted
+        def work(connection: Connection) -> int:
             chosen = void(Snapshot(connection, self.database))
-            deleted = sum(writing.delete_results(connection, result_table.c.digest == digest) for digest in chosen)
-            return deleted > 0
+            return sum(writing.delete_results(connection, result_table.c.digest == digest) for digest in chosen)
 
-        self._write(work)
-        return deleted
+        return self._write(work) if self.read(void) else 0
 
     def complete_means(
         self, submission_digests: Collection[str], basis: Basis, measures: Sequence[Measure], *, revises: bool = True
@@ -332,8 +311,8 @@ class Store:
             rows = [{"digest": key, "value": value} for key, value in cache.added.items() if key not in present]
             insert_all(connection, cached_table, rows)
             unused = sorted(present - cache.used)
-            for start in range(0, len(unused), writing.AT_A_TIME):
-                chosen = unused[start : start + writing.AT_A_TIME]
+            for start in range(0, len(unused), AT_A_TIME):
+                chosen = unused[start : start + AT_A_TIME]
                 connection.execute(delete(cached_table).where(cached_table.c.digest.in_(chosen)))
             return True
 

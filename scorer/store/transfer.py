@@ -23,7 +23,7 @@ from scorer.errors import StoreError
 from scorer.scoring.compact import check_expansion, check_ids
 from scorer.scoring.outcomes import FailureKind
 from scorer.store.checksums import hits_checksum, rows_of, verified
-from scorer.store.database import Database, insert_all
+from scorer.store.database import AT_A_TIME, Database, insert_all
 from scorer.store.events import INVALID, check_event, is_whole, need, need_digest, need_time, read_json
 from scorer.store.integrity import unreadable_rows
 from scorer.store.migrations import add_scans, version_of
@@ -65,9 +65,6 @@ class InvalidRowsError(StoreError):
 
 
 _LEFT_OUT = frozenset({"checksum", "hits_checksum"})
-
-_AT_A_TIME = 500
-"""Rows inserted by one statement."""
 
 _LONGEST = 200_000
 """Characters of a text but the body of an event: findings are few and short."""
@@ -119,7 +116,7 @@ def _load(database: Database, rows: RowsOf, version: int, most: int) -> bool:
                 add_scans(connection)
                 continue
             entering = (_entering(table, row, number, most) for number, row in enumerate(rows(name), 1))
-            while chosen := list(islice(entering, _AT_A_TIME)):
+            while chosen := list(islice(entering, AT_A_TIME)):
                 try:
                     insert_all(connection, table, chosen)
                 except IntegrityError as error:
@@ -129,7 +126,7 @@ def _load(database: Database, rows: RowsOf, version: int, most: int) -> bool:
         if len(list(view.all_rows(schema_table))) != 1:
             raise InvalidRowsError("does not have one row of the schema; export it again")
         _ = view.all_events  # an event may be missing
-        for problem in unreadable_rows(connection, view):
+        for problem in unreadable_rows(view):
             raise InvalidRowsError(f"{problem.partition(';')[0]}; export it again")
         return True
 
