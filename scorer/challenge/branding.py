@@ -131,18 +131,13 @@ NO_BRANDING = Branding.model_validate({})
 def _contrasting(colour: str, backgrounds: Sequence[str]) -> str:
     if not colour:
         return colour
-    if not is_colour(colour):
+    if not re.fullmatch(r"#[0-9a-fA-F]{6}", colour):
         raise ValueError("is not a colour")
     found, background = least_contrast(colour, backgrounds)
     if found < LEAST_CONTRAST:
         # Rounded down, so that 4.49 is not reported as 4.5.
         raise ValueError(f"has a contrast of only {int(found * 10) / 10:.1f}:1 with {background}")
     return colour
-
-
-def is_colour(text: str) -> bool:
-    """Whether `text` is a colour as ``#rrggbb``."""
-    return re.fullmatch(r"#[0-9a-fA-F]{6}", text) is not None
 
 
 def contrast(one: str, other: str) -> float:

@@ -49,7 +49,10 @@ def portable(file: Path, challenge: Challenge) -> Portable:
     Raises ChallengeError if the file cannot be read, or cannot be edited, or names a file by a URL that other machines
     cannot read.
     """
-    content = _read(file)
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise ChallengeError(f"{file}: cannot be read: {error.strerror}") from error
     changes: dict[Key, str | None] = {}
     places: dict[tuple[str, str], str] = {}
     for track in challenge.tracks:
@@ -81,13 +84,6 @@ def with_database(settings: bytes, address: str) -> bytes:
 
     text = settings.decode("utf-8-sig")
     return f"database = {tomlkit.string(address).as_string()}\n{text}".encode()
-
-
-def _read(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise ChallengeError(f"{file}: cannot be read: {error.strerror}") from error
 
 
 def _paths(track: Track) -> Iterator[tuple[Key, str]]:

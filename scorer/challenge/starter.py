@@ -88,10 +88,7 @@ FILES: Mapping[str, str] = {
 def write_new(folder: str | Path) -> list[Path]:
     """Write a small challenge into a new or empty folder, and return the paths of its files.
 
-    Raises
-    ------
-    ChallengeError
-        The folder is not empty, is a file, or cannot be written to. A folder that is not empty stays unchanged.
+    Raises ChallengeError for a folder that is not empty, which stays unchanged, a file, and what cannot be written to.
     """
     folder = Path(folder)
     try:
