@@ -115,10 +115,7 @@ class Branding(SettingsTable):
 
     @property
     def accents(self) -> tuple[str, str] | None:
-        """The accent of light and of dark pages; None for those of the shipped style sheet.
-
-        If only the light one is set, the dark one is a lighter tone of it.
-        """
+        """The accents of light and of dark pages, lighter unless it is set; None for those of the style sheet."""
         if not self.accent:
             return None
         return self.accent, self.accent_dark or lightened(self.accent, DARK, DARK_CONTRAST)

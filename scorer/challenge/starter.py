@@ -86,10 +86,7 @@ FILES: Mapping[str, str] = {
 
 
 def write_new(folder: str | Path) -> list[Path]:
-    """Write a small challenge into a new or empty folder, and return the paths of its files.
-
-    Raises ChallengeError for a folder that is not empty, which stays unchanged, a file, and what cannot be written to.
-    """
+    """Write a small challenge, and return its files. Raises ChallengeError unless the folder is new or empty."""
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)

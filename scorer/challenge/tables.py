@@ -85,9 +85,6 @@ Decimals = Annotated[
 
 
 def auto_decimals(queries: int) -> int:
-    """The decimals of preliminary scores with ``decimals = "auto"``: those of the standard error of their mean.
-
-    It is taken over so many queries; 0 if none is scored yet.
-    """
+    """The decimals of the standard error of a mean over so many preliminary queries; 0 if none is scored yet."""
     # This is -log10(d / √n), but exact where the result is half a number: 4 n is a power of ten there.
     return round(math.log10(queries / LARGEST_DEVIATION**2) / 2) if queries else 0

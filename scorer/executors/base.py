@@ -43,10 +43,7 @@ class Executor(Protocol):
     """Scores files."""
 
     def results(self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits) -> FileOutcomes:
-        """Score the files against the solution, each within the limits.
-
-        Yields the index of a file and its outcome, in the order in which they are done.
-        """
+        """Yield the index of each file and its outcome, in the order in which they are done, each within the limits."""
         ...
 
 
@@ -134,10 +131,7 @@ def checked(
     *,
     candidates: pa.StringArray | None = None,
 ) -> FileOutcome:
-    """Check a submission without a solution, in a child process within the limits.
-
-    The parameters are those of `scorer.scoring.submission.check`. A valid file gives a Summary without means.
-    """
+    """As `scorer.scoring.submission.check`, in a child process within the limits. A valid file gives a Summary."""
     from scorer.executors.isolation import isolated  # which imports this module
 
     check_file = partial(check, queries, rules=rules, candidates=candidates, limits=limits)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, Literal
 
@@ -253,22 +254,17 @@ def _suffix(path: str) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-def _gzip(content: bytes) -> bytes:
-    # A time in the header would change the bytes of the same content.
-    return gzip.compress(content, mtime=0)
-
-
 def _xz(content: bytes) -> bytes:
     import lzma  # noqa: PLC0415 (few files need it)
 
     return lzma.compress(content)
 
 
-def _zstd(content: bytes) -> bytes:
-    return bytes(pa.Codec("zstd").compress(content, asbytes=True))
-
-
-COMPRESSIONS: Mapping[str, Callable[[bytes], bytes]] = {".gz": _gzip, ".xz": _xz, ".zst": _zstd}
+COMPRESSIONS: Mapping[str, Callable[[bytes], bytes]] = {
+    ".gz": partial(gzip.compress, mtime=0),  # a time in the header would change the bytes of the same content
+    ".xz": _xz,
+    ".zst": lambda content: bytes(pa.Codec("zstd").compress(content, asbytes=True)),
+}
 """By suffix."""
 
 

@@ -124,10 +124,7 @@ class Header:
         delimiter_of: Callable[[str], str | None],
         places_of: Callable[[Sequence[str]], Mapping[str, int]],
     ) -> Header:
-        """Return the header of a file that begins with `head`, given its delimiter and the places of its names.
-
-        Raises UnreadableError, also where `places_of` does.
-        """
+        """Return the header of a file that begins with `head`. Raises UnreadableError, also where `places_of` does."""
         lines = Lines.of(head, trim="\r\n")
         text, line = lines.text[0].as_py(), int(lines.number[0])
         delimiter = delimiter_of(text)

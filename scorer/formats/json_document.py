@@ -116,10 +116,7 @@ def _rows(members: Members, block: Block, findings: Findings) -> list[Row]:
 
 
 def _parts(block: Block) -> Iterator[tuple[int, str, Any]]:
-    """Yield the members of an object, or the elements of an array: line, key ("" in an array) and value.
-
-    Raises UnreadableError where the text is neither.
-    """
+    """Yield line, key ("" in an array) and value of each member or element. Raises UnreadableError for other texts."""
     text = checked(block.content, block.first_line).decode()
     check_nesting(block, by_line=False)
     line, counted = block.first_line, 0

@@ -97,10 +97,7 @@ def _table(block: Block, wanted: tuple[str, ...], options: Mapping[str, str]) ->
 
 
 def read_columns(block: Block, chosen: Callable[[Sequence[str]], Sequence[int]]) -> pa.Table:
-    """Return the columns of a whole file that `chosen` picks by position from all names in lower case.
-
-    Raises LimitError where the table is larger than the limits of the block allow.
-    """
+    """Return the columns that `chosen` picks from all names in lower case. Raises LimitError for too large a table."""
     from pyarrow import parquet  # noqa: PLC0415 (few files need it)
 
     file = parquet.ParquetFile(pa.BufferReader(block.content))

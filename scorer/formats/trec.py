@@ -78,10 +78,7 @@ def ranked(_head: Block, _options: Mapping[str, str]) -> Reader[Ranked]:
 
 
 def last_tag(path: str | os.PathLike[str]) -> str:
-    """Return the tag of the last row of a run, which trec_eval prints; empty if the end of the file has no row.
-
-    Raises UnreadableError where the file cannot be read.
-    """
+    """Return the tag of the last row of a run, as trec_eval prints it; empty without one. Raises UnreadableError."""
     end = b""
     with open_bytes(path) as stream:
         while chunk := read_chunk(stream):
@@ -129,10 +126,7 @@ def _ranked(block: Block, findings: Findings) -> Ranked:
 def _rows(
     block: Block, findings: Findings, count: int, places: tuple[int, int, int], value: str, expected: str, *, tail: bool
 ) -> Graded:
-    """Read the columns at `places` of lines with `count` columns; with `tail`, further columns are ignored.
-
-    The rows of a run have their scores as grades.
-    """
+    """Read lines with `count` columns, or more with `tail`; the rows of a run have their scores as grades."""
     fast = _regular(block, count, dict(zip(("query", "item", "value"), places, strict=True)))
     if fast is not None:
         return fast

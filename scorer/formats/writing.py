@@ -61,10 +61,7 @@ class SolutionContent:
         return cls(grades, chosen, {} if names is None else held)
 
     def rows(self, form: str) -> list[tuple[str, str, float, str]]:
-        """Return query, item, grade and subtopic, which is "0" without subtopics.
-
-        Raises UnwritableError where a query has no items, and would be lost.
-        """
+        """Return query, item, grade and subtopic (or "0"). Raises UnwritableError for a query without items."""
         for query, items in self.grades.items():
             if not items:
                 raise UnwritableError(
@@ -147,10 +144,7 @@ class SubmissionContent:
         return items
 
     def rows(self, form: str) -> list[tuple[str, str, float, int]]:
-        """Return query, item, score and rank of each item; a list without scores gets its length, ..., 2, 1.
-
-        Raises UnwritableError where a list is empty, and would be lost.
-        """
+        """Return query, item, score (or the length, ..., 1) and rank. Raises UnwritableError for an empty list."""
         rows = []
         for query, items in self.items.items():
             if not items:

@@ -77,10 +77,7 @@ def aggregated(scores: Floats, way: Aggregation) -> float:
 def all_means(
     measures: Sequence[Measure], scores: Floats, masks: Mapping[Split, QueryMask]
 ) -> dict[tuple[str, str], Mean]:
-    """The means of all measures over all splits, by the measure's full name and the digest of the mask.
-
-    The scores are [measure, query]; NaN where undefined.
-    """
+    """The means of scores [measure, query] over all splits, by full name of the measure and digest of the mask."""
     means = {}
     for measure, row in zip(measures, scores, strict=True):
         for mask in masks.values():

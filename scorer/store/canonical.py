@@ -30,10 +30,7 @@ def encoded(body: Mapping[str, Any]) -> str:
 
 
 def unescaped(name: str) -> str:
-    """The name that `printable` escaped.
-
-    Schema 1 recorded names so. A name that has such an escape sequence itself is changed, too.
-    """
+    """The name that `printable` escaped in schema 1. One that has such an escape sequence itself is changed, too."""
 
     def character(match: re.Match[str]) -> str:
         meant = match[0].encode("ascii").decode("unicode_escape")

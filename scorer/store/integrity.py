@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Table, delete, literal_column, null, select
@@ -145,9 +145,8 @@ def _checksum_problems(database: Database, names: Collection[str]) -> Iterator[s
 def _wrong_checksums(database: Database, table: Table) -> list[str]:
     remedy = _CAN if table.name in DERIVED else _CANNOT
     with database.reading() as connection, _any_text(connection):
-        return [
-            f"{row_name(table, row.values)} has the wrong checksum; it {remedy}" for row in _damaged(connection, table)
-        ]
+        damaged = _damaged(connection, table)
+        return [f"{row_name(table, values)} has the wrong checksum; it {remedy}" for _, values in damaged]
 
 
 def repair(store: Store) -> tuple[Path | None, dict[str, int]]:
@@ -174,8 +173,8 @@ def repair(store: Store) -> tuple[Path | None, dict[str, int]]:
             if any(_damaged(connection, table)):
                 deleted[table.name] += connection.execute(delete(table)).rowcount
         for table in (cached_table, failure_table, last_run_table, result_table, solution_table):
-            for row in list(_damaged(connection, table)):
-                deleted[table.name] += _delete(connection, table, row)
+            for place, (key, *_) in list(_damaged(connection, table)):
+                deleted[table.name] += _delete(connection, table, place, key)
         solutions = select(solution_table.c.digest)
         deleted[result_table.name] += delete_results(connection, result_table.c.solution_digest.not_in(solutions))
         results = select(result_table.c.digest)
@@ -184,29 +183,24 @@ def repair(store: Store) -> tuple[Path | None, dict[str, int]]:
     return backup, {name: count for name, count in deleted.items() if count}
 
 
-class _DamagedRow(NamedTuple):
-    """A row with the wrong checksum."""
+def _damaged(connection: Connection, table: Table) -> Iterator[tuple[int | None, Sequence[Any]]]:
+    """The place and the values of each row with the wrong checksum.
 
-    rowid: int | None
-    """Where SQLite has it; None elsewhere and in the table of means, which has its rows in the order of their keys."""
-    values: Sequence[Any]
-
-
-def _damaged(connection: Connection, table: Table) -> Iterator[_DamagedRow]:
+    The place is where SQLite has it; None elsewhere, and for means, whose rows are in the order of their keys.
+    """
     has_rowid = connection.dialect.name == "sqlite" and table is not mean_table
     rowid: ColumnElement[Any] = literal_column("rowid") if has_rowid else null()
     statement = select(rowid, *all_columns(table)).with_hint(table, "NOT INDEXED", "sqlite")
     for place, *values in connection.execute(statement):
         if not is_whole(table, values):
-            yield _DamagedRow(place, values)
+            yield place, values
 
 
-def _delete(connection: Connection, table: Table, row: _DamagedRow) -> int:
+def _delete(connection: Connection, table: Table, place: int | None, key: Any) -> int:
     """Delete a damaged row, and on a server what refers to it."""
-    if row.rowid is not None:
+    if place is not None:
         # A damaged key is not found. What referred to it is deleted afterwards.
-        return connection.execute(delete(table).where(literal_column("rowid") == row.rowid)).rowcount
-    key = row.values[0]
+        return connection.execute(delete(table).where(literal_column("rowid") == place)).rowcount
     if table is solution_table:
         delete_results(connection, result_table.c.solution_digest == key)
     if table is result_table:

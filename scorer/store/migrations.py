@@ -30,10 +30,7 @@ WITHOUT_CHECKSUM = (1, 2)
 
 
 def prepare(database: Database, *, create: bool) -> None:
-    """Create the tables of a new database, or migrate those of an earlier version.
-
-    Raises StoreError for the tables of something else, and for a later version.
-    """
+    """Create the tables of a new database, or migrate earlier ones. Raises StoreError for any other tables."""
 
     def read() -> int | None:
         with database.reading() as connection:
@@ -53,10 +50,7 @@ def prepare(database: Database, *, create: bool) -> None:
 
 
 def back_up(file: Path, target: Path, needed_by: str) -> None:
-    """Copy a database file with SQLite's backup API, which sees one state of it; `target` is complete or not there.
-
-    Raises StoreError, which names what needs the backup, if it cannot be written.
-    """
+    """Copy a file with SQLite's backup API; `target` is complete or not there. Raises StoreError, with `needed_by`."""
     part = target.with_name(target.name + f".{uuid.uuid4().hex}.part")
     try:
         with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(part)) as copy:
@@ -124,14 +118,16 @@ def _bring_forward(database: Database) -> None:
                 STEPS[version](connection)
         if version in (None, 1):
             row = {"identity": uuid.uuid4().hex, "salt": secrets.token_hex(32), "revision": 1}
-            _insert_schema(connection, row, SCHEMA_VERSION)
+            _insert_schema(connection, row)
 
 
 def _from_4(connection: Connection) -> None:
     """Add the table of scans of folders."""
     look_table.create(connection)
     add_scans(connection)
-    set_version(connection, SCHEMA_VERSION)
+    (row,) = connection.execute(select(schema_table)).mappings()
+    connection.execute(delete(schema_table))
+    _insert_schema(connection, dict(row))
 
 
 def add_scans(connection: Connection) -> None:
@@ -141,16 +137,8 @@ def add_scans(connection: Connection) -> None:
     insert_all(connection, look_table, scans)
 
 
-def set_version(connection: Connection, version: int) -> None:
-    """Set the version in the row of the schema, and the package that wrote it."""
-    (row,) = connection.execute(select(schema_table)).mappings()
-    connection.execute(delete(schema_table))
-    _insert_schema(connection, dict(row), version)
-
-
-def _insert_schema(connection: Connection, row: Mapping[str, Any], version: int) -> None:
-    row = {**row, "version": version, "scorer": __version__}
-    insert_all(connection, schema_table, [row])
+def _insert_schema(connection: Connection, row: Mapping[str, Any]) -> None:
+    insert_all(connection, schema_table, [{**row, "version": SCHEMA_VERSION, "scorer": __version__}])
 
 
 STEPS: Mapping[int, Callable[[Connection], None]] = {1: from_1, 4: _from_4}

@@ -39,10 +39,7 @@ _Unpacked = TypeVar("_Unpacked")
 
 @dataclass(frozen=True)
 class Rows:
-    """One state of the tables, with all events or those until a moment.
-
-    Every method raises StoreError if the database fails or is damaged.
-    """
+    """One state of the tables, with all events or those until a moment. Every method raises StoreError for damage."""
 
     connection: Connection
     _database: Database
@@ -232,10 +229,7 @@ class Rows:
     def hits(
         self, basis: Basis, submissions: Collection[str], results: Collection[str] | None = None
     ) -> Iterator[tuple[str, str, bytes]]:
-        """The digest of a result, that of its submission, and the packed judged items, for scored results.
-
-        Without `results`, there is one result for each submission.
-        """
+        """The digest of each scored result, that of its submission, and its packed items; None: one a submission."""
         scored = [
             row
             for row in self.result_rows(basis)

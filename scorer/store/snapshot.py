@@ -161,10 +161,7 @@ class Snapshot(Rows):
         measures: Sequence[Measure],
         stored: Mapping[str, Means] | None = None,
     ) -> Iterator[tuple[str, Means]]:
-        """The digest of each scored result that lacks stored means, and these means, computed from the judged items.
-
-        `stored` is as `stored_means` returns it; None: they are read.
-        """
+        """The digest of each scored result that lacks stored means, and these means; `stored` None: they are read."""
         masks = split_masks(self.flags(basis))
         wanted = set(submission_digests)
         if stored is None:

@@ -130,19 +130,13 @@ class Store:
         self.record_all(lambda view: [(track, kind, body) for kind, body in decide(view)])
 
     def record_all(self, decide: Callable[[Snapshot], Sequence[tuple[str, Kind, Mapping[str, Any]]]]) -> None:
-        """Append events to the records of several tracks in one transaction.
-
-        `decide` is as for `record`, but each event begins with the name of its track, or with `EVERY_TRACK`.
-        """
+        """Append events to the records of several tracks, as `record`; each begins with its track, or `EVERY_TRACK`."""
         self._write(lambda connection: self._append(connection, decide(self._snapshot(connection))))
 
     def record_scan(
         self, track: str, decide: Callable[[Snapshot], tuple[Added, FolderScan | None]], *, revises: bool
     ) -> bool:
-        """Append events to the record of a track, with the last scan of its folder; returns whether there were any.
-
-        `decide` is as for `record`, and returns also the scan to store; None: the last one stays.
-        """
+        """Append events as `record`, with the scan of the folder unless it is None; returns whether there were any."""
         changed = False
 
         def work(connection: Connection) -> bool:
@@ -157,10 +151,7 @@ class Store:
         return changed
 
     def record_forgetting(self, track: str, decide: Callable[[Snapshot], Added], digest: str) -> None:
-        """Append events as `record` does, and drop what became of a submission, by every basis.
-
-        Boards that were frozen before still show it.
-        """
+        """Append events as `record`, and drop the outcomes of a submission; boards frozen before keep them."""
 
         def work(connection: Connection) -> bool:
             view = self._snapshot(connection)
@@ -173,10 +164,7 @@ class Store:
         self._write(work)
 
     def _write(self, work: Callable[[Connection], _Answer], *, revises: bool = True) -> _Answer:
-        """The result of `work`, which writes in one transaction; if it is false or 0, nothing was written.
-
-        Then the revision stays as it is.
-        """
+        """The result of `work`, which writes in one transaction. If it is false or 0, the revision stays as it is."""
 
         def once() -> _Answer:
             with suppress(_NothingToWriteError), self.database.writing(revises=revises) as connection:
@@ -228,17 +216,11 @@ class Store:
             self._write(work)
 
     def retry(self, basis: Basis, submission_digests: Collection[str] | None = None) -> int:
-        """Delete the failures by `basis` of these submissions, or of all, so that their attempts count from 0 again.
-
-        Returns how many submissions had failed.
-        """
+        """Delete the failures by `basis` of these submissions, or of all; returns how many there were."""
         return self._write(lambda connection: writing.delete_failures(connection, basis, submission_digests))
 
     def void_rejections(self, basis: Basis, limits: Limits) -> int:
-        """Delete the results by `basis` of submissions that exceeded a limit which has another value now.
-
-        Returns how many results were deleted.
-        """
+        """Delete the results of submissions that exceeded a limit which has changed; returns how many there were."""
 
         def void(view: Snapshot) -> list[str]:
             return [digest for digest, exceeded in view.rejected_limits(basis).items() if limits.differing(exceeded)]
@@ -301,10 +283,7 @@ class Store:
             self._write(work)
 
     def keep(self, cache: Cache) -> None:
-        """Store the values that were computed for a render, and delete those that it did not use.
-
-        A board shows the same with and without them, so the revision stays as it is.
-        """
+        """Store what was computed for a render, and delete what it did not use; the revision stays, as boards do."""
 
         def work(connection: Connection) -> bool:
             present = set(connection.execute(select(cached_table.c.digest)).scalars())

@@ -158,10 +158,7 @@ class Bundle:
         return chunks_of(self._stream, size)
 
     def read_directory(self) -> Manifest:
-        """Read the directory and the manifest of the archive, and check both. Nothing in them is trusted.
-
-        Raises ScorerError for another archive, a later version, and members that no bundle has.
-        """
+        """Read and check the directory and the manifest, which are not trusted. Raises ScorerError."""
         try:
             self._archive = ZipFile(self._stream)
             listed = self._archive.infolist()

@@ -82,10 +82,7 @@ def place(names: Sequence[str], wanted: str, options: Mapping[str, str]) -> int 
 
 
 def needed_places(names: Sequence[str], wanted: tuple[str, ...], options: Mapping[str, str]) -> dict[str, int]:
-    """Return the positions in `names`, which are in lower case, of the columns to read: SOLUTION's or SUBMISSION's.
-
-    A submission is read by its score or by its rank. Raises UnreadableError where a column is missing.
-    """
+    """Return the positions in `names`, in lower case, of the columns to read. Raises UnreadableError without one."""
     numbers = ("score", "rank") if "rank" in wanted else ("grade",)
     number = order_by(names, options) if "rank" in wanted else "grade"
     found = {}
@@ -142,10 +139,7 @@ def graded_rows(held: Columns, line: Ints, findings: Findings) -> Graded:
 
 
 def ranked_rows(held: Columns, line: Ints, findings: Findings) -> Ranked:
-    """Return the rows of a submission, each with its line, by score or by rank; invalid rows are reported and left out.
-
-    If `held` has both, the score is used.
-    """
+    """Return the rows of a submission, by score, else by rank; invalid rows are reported and left out."""
     query, item = (id_texts(held[name], name, line, findings) for name in ("query", "item"))
     by = "score" if "score" in held else "rank"
     value = _numbers(held[by], by, line, findings)
