@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -30,16 +31,15 @@ class SettingsTable(BaseModel):
         return [name for name in cls.model_fields if name not in cls.not_keys]
 
 
-def _stated(text: str) -> str:
-    if not text.strip():
-        raise ValueError("is blank")
-    return text
+def _valid(is_valid: Callable[[str], object], wrong: str) -> AfterValidator:
+    """Refuses a text that is not valid; `wrong` says what it is."""
 
+    def check(text: str) -> str:
+        if not is_valid(text):
+            raise ValueError(wrong)
+        return text
 
-def _path_text(text: str) -> str:
-    if not text.strip() or "\0" in text:
-        raise ValueError("is not a path")
-    return text
+    return AfterValidator(check)
 
 
 def located_in(root: Path, path: str) -> Location:
@@ -52,17 +52,9 @@ def absolute(root: Path, path: str) -> Path:
     return Path(os.path.normpath(root.absolute() / path))
 
 
-Stated = Annotated[str, AfterValidator(_stated)]
-PathText = Annotated[str, AfterValidator(_path_text)]
-
-
-def _format_name(name: str) -> str:
-    if name.partition(":")[0] not in FORMAT_NAMES:
-        raise ValueError("is not a format")
-    return name
-
-
-FormatText = Annotated[str, AfterValidator(_format_name)]
+Stated = Annotated[str, _valid(str.strip, "is blank")]
+PathText = Annotated[str, _valid(lambda path: path.strip() and "\0" not in path, "is not a path")]
+FormatText = Annotated[str, _valid(lambda name: name.partition(":")[0] in FORMAT_NAMES, "is not a format")]
 """The name of a format, with its options if it has any, as in ``letor:feature=21``."""
 
 
