@@ -156,8 +156,8 @@ def _decoded(text: str) -> Iterator[tuple[int, str, Any]]:
 
 
 def _skip(text: str, at: int) -> int:
-    found = WHITE.match(text, at)
-    return found.end() if found else at
+    white = WHITE.match(text, at)
+    return white.end() if white else at
 
 
 def _after(text: str, at: int, mark: str) -> int:

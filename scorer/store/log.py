@@ -92,9 +92,13 @@ def head_of(before: bytes, leaf: bytes) -> bytes:
 
 def log_lines(key: bytes, events: Iterable[Event]) -> Iterator[LogLine]:
     """The log of events, which must begin with the first event and have no gap."""
+    return chained(key, ((event.index, event.kind, event_text(event)) for event in events))
+
+
+def chained(key: bytes, texts: Iterable[tuple[int, str, bytes]]) -> Iterator[LogLine]:
+    """The log of events, given the index, the kind and the text of each."""
     head = START
-    for event in events:
-        text = event_text(event)
-        leaf = leaf_of(nonce_of(key, event.index, text), text)
+    for index, kind, text in texts:
+        leaf = leaf_of(nonce_of(key, index, text), text)
         head = head_of(head, leaf)
-        yield LogLine(event.index, event.kind, leaf, head)
+        yield LogLine(index, kind, leaf, head)

@@ -142,14 +142,14 @@ def unload(database: Database) -> None:
 
 def _check_same(connection: Connection, database: Database, rows: RowsOf) -> None:
     """Refuse a database that does not have exactly the record of the bundle."""
-    found = Snapshot(connection, database).schema_row
+    row = Snapshot(connection, database).schema_row
     bundled = next(iter(rows(SCHEMA)), {})
-    if found.version != SCHEMA_VERSION or any(getattr(found, key) != bundled.get(key) for key in ("identity", "salt")):
+    if row.version != SCHEMA_VERSION or any(getattr(row, key) != bundled.get(key) for key in ("identity", "salt")):
         raise StoreError(
             f"{database.where}: is in use by another challenge; name an empty database, or delete its tables"
         )
     statement = rows_of(event_table).order_by(event_table.c.index)
-    recorded = [tuple(row)[:-1] for row in verified(event_table, connection.execute(statement), database.where)]
+    recorded = [tuple(event)[:-1] for event in verified(event_table, connection.execute(statement), database.where)]
     names = [column.name for column in _columns(event_table)]
     if recorded != [tuple(row.get(name) for name in names) for row in rows(EVENTS)]:
         raise StoreError(
@@ -196,8 +196,9 @@ def _check_row(table: Table, row: Any) -> None:
 
 
 def _check_findings(text: str) -> None:
-    found = read_json(text)
-    need(is_whole(found["count"]) and all(is_whole(line) and type(each) is str for line, each in found["shown"]))
+    findings = read_json(text)
+    shown = findings["shown"]
+    need(is_whole(findings["count"]) and all(is_whole(line) and type(problem) is str for line, problem in shown))
 
 
 _CHECKS: Mapping[str, Callable[[Any], object]] = {

@@ -54,9 +54,9 @@ def places(names: Sequence[str], wanted: str, options: Mapping[str, str]) -> lis
     """
     if wanted in options:
         return [at for at, name in enumerate(names) if name == options[wanted].strip().lower()]
-    found = [at for at, name in enumerate(names) if name in COLUMNS[wanted]]
-    graded = [at for at in found if names[at] != "score"]
-    return graded if wanted == "grade" and graded else found
+    usual = [at for at, name in enumerate(names) if name in COLUMNS[wanted]]
+    graded = [at for at in usual if names[at] != "score"]
+    return graded if wanted == "grade" and graded else usual
 
 
 def place(names: Sequence[str], wanted: str, options: Mapping[str, str]) -> int | None:
@@ -90,7 +90,7 @@ def needed_places(names: Sequence[str], wanted: tuple[str, ...], options: Mappin
         at = place(names, column, options)
         if at is None:
             several = numbers if column == number else (column,)
-            usual = ", ".join(name for each in several for name in COLUMNS[each])
+            usual = ", ".join(name for number in several for name in COLUMNS[number])
             raise UnreadableError(f"no column for the {' or '.join(several)}; expected one of {usual}")
         found[column] = at
     also = {column: place(names, column, options) for column in ("flag", "subtopic", "iteration") if column in wanted}
