@@ -98,11 +98,11 @@ class Snapshot(Rows):
 
     def scanned_files(self, track: str) -> dict[str, ScannedFile]:
         """What the last scan of a track's folder found, by the names of the files."""
-        statement = rows_of(scanned_file_table).where(scanned_file_table.c.track == track)
+        rows = self.verified(scanned_file_table, rows_of(scanned_file_table).where(scanned_file_table.c.track == track))
         with self._database.decoding():
             return {
-                json.loads(file): ScannedFile(*map(int, numbers), digest=digest)
-                for _, file, *numbers, digest, _ in self.verified(scanned_file_table, statement)
+                str(json.loads(file)): ScannedFile(int(size), int(mtime), int(ctime), int(inode), int(device), digest)
+                for _, file, size, mtime, ctime, inode, device, digest, _ in map(tuple, rows)
             }
 
     def cache(self) -> Cache:
