@@ -44,10 +44,8 @@ def portable(file: Path, challenge: Challenge) -> Portable:
     """The settings of a challenge, as `read_challenge` read it from this file, for another folder on any machine.
 
     Paths in its folder stay as they are. A file outside of it gets a place in `OUTSIDE`, and a site outside of it
-    becomes the folder `SITE`.
-
-    Raises ChallengeError if the file cannot be read, or cannot be edited, or names a file by a URL that other machines
-    cannot read.
+    becomes the folder `SITE`. Raises ChallengeError if the file cannot be read or edited, or names a file by a URL that
+    other machines cannot read.
     """
     try:
         content = file.read_bytes()

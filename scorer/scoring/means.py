@@ -89,8 +89,7 @@ def all_means(
 
 
 def check_gains(solution: Solution, measures: Sequence[Measure], where: str = "the solution") -> None:
-    """Raise ContentError for a solution whose grades are too high for one of the measures, or that only fits other
-    measures.
+    """Raise ContentError for a solution whose grades are too high for a measure, or that only fits other measures.
 
     Grades are too high where the score of a list, or the sum of the scores of all queries, can exceed the largest
     floating-point number; each measure and each query is reported. Then a team that finds such an item would have

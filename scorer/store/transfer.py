@@ -94,12 +94,10 @@ def _columns(table: Table) -> list[Column[Any]]:
 def load(database: Database, rows: RowsOf, version: int, most: int) -> bool:
     """Create the tables of a database and insert all rows, in one transaction. Returns whether they were inserted.
 
-    A database that has the same record already is left as it is, so that an import that was killed can be repeated. The
-    rows of the bundle are not trusted; `version` is that of their schema, one of `VERSIONS`, and `most` the bytes that
-    a compressed value may grow to.
-
-    Raises InvalidRowsError for an invalid row, and StoreError if the database fails, is used by another challenge, or
-    has gone on since it was imported.
+    A database that has the same record already is left as it is, so that an import that was killed can be repeated.
+    `version` is that of the schema of the rows, which are not trusted; `most` the bytes that a compressed value may
+    grow to. Raises InvalidRowsError for an invalid row, and StoreError if the database fails, is used by another
+    challenge, or has gone on since it was imported.
     """
     database.set_wal()
     return database.retried(partial(_load, database, rows, version, most))
