@@ -118,16 +118,14 @@ def _bring_forward(database: Database) -> None:
                 STEPS[version](connection)
         if version in (None, 1):
             row = {"identity": uuid.uuid4().hex, "salt": secrets.token_hex(32), "revision": 1}
-            _insert_schema(connection, row)
+            _insert_schema(connection, row, SCHEMA_VERSION)
 
 
 def _from_4(connection: Connection) -> None:
     """Add the table of scans of folders."""
     look_table.create(connection)
     add_scans(connection)
-    (row,) = connection.execute(select(schema_table)).mappings()
-    connection.execute(delete(schema_table))
-    _insert_schema(connection, dict(row))
+    set_version(connection, SCHEMA_VERSION)
 
 
 def add_scans(connection: Connection) -> None:
@@ -137,8 +135,15 @@ def add_scans(connection: Connection) -> None:
     insert_all(connection, look_table, scans)
 
 
-def _insert_schema(connection: Connection, row: Mapping[str, Any]) -> None:
-    insert_all(connection, schema_table, [{**row, "version": SCHEMA_VERSION, "scorer": __version__}])
+def set_version(connection: Connection, version: int) -> None:
+    """Set the version in the row of the schema, and the package that wrote it."""
+    (row,) = connection.execute(select(schema_table)).mappings()
+    connection.execute(delete(schema_table))
+    _insert_schema(connection, dict(row), version)
+
+
+def _insert_schema(connection: Connection, row: Mapping[str, Any], version: int) -> None:
+    insert_all(connection, schema_table, [{**row, "version": version, "scorer": __version__}])
 
 
 STEPS: Mapping[int, Callable[[Connection], None]] = {1: from_1, 4: _from_4}
