@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer, ValidationInfo
 
+from scorer.measures import Measure, parse
 from scorer.options import FORMAT_NAMES
 from scorer.paths import Location, Remote, is_url
 
@@ -56,6 +57,41 @@ Stated = Annotated[str, _valid(str.strip, "is blank")]
 PathText = Annotated[str, _valid(lambda path: path.strip() and "\0" not in path, "is not a path")]
 FormatText = Annotated[str, _valid(lambda name: name.partition(":")[0] in FORMAT_NAMES, "is not a format")]
 """The name of a format, with its options if it has any, as in ``letor:feature=21``."""
+
+
+# Measures
+
+
+def parsed(name: str, validated: ValidationInfo) -> tuple[Measure, ...]:
+    """The measures that a name means with the track's cut-offs.
+
+    Invalid cut-offs are a separate error, so the measures that would use them count as valid.
+    """
+    return parse(name, validated.data.get("cutoffs", (1,)))
+
+
+def _measure_name(name: str, validated: ValidationInfo) -> str:
+    parsed(name, validated)
+    return name
+
+
+def _one_measure_name(name: str, validated: ValidationInfo) -> str:
+    measures = parsed(name, validated)
+    if len(measures) > 1:
+        raise ValueError(f"means {' and '.join(map(str, measures))}")
+    return name
+
+
+def check_unit_mean(validated: ValidationInfo, what: str) -> None:
+    """Raise ValueError unless the primary measure is a mean of scores from 0 to 1; `what` says what needs one."""
+    name = validated.data.get("primary")
+    for measure in parsed(name, validated) if name else ():
+        if measure.kind.aggregation != "mean" or not measure.bounded:
+            raise ValueError(f"{what}, but {measure} is not a mean of scores from 0 to 1")
+
+
+MeasureName = Annotated[str, AfterValidator(_measure_name)]
+OneMeasureName = Annotated[str, AfterValidator(_one_measure_name)]
 
 
 # The decimals of scores: a number, or those that the number of preliminary queries justifies
