@@ -492,12 +492,11 @@ KILLED = """
 import os, signal
 from datetime import datetime
 from scorer.cli import main
-from scorer.store.record import Record
 from scorer.store.store import Store
 now = datetime.fromisoformat(os.environ["NOW"])
 Store.open.__kwdefaults__["clock"] = lambda: now
 number, when = int(os.environ["WRITE"]), os.environ["WHEN"]
-write = Record._write
+write = Store._write
 def killed(self, *arguments, **options):
     global number
     number -= 1
@@ -506,7 +505,7 @@ def killed(self, *arguments, **options):
     write(self, *arguments, **options)
     if number == 0:
         os.kill(os.getpid(), signal.SIGKILL)
-Record._write = killed
+Store._write = killed
 main()
 """
 """Runs a command with a stopped clock, and kills it before or after one of its transactions."""

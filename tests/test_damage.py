@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from scorer.store.checksums import layout, sealed
-from scorer.store.kinds import Kind
+from scorer.store.log import Kind
 from scorer.store.schema import tables
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store

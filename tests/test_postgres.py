@@ -197,7 +197,7 @@ def test_a_statement_that_takes_too_long_is_ended(place: str) -> None:
     """The server ends it, and the next statement uses the same connection."""
 
     def read(view: Snapshot, seconds: float) -> int:
-        view._connection.execute(text(f"SELECT pg_sleep({seconds})"))
+        view.connection.execute(text(f"SELECT pg_sleep({seconds})"))
         return backend(view)
 
     with Store.open(place, wait=0.1) as store:
@@ -247,7 +247,7 @@ def test_an_operation_that_ends_the_server_is_not_repeated_for_ever(place: str) 
 
 def backend(view: Snapshot) -> int:
     """The id of the server's process for this connection."""
-    return int(view._connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one())
+    return int(view.connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one())
 
 
 # A server that tests may stop

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorer.store.kinds import KINDS
-from scorer.store.log import START, LogLine, head_of
+from scorer.store.log import KINDS, START, LogLine, head_of
 from scorer.verification.log import KnownHead, read_log, verified_log
 from tests.boards import published_log
 from tests.commands import Answer, Terminal

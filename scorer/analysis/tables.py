@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from scorer.analysis.task import Task
 from scorer.errors import Findings, TableError
-from scorer.formats.delimited import DELIMITERS, head_names, rows_below
+from scorer.formats.delimited import DELIMITERS, Header, head_names
 from scorer.formats.parquet import MAGIC, errors_in_words, read_columns
 from scorer.formats.reading import compute as pc
 from scorer.formats.reading import tables
 from scorer.formats.reading.arrow import booleans, floats, integers, joined, numbers, texts
-from scorer.formats.reading.blocks import Block, Lines, blocks
+from scorer.formats.reading.blocks import Block, blocks
 from scorer.formats.reading.bytes import UnreadableError, open_bytes, read_chunk
 from scorer.limits import MB, OWN_FILES
 from scorer.measures.arrays import Floats, Ints
@@ -84,28 +84,16 @@ def _parts(path: str | os.PathLike[str], findings: Findings) -> Iterator[_Rows]:
         header = None
         for block in blocks(stream, start):
             if header is None and block.content.strip():
-                header = _header(block)
+                header = Header.of(block, _delimiter, _places)
             if header is not None:
-                held, line = rows_below(block, *header, findings)
-                yield _checked(held, line, findings)
+                yield _checked(*header.rows(block, findings), findings)
         if header is None:
             raise UnreadableError("the file is empty")
 
 
-def _header(head: Block) -> tuple[int, str, int, dict[str, int]]:
-    """Return the line of the header, the delimiter, the number of columns and the positions of those to read.
-
-    `head` is the first block of a CSV file that is not blank.
-    """
-    lines = Lines.of(head, trim="\r\n")
-    text, line = lines.text[0].as_py(), int(lines.number[0])
-    # The delimiter that finds most columns: a name may contain the other ones.
-    delimiter = max(DELIMITERS.values(), key=lambda mark: len(set(COLUMNS) & set(head_names(text, mark))))
-    names = head_names(text, delimiter)
-    try:
-        return line, delimiter, len(names), _places(names)
-    except UnreadableError as error:
-        raise UnreadableError(f"{error} (in the header)", line) from None
+def _delimiter(header: str) -> str:
+    """Return the delimiter that finds most columns: a name may contain the other ones."""
+    return max(DELIMITERS.values(), key=lambda mark: len(set(COLUMNS) & set(head_names(header, mark))))
 
 
 def _places(names: Sequence[str]) -> dict[str, int]:

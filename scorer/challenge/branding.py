@@ -115,10 +115,7 @@ class Branding(SettingsTable):
 
     @property
     def accents(self) -> tuple[str, str] | None:
-        """The accent of light and of dark pages; None for those of the shipped style sheet.
-
-        If only the light one is set, the dark one is a lighter tone of it.
-        """
+        """The accents of light and of dark pages, lighter unless it is set; None for those of the style sheet."""
         if not self.accent:
             return None
         return self.accent, self.accent_dark or lightened(self.accent, DARK, DARK_CONTRAST)
@@ -131,18 +128,13 @@ NO_BRANDING = Branding.model_validate({})
 def _contrasting(colour: str, backgrounds: Sequence[str]) -> str:
     if not colour:
         return colour
-    if not is_colour(colour):
+    if not re.fullmatch(r"#[0-9a-fA-F]{6}", colour):
         raise ValueError("is not a colour")
     found, background = least_contrast(colour, backgrounds)
     if found < LEAST_CONTRAST:
         # Rounded down, so that 4.49 is not reported as 4.5.
         raise ValueError(f"has a contrast of only {int(found * 10) / 10:.1f}:1 with {background}")
     return colour
-
-
-def is_colour(text: str) -> bool:
-    """Whether `text` is a colour as ``#rrggbb``."""
-    return re.fullmatch(r"#[0-9a-fA-F]{6}", text) is not None
 
 
 def contrast(one: str, other: str) -> float:

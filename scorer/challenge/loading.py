@@ -58,7 +58,9 @@ def read_challenge(path: str | Path, *, solutions: bool = True) -> Challenge:
         The file cannot be read, or settings are invalid. The message has one line for each error.
     """
     file = settings_file(Path(path))
-    document, root = _document(file), file.parent.absolute()
+    document, root = toml_document(file), file.parent.absolute()
+    if not document:
+        raise ChallengeError(f"{file}: is empty; `scorer init` in a new folder writes one to start from")
     tables = document.get("tracks")
     tracks: list[Track] = []
     track_errors: list[str] = []
@@ -94,13 +96,6 @@ def settings_file(path: Path) -> Path:
     except (OSError, ValueError) as error:
         raise ChallengeError(f"{quoted(str(path))}: cannot be read: {error}") from error
     raise ChallengeError(f"{file}: {found}; a challenge is a folder with a {FILE}, and `scorer init` makes a new one")
-
-
-def _document(file: Path) -> dict[str, Any]:
-    document = toml_document(file)
-    if not document:
-        raise ChallengeError(f"{file}: is empty; `scorer init` in a new folder writes one to start from")
-    return document
 
 
 def toml_document(file: Path) -> dict[str, Any]:
@@ -147,7 +142,7 @@ def read_table(
         known = {key: value for key, value in table.items() if key in keys}
         return model.model_validate({**known, **not_keys}), unknown
     except ValidationError as error:
-        return None, [*(_error_text(model, where, each) for each in error.errors()), *unknown]
+        return None, [*(_error_text(model, where, detail) for detail in error.errors()), *unknown]
 
 
 def _error_text(model: type[SettingsTable], where: Key, error: ErrorDetails) -> str:
@@ -176,9 +171,9 @@ def _error_text(model: type[SettingsTable], where: Key, error: ErrorDetails) -> 
 def _table_of(model: type[SettingsTable], field: str) -> type[SettingsTable] | None:
     """The model of the tables that a field holds; None if its values are no tables."""
     annotation = model.model_fields[field].annotation
-    for each in (annotation, *get_args(annotation)):
-        if isinstance(each, type) and issubclass(each, SettingsTable):
-            return each
+    for kind in (annotation, *get_args(annotation)):
+        if isinstance(kind, type) and issubclass(kind, SettingsTable):
+            return kind
     return None
 
 

@@ -44,12 +44,13 @@ def portable(file: Path, challenge: Challenge) -> Portable:
     """The settings of a challenge, as `read_challenge` read it from this file, for another folder on any machine.
 
     Paths in its folder stay as they are. A file outside of it gets a place in `OUTSIDE`, and a site outside of it
-    becomes the folder `SITE`.
-
-    Raises ChallengeError if the file cannot be read, or cannot be edited, or names a file by a URL that other machines
-    cannot read.
+    becomes the folder `SITE`. Raises ChallengeError if the file cannot be read or edited, or names a file by a URL that
+    other machines cannot read.
     """
-    content = _read(file)
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise ChallengeError(f"{file}: cannot be read: {error.strerror}") from error
     changes: dict[Key, str | None] = {}
     places: dict[tuple[str, str], str] = {}
     for track in challenge.tracks:
@@ -81,13 +82,6 @@ def with_database(settings: bytes, address: str) -> bytes:
 
     text = settings.decode("utf-8-sig")
     return f"database = {tomlkit.string(address).as_string()}\n{text}".encode()
-
-
-def _read(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise ChallengeError(f"{file}: cannot be read: {error.strerror}") from error
 
 
 def _paths(track: Track) -> Iterator[tuple[Key, str]]:

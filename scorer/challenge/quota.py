@@ -38,7 +38,7 @@ class Quota(SettingsTable):
     @property
     def limits_anything(self) -> bool:
         """Whether there is any limit."""
-        return any(each is not None for each in (self.per_day, self.per_phase, self.total, self.rejected_per_day))
+        return any(limit is not None for limit in (self.per_day, self.per_phase, self.total, self.rejected_per_day))
 
     @property
     def counts_days(self) -> bool:

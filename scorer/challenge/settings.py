@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from scorer.challenge.branding import NO_BRANDING, Branding
 from scorer.challenge.phases import Phase, check_order
@@ -21,11 +21,15 @@ from scorer.challenge.tables import (
     TEXT,
     Decimals,
     FormatText,
+    MeasureName,
+    OneMeasureName,
     PathText,
     SettingsTable,
     Stated,
     absolute,
+    check_unit_mean,
     located_in,
+    parsed,
 )
 from scorer.errors import ChallengeError
 from scorer.limits import Limits
@@ -65,38 +69,6 @@ BY_FINAL_SCORES = ("best_final", "best-final", "final")
 """Names that other platforms have for a rule which scorer refuses: the entry with the best final score counts."""
 
 
-def _parsed(name: str, validated: ValidationInfo) -> tuple[Measure, ...]:
-    """The measures that a name means with the track's cut-offs.
-
-    Invalid cut-offs are a separate error, so the measures that would use them count as valid.
-    """
-    return parse(name, validated.data.get("cutoffs", (1,)))
-
-
-def _measure_name(name: str, validated: ValidationInfo) -> str:
-    _parsed(name, validated)
-    return name
-
-
-def _one_measure_name(name: str, validated: ValidationInfo) -> str:
-    measures = _parsed(name, validated)
-    if len(measures) > 1:
-        raise ValueError(f"means {' and '.join(map(str, measures))}")
-    return name
-
-
-def _check_unit_mean(validated: ValidationInfo, what: str) -> None:
-    """Raise ValueError unless the primary measure is a mean of scores from 0 to 1; `what` says what needs one."""
-    name = validated.data.get("primary")
-    for measure in _parsed(name, validated) if name else ():
-        if measure.kind.aggregation != "mean" or not measure.bounded:
-            raise ValueError(f"{what}, but {measure} is not a mean of scores from 0 to 1")
-
-
-_MeasureName = Annotated[str, AfterValidator(_measure_name)]
-_OneMeasureName = Annotated[str, AfterValidator(_one_measure_name)]
-
-
 class Track(SettingsTable):
     """One track of a challenge: its files, its measures, and the rules of its board.
 
@@ -119,8 +91,8 @@ class Track(SettingsTable):
     cutoffs: tuple[Annotated[int, Field(ge=1)], ...] = Field(
         (), strict=False, description="ascending whole numbers from 1 to list_length"
     )
-    primary: _OneMeasureName = Field(description='the name of one measure, as in "MARp" or "nDCG@10"')
-    measures: tuple[_MeasureName, ...] = Field((), strict=False, description='names of measures, as in ["AP", "P@10"]')
+    primary: OneMeasureName = Field(description='the name of one measure, as in "MARp" or "nDCG@10"')
+    measures: tuple[MeasureName, ...] = Field((), strict=False, description='names of measures, as in ["AP", "P@10"]')
     decimals: Decimals = Field(FULL_DECIMALS, ge=0, le=12, description=f'a whole number from 0 to 12, or "{AUTO}"')
     missing: TrackMissing = Field("zero", description=TRACK_MISSING.allowed)
     ties: Ties = Field("trec", description=TIES.allowed)
@@ -165,7 +137,7 @@ class Track(SettingsTable):
     @classmethod
     def _of_unit_mean(cls, decimals: int | None, validated: ValidationInfo) -> int | None:
         if decimals is None:
-            _check_unit_mean(validated, "are the digits that the standard error of the primary score leaves")
+            check_unit_mean(validated, "are the digits that the standard error of the primary score leaves")
         return decimals
 
     @field_validator("ties")
@@ -174,7 +146,7 @@ class Track(SettingsTable):
         """Not every measure has a formula for the mean over the orders of tied items."""
         names = (validated.data.get("primary"), *validated.data.get("measures", ()))
         for name in names if ties == "expected" else ():
-            for measure in _parsed(name, validated) if name else ():
+            for measure in parsed(name, validated) if name else ():
                 measure.need_closed_form(cut=True)
         return ties
 
@@ -209,7 +181,7 @@ class Track(SettingsTable):
         check_order(phases)
         names = [phase.name for phase in phases if phase.shows == "ladder"]
         if names:
-            _check_unit_mean(validated, f'{names[0]} shows the scores of the Ladder (shows = "ladder")')
+            check_unit_mean(validated, f'{names[0]} shows the scores of the Ladder (shows = "ladder")')
         if phases and validated.data.get("stage") is not None:
             raise ValueError(
                 "cannot be combined with stage; remove stage, because the phases decide which scores are shown"

@@ -114,10 +114,7 @@ class QuerySplit:
 
 
 def split_of(track: Track) -> QuerySplit | None:
-    """The split of a track, with its key; None if the track has no split.
-
-    Raises ChallengeError if the key file cannot be used, or has another key than `key_sha256` says.
-    """
+    """The split of a track, with its key; None without one. Raises ChallengeError for a missing or wrong key."""
     settings, path = track.split, track.key_path
     if settings is None or path is None:
         return None
@@ -131,10 +128,7 @@ def split_of(track: Track) -> QuerySplit | None:
 
 
 def read_key(path: Path) -> bytes:
-    """The key in a key file. Messages never repeat its content.
-
-    Raises ChallengeError if there is no such file, or it is not a key.
-    """
+    """The key in a key file, which messages never repeat. Raises ChallengeError if there is none."""
     try:
         with path.open("rb") as stream:
             content = stream.read(1_000)
@@ -156,10 +150,7 @@ def read_key(path: Path) -> bytes:
 
 
 def make_key(path: Path) -> bytes:
-    """Write a new random key into a new file that only its owner can read, and return the key.
-
-    Raises ChallengeError if the file exists, which is never overwritten, or cannot be written.
-    """
+    """Write a new random key into a new file that only its owner can read. Raises ChallengeError if there is one."""
     key = secrets.token_bytes(KEY_BYTES)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -193,10 +184,7 @@ def exposure(path: Path) -> str | None:
 
 
 def check_split(track: str, flagged: int, selected: int, queries: int) -> None:
-    """Raise ChallengeError unless a split agrees with the solution of its track.
-
-    That solution has so many queries and flags `flagged` of them; the split selects `selected` for preliminary scores.
-    """
+    """Raise ChallengeError if the solution flags queries too, or a split selects none or all of the `queries`."""
     key = f"tracks.{track}.split"
     if flagged:
         raise ChallengeError(
@@ -213,10 +201,7 @@ def check_split(track: str, flagged: int, selected: int, queries: int) -> None:
 
 
 def check_stage(track: Track, flagged: int) -> None:
-    """Raise ChallengeError unless the track's `stage` agrees with the number of its preliminary queries.
-
-    These are the queries that the solution flags, or that the split selects.
-    """
+    """Raise ChallengeError unless `stage` agrees with the number of preliminary queries, by flags or by the split."""
     key = f"tracks.{track.name}.stage"
     if track.phases:
         return

@@ -86,13 +86,7 @@ FILES: Mapping[str, str] = {
 
 
 def write_new(folder: str | Path) -> list[Path]:
-    """Write a small challenge into a new or empty folder, and return the paths of its files.
-
-    Raises
-    ------
-    ChallengeError
-        The folder is not empty, is a file, or cannot be written to. A folder that is not empty stays unchanged.
-    """
+    """Write a small challenge, and return its files. Raises ChallengeError unless the folder is new or empty."""
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)

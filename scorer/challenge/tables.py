@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer, ValidationInfo
 
+from scorer.measures import Measure, parse
 from scorer.options import FORMAT_NAMES
 from scorer.paths import Location, Remote, is_url
 
@@ -30,16 +32,15 @@ class SettingsTable(BaseModel):
         return [name for name in cls.model_fields if name not in cls.not_keys]
 
 
-def _stated(text: str) -> str:
-    if not text.strip():
-        raise ValueError("is blank")
-    return text
+def _valid(is_valid: Callable[[str], object], wrong: str) -> AfterValidator:
+    """Refuses a text that is not valid; `wrong` says what it is."""
 
+    def check(text: str) -> str:
+        if not is_valid(text):
+            raise ValueError(wrong)
+        return text
 
-def _path_text(text: str) -> str:
-    if not text.strip() or "\0" in text:
-        raise ValueError("is not a path")
-    return text
+    return AfterValidator(check)
 
 
 def located_in(root: Path, path: str) -> Location:
@@ -52,18 +53,45 @@ def absolute(root: Path, path: str) -> Path:
     return Path(os.path.normpath(root.absolute() / path))
 
 
-Stated = Annotated[str, AfterValidator(_stated)]
-PathText = Annotated[str, AfterValidator(_path_text)]
+Stated = Annotated[str, _valid(str.strip, "is blank")]
+PathText = Annotated[str, _valid(lambda path: path.strip() and "\0" not in path, "is not a path")]
+FormatText = Annotated[str, _valid(lambda name: name.partition(":")[0] in FORMAT_NAMES, "is not a format")]
+"""The name of a format, with its options if it has any, as in ``letor:feature=21``."""
 
 
-def _format_name(name: str) -> str:
-    if name.partition(":")[0] not in FORMAT_NAMES:
-        raise ValueError("is not a format")
+# Measures
+
+
+def parsed(name: str, validated: ValidationInfo) -> tuple[Measure, ...]:
+    """The measures that a name means with the track's cut-offs.
+
+    Invalid cut-offs are a separate error, so the measures that would use them count as valid.
+    """
+    return parse(name, validated.data.get("cutoffs", (1,)))
+
+
+def _measure_name(name: str, validated: ValidationInfo) -> str:
+    parsed(name, validated)
     return name
 
 
-FormatText = Annotated[str, AfterValidator(_format_name)]
-"""The name of a format, with its options if it has any, as in ``letor:feature=21``."""
+def _one_measure_name(name: str, validated: ValidationInfo) -> str:
+    measures = parsed(name, validated)
+    if len(measures) > 1:
+        raise ValueError(f"means {' and '.join(map(str, measures))}")
+    return name
+
+
+def check_unit_mean(validated: ValidationInfo, what: str) -> None:
+    """Raise ValueError unless the primary measure is a mean of scores from 0 to 1; `what` says what needs one."""
+    name = validated.data.get("primary")
+    for measure in parsed(name, validated) if name else ():
+        if measure.kind.aggregation != "mean" or not measure.bounded:
+            raise ValueError(f"{what}, but {measure} is not a mean of scores from 0 to 1")
+
+
+MeasureName = Annotated[str, AfterValidator(_measure_name)]
+OneMeasureName = Annotated[str, AfterValidator(_one_measure_name)]
 
 
 # The decimals of scores: a number, or those that the number of preliminary queries justifies
@@ -85,9 +113,6 @@ Decimals = Annotated[
 
 
 def auto_decimals(queries: int) -> int:
-    """The decimals of preliminary scores with ``decimals = "auto"``: those of the standard error of their mean.
-
-    It is taken over so many queries; 0 if none is scored yet.
-    """
+    """The decimals of the standard error of a mean over so many preliminary queries; 0 if none is scored yet."""
     # This is -log10(d / √n), but exact where the result is half a number: 4 n is a power of ten there.
     return round(math.log10(queries / LARGEST_DEVIATION**2) / 2) if queries else 0

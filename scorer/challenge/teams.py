@@ -98,10 +98,7 @@ class TeamSettings(SettingsTable):
 
 
 def read_teams(root: Path) -> Mapping[str, TeamSettings]:
-    """The settings of each team in teams.toml, in the order of the file, by the key of its table; empty without a file.
-
-    Raises ChallengeError if the file cannot be read, or settings are invalid. The message has one line for each error.
-    """
+    """The settings of each team in teams.toml, by the key of its table. Raises ChallengeError with all errors."""
     file = root / FILE
     if not file.exists() and not file.is_symlink():
         return {}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -17,7 +18,7 @@ from scorer.limits import MB, Limits
 from scorer.matching.solution import Solution
 from scorer.paths import AnyFile, chunks_of, is_standard_input
 from scorer.paths.writing import temporary_folder
-from scorer.scoring.outcomes import Failed, Rejected, Scored, Summary
+from scorer.scoring.outcomes import Failed, Outcome, Rejected, Scored, Summary
 from scorer.scoring.rules import Rules
 from scorer.scoring.submission import NEEDS_MEMORY, check, score
 from scorer.wording import QUOTED, printable
@@ -42,10 +43,7 @@ class Executor(Protocol):
     """Scores files."""
 
     def results(self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits) -> FileOutcomes:
-        """Score the files against the solution, each within the limits.
-
-        Yields the index of a file and its outcome, in the order in which they are done.
-        """
+        """Yield the index of each file and its outcome, in the order in which they are done, each within the limits."""
         ...
 
 
@@ -125,16 +123,6 @@ class Serial:
             yield index, outcome_of(scoring, file)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Check:
-    """What the child needs."""
-
-    queries: Solution | None
-    rules: Rules
-    candidates: pa.StringArray | None
-    limits: Limits
-
-
 def checked(
     queries: Solution | None,
     path: str | os.PathLike[str],
@@ -142,20 +130,17 @@ def checked(
     limits: Limits,
     *,
     candidates: pa.StringArray | None = None,
-) -> Summary | Rejected | Failed:
-    """Check a submission without a solution, in a child process within the limits.
-
-    The parameters are those of `scorer.scoring.submission.check`. A valid file gives a Summary without means.
-    """
+) -> FileOutcome:
+    """As `scorer.scoring.submission.check`, in a child process within the limits. A valid file gives a Summary."""
     from scorer.executors.isolation import isolated  # which imports this module
 
-    shared = _Check(queries, rules, candidates, limits)
+    check_file = partial(check, queries, rules=rules, candidates=candidates, limits=limits)
     with ExitStack() as stack:
         if is_standard_input(path):
             # The child has no standard input.
             path = stack.enter_context(temporary_folder()) / "standard input"
             _copy_standard_input(path, limits)
-        outcomes = stack.enter_context(closing(isolated(_outcome, shared, [path], limits)))
+        outcomes = stack.enter_context(closing(isolated(_outcome, check_file, [path], limits)))
         return next(outcome for _, outcome in outcomes)
 
 
@@ -166,6 +151,6 @@ def _copy_standard_input(target: Path, limits: Limits) -> None:
             copy.write(chunk)
 
 
-def _outcome(shared: _Check, path: str | os.PathLike[str]) -> Summary | Rejected | Failed:
-    outcome = check(shared.queries, path, shared.rules, candidates=shared.candidates, limits=shared.limits)
+def _outcome(check_file: Callable[[str | os.PathLike[str]], Outcome], path: str | os.PathLike[str]) -> FileOutcome:
+    outcome = check_file(path)
     return outcome.summary() if isinstance(outcome, Scored) else outcome

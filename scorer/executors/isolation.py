@@ -140,8 +140,9 @@ class _Crew:
         """What the system says about the last child that could not be started."""
 
     def answers(self, count: int) -> Iterator[tuple[int, Any]]:
-        while self._waiting or any(child.job is not None for child in self.children):
-            while self._may_start and len(self.children) < min(count, len(self._waiting) + self._busy):
+        while (busy := sum(child.job is not None for child in self.children)) or self._waiting:
+            wanted = min(count, len(self._waiting) + busy)
+            while self._broken_starts < MAX_BROKEN_STARTS and len(self.children) < wanted:
                 self._start()
             if not self.children:
                 reason = f"no process can be started to score it{self._refusal}"
@@ -160,14 +161,6 @@ class _Crew:
                     self._send(child)  # before the outcome is handled, which may take a while
                 if outcome is not _STARTED and job is not None:
                     yield job, outcome
-
-    @property
-    def _busy(self) -> int:
-        return sum(child.job is not None for child in self.children)
-
-    @property
-    def _may_start(self) -> bool:
-        return self._broken_starts < MAX_BROKEN_STARTS
 
     def _start(self) -> None:
         """Start a child. If the system refuses, the other children go on."""

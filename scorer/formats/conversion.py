@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, Literal
 
@@ -153,15 +154,15 @@ def converted(
     where = shown(source) if isinstance(source, str | os.PathLike) else "the source"
     batches, listed_is_relevant = _batches(source, source_format, where)
     kinds = (kind,) if kind else KINDS
-    read = {each: _read(batches, each, ties) for each in kinds}
-    valid = {each: content for each, (content, findings) in read.items() if content is not None and not findings}
+    read = {kind: _read(batches, kind, ties) for kind in kinds}
+    valid = {kind: content for kind, (content, findings) in read.items() if content is not None and not findings}
     if len(valid) > 1 and likely is None:
         raise ConversionError(
             "kind", f'{where} can be read as a solution and as a submission; name one, "solution" or "submission"'
         )
     if not valid:
         # The kind with fewer findings is more likely what the source is meant to be.
-        meant = min(read, key=lambda each: read[each][1].count)
+        meant = min(read, key=lambda kind: read[kind][1].count)
         raise (SolutionError if meant == "solution" else SubmissionError)(where, read[meant][1])
     content = valid[likely] if likely in valid else next(iter(valid.values()))
     if isinstance(content, SubmissionContent):
@@ -253,22 +254,17 @@ def _suffix(path: str) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-def _gzip(content: bytes) -> bytes:
-    # A time in the header would change the bytes of the same content.
-    return gzip.compress(content, mtime=0)
-
-
 def _xz(content: bytes) -> bytes:
     import lzma  # noqa: PLC0415 (few files need it)
 
     return lzma.compress(content)
 
 
-def _zstd(content: bytes) -> bytes:
-    return bytes(pa.Codec("zstd").compress(content, asbytes=True))
-
-
-COMPRESSIONS: Mapping[str, Callable[[bytes], bytes]] = {".gz": _gzip, ".xz": _xz, ".zst": _zstd}
+COMPRESSIONS: Mapping[str, Callable[[bytes], bytes]] = {
+    ".gz": partial(gzip.compress, mtime=0),  # a time in the header would change the bytes of the same content
+    ".xz": _xz,
+    ".zst": lambda content: bytes(pa.Codec("zstd").compress(content, asbytes=True)),
+}
 """By suffix."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -45,12 +45,12 @@ def recognises(lines: list[str]) -> bool:
 
 def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a solution; without a column for the flag, no query is flagged."""
-    return partial(_graded, _Header.of(head, tables.SOLUTION, options))
+    return partial(_graded, _header(head, tables.SOLUTION, options))
 
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read a submission, ordered by its score; by its rank where there is no column for the score."""
-    return partial(_ranked, _Header.of(head, tables.SUBMISSION, options))
+    return partial(_ranked, _header(head, tables.SUBMISSION, options))
 
 
 def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> bytes:
@@ -91,17 +91,22 @@ def _written(heads: list[str], options: Mapping[str, str], rows: Iterable[list[s
     return text.getvalue().encode()
 
 
-def _graded(header: _Header, block: Block, findings: Findings) -> Graded:
+def _header(head: Block, wanted: tuple[str, ...], options: Mapping[str, str]) -> Header:
+    find = partial(_delimiter, options=options)
+    return Header.of(head, find, lambda names: tables.needed_places(names, wanted, options))
+
+
+def _graded(header: Header, block: Block, findings: Findings) -> Graded:
     return tables.graded_rows(*header.rows(block, findings), findings)
 
 
-def _ranked(header: _Header, block: Block, findings: Findings) -> Ranked:
+def _ranked(header: Header, block: Block, findings: Findings) -> Ranked:
     fast = header.regular(block)
     return tables.ranked_rows(*header.rows(block, findings), findings) if fast is None else fast
 
 
 @dataclass(frozen=True, slots=True)
-class _Header:
+class Header:
     """The header of a file."""
 
     line: int
@@ -113,11 +118,16 @@ class _Header:
     """The positions of the columns to read."""
 
     @classmethod
-    def of(cls, head: Block, wanted: tuple[str, ...], options: Mapping[str, str]) -> _Header:
-        """Return the header of a file that begins with `head`."""
+    def of(
+        cls,
+        head: Block,
+        delimiter_of: Callable[[str], str | None],
+        places_of: Callable[[Sequence[str]], Mapping[str, int]],
+    ) -> Header:
+        """Return the header of a file that begins with `head`. Raises UnreadableError, also where `places_of` does."""
         lines = Lines.of(head, trim="\r\n")
         text, line = lines.text[0].as_py(), int(lines.number[0])
-        delimiter = _delimiter(text, options)
+        delimiter = delimiter_of(text)
         if delimiter is None:
             raise UnreadableError(
                 f"found {quoted(text)}; expected a header that names a column query and a column item "
@@ -126,7 +136,7 @@ class _Header:
             )
         names = head_names(text, delimiter)
         try:
-            return cls(line, delimiter, len(names), tables.needed_places(names, wanted, options))
+            return cls(line, delimiter, len(names), places_of(names))
         except UnreadableError as error:
             raise UnreadableError(f"{error} (in the header)", line) from None
 
@@ -146,35 +156,26 @@ class _Header:
 
     def rows(self, block: Block, findings: Findings) -> tuple[tables.Columns, Ints]:
         """Return the rows below the header, by column, and their lines; those of another length are reported."""
-        return rows_below(block, self.line, self.delimiter, self.count, self.places, findings)
-
-
-def rows_below(
-    block: Block, line: int, delimiter: str, count: int, places: Mapping[str, int], findings: Findings
-) -> tuple[tables.Columns, Ints]:
-    """Return the rows of a block by column, and their lines; rows without `count` columns are reported.
-
-    The header's `line` and those above it are left out. `places` has the positions of the columns to read, by the names
-    that the result has for them.
-    """
-    lines = Lines.of(block, trim="\r\n")
-    lines = lines.where(lines.number > line)
-    split = _quoted(lines, delimiter, findings) if block.holds(b'"') else pc.split_pattern(lines.text, delimiter)
-    lengths = list_lengths(split)
-    whole = lengths == count
-    starts = (np.cumsum(lengths) - lengths)[whole]
-    words = pc.list_flatten(split)
-    closed = booleans(split.is_valid())
-    number = lines.where(closed).sound(~whole[closed], findings, f"{count} columns, as in the header").number
-    return {name: trimmed(take(words, starts + at), block) for name, at in places.items()}, number
+        lines = Lines.of(block, trim="\r\n")
+        lines = lines.where(lines.number > self.line)
+        quotes = block.holds(b'"')
+        split = _quoted(lines, self.delimiter, findings) if quotes else pc.split_pattern(lines.text, self.delimiter)
+        lengths = list_lengths(split)
+        whole = lengths == self.count
+        starts = (np.cumsum(lengths) - lengths)[whole]
+        words = pc.list_flatten(split)
+        closed = booleans(split.is_valid())
+        expected = f"{self.count} columns, as in the header"
+        number = lines.where(closed).sound(~whole[closed], findings, expected).number
+        return {name: trimmed(take(words, starts + at), block) for name, at in self.places.items()}, number
 
 
 def _delimiter(header: str, options: Mapping[str, str]) -> str | None:
     """Return the delimiter with which the header has a query and an item column; None if no character does."""
     for delimiter in _delimiters(options):
         names = head_names(header, delimiter)
-        sought = [(*tables.COLUMNS[wanted], options.get(wanted, wanted).lower()) for wanted in ("query", "item")]
-        if not any(set(each).isdisjoint(names) for each in sought):
+        sought = [{*tables.COLUMNS[wanted], options.get(wanted, wanted).lower()} for wanted in ("query", "item")]
+        if not any(usual.isdisjoint(names) for usual in sought):
             return delimiter
     return None
 

@@ -175,11 +175,11 @@ def format_named(text: str) -> DetectedFormat:
     if name not in FORMATS:
         raise UnreadableError(f"no format is called {quoted(name)}; there are {', '.join(reversed(FORMATS))}")
     options: dict[str, str] = {}
-    for each in chosen.split(",") if chosen else ():
-        option, _, value = each.partition("=")
+    for setting in chosen.split(",") if chosen else ():
+        option, _, value = setting.partition("=")
         if option not in FORMATS[name].OPTIONS or not value:
             known = "; ".join(f"{option}={meaning}" for option, meaning in FORMATS[name].OPTIONS.items())
-            raise UnreadableError(f"found {quoted(each)} as an option of {name}; it takes {known or 'none'}")
+            raise UnreadableError(f"found {quoted(setting)} as an option of {name}; it takes {known or 'none'}")
         options[option] = value
     return DetectedFormat(FORMATS[name], options)
 

@@ -116,10 +116,7 @@ def _rows(members: Members, block: Block, findings: Findings) -> list[Row]:
 
 
 def _parts(block: Block) -> Iterator[tuple[int, str, Any]]:
-    """Yield the members of an object, or the elements of an array: line, key ("" in an array) and value.
-
-    Raises UnreadableError where the text is neither.
-    """
+    """Yield line, key ("" in an array) and value of each member or element. Raises UnreadableError for other texts."""
     text = checked(block.content, block.first_line).decode()
     check_nesting(block, by_line=False)
     line, counted = block.first_line, 0
@@ -159,8 +156,8 @@ def _decoded(text: str) -> Iterator[tuple[int, str, Any]]:
 
 
 def _skip(text: str, at: int) -> int:
-    found = WHITE.match(text, at)
-    return found.end() if found else at
+    white = WHITE.match(text, at)
+    return white.end() if white else at
 
 
 def _after(text: str, at: int, mark: str) -> int:

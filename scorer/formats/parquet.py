@@ -15,7 +15,7 @@ from scorer.errors import Findings
 from scorer.formats.reading import compute as pc
 from scorer.formats.reading import tables
 from scorer.formats.reading.arrow import texts
-from scorer.formats.reading.batches import Graded, Ranked, Reader
+from scorer.formats.reading.batches import Batch, Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block
 from scorer.formats.reading.bytes import SMALL, LimitError, UnreadableError, system_failure
 from scorer.formats.writing import SolutionContent, SubmissionContent, fitting
@@ -46,12 +46,12 @@ def recognises(lines: list[str]) -> bool:
 
 def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a solution; the line of a finding is the number of the row."""
-    return partial(_graded, options)
+    return partial(_read, tables.graded, tables.SOLUTION, options)
 
 
 def ranked(_head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read a submission; the line of a finding is the number of the row."""
-    return partial(_ranked, options)
+    return partial(_read, tables.ranked, tables.SUBMISSION, options)
 
 
 def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> bytes:
@@ -75,14 +75,15 @@ def write_submission(submission: SubmissionContent, options: Mapping[str, str]) 
     return _written([row[0] for row in rows], [row[1] for row in rows], held, options)
 
 
-def _graded(options: Mapping[str, str], block: Block, findings: Findings) -> Graded:
+def _read(
+    read: Callable[[pa.Table, Mapping[str, str], Findings], Batch],
+    wanted: tuple[str, ...],
+    options: Mapping[str, str],
+    block: Block,
+    findings: Findings,
+) -> Batch:
     with errors_in_words():
-        return tables.graded(_table(block, tables.SOLUTION, options), options, findings)
-
-
-def _ranked(options: Mapping[str, str], block: Block, findings: Findings) -> Ranked:
-    with errors_in_words():
-        return tables.ranked(_table(block, tables.SUBMISSION, options), options, findings)
+        return read(_table(block, wanted, options), options, findings)
 
 
 def _table(block: Block, wanted: tuple[str, ...], options: Mapping[str, str]) -> pa.Table:
@@ -96,10 +97,7 @@ def _table(block: Block, wanted: tuple[str, ...], options: Mapping[str, str]) ->
 
 
 def read_columns(block: Block, chosen: Callable[[Sequence[str]], Sequence[int]]) -> pa.Table:
-    """Return the columns of a whole file that `chosen` picks by position from all names in lower case.
-
-    Raises LimitError where the table is larger than the limits of the block allow.
-    """
+    """Return the columns that `chosen` picks from all names in lower case. Raises LimitError for too large a table."""
     from pyarrow import parquet  # noqa: PLC0415 (few files need it)
 
     file = parquet.ParquetFile(pa.BufferReader(block.content))

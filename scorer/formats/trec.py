@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -19,7 +19,6 @@ from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block, Lines
 from scorer.formats.reading.bytes import UnreadableError, open_bytes, read_chunk
 from scorer.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
-from scorer.measures.arrays import Floats, Ints
 from scorer.wording import quoted
 
 NAME = "trec"
@@ -79,10 +78,7 @@ def ranked(_head: Block, _options: Mapping[str, str]) -> Reader[Ranked]:
 
 
 def last_tag(path: str | os.PathLike[str]) -> str:
-    """Return the tag of the last row of a run, which trec_eval prints; empty if the end of the file has no row.
-
-    Raises UnreadableError where the file cannot be read.
-    """
+    """Return the tag of the last row of a run, as trec_eval prints it; empty without one. Raises UnreadableError."""
     end = b""
     with open_bytes(path) as stream:
         while chunk := read_chunk(stream):
@@ -119,30 +115,18 @@ def _check(pairs: Iterable[tuple[str, str]]) -> None:
 
 def _graded(is_iteration: bool, block: Block, findings: Findings) -> Graded:
     rows = _rows(block, findings, QRELS_COLUMNS, (0, 2, 3), "grade", f'four columns, "{SOLUTION}"', tail=False)
-    return Graded(rows.query, rows.line, None, None, rows.item, rows.value, rows.subtopic, is_iteration)
+    return replace(rows, is_iteration=is_iteration)
 
 
 def _ranked(block: Block, findings: Findings) -> Ranked:
     rows = _rows(block, findings, RUN_COLUMNS, (0, 2, 4), "score", f'six columns, "{SUBMISSION}"', tail=True)
-    return Ranked(rows.query, rows.line, None, rows.item, rows.value)
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _Rows:
-    """The rows of qrels or of a run."""
-
-    query: pa.StringArray
-    line: Ints
-    item: pa.StringArray
-    value: Floats
-    subtopic: pa.StringArray | None = None
-    """As `Graded.subtopic` has it; None for a run."""
+    return Ranked(rows.query, rows.line, None, rows.item, rows.grade)
 
 
 def _rows(
     block: Block, findings: Findings, count: int, places: tuple[int, int, int], value: str, expected: str, *, tail: bool
-) -> _Rows:
-    """Read the columns at `places` of lines with `count` columns; with `tail`, further columns are ignored."""
+) -> Graded:
+    """Read lines with `count` columns, or more with `tail`; the rows of a run have their scores as grades."""
     fast = _regular(block, count, dict(zip(("query", "item", "value"), places, strict=True)))
     if fast is not None:
         return fast
@@ -157,10 +141,10 @@ def _rows(
     kept = ~np.isnan(number)
     tables.report_wrong(text, ~kept, lines.number, findings, f"the {value}; expected a finite number")
     subtopic = keep(second, kept) if count == QRELS_COLUMNS else None
-    return _Rows(keep(query, kept), lines.number[kept], keep(item, kept), number[kept], subtopic)
+    return Graded(keep(query, kept), lines.number[kept], None, None, keep(item, kept), number[kept], subtopic)
 
 
-def _regular(block: Block, count: int, places: dict[str, int]) -> _Rows | None:
+def _regular(block: Block, count: int, places: dict[str, int]) -> Graded | None:
     """Return the rows of a block without comments, with one character between columns; None for any other block."""
     tabs, spaces = block.holds(b"\t"), block.holds(b" ")
     if tabs == spaces or block.holds(b"\v", b"\f") or (block.holds(b"#") and b"\n#" in b"\n" + block.content):
@@ -174,12 +158,12 @@ def _regular(block: Block, count: int, places: dict[str, int]) -> _Rows | None:
     held, value = read
     line = block.first_line + np.arange(value.size)
     if count != QRELS_COLUMNS:
-        return _Rows(held["query"], line, held["item"], value)
+        return Graded(held["query"], line, None, None, held["item"], value)
     iteration = _one_iteration(block, held["query"], held["item"])
     if iteration is None:
         varying = regular.columns(block, delimiter, count, {**places, "subtopic": 1}, "value")
         iteration = None if varying is None else varying[0]["subtopic"]
-    return _Rows(held["query"], line, held["item"], value, iteration)
+    return Graded(held["query"], line, None, None, held["item"], value, iteration)
 
 
 def _one_iteration(block: Block, query: pa.StringArray, item: pa.StringArray) -> pa.StringArray | None:

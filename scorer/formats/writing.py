@@ -61,10 +61,7 @@ class SolutionContent:
         return cls(grades, chosen, {} if names is None else held)
 
     def rows(self, form: str) -> list[tuple[str, str, float, str]]:
-        """Return query, item, grade and subtopic, which is "0" without subtopics.
-
-        Raises UnwritableError where a query has no items, and would be lost.
-        """
+        """Return query, item, grade and subtopic (or "0"). Raises UnwritableError for a query without items."""
         for query, items in self.grades.items():
             if not items:
                 raise UnwritableError(
@@ -147,22 +144,19 @@ class SubmissionContent:
         return items
 
     def rows(self, form: str) -> list[tuple[str, str, float, int]]:
-        """Return query, item, score and rank of each item; a list without scores gets its length, ..., 2, 1.
-
-        Raises UnwritableError where a list is empty, and would be lost.
-        """
-        found = []
+        """Return query, item, score (or the length, ..., 1) and rank. Raises UnwritableError for an empty list."""
+        rows = []
         for query, items in self.items.items():
             if not items:
                 raise UnwritableError(
                     f"the list of query {quoted(query)} is empty; {form} cannot hold it, with its row for each item"
                 )
             scores = range(len(items), 0, -1) if self.scores is None else self.scores[query]
-            found += [
+            rows += [
                 (query, item, float(score), rank)
                 for rank, (item, score) in enumerate(zip(items, scores, strict=True), 1)
             ]
-        return found
+        return rows
 
 
 def _report_equal_ranks(lists: Mapping[str, Sequence[tuple[float, str, int]]], findings: Findings) -> None:
@@ -176,10 +170,10 @@ def _report_equal_ranks(lists: Mapping[str, Sequence[tuple[float, str, int]]], f
 
 def fitting(ids: Iterable[str], unfit: re.Pattern[str], what: str, form: str) -> None:
     """Raise UnwritableError at the first id in which `unfit` is found."""
-    for each in ids:
-        if found := unfit.search(each):
-            held = quoted(found[0]) if found[0] else "nothing"
-            raise UnwritableError(f"the id {quoted(each)} of {what} holds {held}; {form} cannot hold that")
+    for name in ids:
+        if match := unfit.search(name):
+            held = quoted(match[0]) if match[0] else "nothing"
+            raise UnwritableError(f"the id {quoted(name)} of {what} holds {held}; {form} cannot hold that")
 
 
 def shortest(value: float) -> str:

@@ -138,7 +138,8 @@ def with_outcomes(
     listed = tuple(submissions)
     if basis is None:
         return listed
-    results, failures = view.outcomes_of({own.submission.digest for own in listed}, basis, measures)
+    results = view.results(basis, {own.submission.digest for own in listed}, measures)
+    failures = view.failures(basis)
     return tuple(
         replace(own, result=result, failure=None if result else failures.get(own.submission.digest))
         for own in listed

@@ -12,8 +12,8 @@ from scorer.limits import ATTEMPTS
 from scorer.live.phases import Phases
 from scorer.live.times import is_misdated, precedes_phases
 from scorer.store.canonical import iso, unescaped
-from scorer.store.events import Event
-from scorer.store.kinds import ABOUT_SUBMISSIONS, Kind
+from scorer.store.events import ABOUT_SUBMISSIONS, Event
+from scorer.store.log import Kind
 from scorer.store.records import Failure, StoredResult, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.wording import printable_name

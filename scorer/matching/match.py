@@ -75,12 +75,10 @@ def match(
     """Find the solution's items in a submission's lists.
 
     The parts are the submission's rows in parts of whole lists, as one part or as `whole_lists` and `by_query` make
-    them; each is released after it has been matched, by the threads of the pool if there is one.
-
-    `problems` receives the reasons to reject the submission; if there are any, the result must not be used. `notes`
-    receives what the participant should know although the submission is scored. With `query_once`, a second row for a
-    query is a problem. Only `list_length` ranks of each list count; None: all. With `tie_bounds`, the result has
-    `extremes`.
+    them; each is released after it has been matched, by the threads of the pool if there is one. `problems` receives
+    the reasons to reject the submission; if there are any, the result must not be used. `notes` receives what the
+    participant should know although the submission is scored. With `query_once`, a second row for a query is a
+    problem. Only `list_length` ranks of each list count; None: all. With `tie_bounds`, the result has `extremes`.
 
     Returns the judged items found, sorted by query (in the solution's order) and rank, and the numbers of queries,
     lists and items. Raises ScatteredError where the rows of a query are in several parts, LimitError for too many

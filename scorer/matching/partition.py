@@ -89,28 +89,19 @@ def whole_lists(batches: Iterable[Ranked]) -> Iterator[list[Ranked]]:
     batch = next(coming, None)
     while batch is not None:
         following = next(coming, None)
-        start = _last_list(batch) if following is not None else len(batch.query)
-        if part and len(batch.query) and not _same_list(part[-1], batch):
+        rows = len(batch.query)
+        start = rows if following is None or not rows else int(run_starts(batch.query)[-1])
+        if part and rows and part[-1].query[-1].as_py() != batch.query[0].as_py():
             yield part
             part = []
         if start:
             yield [*part, batch.part(0, start)]
             part = []
-        if start < len(batch.query):
-            part.append(batch.part(start, len(batch.query)))
+        if start < rows:
+            part.append(batch.part(start, rows))
         batch = following
     if part:
         yield part
-
-
-def _same_list(before: Ranked, after: Ranked) -> bool:
-    """Whether the last list of one batch continues in the next."""
-    return not len(before.query) or before.query[-1].as_py() == after.query[0].as_py()
-
-
-def _last_list(batch: Ranked) -> int:
-    """The row in which the batch's last list begins; 0 where it has no rows."""
-    return int(run_starts(batch.query)[-1]) if len(batch.query) else 0
 
 
 def partitions_for(size: int) -> int:

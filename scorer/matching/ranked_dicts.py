@@ -122,8 +122,8 @@ class RankedDicts:
         rising = (place[1:] == place[:-1]) & (cost[1:] < cost[:-1])
         if rising.any():
             start, end = self._start, np.cumsum(self.length)
-            for each in distinct(place[1:][rising]).tolist():
-                cost[start[each] : end[each]].sort()
+            for unsorted in distinct(place[1:][rising]).tolist():
+                cost[start[unsorted] : end[unsorted]].sort()
         return _pairs(place, cost)
 
     def _ordered_group(self, place: int, run_score: float, ties: Ties) -> dict[str, int]:

@@ -69,10 +69,7 @@ class MergedRows:
 
     @classmethod
     def of(cls, batches: Sequence[Graded], key: Ints, grade: Floats) -> MergedRows | None:
-        """Return the rows of the batches; None where the solution has no subtopics.
-
-        `key` is [row], equal for rows with the same query and item; `grade` is [row].
-        """
+        """Return the merged rows; None without subtopics. `key` is [row]: equal for the same query and item."""
         names = subtopics(batches)
         if names is None:
             return None

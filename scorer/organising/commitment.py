@@ -18,11 +18,10 @@ from scorer.organising.phases import announcement
 from scorer.organising.rules import RuleSet
 from scorer.organising.splits import with_split
 from scorer.store.events import EVERY_TRACK, basis_body, new_basis
-from scorer.store.kinds import Kind
-from scorer.store.record import GENERATIONS
+from scorer.store.log import Kind
 from scorer.store.secret import opening_of, public_key, sha256_of
 from scorer.store.snapshot import Snapshot
-from scorer.store.store import Store
+from scorer.store.store import GENERATIONS, Store
 from scorer.wording import utc_moment
 
 Added = list[tuple[str, Kind, Mapping[str, Any]]]

@@ -17,10 +17,9 @@ from scorer.organising.rules import RuleSet, rules_in_force, scored_by
 from scorer.organising.run import Work, carry_out, plan
 from scorer.store.archive import Archive
 from scorer.store.events import recorded_body
-from scorer.store.record import Added
 from scorer.store.records import Basis, Submission
 from scorer.store.snapshot import Snapshot
-from scorer.store.store import Store
+from scorer.store.store import Added, Store
 from scorer.wording import counted, printable_name
 
 

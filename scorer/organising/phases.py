@@ -12,10 +12,9 @@ from scorer.errors import ChallengeError
 from scorer.live.phases import Extension, Phases, replace_end
 from scorer.live.rules import is_committed
 from scorer.live.state import track_state
-from scorer.store.kinds import Kind
-from scorer.store.record import Added
+from scorer.store.log import Kind
 from scorer.store.snapshot import Snapshot
-from scorer.store.store import Store
+from scorer.store.store import Added, Store
 from scorer.wording import quoted, suggestion, utc_moment
 
 

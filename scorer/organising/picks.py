@@ -32,9 +32,8 @@ from scorer.organising.submission_files import (
 from scorer.paths import Remote
 from scorer.paths.below import FileBelow, RefusedError
 from scorer.site.entry_words import status_words
-from scorer.store.record import Added
 from scorer.store.snapshot import Snapshot
-from scorer.store.store import Store
+from scorer.store.store import Added, Store
 from scorer.wording import counted, printable_name, quoted, suggestion, utc_moment
 
 KB = 1000

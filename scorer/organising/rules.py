@@ -21,10 +21,9 @@ from scorer.scoring.means import check_gains
 from scorer.scoring.rules import Rules
 from scorer.store.archive import Archive
 from scorer.store.events import basis_body, new_basis
-from scorer.store.record import GENERATIONS
 from scorer.store.records import Basis, RecordedBasis, StoredQueries
 from scorer.store.snapshot import Snapshot
-from scorer.store.store import Store
+from scorer.store.store import GENERATIONS, Store
 from scorer.wording import counted, quoted
 
 

@@ -30,11 +30,10 @@ from scorer.organising.submission_files import (
     submission_files,
     why_skipped,
 )
-from scorer.store.kinds import Kind
-from scorer.store.record import Added
+from scorer.store.log import Kind
 from scorer.store.records import FolderScan, RecordedBasis, ScannedFile, Submission
 from scorer.store.snapshot import Snapshot
-from scorer.store.store import Store
+from scorer.store.store import Added, Store
 from scorer.wording import counted, printable_name, quoted
 
 FEW_MISSING = 3

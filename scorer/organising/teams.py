@@ -15,10 +15,9 @@ from scorer.errors import ChallengeError, StoreError
 from scorer.paths.writing import LockedError, locked, replace_content
 from scorer.store.canonical import encoded
 from scorer.store.events import EVERY_TRACK
-from scorer.store.kinds import Kind
-from scorer.store.record import Added
+from scorer.store.log import Kind
 from scorer.store.snapshot import Snapshot
-from scorer.store.store import Store
+from scorer.store.store import Added, Store
 from scorer.wording import printable_name, quoted, suggestion
 
 LOCK = ".teams.toml.lock"

@@ -124,10 +124,7 @@ def unpack_hits(packed: bytes, ideal: JudgedItems) -> Matched:
 
 
 def check_values(matched: Matched, queries: int) -> None:
-    """Check the values of a match whose author is not trusted: measures rely on them.
-
-    Raises DamagedError if they cannot be those of lists for so many queries.
-    """
+    """Raise DamagedError for a match that lists for so many queries cannot have: measures rely on its values."""
     found, ideal = matched.found, matched.ideal
     same_query = np.diff(found.query) == 0
     is_possible = (

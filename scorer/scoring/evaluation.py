@@ -93,10 +93,7 @@ def policies_named(
     unjudged: Unjudged,
     rel: float | None,
 ) -> dict[str, str]:
-    """The rules of an evaluation, by their names, as results have them.
-
-    Raises ValueError for a value that is not allowed.
-    """
+    """The rules of an evaluation, by name, as results have them. Raises ValueError for a value that is not allowed."""
     values = {SPLIT: split, MISSING: missing, TIES: ties, NOTHING_RELEVANT: nothing_relevant, UNJUDGED: unjudged}
     for option, value in values.items():
         option.check(value)

@@ -77,10 +77,7 @@ def aggregated(scores: Floats, way: Aggregation) -> float:
 def all_means(
     measures: Sequence[Measure], scores: Floats, masks: Mapping[Split, QueryMask]
 ) -> dict[tuple[str, str], Mean]:
-    """The means of all measures over all splits, by the measure's full name and the digest of the mask.
-
-    The scores are [measure, query]; NaN where undefined.
-    """
+    """The means of scores [measure, query] over all splits, by full name of the measure and digest of the mask."""
     means = {}
     for measure, row in zip(measures, scores, strict=True):
         for mask in masks.values():
@@ -92,8 +89,7 @@ def all_means(
 
 
 def check_gains(solution: Solution, measures: Sequence[Measure], where: str = "the solution") -> None:
-    """Raise ContentError for a solution whose grades are too high for one of the measures, or that only fits other
-    measures.
+    """Raise ContentError for a solution whose grades are too high for a measure, or that only fits other measures.
 
     Grades are too high where the score of a list, or the sum of the scores of all queries, can exceed the largest
     floating-point number; each measure and each query is reported. Then a team that finds such an item would have

@@ -19,6 +19,9 @@ MATCHING_GENERATION = 1
 MEASURE_GENERATION = 1
 """Increase when a measure gives another score for the same match; stored means are then computed again."""
 
+_OF_FILES = ("list_length", "missing", "ties", "solution_format", "submission_format")
+"""The rules that digests begin with, in this order."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -60,41 +63,18 @@ class Rules:
 
     @property
     def matching_digest(self) -> str:
-        """SHA-256, in hexadecimal: equal for rules that match a submission with a solution alike.
-
-        The measures are not part of it: they are computed from the stored match.
-        """
-        return _digest(
-            {
-                "generation": MATCHING_GENERATION,
-                "list_length": self.list_length,
-                "missing": self.missing,
-                "ties": self.ties,
-                "solution_format": self.solution_format,
-                "submission_format": self.submission_format,
-                "unjudged": self.unjudged,
-                "candidates": self.candidates,
-            }
-        )
+        """SHA-256 in hexadecimal: equal for rules that match alike. Measures are computed from the stored match."""
+        kept = (*_OF_FILES, "unjudged", "candidates")
+        return _digest({"generation": MATCHING_GENERATION, **{name: getattr(self, name) for name in kept}})
 
     @property
     def version_1_digest(self) -> str:
         """The digest that databases of schema 1 store for these rules, measures included; empty if they have none."""
         if self.candidates is not None:
             return ""
-        return _digest(
-            [
-                1,
-                [measure.full for measure in self.measures],
-                self.list_length,
-                self.missing,
-                self.ties,
-                self.solution_format,
-                self.submission_format,
-                self.nothing_relevant,
-                self.unjudged,
-            ]
-        )
+        kept = (*_OF_FILES, "nothing_relevant", "unjudged")
+        names = [measure.full for measure in self.measures]
+        return _digest([1, names, *(getattr(self, name) for name in kept)])
 
 
 def _digest(settings: object) -> str:

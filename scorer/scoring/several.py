@@ -17,10 +17,7 @@ Source = str | os.PathLike[str] | memory.Source
 
 
 class Several(dict[str, Source]):
-    """Submissions by name.
-
-    Raises ValueError where there are no submissions, or where a name is not text.
-    """
+    """Submissions by name. Raises ValueError where there are none, or where a name is not text."""
 
     def __init__(self, submissions: Mapping[str, Source]) -> None:
         if not isinstance(submissions, Mapping):
@@ -108,7 +105,7 @@ def _is_plain(value: object) -> bool:
 
 
 def _refuse_list_of_paths(source: object) -> None:
-    if isinstance(source, list | tuple) and source and all(isinstance(each, str | os.PathLike) for each in source):
+    if isinstance(source, list | tuple) and source and all(isinstance(path, str | os.PathLike) for path in source):
         raise _error(
             f"found a {type(source).__name__} of paths or other texts; for several submissions, pass a dict "
             'name -> path, as in {"a": "a.run", "b": "b.run"}'

@@ -167,10 +167,7 @@ def score_parts(
     pool: Executor | None = None,
     limits: Limits = OWN_FILES,
 ) -> Scored | None:
-    """Match parts of whole lists with the solution and score them; None if there are problems.
-
-    The parameters are those of `match`.
-    """
+    """Match parts of whole lists, as `match` does, and score them; None if there are problems."""
     matched, counts = match(
         solution,
         parts,

@@ -55,8 +55,8 @@ class Archive:
     def digests(self) -> list[str]:
         """The digests of all files, sorted; none if there is no such folder yet."""
         names = (path.name for path in self.folder.iterdir()) if self.folder.is_dir() else ()
-        found = (name.removesuffix(COMPRESSED) for name in names if name.endswith(COMPRESSED * self.is_compressed))
-        return sorted(filter(SHA256.fullmatch, found))
+        digests = (name.removesuffix(COMPRESSED) for name in names if name.endswith(COMPRESSED * self.is_compressed))
+        return sorted(filter(SHA256.fullmatch, digests))
 
     def add(self, source: str | os.PathLike[str], digest: str) -> None:
         """Store the bytes of a file with a digest, unless they are stored. Raises SourceError and StoreError."""
@@ -79,15 +79,15 @@ class Archive:
             yield lambda chunks, digest: self._add(chunks, digest, temporary / digest)
 
     def _add(self, chunks: Iterable[bytes], digest: str, part: Path) -> None:
-        found = hashlib.sha256()
+        copied = hashlib.sha256()
         try:
             with part.open("xb") as copy:
                 for chunk in chunks:
-                    found.update(chunk)
+                    copied.update(chunk)
                     copy.write(compressed(chunk) if self.is_compressed else chunk)
                 copy.flush()
                 os.fsync(copy.fileno())
-            if found.hexdigest() != digest:
+            if copied.hexdigest() != digest:
                 raise SourceError(CHANGED)
             part.chmod(0o600)
             part.replace(self.path(digest))

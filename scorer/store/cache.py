@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections import UserDict
+from collections.abc import Callable, Mapping, Sequence
 
 Parts = Sequence[object]
 """What a value depends on: text, numbers, and sequences of both."""
 
 
-class Cache(MutableMapping[str, str]):
+class Cache(UserDict[str, str]):
     """The cached values of a database, and those that are computed because they are absent.
 
     `Store.keep` stores them afterwards. A value never changes, because its key is the digest of everything that it
@@ -18,19 +19,12 @@ class Cache(MutableMapping[str, str]):
     """
 
     def __init__(self, stored: Mapping[str, str]) -> None:
-        self._stored = stored
-        self._added: dict[str, str] = {}
-        self._used: set[str] = set()
-
-    @property
-    def added(self) -> Mapping[str, str]:
+        super().__init__()
+        self.data.update(stored)
+        self.added: dict[str, str] = {}
         """The values that were computed."""
-        return self._added
-
-    @property
-    def used(self) -> frozenset[str]:
+        self.used: set[str] = set()
         """The keys of all values that were requested or computed."""
-        return frozenset(self._used)
 
     def value(self, parts: Parts, compute: Callable[[], str]) -> str:
         """The value that depends on `parts`; it is computed if it is absent."""
@@ -43,26 +37,18 @@ class Cache(MutableMapping[str, str]):
         return self[key]
 
     def __getitem__(self, key: str) -> str:
-        found = self._added[key] if key in self._added else self._stored[key]
-        self._used.add(key)
-        return found
+        value = super().__getitem__(key)
+        self.used.add(key)
+        return value
 
     def __setitem__(self, key: str, value: str) -> None:
-        self._used.add(key)
+        self.used.add(key)
         if key not in self:
-            self._added[key] = value
+            self.added[key] = value
+            super().__setitem__(key, value)
 
     def __delitem__(self, key: str) -> None:
         raise TypeError("cached values are deleted by Store.keep")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**self._stored, **self._added})
-
-    def __len__(self) -> int:
-        return len({**self._stored, **self._added})
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._added or key in self._stored
 
 
 def digest_of(parts: Parts) -> str:

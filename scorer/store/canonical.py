@@ -29,24 +29,11 @@ def encoded(body: Mapping[str, Any]) -> str:
     return json.dumps(body, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=str)
 
 
-def encoded_name(name: str) -> str:
-    """A name as JSON in ASCII: different names give different text, which every database accepts."""
-    return json.dumps(name)
-
-
-def decoded_name(text: str) -> str:
-    """The name that `encoded_name` encoded."""
-    return str(json.loads(text))
-
-
 def unescaped(name: str) -> str:
-    """The name that `printable` escaped.
-
-    Schema 1 recorded names so. A name that has such an escape sequence itself is changed, too.
-    """
+    """The name that `printable` escaped in schema 1. One that has such an escape sequence itself is changed, too."""
 
     def character(match: re.Match[str]) -> str:
-        found = match[0].encode("ascii").decode("unicode_escape")
-        return found if printable(found) == match[0] else match[0]
+        meant = match[0].encode("ascii").decode("unicode_escape")
+        return meant if printable(meant) == match[0] else match[0]
 
     return _ESCAPE.sub(character, name)

@@ -18,40 +18,11 @@ from typing import Any, NamedTuple
 from sqlalchemy import Column, LargeBinary, Row, Select, Table, select
 
 from scorer.errors import StoreError
-from scorer.store.schema import (
-    cached_table,
-    event_table,
-    failure_table,
-    last_run_table,
-    look_table,
-    mean_table,
-    result_table,
-    scanned_file_table,
-    schema_table,
-    solution_table,
-)
+from scorer.store.schema import DERIVED, RECORDED, event_table, result_table, schema_table
 
 DOCTOR = "`scorer doctor` lists all damage"
 REPAIR = "`scorer doctor --repair` deletes what is damaged and can be derived again, and `scorer run` derives it"
 RESTORE = "restore a backup of the database"
-
-RECORDED = {
-    schema_table.name: "the row of the schema",
-    event_table.name: "event",
-    look_table.name: "the last look into the folder of the track",
-}
-"""Tables whose rows cannot be derived again, and what a row is called."""
-
-DERIVED = {
-    solution_table.name: "the solution",
-    result_table.name: "the result",
-    mean_table.name: "a mean of the result",
-    failure_table.name: "the failure",
-    scanned_file_table.name: "the scanned file of the track",
-    last_run_table.name: "the last run of the track",
-    cached_table.name: "the cached value",
-}
-"""Tables whose rows can be derived again, and what a row is called before its key."""
 
 UNCOVERED = {schema_table.name: {"revision"}, result_table.name: {"hits"}}
 """Columns that the checksum of their row does not cover; `hits` has its own checksum."""
@@ -87,8 +58,8 @@ def rows_of(table: Table) -> Select[Any]:
 
 def key_rows(table: Table, index: str) -> Select[Any]:
     """Selects the keys of a table; on SQLite from an index, not from the table."""
-    columns = [table.c[name] for name in _key_columns(table)]
-    return select(*columns).with_hint(table, f"INDEXED BY {index}", "sqlite")
+    names = ("index",) if table is event_table else ("submission_digest", "solution_digest", "matching_digest")
+    return select(*(table.c[name] for name in names)).with_hint(table, f"INDEXED BY {index}", "sqlite")
 
 
 def verified(table: Table, rows: Iterable[Row[Any]], where: str) -> Iterator[Row[Any]]:
@@ -101,12 +72,6 @@ def verified(table: Table, rows: Iterable[Row[Any]], where: str) -> Iterator[Row
         yield row
 
 
-def is_sound(row: Iterable[Any], has_bytes: bool) -> bool:
-    """Whether the last value of a row is the checksum of the others."""
-    values = tuple(row)
-    return bool(_checksum(values[:-1], has_bytes) == values[-1])
-
-
 def all_columns(table: Table) -> tuple[Column[Any], ...]:
     """The columns of the layout, then those that the checksum does not cover."""
     return *layout(table).columns, *(table.c[name] for name in sorted(UNCOVERED.get(table.name, ())))
@@ -115,8 +80,10 @@ def all_columns(table: Table) -> tuple[Column[Any], ...]:
 def is_whole(table: Table, row: Sequence[Any]) -> bool:
     """Whether a row of `all_columns` is as it was written."""
     columns, has_bytes = layout(table)
-    values = row[: len(columns)]
-    return is_sound(values, has_bytes) and (table is not result_table or values[-2] == hits_checksum(row[-1]))
+    values = tuple(row[: len(columns)])
+    if _checksum(values[:-1], has_bytes) != values[-1]:
+        return False
+    return table is not result_table or values[-2] == hits_checksum(row[-1])
 
 
 def hits_checksum(hits: bytes | None) -> int | None:
@@ -143,10 +110,6 @@ def row_name(table: Table, row: Sequence[Any]) -> str:
     """What a row is called: kind and key."""
     name = {**RECORDED, **DERIVED}[table.name]
     return name if table is schema_table else f"{name} {str(row[0])[:12]}"
-
-
-def _key_columns(table: Table) -> tuple[str, ...]:
-    return ("index",) if table is event_table else ("submission_digest", "solution_digest", "matching_digest")
 
 
 def _checksum(values: tuple[Any, ...], has_bytes: bool) -> int:

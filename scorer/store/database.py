@@ -20,6 +20,9 @@ from scorer.wording import printable
 if TYPE_CHECKING:
     from scorer.store.postgresql import Server
 
+AT_A_TIME = 500
+"""Rows, or keys of rows, that one statement reads or writes."""
+
 REPEATS = 10
 """How often an operation is repeated if the server is lost each time: the operation may be what ends the server."""
 

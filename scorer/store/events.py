@@ -1,20 +1,54 @@
-"""Events: the rows of the record, and the bases among them."""
+"""Events: the rows of the record; their kinds, the values of their bodies, and the bases among them.
+
+The bodies in a database are as this package wrote them, which checksums show, and are only read. Those of a bundle are
+not trusted: they are checked.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, NamedTuple
 
-from scorer.challenge.phases import Phase
-from scorer.store.canonical import encoded
-from scorer.store.kinds import KEYS, Kind
+from scorer.challenge.phases import Phase, check_order
+from scorer.challenge.splits import SHA256
+from scorer.challenge.teams import TeamSettings
+from scorer.store.canonical import encoded, iso
+from scorer.store.log import Kind
 from scorer.store.records import Basis, RecordedBasis
+from scorer.store.secret import content_of
 
 EVERY_TRACK = ""
 """The track of an event that concerns the whole challenge."""
+
+ABOUT_SUBMISSIONS = frozenset({"withdrawal", "return", "amendment", "forgetting"})
+"""The kinds of events that name a submission which has arrived before."""
+
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "arrival": ("team", "file", "digest", "received", "source"),
+    "withdrawal": ("file", "digest"),
+    "return": ("file", "digest"),
+    "amendment": ("file", "digest", "received", "reason"),
+    "forgetting": ("file", "digest", "reason"),
+    "basis": ("solution", "matching", "version_1", "settings", "generations"),
+    "phases": ("phases",),
+    "extension": ("phase", "end", "reason"),
+    "pick": ("team", "picks", "source"),
+    "team": ("team", "settings", "reason"),
+    "erratum": ("number", "state", "reason", "basis"),
+    "commitment": ("sha256", "opening"),
+    "reveal": (),
+}
+"""What the body of each kind of event has at least."""
+
+INVALID = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+"""What reading or checking raises for an invalid value."""
+
+DEEPEST = 20
+"""How deep the values of a bundle may be nested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +66,29 @@ class Event:
 def event_of(index: int, track: str, kind: Kind, at: str | None, body: str) -> Event:
     """The event of a row. Raises ValueError, LookupError, TypeError or AttributeError if it is none."""
     values = json.loads(body)
-    _check_body(kind, values)
+    _read_body(kind, values)
     return Event(index, track, kind, None if at is None else time_of(at), values)
+
+
+def check_event(kind: Kind, body: Mapping[str, Any]) -> None:
+    """Check the kind and the body of an event of a bundle. Raises an error of `INVALID`."""
+    _check_keys(body, KEYS[kind])
+    if "absent_at" in body:
+        _VALUES["absent_at"].check(body["absent_at"])
+    if kind == "team":
+        TeamSettings.model_validate(body["settings"])
+    if kind == "erratum" and body["state"] == "applied":
+        _check_changes(body["changes"])
+
+
+def _read_body(kind: str, body: Mapping[str, Any]) -> None:
+    for key in (*KEYS.get(kind, ()), *({"absent_at"} & body.keys())):
+        _VALUES[key].read(body[key])
+
+
+def _check_keys(body: Mapping[str, Any], keys: Iterable[str]) -> None:
+    for key in keys:
+        _VALUES[key].check(body[key])
 
 
 def time_of(text: str) -> datetime:
@@ -44,35 +99,96 @@ def time_of(text: str) -> datetime:
     return time
 
 
-def _check_body(kind: str, body: Mapping[str, Any]) -> None:
-    for key in (*KEYS.get(kind, ()), *({"absent_at"} & body.keys())):
-        _READERS.get(key, str.strip)(body[key])
+def read_json(text: str) -> Any:
+    """The value of a text in JSON. Texts in it are UTF-8 or names of files, and numbers are finite and have 64 bits."""
+    value = json.loads(text)
+    _check_plain(value, DEEPEST)
+    return value
 
 
-_READERS: Mapping[str, Callable[[Any], object]] = {
-    "received": time_of,
-    "absent_at": time_of,
-    "end": time_of,
-    "number": int,
-    "settings": lambda settings: dict(settings or {}),
-    "generations": dict,
-    "picks": lambda picks: [(each["file"], each["digest"]) for each in picks],
-    "phases": lambda phases: list(map(Phase.of_record, phases)),
-    "basis": lambda basis: _check_body("basis", basis),
+def _check_plain(value: Any, depth: int) -> None:
+    if isinstance(value, str):
+        value.encode("utf-8", "surrogateescape")
+    elif isinstance(value, dict | list):
+        need(depth > 0)
+        for inner in [*value, *value.values()] if isinstance(value, dict) else value:
+            _check_plain(inner, depth - 1)
+    else:
+        need(value is None or abs(value) < 1 << 63)
+
+
+def need(condition: object) -> None:
+    """Raise ValueError unless this is true."""
+    if not condition:
+        raise ValueError("another value")
+
+
+def need_time(value: str, *, later: timedelta = timedelta(days=1_000_000)) -> None:
+    """Raise an error unless this is a time with a zone, to which as much as a grace can be added."""
+    need((datetime.fromisoformat(value) + later).tzinfo)
+    iso(datetime.fromisoformat(value))
+
+
+def need_digest(value: str) -> None:
+    """Raise an error unless this is a SHA-256 in hexadecimal."""
+    need(SHA256.fullmatch(value))
+
+
+def is_whole(value: object) -> bool:
+    """Whether this is a whole number from 0."""
+    return type(value) is int and value >= 0
+
+
+def _check_settings(settings: Mapping[str, Any] | None) -> None:
+    if split := (settings or {}).get("split"):
+        need_digest(split["key_sha256"])
+
+
+def _check_picks(picks: list[Mapping[str, Any]]) -> None:
+    for pick in picks:
+        _check_keys(pick, ("file", "digest"))
+
+
+def _check_changes(changes: Mapping[str, Any]) -> None:
+    """As `recorded_changes` made them."""
+    need(len(changes["scales"]) == 2 and type(changes["hidden"]) is bool)
+    for measure, decimals, stage in changes["scales"]:
+        need(isinstance(measure, str) and is_whole(decimals) and stage in ("preliminary", "final"))
+    for team, baseline, *places in changes["teams"]:
+        need(isinstance(team, str) and type(baseline) is bool and len(places) == 2)
+        for rank, score in places:
+            need((rank is None or is_whole(rank)) and isinstance(score, float | int | None))
+
+
+class _Value(NamedTuple):
+    """How a value of a body is read, and how it is checked; either raises an error of `INVALID`."""
+
+    read: Callable[[Any], object]
+    check: Callable[[Any], object]
+
+
+_TEXT = _Value(str.strip, lambda value: need(type(value) is str))
+_DIGEST = _Value(str.strip, need_digest)
+_TIME = _Value(time_of, partial(need_time, later=timedelta(0)))
+
+_VALUES: Mapping[str, _Value] = {
+    **dict.fromkeys(("team", "file", "source", "reason", "phase", "matching", "version_1"), _TEXT),
+    **dict.fromkeys(("digest", "sha256", "solution"), _DIGEST),
+    **dict.fromkeys(("received", "absent_at"), _TIME),
+    "end": _Value(time_of, need_time),
+    "generations": _Value(dict, lambda value: need(type(value) is dict)),
+    "settings": _Value(lambda settings: dict(settings or {}), _check_settings),
+    "number": _Value(int, lambda value: need(is_whole(value) and value > 0)),
+    "state": _Value(str.strip, lambda value: need(value in ("previewed", "applied", "cancelled"))),
+    "basis": _Value(partial(_read_body, "basis"), lambda value: _check_keys(value, KEYS["basis"])),
+    "opening": _Value(str.strip, lambda value: need(type(content_of(value)["tracks"]) is dict)),
+    "phases": _Value(
+        lambda phases: list(map(Phase.of_record, phases)),
+        lambda phases: check_order(tuple(map(Phase.of_record, phases))),
+    ),
+    "picks": _Value(lambda picks: [(pick["file"], pick["digest"]) for pick in picks], _check_picks),
 }
-"""What fails if a value of a body cannot be read; all others are text."""
-
-
-def last_basis(events: Sequence[Event]) -> RecordedBasis | None:
-    """The basis of a track's board, given its events in order; None before the first one."""
-    event = last_basis_event(events)
-    return None if event is None else recorded_basis(event.body, event.at)
-
-
-def first_basis(events: Iterable[Event], track: str) -> RecordedBasis | None:
-    """The first basis that was recorded for a track; None without one."""
-    event = next((event for event in events if event.kind == "basis" and event.track == track), None)
-    return None if event is None else recorded_basis(event.body, event.at)
+"""By the keys of bodies."""
 
 
 def recorded_basis(body: Mapping[str, Any], at: datetime | None) -> RecordedBasis:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Table, delete, literal_column, null, select
@@ -17,12 +17,14 @@ from scorer.errors import StoreError
 from scorer.matching.match import Counts
 from scorer.measures.matched import Matched
 from scorer.scoring.compact import check_values, unpack_hits
-from scorer.store.checksums import DERIVED, RECORDED, REPAIR, RESTORE, all_columns, is_whole, row_name
-from scorer.store.database import Database
-from scorer.store.kinds import ABOUT_SUBMISSIONS
+from scorer.store.checksums import REPAIR, RESTORE, all_columns, is_whole, row_name
+from scorer.store.database import AT_A_TIME, Database
+from scorer.store.events import ABOUT_SUBMISSIONS
 from scorer.store.migrations import back_up
 from scorer.store.records import Basis, StoredSolution
 from scorer.store.schema import (
+    DERIVED,
+    RECORDED,
     cached_table,
     failure_table,
     last_run_table,
@@ -39,9 +41,6 @@ from scorer.wording import printable_name
 
 BACKUP = ".before-repair-{time:%Y%m%dT%H%M%S%fZ}.backup"
 """Ends the name of the backup that is made of an SQLite file before it is repaired."""
-
-_AT_A_TIME = 500
-"""Results that are read at a time."""
 
 _CAN = "can be derived again; " + REPAIR
 _CANNOT = "cannot be derived again; " + RESTORE
@@ -85,25 +84,19 @@ def derived_problems(store: Store) -> Iterator[str]:
     yield from problems
     if problems:
         return
-    yield from store.database.retried(partial(_unreadable, store.database))
+    yield from store.read(lambda view: list(unreadable_rows(view)))
 
 
-def _unreadable(database: Database) -> list[str]:
+def unreadable_rows(view: Snapshot) -> Iterator[str]:
     """Solutions and results that cannot be read although their checksums are right."""
-    with database.reading() as connection:
-        return list(unreadable_rows(connection, Snapshot(connection, database)))
-
-
-def unreadable_rows(connection: Connection, view: Snapshot) -> Iterator[str]:
-    """Solutions and results that cannot be read, of a snapshot with its connection."""
-    results = select(*all_columns(result_table)).order_by(result_table.c.digest).execution_options(yield_per=_AT_A_TIME)
+    results = select(*all_columns(result_table)).order_by(result_table.c.digest).execution_options(yield_per=AT_A_TIME)
     for digest in view.solution_digests():
         solution = None
         try:
             solution = view.solution(digest)
         except StoreError:
             yield f"the solution {digest[:12]} cannot be read; it {_CAN}"
-        for row in connection.execute(results.where(result_table.c.solution_digest == digest)):
+        for row in view.connection.execute(results.where(result_table.c.solution_digest == digest)):
             if row.digest != result_digest(row.submission_digest, Basis(row.solution_digest, row.matching_digest)):
                 yield f"the result {row.digest[:12]} has the wrong key; it {_CAN}"
             elif row.status == "scored" and solution is not None:
@@ -152,9 +145,8 @@ def _checksum_problems(database: Database, names: Collection[str]) -> Iterator[s
 def _wrong_checksums(database: Database, table: Table) -> list[str]:
     remedy = _CAN if table.name in DERIVED else _CANNOT
     with database.reading() as connection, _any_text(connection):
-        return [
-            f"{row_name(table, row.values)} has the wrong checksum; it {remedy}" for row in _damaged(connection, table)
-        ]
+        damaged = _damaged(connection, table)
+        return [f"{row_name(table, values)} has the wrong checksum; it {remedy}" for _, values in damaged]
 
 
 def repair(store: Store) -> tuple[Path | None, dict[str, int]]:
@@ -181,8 +173,8 @@ def repair(store: Store) -> tuple[Path | None, dict[str, int]]:
             if any(_damaged(connection, table)):
                 deleted[table.name] += connection.execute(delete(table)).rowcount
         for table in (cached_table, failure_table, last_run_table, result_table, solution_table):
-            for row in list(_damaged(connection, table)):
-                deleted[table.name] += _delete(connection, table, row)
+            for place, (key, *_) in list(_damaged(connection, table)):
+                deleted[table.name] += _delete(connection, table, place, key)
         solutions = select(solution_table.c.digest)
         deleted[result_table.name] += delete_results(connection, result_table.c.solution_digest.not_in(solutions))
         results = select(result_table.c.digest)
@@ -191,29 +183,24 @@ def repair(store: Store) -> tuple[Path | None, dict[str, int]]:
     return backup, {name: count for name, count in deleted.items() if count}
 
 
-class _DamagedRow(NamedTuple):
-    """A row with the wrong checksum."""
+def _damaged(connection: Connection, table: Table) -> Iterator[tuple[int | None, Sequence[Any]]]:
+    """The place and the values of each row with the wrong checksum.
 
-    rowid: int | None
-    """Where SQLite has it; None elsewhere and in the table of means, which has its rows in the order of their keys."""
-    values: Sequence[Any]
-
-
-def _damaged(connection: Connection, table: Table) -> Iterator[_DamagedRow]:
+    The place is where SQLite has it; None elsewhere, and for means, whose rows are in the order of their keys.
+    """
     has_rowid = connection.dialect.name == "sqlite" and table is not mean_table
     rowid: ColumnElement[Any] = literal_column("rowid") if has_rowid else null()
     statement = select(rowid, *all_columns(table)).with_hint(table, "NOT INDEXED", "sqlite")
     for place, *values in connection.execute(statement):
         if not is_whole(table, values):
-            yield _DamagedRow(place, values)
+            yield place, values
 
 
-def _delete(connection: Connection, table: Table, row: _DamagedRow) -> int:
+def _delete(connection: Connection, table: Table, place: int | None, key: Any) -> int:
     """Delete a damaged row, and on a server what refers to it."""
-    if row.rowid is not None:
+    if place is not None:
         # A damaged key is not found. What referred to it is deleted afterwards.
-        return connection.execute(delete(table).where(literal_column("rowid") == row.rowid)).rowcount
-    key = row.values[0]
+        return connection.execute(delete(table).where(literal_column("rowid") == place)).rowcount
     if table is solution_table:
         delete_results(connection, result_table.c.solution_digest == key)
     if table is result_table:

@@ -16,12 +16,31 @@ import hashlib
 import hmac
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from scorer.store.canonical import encoded, iso
 
 if TYPE_CHECKING:
     from scorer.store.events import Event
+
+Kind = Literal[
+    "arrival",
+    "withdrawal",
+    "return",
+    "amendment",
+    "forgetting",
+    "basis",
+    "phases",
+    "extension",
+    "pick",
+    "team",
+    "erratum",
+    "commitment",
+    "reveal",
+]
+"""The kinds of events."""
+
+KINDS: frozenset[str] = frozenset(get_args(Kind))
 
 START = bytes(32)
 """The head before the first event."""
@@ -73,9 +92,13 @@ def head_of(before: bytes, leaf: bytes) -> bytes:
 
 def log_lines(key: bytes, events: Iterable[Event]) -> Iterator[LogLine]:
     """The log of events, which must begin with the first event and have no gap."""
+    return chained(key, ((event.index, event.kind, event_text(event)) for event in events))
+
+
+def chained(key: bytes, texts: Iterable[tuple[int, str, bytes]]) -> Iterator[LogLine]:
+    """The log of events, given the index, the kind and the text of each."""
     head = START
-    for event in events:
-        text = event_text(event)
-        leaf = leaf_of(nonce_of(key, event.index, text), text)
+    for index, kind, text in texts:
+        leaf = leaf_of(nonce_of(key, index, text), text)
         head = head_of(head, leaf)
-        yield LogLine(event.index, event.kind, leaf, head)
+        yield LogLine(index, kind, leaf, head)

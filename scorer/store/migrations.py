@@ -30,11 +30,13 @@ WITHOUT_CHECKSUM = (1, 2)
 
 
 def prepare(database: Database, *, create: bool) -> None:
-    """Create the tables of a new database, or migrate those of an earlier version.
+    """Create the tables of a new database, or migrate earlier ones. Raises StoreError for any other tables."""
 
-    Raises StoreError for the tables of something else, and for a later version.
-    """
-    version = database.retried(lambda: _version(database))
+    def read() -> int | None:
+        with database.reading() as connection:
+            return version_of(connection, database)
+
+    version = database.retried(read)
     if version is None and not create:
         raise StoreError(f"{database.where}: is empty; `scorer run` fills it")
     if version is None:
@@ -48,10 +50,7 @@ def prepare(database: Database, *, create: bool) -> None:
 
 
 def back_up(file: Path, target: Path, needed_by: str) -> None:
-    """Copy a database file with SQLite's backup API, which sees one state of it; `target` is complete or not there.
-
-    Raises StoreError, which names what needs the backup, if it cannot be written.
-    """
+    """Copy a file with SQLite's backup API; `target` is complete or not there. Raises StoreError, with `needed_by`."""
     part = target.with_name(target.name + f".{uuid.uuid4().hex}.part")
     try:
         with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(part)) as copy:
@@ -62,41 +61,30 @@ def back_up(file: Path, target: Path, needed_by: str) -> None:
         raise StoreError(f"{target}: cannot write the backup that {needed_by} needs ({error})") from error
 
 
-def _version(database: Database) -> int | None:
-    """The schema version of the database; None if it has no tables."""
-    with database.reading() as connection:
-        return version_of(connection, database)
-
-
 def version_of(connection: Connection, database: Database) -> int | None:
     """The schema version of the tables; None without tables. Raises StoreError as `prepare`."""
-    with database.decoding():
-        return _version_of(connection, database)
-
-
-def _version_of(connection: Connection, database: Database) -> int | None:
     names = inspect(connection).get_table_names()
+    if not names and _has_pages(connection):
+        raise database.damaged()
     if not names:
-        if _has_pages(connection):
-            raise database.damaged()
         return None
     if schema_table.name not in names:
         raise StoreError(
             f"{database.where}: is not a scorer database, but holds the tables of something else "
             f"({', '.join(sorted(names)[:3])}); name another as `database` in challenge.toml"
         )
-    rows = connection.execute(text("SELECT * FROM scorer_schema")).mappings().all()
-    versions = [row["version"] for row in rows]
-    if any("checksum" in row or row["version"] not in WITHOUT_CHECKSUM for row in rows):
-        # One flipped bit makes another version.
-        for _ in verified(schema_table, connection.execute(rows_of(schema_table)), database.where):
-            pass
-    if len(versions) == 1 and versions[0] > SCHEMA_VERSION:
-        writer = f"scorer {rows[0]['scorer']}"
-        raise StoreError(
-            f"{database.where}: {writer} wrote it (schema version {versions[0]}), but this is scorer {__version__}, "
-            f"which reads versions up to {SCHEMA_VERSION}; install {writer} or later"
-        )
+    with database.decoding():
+        rows = connection.execute(text("SELECT * FROM scorer_schema")).mappings().all()
+        versions = [row["version"] for row in rows]
+        if any("checksum" in row or row["version"] not in WITHOUT_CHECKSUM for row in rows):
+            # One flipped bit makes another version.
+            list(verified(schema_table, connection.execute(rows_of(schema_table)), database.where))
+        if len(versions) == 1 and versions[0] > SCHEMA_VERSION:
+            writer = f"scorer {rows[0]['scorer']}"
+            raise StoreError(
+                f"{database.where}: {writer} wrote it (schema version {versions[0]}), but this is scorer "
+                f"{__version__}, which reads versions up to {SCHEMA_VERSION}; install {writer} or later"
+            )
     if len(versions) == 1 and versions[0] in UNRELEASED:
         raise StoreError(
             f"{database.where}: an unreleased version of scorer wrote it (schema version {versions[0]}), and this one "
@@ -155,8 +143,7 @@ def set_version(connection: Connection, version: int) -> None:
 
 
 def _insert_schema(connection: Connection, row: Mapping[str, Any], version: int) -> None:
-    row = {**row, "version": version, "scorer": __version__}
-    insert_all(connection, schema_table, [row])
+    insert_all(connection, schema_table, [{**row, "version": version, "scorer": __version__}])
 
 
 STEPS: Mapping[int, Callable[[Connection], None]] = {1: from_1, 4: _from_4}

@@ -1,12 +1,13 @@
-"""Rows: the verified rows of the tables, as of one moment."""
+"""Rows: the verified rows of the tables, and the record until a moment."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, select
 
@@ -14,6 +15,7 @@ from scorer.errors import StoreError
 from scorer.measures import Measure
 from scorer.scoring.compact import DamagedError
 from scorer.scoring.rules import MEASURE_GENERATION
+from scorer.store.canonical import RESOLUTION, unescaped
 from scorer.store.checksums import (
     REPAIR,
     RESTORE,
@@ -26,22 +28,20 @@ from scorer.store.checksums import (
     rows_of,
     verified,
 )
-from scorer.store.database import Database
-from scorer.store.events import Event, event_of
-from scorer.store.records import Basis
+from scorer.store.database import AT_A_TIME, Database
+from scorer.store.events import EVERY_TRACK, Event, event_of, last_basis_event, recorded_basis
+from scorer.store.records import Basis, RecordedBasis
 from scorer.store.schema import event_table, failure_table, mean_table, result_table, schema_table, solution_table
+from scorer.wording import iso_time
 
 _Unpacked = TypeVar("_Unpacked")
-
-_AT_A_TIME = 500
-"""Results whose judged items are read at a time."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """One state of the tables. Every method raises StoreError if the database fails or is damaged."""
+    """One state of the tables, with all events or those until a moment. Every method raises StoreError for damage."""
 
-    _connection: Connection
+    connection: Connection
     _database: Database
     _results: dict[tuple[str, ...], list[Row[Any]]] = field(default_factory=dict)
     """The results that were read, by their solution and the digests of `_matching`."""
@@ -49,15 +49,23 @@ class Rows:
     """The events that were read, also by earlier snapshots of the process: they never change, so later ones follow."""
     forgettings: tuple[int, ...] = ()
     """The events, in order, that dropped outcomes which these rows still have."""
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    """The time at which it is read, or the time that `as_of` selected; in UTC."""
+    until: tuple[datetime | int, ...] = ()
+    """What `as_of` and `before` selected; empty: every event."""
+    _events_of: dict[str | None, Sequence[Event]] = field(default_factory=dict, init=False)
+    """The events that were selected before, by track."""
+    derived: dict[object, Any] = field(default_factory=dict, init=False)
+    """What other rooms derived from this snapshot, so that they derive it once."""
 
     def verified(self, table: Table, statement: Select[Any]) -> Iterator[Row[Any]]:
         """The rows that a statement selects as `rows_of` does, each with the checksum that it should have."""
-        return verified(table, self._connection.execute(statement), self._database.where)
+        return verified(table, self.connection.execute(statement), self._database.where)
 
     def complete(self, table: Table, index: str, *conditions: ColumnElement[bool]) -> list[Row[Any]]:
         """The rows that satisfy the conditions; the index must have the same."""
         rows = list(self.verified(table, rows_of(table).where(*conditions)))
-        keys = set(map(tuple, self._connection.execute(key_rows(table, index).where(*conditions))))
+        keys = set(map(tuple, self.connection.execute(key_rows(table, index).where(*conditions))))
         if keys != {(row.submission_digest, row.solution_digest, row.matching_digest) for row in rows}:
             raise missing_rows(table, self._database.where)
         return rows
@@ -65,7 +73,7 @@ class Rows:
     def all_rows(self, table: Table) -> Iterator[Row[Any]]:
         """All rows of a table with all of its columns, in the order of their keys."""
         statement = select(*all_columns(table)).order_by(*table.primary_key).with_hint(table, "NOT INDEXED", "sqlite")
-        for row in self._connection.execute(statement.execution_options(yield_per=_AT_A_TIME)):
+        for row in self.connection.execute(statement.execution_options(yield_per=AT_A_TIME)):
             if not is_whole(table, row):
                 raise damaged_row(table, row, self._database.where)
             yield row
@@ -80,7 +88,7 @@ class Rows:
     @cached_property
     def all_events(self) -> list[Event]:
         """All events, without a gap."""
-        indexes = [index for (index,) in self._connection.execute(key_rows(event_table, "sqlite_autoindex_event_1"))]
+        indexes = [index for (index,) in self.connection.execute(key_rows(event_table, "sqlite_autoindex_event_1"))]
         known = self._events if len(self._events) <= len(indexes) else []
         statement = rows_of(event_table).order_by(event_table.c.index)
         if known:
@@ -95,20 +103,85 @@ class Rows:
         self._events[:] = events
         return events
 
+    def as_of(self, moment: datetime | int) -> Self:
+        """The same state with the events until a moment. Results are not selected: they follow from the events.
+
+        A moment is the index of the last event; or a time with a zone, for the submissions that were received until
+        then, and the other events that were recorded until then. Raises StoreError if there is no such event, or the
+        time is in the future.
+        """
+        if isinstance(moment, datetime):
+            if moment > self.now:
+                raise StoreError(f"{iso_time(moment)}: is in the future; give a time until now")
+            return replace(self, now=moment.astimezone(UTC), until=(*self.until, moment))
+        last = len(self.all_events)
+        if not 0 <= moment <= last:
+            raise StoreError(f"{self._database.where}: has no event {moment}; the record has the events 1 to {last}")
+        at = self.all_events[moment - 1].at if moment else None
+        return replace(self, now=min(at or self.now, self.now), until=(*self.until, moment))
+
+    def before(self, moment: datetime) -> Self:
+        """The record as it was just before a moment, which has a zone and is not in the future.
+
+        It has only events that were recorded before the moment and before any event that was recorded later. So nothing
+        that is recorded from the moment on changes it, even if it claims an earlier time of receipt. What was forgotten
+        since then still has its outcome.
+        """
+        last = moment.astimezone(UTC) - RESOLUTION
+        index = self._recorded_until(last)
+        since = tuple(event.index for event in self.all_events[index:] if event.kind == "forgetting")
+        return replace(self, now=last, until=(*self.until, index), forgettings=since)
+
+    @property
+    def last_index(self) -> int:
+        """The index of the last event that was recorded by the selected moments; without any, of the last one."""
+        limits = (moment if isinstance(moment, int) else self._recorded_until(moment) for moment in self.until)
+        return min(limits, default=len(self.all_events))
+
+    def _recorded_until(self, moment: datetime) -> int:
+        """The number of events before the first one that was recorded after a moment."""
+        later = (event.index for event in self.all_events if event.at is not None and event.at > moment)
+        return next(later, len(self.all_events) + 1) - 1
+
+    def events(self, track: str | None = None) -> Sequence[Event]:
+        """The events of a track, with those of the whole challenge, or the events of all tracks; by index."""
+        if track not in self._events_of:
+            self._events_of[track] = tuple(
+                event
+                for event in self.all_events
+                if track in (None, event.track) or event.track == EVERY_TRACK
+                if all(_is_until(event, moment) for moment in self.until)
+            )
+        return self._events_of[track]
+
+    @cached_property
+    def teams(self) -> tuple[str, ...]:
+        """The names of all teams of all tracks, in the order in which their first submissions were recorded."""
+        arrivals = (event.body for event in self.events() if event.kind == "arrival")
+        return tuple(
+            dict.fromkeys(body["team"] if body.get("names") == "raw" else unescaped(body["team"]) for body in arrivals)
+        )
+
+    def recorded_basis(self, track: str) -> RecordedBasis | None:
+        """The basis of a track's board; None if it has never been scored.
+
+        Before the first basis was recorded, it is that one: results do not depend on when they were computed.
+        """
+        first = (event for event in self.all_events if event.kind == "basis" and event.track == track)
+        event = last_basis_event(self.events(track)) or next(first, None)
+        return None if event is None else recorded_basis(event.body, event.at)
+
     def solution_row(self, digest: str) -> Any:
         """The row of a solution. Raises StoreError if it is not stored."""
-        found = list(
-            self.verified(
-                solution_table, select(*layout(solution_table).columns).where(solution_table.c.digest == digest)
-            )
-        )
-        if not found:
+        selected = select(*layout(solution_table).columns).where(solution_table.c.digest == digest)
+        rows = list(self.verified(solution_table, selected))
+        if not rows:
             raise StoreError(
                 f"{self._database.where}: holds no solution with the digest {digest[:12]}; `scorer run` stores it"
             )
-        if found[0].digest != digest:
+        if rows[0].digest != digest:
             raise missing_rows(solution_table, self._database.where)
-        return found[0]
+        return rows[0]
 
     def result_rows(self, basis: Basis) -> list[Row[Any]]:
         """The rows of the results by a basis, without judged items; those that schema 1 stored come first."""
@@ -137,7 +210,7 @@ class Rows:
         first of which was there before all others.
         """
         own = [*([basis.version_1] if basis.version_1 else []), basis.matching]
-        return [*own, *(forgotten(each, index) for index in reversed(self.forgettings) for each in own)]
+        return [*own, *(forgotten(digest, index) for index in reversed(self.forgettings) for digest in own)]
 
     def mean_rows(self, basis: Basis, measures: Sequence[Measure]) -> Iterator[Row[Any]]:
         """The rows of the means of these measures, of all results by a basis."""
@@ -151,15 +224,12 @@ class Rows:
         statement = select(mean_table.c.measure, func.count()).join(result_table).where(*self._by(result_table, basis))
         current = mean_table.c.generation == MEASURE_GENERATION
         statement = statement.where(current, mean_table.c.mask.in_(sorted(masks))).group_by(mean_table.c.measure)
-        return {row[0]: row[1] for row in self._connection.execute(statement)}
+        return {row[0]: row[1] for row in self.connection.execute(statement)}
 
     def hits(
         self, basis: Basis, submissions: Collection[str], results: Collection[str] | None = None
     ) -> Iterator[tuple[str, str, bytes]]:
-        """The digest of a result, that of its submission, and the packed judged items, for scored results.
-
-        Without `results`, there is one result for each submission.
-        """
+        """The digest of each scored result, that of its submission, and its packed items; None: one a submission."""
         scored = [
             row
             for row in self.result_rows(basis)
@@ -170,10 +240,10 @@ class Rows:
         if results is None:
             scored = list({row.submission_digest: row for row in scored}.values())
         digests = sorted(row.digest for row in scored)
-        for start in range(0, len(digests), _AT_A_TIME):
-            chosen = digests[start : start + _AT_A_TIME]
+        for start in range(0, len(digests), AT_A_TIME):
+            chosen = digests[start : start + AT_A_TIME]
             statement = select(*all_columns(result_table)).where(result_table.c.digest.in_(chosen))
-            rows = list(self._connection.execute(statement.order_by(result_table.c.digest)))
+            rows = list(self.connection.execute(statement.order_by(result_table.c.digest)))
             if [row.digest for row in rows] != chosen:
                 raise missing_rows(result_table, self._database.where)
             for row in rows:
@@ -192,3 +262,10 @@ class Rows:
 def forgotten(matching: str, event: int) -> str:
     """The digest of the matching rules of an outcome that an event dropped; no other digest has a colon."""
     return f"{event}:{matching}"[:64]
+
+
+def _is_until(event: Event, moment: datetime | int) -> bool:
+    if isinstance(moment, int):
+        return event.index <= moment
+    at = datetime.fromisoformat(event.body["received"]) if event.kind == "arrival" else event.at
+    return at is None or at <= moment

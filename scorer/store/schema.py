@@ -5,6 +5,9 @@ Every row has a checksum, so all columns have types that a driver returns as the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Column,
@@ -19,6 +22,7 @@ from sqlalchemy import (
     Table,
     TypeDecorator,
 )
+from sqlalchemy.types import TypeEngine
 
 SCHEMA_VERSION = 5
 
@@ -53,6 +57,11 @@ def _checksum() -> Column[int]:
     return Column("checksum", BigInteger, nullable=False)
 
 
+def _filled(kind: TypeEngine[Any], *names: str) -> Iterator[Column[Any]]:
+    """Columns of one type that have a value in every row."""
+    return (Column(name, kind, nullable=False) for name in names)
+
+
 schema_table = Table(
     "scorer_schema",
     tables,
@@ -85,9 +94,7 @@ solution_table = Table(
     "solution",
     tables,
     Column("digest", Digest, primary_key=True),
-    Column("queries", LargeBinary, nullable=False),
-    Column("flagged", LargeBinary, nullable=False),
-    Column("ideal", LargeBinary, nullable=False),
+    *_filled(LargeBinary(), "queries", "flagged", "ideal"),
     _checksum(),
 )
 
@@ -129,9 +136,7 @@ failure_table = Table(
     "failure",
     tables,
     Column("digest", Digest, primary_key=True),
-    Column("submission_digest", Digest, nullable=False),
-    Column("solution_digest", Digest, nullable=False),
-    Column("matching_digest", Digest, nullable=False),
+    *_filled(Digest, "submission_digest", "solution_digest", "matching_digest"),
     Column("kind", String(16), nullable=False),
     Column("reason", Text, nullable=False),
     Column("attempts", Integer, nullable=False),
@@ -146,11 +151,7 @@ scanned_file_table = Table(
     tables,
     Column("track", Text, primary_key=True),
     Column("file", String, primary_key=True),
-    Column("size", Number, nullable=False),
-    Column("mtime_ns", Number, nullable=False),
-    Column("ctime_ns", Number, nullable=False),
-    Column("inode", Number, nullable=False),
-    Column("device", Number, nullable=False),
+    *_filled(Number, "size", "mtime_ns", "ctime_ns", "inode", "device"),
     Column("digest", Digest, nullable=False),
     _checksum(),
 )
@@ -183,3 +184,21 @@ cached_table = Table(
     _checksum(),
 )
 """`digest` is that of everything the value depends on, so a value never changes; see `cache`."""
+
+RECORDED = {
+    schema_table.name: "the row of the schema",
+    event_table.name: "event",
+    look_table.name: "the last look into the folder of the track",
+}
+"""Tables whose rows cannot be derived again, and what a row is called."""
+
+DERIVED = {
+    solution_table.name: "the solution",
+    result_table.name: "the result",
+    mean_table.name: "a mean of the result",
+    failure_table.name: "the failure",
+    scanned_file_table.name: "the scanned file of the track",
+    last_run_table.name: "the last run of the track",
+    cached_table.name: "the cached value",
+}
+"""Tables whose rows can be derived again, and what a row is called before its key."""

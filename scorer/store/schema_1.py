@@ -30,48 +30,35 @@ from scorer.scoring.compact import unpack_flags, unpack_ids
 from scorer.scoring.means import split_masks
 from scorer.store.canonical import encoded, iso
 from scorer.store.checksums import hits_checksum
-from scorer.store.database import insert_all
+from scorer.store.database import AT_A_TIME, insert_all
 from scorer.store.schema import event_table, mean_table, result_table, solution_table, storable, tables
 
-_AT_A_TIME = 500
-"""Rows that are copied at a time."""
+
+def _texts(*names: str) -> Iterable[Column[str]]:
+    return [Column(name, String) for name in names]
+
 
 _old = MetaData()
 """The tables of schema 1. Those whose names the current tables have, too, are renamed during this step."""
 
-_track = Table(
-    "track",
-    _old,
-    Column("name", String),
-    Column("solution_digest", String),
-    Column("settings_digest", String),
-)
+_track = Table("track", _old, *_texts("name", "solution_digest", "settings_digest"))
 _submission = Table(
     "submission",
     _old,
-    Column("track", String),
-    Column("file", String),
-    Column("digest", String),
-    Column("team", String),
+    *_texts("track", "file", "digest", "team"),
     Column("received", DateTime),
     Column("present", Boolean),
 )
 _solution = Table(
     "solution_1",
     _old,
-    Column("digest", String),
-    Column("queries", LargeBinary),
-    Column("flagged", LargeBinary),
-    Column("ideal", LargeBinary),
+    *_texts("digest"),
+    *(Column(name, LargeBinary) for name in ("queries", "flagged", "ideal")),
 )
 _result = Table(
     "result_1",
     _old,
-    Column("digest", String),
-    Column("submission_digest", String),
-    Column("solution_digest", String),
-    Column("settings_digest", String),
-    Column("status", String),
+    *_texts("digest", "submission_digest", "solution_digest", "settings_digest", "status"),
     Column("counts", JSON(none_as_null=True)),
     Column("findings", JSON),
     Column("hits", LargeBinary),
@@ -79,9 +66,7 @@ _result = Table(
 _mean = Table(
     "mean_1",
     _old,
-    Column("result_digest", String),
-    Column("split", String),
-    Column("measure", String),
+    *_texts("result_digest", "split", "measure"),
     Column("value", Double),
     Column("undefined", Integer),
 )
@@ -143,7 +128,7 @@ def _events(connection: Connection) -> Iterable[_Values]:
 def _copy(connection: Connection, old: Table, new: Table, changed: Callable[[Row[Any]], _Values]) -> None:
     """Copy all rows of a table, with changed values and a checksum."""
     names = [column.name for column in new.columns if column.name in old.columns]
-    for part in connection.execute(select(old).execution_options(yield_per=_AT_A_TIME)).partitions():
+    for part in connection.execute(select(old).execution_options(yield_per=AT_A_TIME)).partitions():
         rows = [{**{name: row._mapping[name] for name in names}, **changed(row)} for row in part]
         insert_all(connection, new, rows)
 

@@ -32,10 +32,7 @@ PREFIX = "scorer-commitment-v1\n"
 
 
 def secret_of(salt: str, purpose: Purpose) -> bytes:
-    """A secret of 32 bytes for one purpose, always the same; to publish it tells nothing about the others.
-
-    `salt` is that of the database. Raises ValueError if it is not hexadecimal.
-    """
+    """A secret of 32 bytes for one purpose, from the salt of the database; publishing it tells nothing about others."""
     return hmac.digest(bytes.fromhex(salt), purpose.encode("ascii"), "sha256")
 
 

@@ -23,10 +23,8 @@ from scorer.options import SPLITS, Split
 from scorer.scoring.compact import unpack_flags, unpack_hits, unpack_ideal, unpack_ids
 from scorer.scoring.means import Mean, all_means, split_masks
 from scorer.store.cache import Cache
-from scorer.store.canonical import decoded_name
 from scorer.store.checksums import rows_of
 from scorer.store.events import time_of
-from scorer.store.history import History
 from scorer.store.records import (
     Basis,
     Failure,
@@ -36,6 +34,7 @@ from scorer.store.records import (
     StoredResult,
     StoredSolution,
 )
+from scorer.store.rows import Rows
 from scorer.store.schema import (
     cached_table,
     failure_table,
@@ -52,7 +51,7 @@ Means = dict[tuple[str, str], Mean]
 
 
 @dataclass(frozen=True)
-class Snapshot(History):
+class Snapshot(Rows):
     """One state of the database. Every method raises StoreError if the database fails or is damaged."""
 
     @cached_property
@@ -64,7 +63,7 @@ class Snapshot(History):
     def revision(self) -> int:
         """A number that every write increases."""
         with self._database.decoding():
-            return int(self._connection.execute(select(schema_table.c.revision)).scalar_one())
+            return int(self.connection.execute(select(schema_table.c.revision)).scalar_one())
 
     def secret(self, purpose: Purpose) -> bytes:
         """A secret of 32 bytes for one purpose, always the same; to publish it tells nothing about the others."""
@@ -84,9 +83,9 @@ class Snapshot(History):
 
     def last_run(self, track: str) -> datetime | None:
         """When the track was last scored; None if it never was."""
-        found = {row.track: row.at for row in self.verified(last_run_table, rows_of(last_run_table))}
+        times = {row.track: row.at for row in self.verified(last_run_table, rows_of(last_run_table))}
         with self._database.decoding():
-            return datetime.fromisoformat(found[track]) if track in found else None
+            return datetime.fromisoformat(times[track]) if track in times else None
 
     def last_scan(self, track: str) -> FolderScan | None:
         """The last scan of the folder of a track; None if there was none."""
@@ -99,18 +98,11 @@ class Snapshot(History):
 
     def scanned_files(self, track: str) -> dict[str, ScannedFile]:
         """What the last scan of a track's folder found, by the names of the files."""
-        statement = rows_of(scanned_file_table).where(scanned_file_table.c.track == track)
+        rows = self.verified(scanned_file_table, rows_of(scanned_file_table).where(scanned_file_table.c.track == track))
         with self._database.decoding():
             return {
-                decoded_name(row.file): ScannedFile(
-                    size=int(row.size),
-                    mtime_ns=int(row.mtime_ns),
-                    ctime_ns=int(row.ctime_ns),
-                    inode=int(row.inode),
-                    device=int(row.device),
-                    digest=row.digest,
-                )
-                for row in self.verified(scanned_file_table, statement)
+                str(json.loads(file)): ScannedFile(int(size), int(mtime), int(ctime), int(inode), int(device), digest)
+                for _, file, size, mtime, ctime, inode, device, digest, _ in map(tuple, rows)
             }
 
     def cache(self) -> Cache:
@@ -145,16 +137,6 @@ class Snapshot(History):
         """The digests of the submissions that have a result by `basis`."""
         return frozenset(row.submission_digest for row in self.result_rows(basis))
 
-    def outcomes_of(
-        self, submission_digests: Collection[str], basis: Basis, measures: Sequence[Measure] = ()
-    ) -> tuple[Mapping[str, StoredResult], Mapping[str, Failure]]:
-        """The results and the failures of submissions, by their digests.
-
-        Results have the means of `measures`. Stored means are read; means that are not stored yet are computed from the
-        judged items, so that a new measure needs no file.
-        """
-        return self._stored_results(basis, submission_digests, measures), self.failures(basis)
-
     def rejected_limits(self, basis: Basis) -> dict[str, dict[str, int]]:
         """The limits that rejected submissions exceeded, by the digests of their results."""
         with self._database.decoding():
@@ -179,10 +161,7 @@ class Snapshot(History):
         measures: Sequence[Measure],
         stored: Mapping[str, Means] | None = None,
     ) -> Iterator[tuple[str, Means]]:
-        """The digest of each scored result that lacks stored means, and these means, computed from the judged items.
-
-        `stored` is as `stored_means` returns it; None: they are read.
-        """
+        """The digest of each scored result that lacks stored means, and these means; `stored` None: they are read."""
         masks = split_masks(self.flags(basis))
         wanted = set(submission_digests)
         if stored is None:
@@ -220,10 +199,14 @@ class Snapshot(History):
         scores = np.array([measure(matched) for measure in measures], dtype=np.float64)
         return scores.reshape(len(measures), matched.queries)
 
-    def _stored_results(
-        self, basis: Basis, wanted: Collection[str], measures: Sequence[Measure]
+    def results(
+        self, basis: Basis, wanted: Collection[str], measures: Sequence[Measure] = ()
     ) -> dict[str, StoredResult]:
-        """By digest of the submission; a result by the current rules hides one that schema 1 stored."""
+        """The results of submissions, by their digests; one by the current rules hides one that schema 1 stored.
+
+        They have the means of `measures`. Means that are not stored yet are computed from the judged items, so that a
+        new measure needs no file.
+        """
         rows = {row.submission_digest: row for row in self.result_rows(basis) if row.submission_digest in wanted}
         means: dict[str, Means] = {}
         keys: list[tuple[Split, str, tuple[str, str]]] = []

@@ -1,14 +1,14 @@
-"""Store: the database of a challenge, with what can be derived again."""
+"""Store: the database of a challenge. Its record is only appended to; all else can be derived again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, func, select
 
 from scorer.limits import Limits
 from scorer.measures import Measure
@@ -16,18 +16,29 @@ from scorer.measures.arrays import Bools
 from scorer.measures.matched import JudgedItems
 from scorer.scoring.compact import pack_flags, pack_ideal, pack_ids
 from scorer.scoring.outcomes import Failed, Rejected, Summary
+from scorer.scoring.rules import MATCHING_GENERATION, MEASURE_GENERATION
 from scorer.store import writing
 from scorer.store.archive import SOLUTIONS, SUBMISSIONS, Archive
 from scorer.store.cache import Cache
-from scorer.store.canonical import iso
-from scorer.store.database import Database, insert_all
+from scorer.store.canonical import encoded, iso
+from scorer.store.database import AT_A_TIME, Database, insert_all
+from scorer.store.events import Event
+from scorer.store.log import Kind
 from scorer.store.migrations import prepare
-from scorer.store.record import GENERATIONS, Record
-from scorer.store.records import Basis, ScannedFile
-from scorer.store.schema import cached_table, last_run_table, mean_table, result_table, solution_table
+from scorer.store.records import Basis, FolderScan, ScannedFile
+from scorer.store.schema import cached_table, event_table, last_run_table, mean_table, result_table, solution_table
 from scorer.store.snapshot import Means, Snapshot
 
-__all__ = ["GENERATIONS", "Store", "now"]
+GENERATIONS = {"matching": MATCHING_GENERATION, "measures": MEASURE_GENERATION}
+
+Added = Sequence[tuple[Kind, Mapping[str, Any]]]
+"""Events of a track to append: the kind and the body of each."""
+
+_Answer = TypeVar("_Answer")
+
+
+class _NothingToWriteError(Exception):
+    """Ends a transaction that has nothing to write."""
 
 
 def now() -> datetime:
@@ -35,34 +46,28 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-class Store(Record):
-    """The database of a challenge. As a context manager, it closes the database at the end.
+class Store:
+    """The database of a challenge: a record that is appended to, and what can be derived again.
 
-    Every method raises StoreError if the database cannot be reached, is in use for too long, read-only, full or
-    damaged.
+    As a context manager, it closes the database at the end. Every method raises StoreError if the database cannot be
+    reached, is in use for too long, read-only, full or damaged.
     """
+
+    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+        self.database = database
+        self._clock = clock
+        self._events: list[Event] = []
 
     @classmethod
     def open(
         cls, place: str | Path, *, create: bool = True, wait: float = 30.0, clock: Callable[[], datetime] = now
     ) -> Store:
-        """Open a database, and migrate it if an earlier version made it.
+        """Open a database, a path or an SQLAlchemy URL, and migrate it if an earlier version made it.
 
-        Parameters
-        ----------
-        place
-            A path (SQLite) or an SQLAlchemy URL.
-        create
-            Whether to create the tables of a new or empty database; if not, it is refused.
-        wait
-            Seconds that a write waits for another process, and that an operation waits for a server that went away.
-        clock
-            Returns the time, with a zone, at which events are recorded.
-
-        Raises
-        ------
-        StoreError
-            The database cannot be used, belongs to something else, or needs a later version of this package.
+        Without `create`, a new or empty database is refused. A write waits `wait` seconds for another process, and an
+        operation for a server that went away. `clock` returns the time, with a zone, at which events are recorded.
+        Raises StoreError if the database cannot be used, belongs to something else, or needs a later version of this
+        package.
         """
         database = Database(place, create=create, wait=wait)
         try:
@@ -79,9 +84,7 @@ class Store(Record):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def archive(self, root: Path) -> Archive:
@@ -91,6 +94,95 @@ class Store(Record):
     def kept_submissions(self, root: Path) -> Archive:
         """Where the bytes of submissions are kept that were scored: next to the solutions."""
         return Archive.beside(self.database.file or root / "scores", SUBMISSIONS)
+
+    # The record
+
+    @property
+    def where(self) -> str:
+        """The name of the database in messages."""
+        return self.database.where
+
+    def now(self) -> datetime:
+        """The time, by the clock of the record."""
+        return self._clock()
+
+    def read(self, work: Callable[[Snapshot], _Answer]) -> _Answer:
+        """The result of `work`, which reads one snapshot; it is repeated if the connection to the server is lost."""
+
+        def once() -> _Answer:
+            with self.database.reading() as connection:
+                return work(self._snapshot(connection))
+
+        return self.database.retried(once)
+
+    def _snapshot(self, connection: Connection) -> Snapshot:
+        return Snapshot(connection, self.database, _events=self._events, now=self._clock())
+
+    def record(self, track: str, decide: Callable[[Snapshot], Added]) -> None:
+        """Append events to the record of a track, or with `EVERY_TRACK` to that of the whole challenge.
+
+        `decide` returns the kind and the body of each event, given the state of the database while no other process can
+        write. What it raises ends the transaction; nothing is recorded then.
+        """
+        self.record_all(lambda view: [(track, kind, body) for kind, body in decide(view)])
+
+    def record_all(self, decide: Callable[[Snapshot], Sequence[tuple[str, Kind, Mapping[str, Any]]]]) -> None:
+        """Append events to the records of several tracks, as `record`; each begins with its track, or `EVERY_TRACK`."""
+        self._write(lambda connection: self._append(connection, decide(self._snapshot(connection))))
+
+    def record_scan(
+        self, track: str, decide: Callable[[Snapshot], tuple[Added, FolderScan | None]], *, revises: bool
+    ) -> bool:
+        """Append events as `record`, with the scan of the folder unless it is None; returns whether there were any."""
+        changed = False
+
+        def work(connection: Connection) -> bool:
+            nonlocal changed
+            added, scan = decide(self._snapshot(connection))
+            if scan is not None:
+                writing.replace_scan(connection, track, scan)
+            changed = self._append(connection, [(track, *event) for event in added])
+            return changed or scan is not None
+
+        self._write(work, revises=revises)
+        return changed
+
+    def record_forgetting(self, track: str, decide: Callable[[Snapshot], Added], digest: str) -> None:
+        """Append events as `record`, and drop the outcomes of a submission; boards frozen before keep them."""
+
+        def work(connection: Connection) -> bool:
+            view = self._snapshot(connection)
+            added = decide(view)
+            phases = (phase for event in view.all_events if event.kind == "phases" for phase in event.body["phases"])
+            may_be_frozen = any(phase["freeze"] for phase in phases)
+            writing.drop_outcomes(connection, digest, len(view.all_events) + 1 if may_be_frozen else None)
+            return self._append(connection, [(track, *event) for event in added])
+
+        self._write(work)
+
+    def _write(self, work: Callable[[Connection], _Answer], *, revises: bool = True) -> _Answer:
+        """The result of `work`, which writes in one transaction. If it is false or 0, the revision stays as it is."""
+
+        def once() -> _Answer:
+            with suppress(_NothingToWriteError), self.database.writing(revises=revises) as connection:
+                answer = work(connection)
+                if not answer:
+                    raise _NothingToWriteError
+            return answer
+
+        return self.database.retried(once)
+
+    def _append(self, connection: Connection, added: Sequence[tuple[str, Kind, Mapping[str, Any]]]) -> bool:
+        last = connection.execute(select(func.max(event_table.c.index))).scalar() or 0
+        at = iso(self._clock())
+        rows = [
+            {"index": index, "track": track, "kind": kind, "at": at, "body": encoded(body)}
+            for index, (track, kind, body) in enumerate(added, last + 1)
+        ]
+        insert_all(connection, event_table, rows)
+        return bool(rows)
+
+    # What can be derived again
 
     def store_solution(self, digest: str, query_ids: Sequence[str], flagged: Bools, ideal: JudgedItems) -> None:
         """Store the queries of a solution, with a flag for each, and its grades, unless the digest is known."""
@@ -121,41 +213,20 @@ class Store(Record):
             self._write(work)
 
     def retry(self, basis: Basis, submission_digests: Collection[str] | None = None) -> int:
-        """Delete the failures by `basis` of these submissions, or of all, so that their attempts count from 0 again.
-
-        Returns how many submissions had failed.
-        """
-        deleted = 0
-
-        def work(connection: Connection) -> bool:
-            nonlocal deleted
-            deleted = writing.delete_failures(connection, basis, submission_digests)
-            return deleted > 0
-
-        self._write(work)
-        return deleted
+        """Delete the failures by `basis` of these submissions, or of all; returns how many there were."""
+        return self._write(lambda connection: writing.delete_failures(connection, basis, submission_digests))
 
     def void_rejections(self, basis: Basis, limits: Limits) -> int:
-        """Delete the results by `basis` of submissions that exceeded a limit which has another value now.
-
-        Returns how many results were deleted.
-        """
+        """Delete the results of submissions that exceeded a limit which has changed; returns how many there were."""
 
         def void(view: Snapshot) -> list[str]:
             return [digest for digest, exceeded in view.rejected_limits(basis).items() if limits.differing(exceeded)]
 
-        if not self.read(void):
-            return 0
-        deleted = 0
-
-        def work(connection: Connection) -> bool:
-            nonlocal deleted
+        def work(connection: Connection) -> int:
             chosen = void(Snapshot(connection, self.database))
-            deleted = sum(writing.delete_results(connection, result_table.c.digest == digest) for digest in chosen)
-            return deleted > 0
+            return sum(writing.delete_results(connection, result_table.c.digest == digest) for digest in chosen)
 
-        self._write(work)
-        return deleted
+        return self._write(work) if self.read(void) else 0
 
     def complete_means(
         self, submission_digests: Collection[str], basis: Basis, measures: Sequence[Measure], *, revises: bool = True
@@ -209,18 +280,15 @@ class Store(Record):
             self._write(work)
 
     def keep(self, cache: Cache) -> None:
-        """Store the values that were computed for a render, and delete those that it did not use.
-
-        A board shows the same with and without them, so the revision stays as it is.
-        """
+        """Store what was computed for a render, and delete what it did not use; the revision stays, as boards do."""
 
         def work(connection: Connection) -> bool:
             present = set(connection.execute(select(cached_table.c.digest)).scalars())
             rows = [{"digest": key, "value": value} for key, value in cache.added.items() if key not in present]
             insert_all(connection, cached_table, rows)
             unused = sorted(present - cache.used)
-            for start in range(0, len(unused), writing.AT_A_TIME):
-                chosen = unused[start : start + writing.AT_A_TIME]
+            for start in range(0, len(unused), AT_A_TIME):
+                chosen = unused[start : start + AT_A_TIME]
                 connection.execute(delete(cached_table).where(cached_table.c.digest.in_(chosen)))
             return True
 

@@ -22,9 +22,9 @@ from scorer import __version__
 from scorer.errors import StoreError
 from scorer.scoring.compact import check_expansion, check_ids
 from scorer.scoring.outcomes import FailureKind
-from scorer.store.bodies import INVALID, check_event, is_whole, need, need_digest, need_time, read_json
 from scorer.store.checksums import hits_checksum, rows_of, verified
-from scorer.store.database import Database, insert_all
+from scorer.store.database import AT_A_TIME, Database, insert_all
+from scorer.store.events import INVALID, check_event, is_whole, need, need_digest, need_time, read_json
 from scorer.store.integrity import unreadable_rows
 from scorer.store.migrations import add_scans, version_of
 from scorer.store.schema import (
@@ -66,9 +66,6 @@ class InvalidRowsError(StoreError):
 
 _LEFT_OUT = frozenset({"checksum", "hits_checksum"})
 
-_AT_A_TIME = 500
-"""Rows inserted by one statement."""
-
 _LONGEST = 200_000
 """Characters of a text but the body of an event: findings are few and short."""
 
@@ -97,12 +94,10 @@ def _columns(table: Table) -> list[Column[Any]]:
 def load(database: Database, rows: RowsOf, version: int, most: int) -> bool:
     """Create the tables of a database and insert all rows, in one transaction. Returns whether they were inserted.
 
-    A database that has the same record already is left as it is, so that an import that was killed can be repeated. The
-    rows of the bundle are not trusted; `version` is that of their schema, one of `VERSIONS`, and `most` the bytes that
-    a compressed value may grow to.
-
-    Raises InvalidRowsError for an invalid row, and StoreError if the database fails, is used by another challenge, or
-    has gone on since it was imported.
+    A database that has the same record already is left as it is, so that an import that was killed can be repeated.
+    `version` is that of the schema of the rows, which are not trusted; `most` the bytes that a compressed value may
+    grow to. Raises InvalidRowsError for an invalid row, and StoreError if the database fails, is used by another
+    challenge, or has gone on since it was imported.
     """
     database.set_wal()
     return database.retried(partial(_load, database, rows, version, most))
@@ -119,7 +114,7 @@ def _load(database: Database, rows: RowsOf, version: int, most: int) -> bool:
                 add_scans(connection)
                 continue
             entering = (_entering(table, row, number, most) for number, row in enumerate(rows(name), 1))
-            while chosen := list(islice(entering, _AT_A_TIME)):
+            while chosen := list(islice(entering, AT_A_TIME)):
                 try:
                     insert_all(connection, table, chosen)
                 except IntegrityError as error:
@@ -129,7 +124,7 @@ def _load(database: Database, rows: RowsOf, version: int, most: int) -> bool:
         if len(list(view.all_rows(schema_table))) != 1:
             raise InvalidRowsError("does not have one row of the schema; export it again")
         _ = view.all_events  # an event may be missing
-        for problem in unreadable_rows(connection, view):
+        for problem in unreadable_rows(view):
             raise InvalidRowsError(f"{problem.partition(';')[0]}; export it again")
         return True
 
@@ -145,14 +140,14 @@ def unload(database: Database) -> None:
 
 def _check_same(connection: Connection, database: Database, rows: RowsOf) -> None:
     """Refuse a database that does not have exactly the record of the bundle."""
-    found = Snapshot(connection, database).schema_row
+    row = Snapshot(connection, database).schema_row
     bundled = next(iter(rows(SCHEMA)), {})
-    if found.version != SCHEMA_VERSION or any(getattr(found, key) != bundled.get(key) for key in ("identity", "salt")):
+    if row.version != SCHEMA_VERSION or any(getattr(row, key) != bundled.get(key) for key in ("identity", "salt")):
         raise StoreError(
             f"{database.where}: is in use by another challenge; name an empty database, or delete its tables"
         )
     statement = rows_of(event_table).order_by(event_table.c.index)
-    recorded = [tuple(row)[:-1] for row in verified(event_table, connection.execute(statement), database.where)]
+    recorded = [tuple(event)[:-1] for event in verified(event_table, connection.execute(statement), database.where)]
     names = [column.name for column in _columns(event_table)]
     if recorded != [tuple(row.get(name) for name in names) for row in rows(EVENTS)]:
         raise StoreError(
@@ -199,8 +194,9 @@ def _check_row(table: Table, row: Any) -> None:
 
 
 def _check_findings(text: str) -> None:
-    found = read_json(text)
-    need(is_whole(found["count"]) and all(is_whole(line) and type(each) is str for line, each in found["shown"]))
+    findings = read_json(text)
+    shown = findings["shown"]
+    need(is_whole(findings["count"]) and all(is_whole(line) and type(problem) is str for line, problem in shown))
 
 
 _CHECKS: Mapping[str, Callable[[Any], object]] = {

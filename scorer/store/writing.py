@@ -11,11 +11,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, bindparam, delete, insert, select
 
-from scorer.errors import LONGEST, Findings
+from scorer.errors import LONGEST
 from scorer.scoring.means import Mean
 from scorer.scoring.outcomes import Failed, Rejected, Summary
 from scorer.scoring.rules import MEASURE_GENERATION
-from scorer.store.canonical import encoded, encoded_name, iso
+from scorer.store.canonical import encoded, iso
 from scorer.store.checksums import all_columns, hits_checksum, is_whole, rows_of, sealed, verified
 from scorer.store.database import insert_all
 from scorer.store.records import Basis, FolderScan, ScannedFile
@@ -24,9 +24,6 @@ from scorer.store.schema import failure_table, look_table, mean_table, result_ta
 from scorer.wording import shortened
 
 _Row = dict[str, Any]
-
-AT_A_TIME = 500
-"""Keys that one statement lists."""
 
 
 def result_digest(submission_digest: str, basis: Basis) -> str:
@@ -135,14 +132,10 @@ def replace_scanned_files(
     """Delete the rows of scanned files that are gone or have changed, and insert those that have changed."""
     table = scanned_file_table
     of_file = delete(table).where(table.c.track == track, table.c.file == bindparam("name"))
-    if old := [{"name": encoded_name(file)} for file in (*gone, *changed)]:
+    if old := [{"name": json.dumps(file)} for file in (*gone, *changed)]:
         connection.execute(of_file, old)
     rows = [
-        {
-            "track": track,
-            "file": encoded_name(file),
-            **{name: str(value) for name, value in asdict(scanned).items()},
-        }
+        {"track": track, "file": json.dumps(file), **{name: str(value) for name, value in asdict(scanned).items()}}
         for file, scanned in changed.items()
     ]
     insert_all(connection, table, rows)
@@ -172,16 +165,12 @@ def _result_row(key: str, submission_digest: str, basis: Basis, outcome: Summary
     else:
         status, findings = "scored", outcome.notes
         counts, hits = json.dumps(asdict(outcome.counts)), outcome.hits
+    first = [[problem.line, problem.text] for problem in findings]
     return _keys(key, submission_digest, basis) | {
         "status": status,
         "counts": counts,
-        "findings": json.dumps(_findings(findings)),
+        "findings": json.dumps({"shown": first, "count": findings.count}),
         "limits": json.dumps(dict(limits), sort_keys=True),
         "hits": hits,
         "hits_checksum": hits_checksum(hits),
     }
-
-
-def _findings(findings: Findings) -> _Row:
-    """The first findings, and the number of all."""
-    return {"shown": [[found.line, found.text] for found in findings], "count": findings.count}

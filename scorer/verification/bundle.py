@@ -10,7 +10,7 @@ from typing import Any
 
 from scorer.challenge.splits import SHA256
 from scorer.store.canonical import iso
-from scorer.store.log import START, LogLine, head_of, leaf_of, nonce_of, text_of_fields
+from scorer.store.log import START, LogLine, chained, text_of_fields
 from scorer.store.secret import secret_of
 from scorer.verification.bundle_archive import (
     INDEX,
@@ -71,15 +71,16 @@ def _lines(bundle: Bundle) -> Iterator[LogLine]:
     salts = [row.get("salt") for row in bundle.rows(SCHEMA)]
     if len(salts) != 1 or not isinstance(salts[0], str) or not SHA256.fullmatch(salts[0]):
         raise bundle.error(f"{SCHEMA} does not have the salt of one database", NO_BUNDLE)
-    key, head = secret_of(salts[0], "log"), START
+    return chained(secret_of(salts[0], "log"), _events(bundle))
+
+
+def _events(bundle: Bundle) -> Iterator[tuple[int, str, bytes]]:
     for number, row in enumerate(bundle.rows(EVENTS), 1):
         try:
-            index, kind, text = _event(row)
+            event = _event(row)
         except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
             raise bundle.error(f"{EVENTS}, line {number:,}: not an event", NO_BUNDLE) from error
-        leaf = leaf_of(nonce_of(key, index, text), text)
-        head = head_of(head, leaf)
-        yield LogLine(index, kind, leaf, head)
+        yield event
 
 
 def _event(row: dict[str, Any]) -> tuple[int, str, bytes]:

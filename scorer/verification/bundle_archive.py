@@ -106,10 +106,11 @@ class Bundle:
         """Read the end of the file. Raises ScorerError if it is not the end of a bundle."""
         self.path = path
         self._stream = stream
-        self._size = stream.seek(0, os.SEEK_END) - COMMENT_BYTES
+        self.size = stream.seek(0, os.SEEK_END) - COMMENT_BYTES
+        """The bytes of the file before its comment."""
         stream.seek(0)
         begins = stream.read(2) == b"PK"
-        stream.seek(max(self._size, 0))
+        stream.seek(max(self.size, 0))
         comment = _COMMENT.fullmatch(stream.read())
         if comment is None:
             end = "its end is not the SHA-256 of a bundle: it is incomplete, changed there, or another archive"
@@ -121,7 +122,7 @@ class Bundle:
     def changed_part(self) -> str:
         """Where bytes of the file were changed since it was written; empty if they are the same."""
         self._stream.seek(0)
-        if digest_of(chunks_of(self._stream, self._size)) == self._digest:
+        if digest_of(chunks_of(self._stream, self.size)) == self._digest:
             return ""
         try:
             return self._damaged_member()
@@ -157,13 +158,7 @@ class Bundle:
         return chunks_of(self._stream, size)
 
     def read_directory(self) -> Manifest:
-        """Read the directory and the manifest of the archive, and check both. Nothing in them is trusted.
-
-        Raises
-        ------
-        ScorerError
-            The archive is not a bundle, was written by a later version, or has members that no bundle has.
-        """
+        """Read and check the directory and the manifest, which are not trusted. Raises ScorerError."""
         try:
             self._archive = ZipFile(self._stream)
             listed = self._archive.infolist()
@@ -178,7 +173,7 @@ class Bundle:
             raise self.error(f"has no member {MANIFEST}", NO_BUNDLE)
         for info in listed:
             self._check_member(info)
-        if sum(info.file_size for info in listed) > self._size:
+        if sum(info.file_size for info in listed) > self.size:
             raise self.error("its members overlap, so that together they are larger than the file", NO_BUNDLE)
         self.manifest = self._read_manifest()
         if self.members.keys() - {MANIFEST} != self.manifest.members.keys():
@@ -227,11 +222,6 @@ class Bundle:
         if not is_valid:
             raise self.error(f"{MANIFEST} lacks a value, or has one of another kind", NO_BUNDLE)
         return Manifest(**facts, members=members)  # type: ignore[arg-type]
-
-    @property
-    def size(self) -> int:
-        """The bytes of the file."""
-        return self._size
 
     def names(self, folder: str) -> list[str]:
         """The names of the members in a folder, sorted."""

@@ -109,10 +109,10 @@ def _other_copy(document: CommitmentDocument, sha256: str) -> str:
     last = document.commitments[-1]
     if sha256 == last.sha256:
         return ""
-    for each in document.commitments:
-        if each.sha256 == sha256:
+    for commitment in document.commitments:
+        if commitment.sha256 == sha256:
             return (
-                f"it is that of event {each.index}; the challenge was committed again before its start, at event "
+                f"it is that of event {commitment.index}; the challenge was committed again before its start, at event "
                 f"{last.index}, as {last.sha256}"
             )
     return f"the document has {last.sha256}, the earlier copy {sha256}"
@@ -120,9 +120,11 @@ def _other_copy(document: CommitmentDocument, sha256: str) -> str:
 
 def _difference(document: CommitmentDocument, lines: Sequence[LogLine]) -> str:
     """The first event that the document or the log has and the other one lacks; empty if they agree."""
-    applied, last = {int(each["index"]) for each in document.errata}, document.commitments[-1].index
-    stated: list[tuple[int, tuple[str, ...]]] = [(each.index, ("commitment",)) for each in document.commitments]
-    stated += [(int(each["index"]), ("erratum",)) for each in document.errata]
+    applied, last = {int(erratum["index"]) for erratum in document.errata}, document.commitments[-1].index
+    stated: list[tuple[int, tuple[str, ...]]] = [
+        (commitment.index, ("commitment",)) for commitment in document.commitments
+    ]
+    stated += [(int(erratum["index"]), ("erratum",)) for erratum in document.errata]
     stated += [(index, ("erratum",)) for index in document.not_applied]
     stated += [(index, ("phases", "extension")) for track in document.tracks for index in document.rescheduled(track)]
     for index, kinds in sorted(stated):
@@ -154,8 +156,8 @@ def _is_listed(document: CommitmentDocument, lines: Sequence[LogLine], line: Log
         return document.is_revealed
     if line.kind == "erratum" and not document.not_applied:
         # Before a basis with another title, say, the next erratum may be the application of this preview.
-        following = next((each.index for each in lines[line.index :] if each.kind == "erratum"), None)
-        return _seems_applied(lines, line.index) and all(following != each["index"] for each in document.errata)
+        following = next((later.index for later in lines[line.index :] if later.kind == "erratum"), None)
+        return _seems_applied(lines, line.index) and all(following != erratum["index"] for erratum in document.errata)
     return line.kind not in HARMLESS
 
 
@@ -222,7 +224,7 @@ def _track(document: CommitmentDocument, track: str, committed: Mapping[str, Any
     before = {**committed["rules"], **committed, "split": _committed_split(committed).get("key_sha256")}
     now = {**present["rules"], **present, "split": present["key_sha256"]}
     rules = {name for name in committed["rules"].keys() | present["rules"].keys() if before.get(name) != now.get(name)}
-    rules |= {str(name) for each in document.errata_of(track) for name in each["changed"]} - FILES.keys()
+    rules |= {str(name) for erratum in document.errata_of(track) for name in erratum["changed"]} - FILES.keys()
     for name in (*FILES, *sorted(rules)):
         if (before.get(name), now.get(name)) != (None, None) or name in rules:
             # The share of a split may have changed, and not the key.
@@ -238,7 +240,7 @@ def _track(document: CommitmentDocument, track: str, committed: Mapping[str, Any
 
 def _errata(document: CommitmentDocument, track: str, name: str) -> list[str]:
     """The errata that changed a rule or a file of a track."""
-    return [f"erratum {each.get('number')}" for each in document.errata_of(track) if name in each["changed"]]
+    return [f"erratum {erratum.get('number')}" for erratum in document.errata_of(track) if name in erratum["changed"]]
 
 
 def _unchanged(statement: str, committed: object, present: object, changes: Sequence[str]) -> Verified:

@@ -46,12 +46,16 @@ class CommitmentDocument:
         """Read the file. Raises ScorerError if it is another document."""
         document = read_document(path)
         listed = [
-            ListedCommitment(text_of(path, each, "sha256", SHA256), _index(path, each), each.get("at"))
-            for each in _objects(path, document, "commitments")
+            ListedCommitment(
+                text_of(path, commitment, "sha256", SHA256), _index(path, commitment), commitment.get("at")
+            )
+            for commitment in _objects(path, document, "commitments")
         ]
         if not listed:
             raise invalid(path, "commitments", "at least one commitment")
-        tracks = _object(path, document, "tracks")
+        tracks = document.get("tracks")
+        if not isinstance(tracks, dict):
+            raise invalid(path, "tracks", "an object")
         if not all(isinstance(track, dict) for track in tracks.values()):
             raise invalid(path, "tracks", "an object for each track")
         errata = _objects(path, document, "errata")
@@ -79,26 +83,19 @@ class CommitmentDocument:
 
     def errata_of(self, track: str) -> list[Mapping[str, Any]]:
         """The errata of a track, the earliest first."""
-        return [each for each in self.errata if each.get("track") == track]
-
-
-def _object(path: Path, document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = document.get(key)
-    if not isinstance(value, dict):
-        raise invalid(path, key, "an object")
-    return value
+        return [erratum for erratum in self.errata if erratum.get("track") == track]
 
 
 def _objects(path: Path, document: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
     value = document.get(key)
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+    if not isinstance(value, list) or not all(isinstance(member, dict) for member in value):
         raise invalid(path, key, "a list of objects")
     return value
 
 
 def _indexes(path: Path, document: Mapping[str, Any], key: str) -> list[int]:
     value = document.get(key, [])
-    if not isinstance(value, list) or not all(type(each) is int and each >= 1 for each in value):
+    if not isinstance(value, list) or not all(type(index) is int and index >= 1 for index in value):
         raise invalid(path, key, "a list of indexes of events")
     return value
 

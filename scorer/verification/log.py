@@ -14,8 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from scorer.errors import ScorerError
-from scorer.store.kinds import KINDS
-from scorer.store.log import START, LogLine, head_of
+from scorer.store.log import KINDS, START, LogLine, head_of
 from scorer.verification.statement import Verified, read_bytes
 from scorer.wording import counted, quoted, shortened
 
@@ -73,11 +72,11 @@ def _parsed(data: bytes) -> tuple[list[LogLine], str]:
     texts = data.split(b"\n")
     end = texts.pop()
     for number, text in enumerate(texts, 1):
-        found = LINE.fullmatch(text)
-        if found is None:
+        match = LINE.fullmatch(text)
+        if match is None:
             shown = quoted(shortened(text.decode("utf-8", "backslashreplace"), SHOWN))
             return lines, f"line {number:,}: found {shown}, expected {EXPECTED}"
-        index, kind, leaf, head = (group.decode("ascii") for group in found.groups())
+        index, kind, leaf, head = (group.decode("ascii") for group in match.groups())
         if kind not in KINDS:
             return lines, f'line {number:,}: found the kind "{kind}", expected one that this version of scorer has'
         lines.append(LogLine(int(index), kind, bytes.fromhex(leaf), bytes.fromhex(head)))

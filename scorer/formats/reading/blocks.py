@@ -57,10 +57,7 @@ class Lines:
 
     @classmethod
     def of(cls, block: Block, *, trim: str | None = None, comments: bool = False) -> Lines:
-        """Return the lines of a block that are not blank, without white space (or `trim`) around them.
-
-        With `comments`, lines that start with ``#`` are left out.
-        """
+        """Return the lines that are not blank, without white space (or `trim`); with `comments`, without those."""
         raw = block.lines
         number = block.first_line + np.arange(len(raw), dtype=np.int64)
         bare = pc.ascii_trim_whitespace(raw)

@@ -54,9 +54,9 @@ def places(names: Sequence[str], wanted: str, options: Mapping[str, str]) -> lis
     """
     if wanted in options:
         return [at for at, name in enumerate(names) if name == options[wanted].strip().lower()]
-    found = [at for at, name in enumerate(names) if name in COLUMNS[wanted]]
-    graded = [at for at in found if names[at] != "score"]
-    return graded if wanted == "grade" and graded else found
+    usual = [at for at, name in enumerate(names) if name in COLUMNS[wanted]]
+    graded = [at for at in usual if names[at] != "score"]
+    return graded if wanted == "grade" and graded else usual
 
 
 def place(names: Sequence[str], wanted: str, options: Mapping[str, str]) -> int | None:
@@ -82,10 +82,7 @@ def place(names: Sequence[str], wanted: str, options: Mapping[str, str]) -> int 
 
 
 def needed_places(names: Sequence[str], wanted: tuple[str, ...], options: Mapping[str, str]) -> dict[str, int]:
-    """Return the positions in `names`, which are in lower case, of the columns to read: SOLUTION's or SUBMISSION's.
-
-    A submission is read by its score or by its rank. Raises UnreadableError where a column is missing.
-    """
+    """Return the positions in `names`, in lower case, of the columns to read. Raises UnreadableError without one."""
     numbers = ("score", "rank") if "rank" in wanted else ("grade",)
     number = order_by(names, options) if "rank" in wanted else "grade"
     found = {}
@@ -93,7 +90,7 @@ def needed_places(names: Sequence[str], wanted: tuple[str, ...], options: Mappin
         at = place(names, column, options)
         if at is None:
             several = numbers if column == number else (column,)
-            usual = ", ".join(name for each in several for name in COLUMNS[each])
+            usual = ", ".join(name for number in several for name in COLUMNS[number])
             raise UnreadableError(f"no column for the {' or '.join(several)}; expected one of {usual}")
         found[column] = at
     also = {column: place(names, column, options) for column in ("flag", "subtopic", "iteration") if column in wanted}
@@ -142,10 +139,7 @@ def graded_rows(held: Columns, line: Ints, findings: Findings) -> Graded:
 
 
 def ranked_rows(held: Columns, line: Ints, findings: Findings) -> Ranked:
-    """Return the rows of a submission, each with its line, by score or by rank; invalid rows are reported and left out.
-
-    If `held` has both, the score is used.
-    """
+    """Return the rows of a submission, by score, else by rank; invalid rows are reported and left out."""
     query, item = (id_texts(held[name], name, line, findings) for name in ("query", "item"))
     by = "score" if "score" in held else "rank"
     value = _numbers(held[by], by, line, findings)
