@@ -6,19 +6,15 @@ from collections import Counter
 from dataclasses import dataclass
 
 from scorer.board.board import Board
-from scorer.live.entry import State
+from scorer.live.entry import STATE_WORDS, State
 
-STATUS_WORDS: dict[State, str] = {
-    "scored": "scored",
-    "rejected": "rejected",
-    "waiting": "not scored yet",
-    "failed": "not scored yet",
-    "misdated": "whose time of receipt is not confirmed",
-    "early": "early",
-    "late": "late",
-    "over-quota": "over the quota",
-}
-"""How the parts of the number of entries are called; withdrawn entries are not counted."""
+STATES: tuple[State, ...] = ("scored", "rejected", "waiting", "failed", "misdated", "early", "late", "over-quota")
+"""The parts of the number of entries; withdrawn entries are not counted."""
+
+
+def words_of(state: State) -> str:
+    """What a part of the number of entries is called."""
+    return STATE_WORDS[state].of_board or STATE_WORDS[state].label
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +59,8 @@ def _teams(board: Board) -> Count:
 
 def _entries(board: Board) -> Count:
     sent = [(entry, row.baseline) for row in board.rows for entry in row.sent]
-    by_words = Counter(STATUS_WORDS[entry.state] for entry, _ in sent)
-    parts = _parts([(by_words[words], words) for words in dict.fromkeys(STATUS_WORDS.values())])
+    by_words = Counter(words_of(entry.state) for entry, _ in sent)
+    parts = _parts([(by_words[words], words) for words in dict.fromkeys(map(words_of, STATES))])
     of_baselines = sum(is_baseline for _, is_baseline in sent)
     besides = f"; {of_baselines:,} of baselines" if of_baselines else ""
     return Count(len(sent), _noun(len(sent), "entry", "entries"), parts + besides)

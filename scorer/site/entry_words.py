@@ -2,47 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from markupsafe import Markup, escape
 
 from scorer.board.board import Board, Row
-from scorer.live.entry import Admission, Answer, Entry, Outcome, Presence
+from scorer.live.entry import STATE_WORDS, Answer, Entry, State
 from scorer.live.quotas import left_in_words, next_reset
 from scorer.site.status import moment
 from scorer.wording import counted
-
-Word = Presence | Admission | Outcome | Answer
-"""One of the words that the state of an entry has."""
-
-LABELS: Mapping[Word, str] = {
-    "waiting": "not scored yet",
-    "failed": "not scored yet",
-    "misdated": "time not confirmed",
-    "superseded": "replaced",
-    "over-quota": "over the quota",
-    "improvement": "scored, an improvement",
-    "no improvement": "scored, no improvement",
-    "waits": "waits for an earlier entry",
-}
-"""What pages call a state, where they use other words."""
-
-NOTES: Mapping[Word, str] = {
-    "waiting": "An entry that is not scored yet was received. The organisers' machine has not succeeded in scoring it "
-    "so far, and tries again. The team need not do anything.",
-    "misdated": "The organisers must confirm the time of receipt of an entry before it can count.",
-    "early": "An early entry was received before the first phase. It is scored, and is never ranked.",
-    "late": "A late entry was received when its phase had closed. It is scored, and is never ranked.",
-    "over-quota": "An entry over the quota is kept, and is not scored.",
-    "superseded": "A replaced entry does not count: its file has another content now.",
-    "withdrawn": "A withdrawn entry does not count: its file is gone.",
-    "no improvement": "A preliminary score is shown only if it is clearly better than the one that was shown last for "
-    "the team: the Ladder decides. Final scores do not depend on it.",
-    "waits": "An entry waits for an earlier one if that has no result yet: the Ladder looks at entries in the order in "
-    "which they were recorded.",
-}
-"""What the states mean, for the notes below the table."""
-
 
 NOT_THERE = (
     "A file was not in the folder yet when the organisers' machine looked into it after the time of receipt that the "
@@ -53,22 +21,23 @@ NOT_THERE = (
 
 def status_words(entry: Entry) -> str:
     """What became of an entry: its outcome, or why it does not matter, as in ``replaced, late``."""
-    words: list[Word] = [
-        *([entry.presence] if entry.presence != "present" else []),
-        *([entry.admission] if entry.admission != "ok" else []),
-    ]
-    return ", ".join(LABELS.get(word, word) for word in words or [entry.answer or entry.outcome])
+    words: list[State | Answer] = []
+    if entry.presence != "present":
+        words.append(entry.presence)
+    if entry.admission != "ok":
+        words.append(entry.admission)
+    return ", ".join(STATE_WORDS[word].label for word in words or [entry.answer or entry.outcome])
 
 
 def entry_notes(entries: Collection[Entry]) -> tuple[str, ...]:
     """The notes on the states of some entries."""
-    states: set[Word] = {entry.presence for entry in entries}
+    states: set[str] = {entry.presence for entry in entries}
     states |= {entry.admission for entry in entries}
     if any(entry.state in ("waiting", "failed") for entry in entries):
         states.add("waiting")
     states |= {entry.answer for entry in entries if entry.answer is not None and entry.state == "scored"}
     absent = [NOT_THERE] if any(entry.absent_at for entry in entries) else []
-    return (*absent, *(text for state, text in NOTES.items() if state in states))
+    return (*absent, *(words.note for state, words in STATE_WORDS.items() if words.note and state in states))
 
 
 def looks_in_words(board: Board, row: Row) -> str:

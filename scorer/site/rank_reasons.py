@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 
 from scorer.board.board import Row
 from scorer.board.certainty import Pair
-from scorer.live.entry import State
+from scorer.live.entry import STATE_WORDS, State
 from scorer.site.captions import significant
 from scorer.site.field import Field
 from scorer.site.status import without_scores
@@ -24,17 +24,6 @@ LONGEST_NAME = 40
 
 MOST_QUERIES = 1_000_000
 """More queries than this are not a number that anyone could collect."""
-
-WITHOUT_SCORE: dict[State, str] = {
-    "rejected": "was rejected; the errors are in the table of entries",
-    "waiting": "is not scored yet",
-    "failed": "is not scored yet",
-    "misdated": "has a time of receipt that the organisers must confirm",
-    "early": "was received before the first phase",
-    "late": "was received after the end of the phase",
-    "over-quota": "is over the quota of the team",
-}
-"""Why an entry of a team without a score does not count."""
 
 
 def heading(row: Row) -> str:
@@ -102,11 +91,12 @@ def _listed(names: Sequence[Markup], last: str = "and") -> Markup:
 def _without_entry(row: Row) -> Markup:
     if any(entry.state == "scored" for entry in row.sent):
         return Markup("The Ladder has released no score for the entries that are there.")
-    statuses = {WITHOUT_SCORE[entry.state] for entry in row.sent if entry.state in WITHOUT_SCORE}
-    if len(statuses) != 1:
+    states = {entry.state for entry in row.sent}
+    predicates = {STATE_WORDS[state].predicate for state in states if STATE_WORDS[state].predicate}
+    if len(predicates) != 1:
         return Markup("None of its {} entries is scored.").format(in_words(len(row.sent)))
     which = "Its only entry" if len(row.sent) == 1 else f"Each of its {in_words(len(row.sent))} entries"
-    return escape(f"{which} {statuses.pop()}.")
+    return escape(f"{which} {predicates.pop()}.")
 
 
 def _between(field: Field, position: int) -> Markup:
@@ -226,16 +216,13 @@ def _has_queries(row: Row) -> bool:
 def entries_in_words(row: Row) -> str:
     """The number of entries of a team and what became of them: ``2 entries, 1 rejected``."""
     statuses = [entry.state for entry in row.entries]
-    words = {
-        "rejected": "rejected",
-        "withdrawn": "withdrawn",
-        "superseded": "replaced",
-        "misdated": "without a confirmed time",
-        "early": "early",
-        "late": "late",
-        "over-quota": "over the quota",
-    }
-    parts = [f"{statuses.count(status):,} {word}" for status, word in words.items() if status in statuses]
+    counted_states: tuple[State, ...]
+    counted_states = ("rejected", "withdrawn", "superseded", "misdated", "early", "late", "over-quota")
+    parts = [
+        f"{statuses.count(state):,} {STATE_WORDS[state].of_team or STATE_WORDS[state].label}"
+        for state in counted_states
+        if state in statuses
+    ]
     waiting = sum(status in ("waiting", "failed") for status in statuses)
     parts += [f"{waiting:,} not scored yet"] if waiting else []
     return sentence(", ".join([counted(len(statuses), "entry", "entries"), *parts]))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from scorer.board.board import Row
-from scorer.live.entry import ColumnScores
-from scorer.reports.entries import REASONS
+from scorer.live.entry import STATE_WORDS, ColumnScores
 from scorer.wording import counted, day_and_month, utc_time
 
 
@@ -20,7 +19,7 @@ def why_without_score(row: Row, scores: ColumnScores, *, hides_scores: bool) -> 
     if last.state == "misdated":
         return "Nothing scored. The time of receipt is not confirmed."
     if last.state in ("early", "late", "over-quota"):
-        return f"No rank: {REASONS[last.state]}."
+        return f"No rank: {STATE_WORDS[last.state].reason}."
     if last.state != "rejected":
         return f"Not scored yet: the file of {day_and_month(last.received)}."
     errors = f": {counted(last.findings_count, 'error')}" if last.findings_count else ""
