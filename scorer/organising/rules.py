@@ -20,7 +20,7 @@ from scorer.paths import Location, digest, is_regular
 from scorer.scoring.means import check_gains
 from scorer.scoring.rules import Rules
 from scorer.store.archive import Archive
-from scorer.store.events import basis_body, new_basis
+from scorer.store.events import new_basis, recorded_body
 from scorer.store.record import GENERATIONS
 from scorer.store.records import Basis, RecordedBasis, StoredQueries
 from scorer.store.snapshot import Snapshot
@@ -163,18 +163,15 @@ def scored_by(view: Snapshot, track: Track) -> tuple[Track, Basis | None]:
 def record_basis(
     store: Store,
     track: str,
-    basis: Basis,
-    settings: Mapping[str, object] | None = None,
-    items: str | None = None,
+    recorded: RecordedBasis,
     *,
     unless: Callable[[Snapshot], bool] = lambda _: False,
 ) -> None:
     """Record what a track's board is based on, unless it is the same as before; the solution must be stored.
 
-    `items` is the digest of the list of candidate items. Nothing is recorded if `unless` is true for the state of the
-    database while no other process can write.
+    Nothing is recorded if `unless` is true for the state of the database while no other process can write.
     """
-    body = basis_body(basis, settings, GENERATIONS, items)
+    body = recorded_body(recorded)
     store.record(track, lambda view: [] if unless(view) else new_basis(view.events(track), body))
 
 
