@@ -82,7 +82,7 @@ def entries(
     places = [_place(state, present, plan, track) for state in stored]
     earlier = _earlier_outcomes(view, track, stored) if track.quota.limits_anything else {}
     claims = [
-        _claim(state, place, earlier)
+        Claim(state.index, state.submission.team, state.submission.received, place.phase, _cost(state, place, earlier))
         for state, place in zip(stored, places, strict=True)
         if place.admission == "ok" and not is_baseline(state.submission.team, track)
     ]
@@ -208,12 +208,6 @@ def _earlier_outcomes(view: Snapshot, track: Track, stored: Iterable[SubmissionS
     bases = (recorded_basis(event.body, event.at).basis for event in view.events(track.name) if event.kind == "basis")
     rows = (row for basis in bases for row in view.result_rows(basis))
     return {row.submission_digest: row.status for row in rows if row.submission_digest in lacking}
-
-
-def _claim(state: SubmissionState, place: _Place, earlier: Mapping[str, Cost]) -> Claim:
-    return Claim(
-        state.index, state.submission.team, state.submission.received, place.phase, _cost(state, place, earlier)
-    )
 
 
 def _cost(state: SubmissionState, place: _Place, earlier: Mapping[str, Cost]) -> Cost:

@@ -156,7 +156,9 @@ def looks(
 def _in_order(own: Sequence[Candidate]) -> tuple[list[SubmissionState], list[SubmissionState]]:
     """The scored entries of a team: those that are looked at, and those that wait for an earlier entry."""
     stop = next((place for place, candidate in enumerate(own) if candidate.is_open), len(own))
-    seen, waiting = ([each.stored for each in part if each.stored.is_scored] for part in (own[:stop], own[stop:]))
+    seen, waiting = (
+        [candidate.stored for candidate in part if candidate.stored.is_scored] for part in (own[:stop], own[stop:])
+    )
     return seen, waiting
 
 

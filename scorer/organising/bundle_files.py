@@ -70,8 +70,8 @@ def _files_of_site(root: Path) -> Iterator[str]:
         if not page.name.startswith(".") and not page.is_symlink():
             yield f"{PAGES}/{page.name}"
     for name, _, files in os.walk(root / TEMPLATES):
-        for each in files:
-            path = Path(name) / each
+        for file in files:
+            path = Path(name) / file
             place = path.relative_to(root).as_posix()
             # A render copies no link from this folder into the site.
             if path.is_file() and not (place.startswith(f"{STATIC}/") and path.is_symlink()):
@@ -127,7 +127,7 @@ def submitted_files(
         if not isinstance(track.submissions_path, Remote):
             listed += _picks(track)
             listed += _submissions(view, challenge, track, archive) if everything else []
-    listed.sort(key=lambda each: (each[0].track, each[0].path))
+    listed.sort(key=lambda pair: (pair[0].track, pair[0].path))
     lines = [json.dumps(asdict(file), separators=(",", ":")).encode("ascii") + b"\n" for file, _ in listed]
     contents = {file.sha256: content for file, content in listed}
     if everything:

@@ -165,13 +165,13 @@ def import_bundle(
     if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
         raise ChallengeError(f"{folder}: exists and is not empty; name a new folder")
     with opened_bundle(path) as bundle:
-        for each in verified_content(bundle):
-            if each.contradiction:
-                raise bundle.error(each.contradiction, DAMAGED)
+        for verified in verified_content(bundle):
+            if verified.contradiction:
+                raise bundle.error(verified.contradiction, DAMAGED)
         if bundle.manifest.schema not in VERSIONS:
-            found = f"has tables of schema version {bundle.manifest.schema}, but this scorer reads {SCHEMA_VERSION}"
+            reason = f"has tables of schema version {bundle.manifest.schema}, but this scorer reads {SCHEMA_VERSION}"
             writer = printed(bundle.manifest.scorer)
-            raise bundle.error(found, f"install scorer {writer} or later, which wrote it")
+            raise bundle.error(reason, f"install scorer {writer} or later, which wrote it")
         try:
             folder.absolute().parent.mkdir(parents=True, exist_ok=True)
             with temporary_folder(folder.absolute().parent) as temporary:
@@ -243,13 +243,13 @@ def _opened(database: str | Path) -> closing[Database]:
 def verified_rows(path: Path) -> Iterator[Verified]:
     """Verify that a database accepts the rows of a bundle, whose bytes are verified. Raises ScorerError."""
     with opened_bundle(path) as bundle, temporary_folder(Path(tempfile.gettempdir())) as folder:
-        found = ""
+        reason = ""
         if bundle.read_directory().schema in VERSIONS:
             try:
                 _load(bundle, folder / "scores.db")
             except InvalidRowsError as error:
-                found = str(error)
-            yield Verified("each row can be imported, and each result has the counts of its lists", found)
+                reason = str(error)
+            yield Verified("each row can be imported, and each result has the counts of its lists", reason)
     yield Verified("no file was scored again; `scorer evaluate` scores the files of a bundle", is_note=True)
 
 
@@ -291,8 +291,10 @@ def _write_submissions(bundle: Bundle, challenge: Challenge) -> None:
         path = folder.joinpath(*file.path)
         left -= bundle.members[member].file_size
         if path.exists() or left < 0:
-            found = f"lists {quoted(file.path[-1])} twice" if left >= 0 else f"the files together exceed {most:,} bytes"
-            raise bundle.error(f"{INDEX}, line {number:,}: {found}", "export it again")
+            reason = (
+                f"lists {quoted(file.path[-1])} twice" if left >= 0 else f"the files together exceed {most:,} bytes"
+            )
+            raise bundle.error(f"{INDEX}, line {number:,}: {reason}", "export it again")
         _write(path, bundle.chunks(member))
         os.utime(path, ns=(file.mtime_ns, file.mtime_ns))
 

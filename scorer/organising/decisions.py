@@ -97,22 +97,22 @@ def entry_named(view: Snapshot, challenge: Challenge, name: str) -> SubmissionSt
 
     Raises ChallengeError if there is no such entry, or several.
     """
-    found = [
+    states = [
         state
         for track in challenge.tracks
         for state in track_state(view, track).submissions.values()
         if _is_named(state, track, name)
     ]
-    if not found:
+    if not states:
         raise ChallengeError(
             f"no entry is called {quoted(name)}; give its id, as `scorer entries` shows it, its file as messages show "
             "it, as in main/team/run.txt, or at least 8 digits of its SHA-256"
         )
-    if len(found) > 1:
-        submissions = [state.submission for state in found[:5]]
-        listed = ", ".join(f"{printable_name(each.file)} {each.digest[:12]}" for each in submissions)
-        raise ChallengeError(f"{quoted(name)} names {len(found)} entries ({listed}); give more digits of the SHA-256")
-    return found[0]
+    if len(states) > 1:
+        submissions = [state.submission for state in states[:5]]
+        listed = ", ".join(f"{printable_name(submission.file)} {submission.digest[:12]}" for submission in submissions)
+        raise ChallengeError(f"{quoted(name)} names {len(states)} entries ({listed}); give more digits of the SHA-256")
+    return states[0]
 
 
 def _is_named(state: SubmissionState, track: Track, name: str) -> bool:

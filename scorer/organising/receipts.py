@@ -22,8 +22,8 @@ def named_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], 
 
     def work(view: Snapshot) -> list[str]:
         indexes = [entry_named(view, searched, name).index for name in names]
-        found = receipts(view, challenge.name, set(indexes))
-        return [found[index] for index in indexes]
+        texts = receipts(view, challenge.name, set(indexes))
+        return [texts[index] for index in indexes]
 
     return store.read(work)
 
@@ -36,9 +36,9 @@ def write_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], 
 
     def work(view: Snapshot) -> list[tuple[Path, str]]:
         states = [state for track in tracks for state in track_state(view, track).submissions.values()]
-        names, found = slugs(view.teams), receipts(view, challenge.name, {state.index for state in states})
+        names, texts = slugs(view.teams), receipts(view, challenge.name, {state.index for state in states})
         return [
-            (Path(state.submission.track, names[state.submission.team], f"{state.index}.txt"), found[state.index])
+            (Path(state.submission.track, names[state.submission.team], f"{state.index}.txt"), texts[state.index])
             for state in states
         ]
 
