@@ -21,11 +21,11 @@ from scorer.limits import most_copied, most_expanded
 from scorer.live.presence import present_digests, track_digests
 from scorer.organising.bundle_files import (
     BundledFile,
-    BundleWriter,
     Content,
     challenge_files,
     solution_files,
     submitted_files,
+    write_bundle,
 )
 from scorer.organising.render import render
 from scorer.organising.rules import scored_by
@@ -107,11 +107,8 @@ def export(
         for line in log_lines(view.secret("log"), view.all_events):
             head, events = line.head, line.index
         part.unlink(missing_ok=True)  # after a connection was lost
-        with BundleWriter(part) as writer:
-            for name in sorted(members):
-                writer.add(name, members[name]())
-            facts = {"scorer": __version__, "schema": SCHEMA_VERSION, "challenge": challenge.name}
-            sha256 = writer.finish({**facts, "events": events, "head": head.hex()})
+        facts = {"scorer": __version__, "schema": SCHEMA_VERSION, "challenge": challenge.name}
+        sha256 = write_bundle(part, members, {**facts, "events": events, "head": head.hex()})
         return Exported(target, sha256, events, head.hex(), tuple(_notes(challenge, solutions, files)))
 
     try:
