@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from scorer.challenge.quota import Quota
+from scorer.challenge.quotas import Quota
 from scorer.challenge.settings import Track
 from scorer.live.phases import Phases
 from scorer.wording import counted, joined, utc_moment
