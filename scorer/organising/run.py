@@ -19,7 +19,7 @@ from scorer.live.state import track_state
 from scorer.matching.match import Counts
 from scorer.matching.solution import Solution
 from scorer.organising.phases import announce
-from scorer.organising.picks import PicksProblem, import_picks
+from scorer.organising.picks import import_picks
 from scorer.organising.rules import RuleSet, record_basis, rules_in_force
 from scorer.organising.scan import Before, before_scan, record, scan
 from scorer.organising.splits import check_preliminary
@@ -49,7 +49,8 @@ class Work:
     """What is wrong with the folder of submissions, and what to do."""
     notes: tuple[str, ...]
     """What the organiser should know about the rules."""
-    picks: tuple[PicksProblem, ...]
+    picks: tuple[str, ...]
+    """What is wrong with the picks of teams."""
 
     @cached_property
     def pending(self) -> tuple[WithFile, ...]:
@@ -134,7 +135,9 @@ def _checked_solution(store: Store, rules: RuleSet, before: Before, sources: Sou
     """The solution, if something may be scored or the board is based on other rules; None without work."""
     recorded = set(map(key_of, before.present))
     unknown = (submission for _, submission in sources.files if submission.digest not in before.known)
-    has_work = bool(sources.pending(before.entries)) or any(key_of(own) not in recorded for own in unknown)
+    has_work = bool(sources.pending(before.entries)) or any(
+        key_of(submission) not in recorded for submission in unknown
+    )
     if has_work or not before.is_current:
         return rules.checked_solution(store.archive(rules.track.root))
     check_preliminary(rules.track, rules.basis, store.read(lambda view: view.queries(rules.basis.solution)))
