@@ -16,8 +16,8 @@ from scorer.live.presence import Key, SubmissionState, recorded
 from scorer.live.rules import is_committed, with_rules
 from scorer.live.splits import has_preliminary_queries
 from scorer.live.teams import Merges, merges
-from scorer.store.events import Event
-from scorer.store.records import RecordedBasis
+from scorer.store.events import Event, recorded_basis
+from scorer.store.records import Basis, RecordedBasis
 from scorer.store.snapshot import Snapshot
 
 
@@ -61,6 +61,11 @@ class TrackState:
     def basis(self) -> RecordedBasis | None:
         """What the board is based on; None if the track has never been scored."""
         return self.view.recorded_basis(self.name)
+
+    @property
+    def bases(self) -> Iterator[Basis]:
+        """All bases of the board, the earliest first."""
+        return (recorded_basis(event.body, event.at).basis for event in self.events if event.kind == "basis")
 
     @cached_property
     def are_rules_fixed(self) -> bool:

@@ -103,7 +103,6 @@ def set_teams(events: Iterable[Event]) -> Mapping[str, Team]:
 
 
 def _after(before: Team, event: Event) -> Team:
-    """The state after an event."""
     settings: Mapping[str, Any] = event.body["settings"]
     status: TeamStatus = (
         "disqualified" if "disqualified" in settings else "withdrawn" if "withdrawn" in settings else "ranked"

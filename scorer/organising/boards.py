@@ -115,7 +115,6 @@ def _parts(view: Snapshot, track: Track, phase: Phase) -> list[object]:
 
 
 def _computed_board(view: Snapshot, track: Track, phase: Phase) -> str:
-    """The board as JSON."""
     closing = closing_board(view, track, phase)
     rows = tuple(
         PastRow(
@@ -154,7 +153,6 @@ def analysis_view(view: Snapshot, board: Board, cache: Cache) -> TaskView | None
 
 
 def _computed_analysis(view: Snapshot, board: Board) -> str:
-    """The view as JSON."""
     from scorer.analysis.analysis import analysed  # noqa: PLC0415 (SciPy is slow to load)
     from scorer.organising.analysis import track_task  # noqa: PLC0415
     from scorer.site.report_page import task_view  # noqa: PLC0415

@@ -61,7 +61,6 @@ class RuleSet:
 
     @cached_property
     def settings(self) -> Mapping[str, object]:
-        """The settings of the track, as they are recorded with the basis."""
         return settings(self.track)
 
     def read_solution(self) -> Solution:
@@ -77,11 +76,16 @@ class RuleSet:
         return solution if self.items_path is None else solution.with_candidates(read_ids(self.items_path))
 
     def checked_solution(self, archive: Archive) -> Solution:
-        """The solution, compared with the public list of queries and the settings for preliminary scores, and kept."""
+        """The solution, compared with the public list of queries and the settings for preliminary scores.
+
+        Its bytes and those of the list of items are kept.
+        """
         solution = self.read_solution()
         self._compare_queries(solution)
         check_preliminary(self.track, self.basis, queries_of(solution))
-        self.keep(archive)
+        archive.add(self.solution_path, self.solution_digest)
+        if self.items_path is not None and self.items_digest is not None:
+            archive.add(self.items_path, self.items_digest)
         return solution
 
     def store_solution(self, store: Store, solution: Solution) -> StoredQueries:
@@ -105,12 +109,6 @@ class RuleSet:
                 f"{self.track.queries_path}: lacks {counted(len(lacking), 'query', 'queries')} of the solution, such "
                 f"as {quoted(lacking[0])}; add them, because participants check their files by this list"
             )
-
-    def keep(self, archive: Archive) -> None:
-        """Store the bytes of the solution and of the list of items. Raises StoreError."""
-        archive.add(self.solution_path, self.solution_digest)
-        if self.items_path is not None and self.items_digest is not None:
-            archive.add(self.items_path, self.items_digest)
 
     @cached_property
     def recorded(self) -> RecordedBasis:

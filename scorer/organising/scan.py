@@ -197,7 +197,6 @@ class Before:
 
     @property
     def present(self) -> tuple[Submission, ...]:
-        """The submissions that are recorded as present."""
         return tuple(state.submission for state in self.entries.stored if state.present)
 
     @property
@@ -243,7 +242,9 @@ def record(store: Store, rules: RuleSet, before: Before, scanned: Scan, limits: 
         name,
         [submission for _, submission in scanned.submissions],
         rechecking(rules.track, limits),
-        allowed=lambda kind, own: (kind == "return" or scanned.warning is None) and not before.stays(own.submission),
+        allowed=lambda kind, state: (
+            (kind == "return" or scanned.warning is None) and not before.stays(state.submission)
+        ),
         new_scan=NewScan(before.now, scanned.unread, before.last_scan),
     )
     store.store_scanned_files(name, scanned.statuses)
