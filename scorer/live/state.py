@@ -92,6 +92,11 @@ def track_state(view: Snapshot, track: Track) -> TrackState:
     return state
 
 
+def submissions_of(view: Snapshot, tracks: Iterable[Track]) -> list[SubmissionState]:
+    """The submissions of some tracks, those of each track in the order of the record."""
+    return [state for track in tracks for state in track_state(view, track).submissions.values()]
+
+
 def recorded_lines(view: Snapshot, track: Track) -> Iterator[str]:
     """What `scorer phases` prints of a track, by its record."""
     now = track_state(view, track)

@@ -262,14 +262,10 @@ def _store(bundle: Bundle, folder: str, archive: Archive, needed: Collection[str
 def _complete_means(challenge: Challenge, store: Store) -> None:
     """Store the means that the bundle does not have. The revision stays, by which the site has its name."""
     for track in challenge.tracks:
-        rules, basis = store.read(lambda view, of=track: scored_by(view, of))  # type: ignore[misc]
+        rules, basis = store.read(partial(scored_by, track=track))
         if basis is not None:
-            store.complete_means(
-                store.read(partial(track_digests, track=track.name)),
-                basis,
-                rules.all_measures,
-                revises=False,
-            )
+            digests = store.read(partial(track_digests, track=track.name))
+            store.complete_means(digests, basis, rules.all_measures, revises=False)
 
 
 def _write_submissions(bundle: Bundle, challenge: Challenge) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Any
 
 from scorer.board.board import Board, Row
@@ -128,7 +129,7 @@ def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Tr
         by_files = RuleSet.of_files(track)
         return bool(by_files.differences(rules_in_force(view, by_files, store.archive(track.root))))
 
-    meant = [track for track in challenge.tracks if store.read(lambda view, of=track: is_meant(view, of))]  # type: ignore[misc]
+    meant = [track for track in challenge.tracks if store.read(partial(is_meant, track=track))]
     if len(meant) == 1:
         return meant[0]
     if meant:

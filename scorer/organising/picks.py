@@ -269,7 +269,7 @@ def pick(challenge: Challenge, store: Store, names: Sequence[str]) -> tuple[str,
 
 def _picked(view: Snapshot, challenge: Challenge, names: Sequence[str]) -> tuple[str, str, list[Key], list[Entry]]:
     """The track, the folder of the team, and the entries with these names. Raises ChallengeError, as `pick`."""
-    states = [entry_named(view, challenge, name) for name in names]
+    states = [entry_named(view, challenge.tracks, name) for name in names]
     tracks = {state.submission.track for state in states}
     teams = {
         track_state(view, challenge.track(state.submission.track)).merges.final(state.submission.team)

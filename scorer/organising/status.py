@@ -23,9 +23,7 @@ ALWAYS_SHOWN: tuple[State, ...] = ("scored", "rejected", "failed", "waiting")
 def status(challenge: Challenge, store: Store) -> list[str]:
     """A few lines on the state of a challenge."""
     lines = [f"challenge: {challenge.name}", f"database: {store.where}", f"site: {_last_render(challenge)}"]
-    for track in challenge.tracks:
-        lines += store.read(lambda view, of=track: list(_track_lines(view, of)))  # type: ignore[misc]
-    return lines
+    return lines + store.read(lambda view: [line for track in challenge.tracks for line in _track_lines(view, track)])
 
 
 def _last_render(challenge: Challenge) -> str:
