@@ -37,9 +37,9 @@ from scorer.organising.scan import import_submissions
 from scorer.reports.boards import export_columns, export_rows, to_csv, to_markdown
 from scorer.reports.leaderboard import to_json
 from scorer.scoring.outcomes import Rejected, Scored
-from scorer.store.records import Basis, Failure, Submission
+from scorer.store.records import Basis, Failure, RecordedBasis, Submission
 from scorer.store.snapshot import Snapshot
-from scorer.store.store import Store
+from scorer.store.store import GENERATIONS, Store
 from scorer.wording import printable_name
 from tests.databases import KINDS, NewPlace, new_places
 from tests.strategies import matched
@@ -90,7 +90,7 @@ class Sent:
         self.store = store
         self.flagged = flagged
         store.store_solution(BASIS.solution, [f"q{number}" for number in range(5)], flagged, NOTHING.ideal)
-        record_basis(store, "cold-start", BASIS)
+        record_basis(store, "cold-start", RecordedBasis(BASIS, None, GENERATIONS, None))
 
     def __call__(self, team: str, result: float | Scored | Rejected | None, hours: float = 0, file: str = "") -> None:
         """Record a file of a team; a number is its score on all queries, None means not scored yet."""
@@ -398,7 +398,7 @@ def test_a_withdrawn_entry_never_counts(sent: Sent, store: Store) -> None:
 def test_a_changed_setting_makes_all_entries_pending(sent: Sent, store: Store) -> None:
     """Results for an earlier solution or earlier settings are not on the board."""
     sent("team", 0.9)
-    record_basis(store, "cold-start", Basis(BASIS.solution, "other"))
+    record_basis(store, "cold-start", RecordedBasis(Basis(BASIS.solution, "other"), None, GENERATIONS, None))
 
     (row,) = board(store, track()).rows
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from scorer.challenge.branding import Branding
 from scorer.challenge.loading import LimitSettings, read_challenge
 from scorer.challenge.phases import Phase
-from scorer.challenge.quota import NO_QUOTA, Quota
+from scorer.challenge.quotas import NO_QUOTA, Quota
 from scorer.challenge.settings import Challenge, Track
 from scorer.challenge.splits import KeySplit, check_stage
 from scorer.challenge.starter import FILES, write_new

@@ -12,9 +12,9 @@ from scorer.live.presence import SubmissionState, key_of
 from scorer.organising.decisions import amend_received, forget_outcome
 from scorer.organising.rules import record_basis
 from scorer.organising.scan import import_submissions
-from scorer.store.records import Submission
+from scorer.store.records import RecordedBasis, Submission
 from scorer.store.schema import event_table
-from scorer.store.store import Store
+from scorer.store.store import GENERATIONS, Store
 from tests.databases import changed, rows, seal
 from tests.test_store import BASIS, OTHER_SETTINGS, START, entries, opened, scored, store_result, submission
 
@@ -177,12 +177,12 @@ def test_what_changes_nothing_keeps_the_revision(place: str) -> None:
     first = submission("first")
     with opened(place) as store:
         store_result(store, first, BASIS, scored())
-        record_basis(store, "cold-start", BASIS)
+        record_basis(store, "cold-start", RecordedBasis(BASIS, None, GENERATIONS, None))
         before = revision(store)
         import_submissions(store, "cold-start", [first])
         import_submissions(store, "cold-start", [], recheck=lambda files: dict.fromkeys(files, first.digest))
         store.store_results([(first.digest, scored(5).summary())], BASIS)
-        record_basis(store, "cold-start", BASIS)
+        record_basis(store, "cold-start", RecordedBasis(BASIS, None, GENERATIONS, None))
         assert revision(store) == before
 
 

@@ -447,7 +447,7 @@ def test_no_statistics_and_no_further_measures_are_published(tmp_path: Path, sho
     other = with_entries(tmp_path / "other", ONE, settings=RICH, files=TEAMS)
     with other.store() as store:
         (board,) = store.read(lambda view: boards(view, [other.track], view.cache()))
-        assert store.read(lambda view: track_tasks(view, [other.track])).tasks
+        assert store.read(lambda view: track_tasks(view, [other.track]))[0]
     assert board.pairs
     assert len(board.columns) == 3
     assert "main/analysis.html" in site(other)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.phases import Phase
-from scorer.challenge.quota import Quota
+from scorer.challenge.quotas import Quota
 from scorer.errors import ChallengeError
 from scorer.executors.base import Executor, FileOutcomes, FileToScore, Serial
 from scorer.limits import ATTEMPTS, Limits

@@ -27,9 +27,9 @@ from scorer.measures import Measure, parse
 from scorer.organising.rules import record_basis
 from scorer.organising.scan import import_submissions
 from scorer.scoring.outcomes import Rejected, Scored
-from scorer.store.records import Basis, Submission
+from scorer.store.records import Basis, RecordedBasis, Submission
 from scorer.store.schema import SCHEMA_VERSION, schema_table
-from scorer.store.store import Store
+from scorer.store.store import GENERATIONS, Store
 from tests.databases import NewPlace, changed, content, rows, seal
 from tests.strategies import matched
 
@@ -211,8 +211,8 @@ def test_the_last_basis_of_a_track_is_stored(place: str) -> None:
     """It is None at first, then the last one that was recorded."""
     with opened(place) as store:
         assert basis_of(store, "cold-start") is None
-        record_basis(store, "cold-start", BASIS)
-        record_basis(store, "cold-start", OTHER_SETTINGS)
+        record_basis(store, "cold-start", RecordedBasis(BASIS, None, GENERATIONS, None))
+        record_basis(store, "cold-start", RecordedBasis(OTHER_SETTINGS, None, GENERATIONS, None))
 
     with Store.open(place) as store:
         assert basis_of(store, "cold-start") == OTHER_SETTINGS
@@ -612,7 +612,7 @@ def fill(place: str, team: str = "tea-kettle") -> None:
         for number in range(12):
             outcome = rejected() if number % 4 == 3 else scored(number)
             store_result(store, submission(f"{team}-{number}", team=team, hours=number), BASIS, outcome)
-        record_basis(store, "cold-start", BASIS)
+        record_basis(store, "cold-start", RecordedBasis(BASIS, None, GENERATIONS, None))
 
 
 def filling(place: str, *, team: str = "tea-kettle", last: str = "", times: int = 1) -> subprocess.Popen[str]:

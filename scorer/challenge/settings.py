@@ -12,7 +12,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from scorer.challenge.branding import NO_BRANDING, Branding
 from scorer.challenge.phases import Phase, check_order
-from scorer.challenge.quota import NO_QUOTA, Quota
+from scorer.challenge.quotas import NO_QUOTA, Quota
 from scorer.challenge.splits import KeySplit
 from scorer.challenge.tables import (
     AUTO,

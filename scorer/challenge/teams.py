@@ -132,31 +132,30 @@ def _contradictions(teams: Mapping[str, TeamSettings]) -> Iterator[str]:
 
 def _merge_errors(teams: Mapping[str, TeamSettings]) -> Iterator[str]:
     """A team is merged into one that is not merged itself, so that there are neither chains nor cycles."""
-    for key, settings in teams.items():
-        target = settings.merged_into
-        if target is None:
-            continue
+    targets = {key: settings.merged_into for key, settings in teams.items() if settings.merged_into is not None}
+    for key, target in targets.items():
         found = f"{key_text((key, 'merged_into'))}: found {quoted(target)}"
-        final = _final(teams, key)
+        final = final_team(targets, key)
         if target == key:
             yield f"{found}, which is the team itself; allowed: another team"
         elif not target.strip():
             yield f"{found}, which is blank; allowed: the name of the folder of another team"
-        elif final is None:
+        elif final in targets:
             yield f"{found}, which leads back to the team itself; leave one of the teams unmerged"
         elif final != target:
             yield f"{found}, which is itself merged; merge into the final team, {quoted(final)}"
 
 
-def _final(teams: Mapping[str, TeamSettings], key: str) -> str | None:
-    """The end of a chain of merges; None if it leads into a circle."""
-    passed: set[str] = set()
-    while key in teams and (target := teams[key].merged_into) is not None:
-        if key in passed:
-            return None
-        passed.add(key)
-        key = target
-    return key
+def final_team(targets: Mapping[str, str], team: str) -> str:
+    """The team at the end of a chain of merges; if that leads into a circle, a team of the circle.
+
+    `targets` has the team that each merged team is merged into.
+    """
+    passed = {team}
+    while (target := targets.get(team)) is not None and target not in passed:
+        passed.add(target)
+        team = target
+    return team
 
 
 def _shared_names(teams: Mapping[str, TeamSettings]) -> Iterator[str]:

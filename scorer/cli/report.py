@@ -191,10 +191,10 @@ def _of_challenge(folder: Path, track: str | None, settings: Settings) -> tuple[
 
     challenge, tracks = open_challenge(folder, track)
     with Store.open(challenge.database_address, create=False) as store:
-        found = store.read(lambda view: track_tasks(view, tracks))
-    for note in found.notes:
+        tasks, notes = store.read(lambda view: track_tasks(view, tracks))
+    for note in notes:
         print_message(note)
-    return analysed_tasks(challenge.name, found.tasks, settings, "drop", found.notes), challenge.root / "templates"
+    return analysed_tasks(challenge.name, tasks, settings, "drop", notes), challenge.root / "templates"
 
 
 def _of_table(source: str, track: str | None, smaller_is_better: bool, na: Na, settings: Settings) -> Report:

@@ -20,9 +20,10 @@ from scorer.wording import printable, printable_name
 if TYPE_CHECKING:
     from scorer.challenge.settings import Challenge, Track
     from scorer.executors.base import Executor
-    from scorer.live.entry import Entry, State
+    from scorer.live.entry import Entry
     from scorer.organising.run import Work
     from scorer.scoring.outcomes import Failed
+    from scorer.store.records import Failure
     from scorer.store.store import Store
 
 
@@ -211,8 +212,9 @@ def _score_track(
     options: ScoringOptions,
     messages: Messages,
 ) -> bool:
+    from scorer.live.entry import UNRANKED
     from scorer.organising.run import carry_out, hint, plan, present_entries
-    from scorer.organising.status import STATES
+    from scorer.organising.status import number_in_state
     from scorer.organising.submission_files import UploadInProgress
     from scorer.scoring.outcomes import Failed, Rejected
 
@@ -235,7 +237,7 @@ def _score_track(
         match result:
             case Failed():
                 failed += 1
-                print_message(f"{name}: not scored: {_failure(result, work.attempts.get(submission.digest, 0))}")
+                print_message(f"{name}: not scored: {_failure(result, work.failures.get(submission.digest))}")
             case Rejected(problems):
                 rejected_now.add(name)
                 print_message("\n".join(problems.lines(name)))
@@ -249,7 +251,7 @@ def _score_track(
     counts = [f"{scored:,} scored", f"{work.known:,} known", f"{len(rejected_ever):,} rejected"]
     counts += [f"{failed + len(work.given_up):,} failed"] if failed or work.given_up else []
     states = Counter(entry.state for entry in present)
-    counts += [f"{states[state]:,} {STATES[state]}" for state in UNRANKED if states[state]]
+    counts += [number_in_state(states, state) for state in UNRANKED if states[state]]
     if not messages.are_quiet:
         print_message(f"{track.name}: {', '.join(counts)}")
     unreadable = any(not isinstance(skipped, UploadInProgress) for skipped in work.skipped)
@@ -260,9 +262,6 @@ def _score_track(
 
 SHOWN = 20
 """How many messages of a kind are printed about earlier runs."""
-
-UNRANKED: Sequence[State] = ("early", "late", "over-quota", "misdated")
-"""The states of entries that are kept and not ranked."""
 
 
 def _print_earlier(entries: Sequence[Entry], work: Work, rejected_now: set[str], messages: Messages) -> set[str]:
@@ -291,8 +290,9 @@ def _print_some(lines: Iterable[str]) -> None:
         print_message(f"and {len(listed) - SHOWN:,} more like this; `scorer entries` lists them")
 
 
-def _failure(failed: Failed, attempts: int) -> str:
+def _failure(failed: Failed, before: Failure | None) -> str:
     """Why a submission failed, and when it is tried again."""
+    attempts = before.attempts if before else 0
     if not failed.is_counted:
         return f"{failed.reason}; the next run tries it again"
     attempt = f"{failed.reason} (attempt {attempts + 1} of {ATTEMPTS})"

@@ -33,7 +33,6 @@ class Commitment:
 
     @property
     def content(self) -> Mapping[str, Any]:
-        """The content of the opening."""
         return content_of(self.opening)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,14 +14,13 @@ from scorer.live.ladder import Candidate, Look, looks
 from scorer.live.phases import Phases
 from scorer.live.presence import SubmissionState, is_baseline, key_of
 from scorer.live.quotas import Claim, Cost, UsedQuota, admissions
-from scorer.live.state import in_force, track_state
+from scorer.live.state import TrackState, in_force, track_state
 from scorer.live.teams import Merges
 from scorer.live.times import is_backdated
 from scorer.measures import Measure
 from scorer.options import Split
 from scorer.scoring.means import Mean
 from scorer.store.cache import Cache
-from scorer.store.events import recorded_basis
 from scorer.store.records import Basis, StoredResult
 from scorer.store.snapshot import Snapshot
 from scorer.wording import printable_name
@@ -50,7 +50,7 @@ class Entries:
     @property
     def unscored(self) -> tuple[SubmissionState, ...]:
         """Those to score now: without a result, and not given up."""
-        return tuple(state for state in self.to_score if state.result is None and not state.is_given_up)
+        return tuple(state for state in self.to_score if state.is_open)
 
 
 def entries(
@@ -80,9 +80,9 @@ def entries(
     plan = now.phases
     present = {state.submission.file for state in stored if state.present}
     places = [_place(state, present, plan, track) for state in stored]
-    earlier = _earlier_outcomes(view, track, stored) if track.quota.limits_anything else {}
+    earlier = _earlier_outcomes(now, stored) if track.quota.limits_anything else {}
     claims = [
-        _claim(state, place, earlier)
+        Claim(state.index, state.submission.team, state.submission.received, place.phase, _cost(state, earlier))
         for state, place in zip(stored, places, strict=True)
         if place.admission == "ok" and not is_baseline(state.submission.team, track)
     ]
@@ -93,12 +93,11 @@ def entries(
     ]
     released: Mapping[int, Look] = {}
     if track.has_ladder and basis is not None and chosen:
-        candidates = [
-            Candidate(joined.final(state.submission.team), state, waits=place.waits)
-            for state, place in placed
-            if place.admission == "ok"
-        ]
-        released = looks(view, track, basis, candidates, cache)
+        candidates: dict[str, list[Candidate]] = defaultdict(list)
+        for state, place in placed:
+            if place.admission == "ok":
+                candidates[joined.final(state.submission.team)].append((state, place.waits or state.is_open))
+        released = looks(view, track, basis, candidates.values(), cache)
     shows_late = track.late_board and plan.is_over(view.now)
     # The picks of a merged team are those of the team that it is merged into.
     picks = now.picks if track.entry == "picks" else {}
@@ -138,12 +137,12 @@ def with_outcomes(
     listed = tuple(submissions)
     if basis is None:
         return listed
-    results = view.results(basis, {own.submission.digest for own in listed}, measures)
+    results = view.results(basis, {state.submission.digest for state in listed}, measures)
     failures = view.failures(basis)
     return tuple(
-        replace(own, result=result, failure=None if result else failures.get(own.submission.digest))
-        for own in listed
-        for result in [results.get(own.submission.digest)]
+        replace(state, result=result, failure=None if result else failures.get(state.submission.digest))
+        for state in listed
+        for result in [results.get(state.submission.digest)]
     )
 
 
@@ -197,7 +196,7 @@ def _admitted(place: _Place, within: bool | None) -> _Place:
     return place if within else replace(place, admission="over-quota")
 
 
-def _earlier_outcomes(view: Snapshot, track: Track, stored: Iterable[SubmissionState]) -> Mapping[str, Cost]:
+def _earlier_outcomes(now: TrackState, stored: Iterable[SubmissionState]) -> Mapping[str, Cost]:
     """What became of submissions by the last of the track's bases that they have a result by, by digest.
 
     Only of those without a result by the present one: a file that is gone when an erratum is applied cannot be scored
@@ -206,23 +205,16 @@ def _earlier_outcomes(view: Snapshot, track: Track, stored: Iterable[SubmissionS
     lacking = {state.submission.digest for state in stored if state.result is None}
     if not lacking:
         return {}
-    bases = (recorded_basis(event.body, event.at).basis for event in view.events(track.name) if event.kind == "basis")
-    rows = (row for basis in bases for row in view.result_rows(basis))
+    rows = (row for basis in now.bases for row in now.view.result_rows(basis))
     return {row.submission_digest: row.status for row in rows if row.submission_digest in lacking}
 
 
-def _claim(state: SubmissionState, place: _Place, earlier: Mapping[str, Cost]) -> Claim:
-    return Claim(
-        state.index, state.submission.team, state.submission.received, place.phase, _cost(state, place, earlier)
-    )
-
-
-def _cost(state: SubmissionState, place: _Place, earlier: Mapping[str, Cost]) -> Cost:
+def _cost(state: SubmissionState, earlier: Mapping[str, Cost]) -> Cost:
     if state.result is not None:
         return state.result.status
     if state.submission.digest in earlier:
         return earlier[state.submission.digest]
-    return "none" if state.is_given_up or place.presence != "present" else "open"
+    return "open" if state.is_open else "none"
 
 
 def _outcome(state: SubmissionState) -> Outcome:

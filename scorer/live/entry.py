@@ -33,10 +33,103 @@ State = Literal[
 ]
 """The first of presence, admission and outcome that is not the normal one, so "scored" if all is well."""
 
+UNRANKED: tuple[State, ...] = ("early", "late", "over-quota", "misdated")
+"""The states of entries that are kept and not ranked."""
 
 Answer = Literal["improvement", "no improvement", "waits"]
 """Of the Ladder to a scored entry. Improvement: its score is released. Waits: an earlier entry of its team is to be
 scored first."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateWords:
+    """What texts say about the entries in a state."""
+
+    label: str
+    """On pages: ``replaced``."""
+    reason: str | None = None
+    """Why such an entry does not count, or shows no score, for the organiser."""
+    predicate: str = ""
+    """Why such an entry has no score: ``Its only entry was rejected ...``; empty where that is said otherwise."""
+    note: str = ""
+    """What the label means, below a table of entries."""
+    of_organiser: str = ""
+    """The label for the organiser; empty: that of pages."""
+    of_board: str = ""
+    """Such entries in the number of entries of a board: ``2 whose time ...``; empty: the label."""
+    of_team: str = ""
+    """Such entries in the number of entries of a team; empty: the label."""
+
+
+STATE_WORDS: Mapping[State | Answer, StateWords] = {
+    "scored": StateWords("scored"),
+    "rejected": StateWords("rejected", predicate="was rejected; the errors are in the table of entries"),
+    "waiting": StateWords(
+        "not scored yet",
+        reason="not scored yet",
+        predicate="is not scored yet",
+        note="An entry that is not scored yet was received. The organisers' machine has not succeeded in scoring it so "
+        "far, and tries again. The team need not do anything.",
+        of_organiser="waiting",
+    ),
+    "failed": StateWords(
+        "not scored yet",
+        reason="could not be scored; no fault of the file is known",
+        predicate="is not scored yet",
+        of_organiser="failed",
+    ),
+    "misdated": StateWords(
+        "time not confirmed",
+        reason="the time of receipt is impossible; `scorer amend` corrects it",
+        predicate="has a time of receipt that the organisers must confirm",
+        note="The organisers must confirm the time of receipt of an entry before it can count.",
+        of_organiser="misdated",
+        of_board="whose time of receipt is not confirmed",
+        of_team="without a confirmed time",
+    ),
+    "early": StateWords(
+        "early",
+        reason="received before the first phase",
+        predicate="was received before the first phase",
+        note="An early entry was received before the first phase. It is scored, and is never ranked.",
+    ),
+    "late": StateWords(
+        "late",
+        reason="received after the end of the phase",
+        predicate="was received after the end of the phase",
+        note="A late entry was received when its phase had closed. It is scored, and is never ranked.",
+    ),
+    "over-quota": StateWords(
+        "over the quota",
+        reason="over the quota of the team",
+        predicate="is over the quota of the team",
+        note="An entry over the quota is kept, and is not scored.",
+    ),
+    "superseded": StateWords(
+        "replaced",
+        reason="the file has another content now",
+        note="A replaced entry does not count: its file has another content now.",
+    ),
+    "withdrawn": StateWords(
+        "withdrawn",
+        reason="the file is gone",
+        note="A withdrawn entry does not count: its file is gone.",
+    ),
+    "improvement": StateWords("scored, an improvement"),
+    "no improvement": StateWords(
+        "scored, no improvement",
+        reason="no improvement, so its preliminary score is not shown",
+        note="A preliminary score is shown only if it is clearly better than the one that was shown last for the team: "
+        "the Ladder decides. Final scores do not depend on it.",
+    ),
+    "waits": StateWords(
+        "waits for an earlier entry",
+        reason="waits for an earlier entry of its team, so its preliminary score is not shown",
+        note="An entry waits for an earlier one if that has no result yet: the Ladder looks at entries in the order in "
+        "which they were recorded.",
+    ),
+}
+"""The only table of words for states of entries; the notes below a table have this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,17 +262,17 @@ def without_solution(entry: Entry, *, queries_are_public: bool) -> Entry:
     If they are not, a scored entry has no notes, because those on items depend on the queries of their lists, too, and
     `answered` is the number of its lists.
     """
-    counts, found = entry.counts, entry.findings
+    counts, findings = entry.counts, entry.findings
     if counts is None:
-        lacks_lists = not queries_are_public and any(NO_LIST in each.text for each in found)
+        lacks_lists = not queries_are_public and any(NO_LIST in problem.text for problem in findings)
         return replace(entry, findings=(Problem(0, "not every query has a list"),)) if lacks_lists else entry
     if not queries_are_public:
         lists = Counts(queries=0, answered=counts.answered + counts.unknown, unknown=0, items=0, repeated=0, overlong=0)
         return replace(entry, counts=lists, findings=(), findings_count=0)
-    kept = [each for each in found if not each.text.startswith(FEW_KNOWN)]
+    kept = [problem for problem in findings if not problem.text.startswith(FEW_KNOWN)]
     return replace(
         entry,
         counts=replace(counts, in_solution=None, few_known=False),
         findings=tuple(kept[: SHOWN - 1]),  # the note that is left out has the place of another one
-        findings_count=entry.findings_count - len(found) + len(kept),
+        findings_count=entry.findings_count - len(findings) + len(kept),
     )

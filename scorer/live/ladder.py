@@ -100,21 +100,8 @@ def _integer(value: float) -> int:
     return round(round(value, DECIMALS))
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """An admitted entry."""
-
-    team: str
-    """The team whose row has it now, by the name of its folder."""
-    stored: SubmissionState
-    waits: bool
-    """Whether the quota waits for the outcome of an earlier entry."""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether its outcome is to come. An entry that is withdrawn without a result has none."""
-        stored = self.stored
-        return self.waits or (stored.present and stored.result is None and not stored.is_given_up)
+Candidate = tuple[SubmissionState, bool]
+"""An admitted entry, and whether its outcome is to come, also because the quota waits for an earlier entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,21 +114,18 @@ class Look:
 
 
 def looks(
-    view: Snapshot, track: Track, basis: Basis, candidates: Iterable[Candidate], cache: Cache | None
+    view: Snapshot, track: Track, basis: Basis, teams: Iterable[Sequence[Candidate]], cache: Cache | None
 ) -> Mapping[int, Look]:
     """What the Ladder answers to the scored entries of each team, by the index of the entry.
 
     The entries of a team, with those of the teams that are merged into it, are looked at in the order of the record,
     also those that are withdrawn or superseded since. The order of scoring has no effect: entries after one without a
-    result wait for it. `candidates` are the admitted entries, in the order of the record. `cache` has the scores that
-    were released before.
+    result wait for it. `teams` has the admitted entries of each team, in the order of the record. `cache` has the
+    scores that were released before.
 
     Raises ChallengeError if there are too few preliminary queries, and StoreError.
     """
-    teams: dict[str, list[Candidate]] = {}
-    for candidate in candidates:
-        teams.setdefault(candidate.team, []).append(candidate)
-    sequences = [_in_order(own) for own in teams.values()]
+    sequences = [_in_order(candidates) for candidates in teams]
     released = _released(
         view, track, basis, [[stored.submission.digest for stored in seen] for seen, _ in sequences], cache
     )
@@ -153,10 +137,10 @@ def looks(
     return answers
 
 
-def _in_order(own: Sequence[Candidate]) -> tuple[list[SubmissionState], list[SubmissionState]]:
+def _in_order(candidates: Sequence[Candidate]) -> tuple[list[SubmissionState], list[SubmissionState]]:
     """The scored entries of a team: those that are looked at, and those that wait for an earlier entry."""
-    stop = next((place for place, candidate in enumerate(own) if candidate.is_open), len(own))
-    seen, waiting = ([each.stored for each in part if each.stored.is_scored] for part in (own[:stop], own[stop:]))
+    stop = next((place for place, (_, is_open) in enumerate(candidates) if is_open), len(candidates))
+    seen, waiting = ([state for state, _ in part if state.is_scored] for part in (candidates[:stop], candidates[stop:]))
     return seen, waiting
 
 

@@ -51,6 +51,11 @@ class SubmissionState:
         return self.failure is not None and self.failure.attempts >= ATTEMPTS
 
     @property
+    def is_open(self) -> bool:
+        """Whether its outcome is to come. A submission that is withdrawn without a result has none."""
+        return self.present and self.result is None and not self.is_given_up
+
+    @property
     def is_scored(self) -> bool:
         """Whether it has a score, and was not rejected."""
         return self.result is not None and self.result.status == "scored"
@@ -190,29 +195,28 @@ def import_changes(
 ) -> list[tuple[Kind, dict[str, Any]]]:
     """The events that bring the record to the state of the folder.
 
-    `recheck` decides on the files on which the scan and the record differ; None: the scan is the latest. The events
-    are arrivals by time of receipt, team and file, then withdrawals and returns.
+    `recheck` decides on the files on which the scan and the record differ; None: the scan is the latest. A file on
+    which it is silent is left as it is. The events are arrivals by time of receipt, team and file, then withdrawals and
+    returns.
     """
     taken = as_recorded(states, scanned)
     files = {key[0] for key, state in states.items() if state.source == FOLDER and state.present != (key in taken)}
     if recheck is None:
         now: Mapping[str, str | None] = dict.fromkeys(files) | {file: digest for file, digest in taken if file in files}
     else:
-        names = {file: file for file in files} | {key[0]: own.file for key, own in taken.items() if key[0] in files}
+        names = {file: file for file in files} | {
+            key[0]: submission.file for key, submission in taken.items() if key[0] in files
+        }
         seen = recheck(set(names.values())) if files else {}
         now = {file: seen[name] for file, name in names.items() if name in seen}
-    return _changes(states, taken, now)
-
-
-def _changes(
-    states: Mapping[Key, SubmissionState], taken: Mapping[Key, Submission], present_now: Mapping[str, str | None]
-) -> list[tuple[Kind, dict[str, Any]]]:
-    """As `import_changes`; a disputed file that `present_now` lacks is left as it is."""
-    arrivals = sorted((own for key, own in taken.items() if key not in states), key=lambda own: own.sort_key)
-    events: list[tuple[Kind, dict[str, Any]]] = [("arrival", arrival(own)) for own in arrivals]
+    arrivals = sorted(
+        (submission for key, submission in taken.items() if key not in states),
+        key=lambda submission: submission.sort_key,
+    )
+    events: list[tuple[Kind, dict[str, Any]]] = [("arrival", arrival(submission)) for submission in arrivals]
     present = {key: state.present for key, state in states.items() if state.source == FOLDER}
     present |= dict.fromkeys(map(key_of, arrivals), True)
     for (file, digest), was_present in sorted(present.items()):
-        if file in present_now and was_present != (present_now[file] == digest):
+        if file in now and was_present != (now[file] == digest):
             events.append(("withdrawal" if was_present else "return", {"file": file, "digest": digest}))
     return events

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from scorer.challenge.quota import Quota
+from scorer.challenge.quotas import Quota
 from scorer.challenge.settings import Track
 from scorer.live.phases import Phases
 from scorer.wording import counted, joined, utc_moment
@@ -33,10 +33,20 @@ class Claim:
     """If it is admitted."""
 
 
-_Used = Counter[tuple[Cost, str]]
+_Used = Counter[tuple[Cost, tuple[str, str | None]]]
 """What a team has used of each scope: "scored" and "rejected" are certain; "open" may become either."""
 
-TOTAL = "total"
+_Limit = Literal["per_day", "per_phase", "total", "rejected_per_day"]
+
+_Scope = Literal["day", "phase", "total"]
+
+_LIMITS: tuple[tuple[_Limit, Cost, _Scope], ...] = (
+    ("per_day", "scored", "day"),
+    ("per_phase", "scored", "phase"),
+    ("total", "scored", "total"),
+    ("rejected_per_day", "rejected", "day"),
+)
+"""The keys of a quota, with which entries each limits, and where they are counted."""
 
 
 def admissions(claims: Iterable[Claim], quota: Quota, pool: Pool) -> dict[int, bool | None]:
@@ -56,27 +66,23 @@ def admissions(claims: Iterable[Claim], quota: Quota, pool: Pool) -> dict[int, b
         if admitted is not False:
             cost: Cost = "open" if admitted is None and claim.cost != "none" else claim.cost
             if cost != "none":
-                used[claim.team].update((cost, scope) for scope in _scopes(claim, quota))
+                used[claim.team].update((cost, scope) for scope in _scopes(claim, quota).items())
     return within
 
 
-def _scopes(claim: Claim, quota: Quota) -> tuple[str, str, str]:
+def _scopes(claim: Claim, quota: Quota) -> Mapping[_Scope, str | None]:
     """What an entry counts for: its day, its phase, the total."""
-    return f"day {quota.day(claim.received)}", f"phase {claim.phase or ''}", TOTAL
+    return {"day": quota.day(claim.received), "phase": claim.phase, "total": None}
 
 
 def _is_within(claim: Claim, quota: Quota, members: Sequence[_Used]) -> bool | None:
-    day, phase, total = _scopes(claim, quota)
+    scopes = _scopes(claim, quota)
     certain = possible = True
-    limits: tuple[tuple[int | None, str, Cost], ...] = (
-        (quota.per_day, day, "scored"),
-        (quota.per_phase, phase, "scored"),
-        (quota.total, total, "scored"),
-        (quota.rejected_per_day, day, "rejected"),
-    )
-    for limit, scope, cost in limits:
+    for key, cost, kind in _LIMITS:
+        limit: int | None = getattr(quota, key)
         if limit is None:
             continue
+        scope = kind, scopes[kind]
         least = sum(used[cost, scope] for used in members)
         most = least + sum(used["open", scope] for used in members)
         possible &= least < limit
@@ -88,7 +94,7 @@ def _is_within(claim: Claim, quota: Quota, members: Sequence[_Used]) -> bool | N
 class Left:
     """What a team has left of one limit."""
 
-    what: Literal["per_day", "per_phase", "total", "rejected_per_day"]
+    what: _Limit
     limit: int
     used: int
     """By entries with an outcome, and by those that may still take a place."""
@@ -119,21 +125,21 @@ class UsedQuota:
         if not quota.limits_anything or self.phases.is_over(now):
             return ()
         current = self.phases.current_or_next(now)
-        phase, today, resets = current and current.name, quota.day(now), quota.next_day(now)
-        ours = [claim for claim in self.claims if claim.team in members]
-        scored, rejected = (
-            [claim for claim in ours if claim.cost in (cost, "open")] for cost in ("scored", "rejected")
-        )
-        counts: Mapping[str, tuple[int, datetime | None]] = {
-            "per_day": (sum(quota.day(claim.received) == today for claim in scored), resets),
-            "per_phase": (sum(claim.phase == phase for claim in scored), None),
-            "total": (len(scored), None),
-            "rejected_per_day": (sum(quota.day(claim.received) == today for claim in rejected), resets),
+        here: Mapping[_Scope, str | None] = {
+            "day": quota.day(now),
+            "phase": current.name if current else None,
+            "total": None,
         }
+        ours = [(claim.cost, _scopes(claim, quota)) for claim in self.claims if claim.team in members]
         return tuple(
-            Left(what, limit, *counts[what])
-            for what in ("per_day", "per_phase", "total", "rejected_per_day")
-            if (limit := getattr(quota, what)) is not None
+            Left(
+                key,
+                limit,
+                sum(claimed in (cost, "open") and scopes[scope] == here[scope] for claimed, scopes in ours),
+                quota.next_day(now) if scope == "day" else None,
+            )
+            for key, cost, scope in _LIMITS
+            if (limit := getattr(quota, key)) is not None
         )
 
     def in_words(self, members: Collection[str], now: datetime, note: str = "") -> str:

@@ -16,8 +16,8 @@ from scorer.live.presence import Key, SubmissionState, recorded
 from scorer.live.rules import is_committed, with_rules
 from scorer.live.splits import has_preliminary_queries
 from scorer.live.teams import Merges, merges
-from scorer.store.events import Event
-from scorer.store.records import RecordedBasis
+from scorer.store.events import Event, recorded_basis
+from scorer.store.records import Basis, RecordedBasis
 from scorer.store.snapshot import Snapshot
 
 
@@ -62,6 +62,11 @@ class TrackState:
         """What the board is based on; None if the track has never been scored."""
         return self.view.recorded_basis(self.name)
 
+    @property
+    def bases(self) -> Iterator[Basis]:
+        """All bases of the board, the earliest first."""
+        return (recorded_basis(event.body, event.at).basis for event in self.events if event.kind == "basis")
+
     @cached_property
     def are_rules_fixed(self) -> bool:
         """Whether the rules are fixed, by a commitment or by the start of a phase: the files no longer change them."""
@@ -85,6 +90,11 @@ def track_state(view: Snapshot, track: Track) -> TrackState:
         view.derived[key] = TrackState(view, track.name, track.phases)
     state: TrackState = view.derived[key]
     return state
+
+
+def submissions_of(view: Snapshot, tracks: Iterable[Track]) -> list[SubmissionState]:
+    """The submissions of some tracks, those of each track in the order of the record."""
+    return [state for track in tracks for state in track_state(view, track).submissions.values()]
 
 
 def recorded_lines(view: Snapshot, track: Track) -> Iterator[str]:

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from scorer.challenge.settings import RESERVED
-from scorer.challenge.teams import compared
+from scorer.challenge.teams import compared, final_team
 from scorer.store.events import Event
 from scorer.store.snapshot import Snapshot
 from scorer.wording import printable_name
@@ -103,7 +103,6 @@ def set_teams(events: Iterable[Event]) -> Mapping[str, Team]:
 
 
 def _after(before: Team, event: Event) -> Team:
-    """The state after an event."""
     settings: Mapping[str, Any] = event.body["settings"]
     status: TeamStatus = (
         "disqualified" if "disqualified" in settings else "withdrawn" if "withdrawn" in settings else "ranked"
@@ -161,18 +160,13 @@ class Merges:
 
     def final(self, team: str, index: int | None = None) -> str:
         """The team whose row has the entries of `team`, after the event with this index; None: after the last one."""
-        targets = self.targets(index)
-        passed = {team}
         # One import may record the merges of a chain in any order.
-        while (target := targets.get(team)) is not None and target not in passed:
-            passed.add(target)
-            team = target
-        return team
+        return final_team(self.targets(index), team)
 
     def members(self, team: str, index: int | None = None) -> tuple[str, ...]:
         """The teams that count as one with `team`, itself included, sorted; `index` as for `final`."""
-        final = self.final(team, index)
-        return tuple(sorted({final, *(each for each in self.targets(index) if self.final(each, index) == final)}))
+        targets, final = self.targets(index), self.final(team, index)
+        return tuple(sorted({final, *(merged for merged in targets if final_team(targets, merged) == final)}))
 
 
 def merges(events: Iterable[Event]) -> Merges:
@@ -185,7 +179,7 @@ def merges(events: Iterable[Event]) -> Merges:
         team, target = event.body["team"], event.body["settings"].get("merged_into")
         if targets.get(team) == target:
             continue
-        targets = {each: into for each, into in targets.items() if each != team}
+        targets = {merged: into for merged, into in targets.items() if merged != team}
         if target is not None:
             targets[team] = target
         steps.append((event.index, targets))
@@ -246,13 +240,13 @@ def slugs(names: Iterable[str]) -> dict[str, str]:
     The names are in the order of their first arrival, so that a later team never changes the slug of an earlier one. A
     name is any text, also with the lone surrogates of a file name that is not UTF-8.
     """
-    found: dict[str, str] = {}
+    slugs: dict[str, str] = {}
     taken = set(RESERVED) | {""}
     for name in names:
-        if name not in found:
-            found[name] = next(slug for slug in _candidates(name) if slug not in taken)
-            taken.add(found[name])
-    return found
+        if name not in slugs:
+            slugs[name] = next(slug for slug in _candidates(name) if slug not in taken)
+            taken.add(slugs[name])
+    return slugs
 
 
 def _candidates(name: str) -> Iterable[str]:

@@ -21,27 +21,9 @@ from scorer.store.records import RecordedBasis
 from scorer.store.snapshot import Snapshot
 from scorer.wording import exact_time, one_line
 
-Kind = Literal[
-    "announced",
-    "rescheduled",
-    "extended",
-    "started",
-    "frozen",
-    "ended",
-    "closed",
-    "named",
-    "renamed",
-    "merged",
-    "separated",
-    "disqualified",
-    "withdrawn",
-    "reinstated",
-    "erratum",
-    "split",
-    "committed",
-    "revealed",
-    "rules",
-]
+_PhaseKind = Literal["announced", "rescheduled", "extended", "started", "frozen", "ended", "closed"]
+
+Kind = ChangeKind | _PhaseKind | Literal["erratum", "split", "committed", "revealed", "rules"]
 
 
 @dataclass(frozen=True, slots=True)

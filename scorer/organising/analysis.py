@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 
 import numpy as np
@@ -32,16 +31,8 @@ LISTED = 10
 """The names of teams that a message has at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrackTasks:
-    """The tracks that can be analysed, and why others cannot."""
-
-    tasks: tuple[Task, ...]
-    notes: tuple[str, ...]
-
-
-def track_tasks(view: Snapshot, tracks: Sequence[Track]) -> TrackTasks:
-    """Return tracks as tasks: their ranked teams on the primary measure, without baselines.
+def track_tasks(view: Snapshot, tracks: Sequence[Track]) -> tuple[tuple[Task, ...], tuple[str, ...]]:
+    """Return tracks as tasks: their ranked teams on the primary measure, without baselines; and why others are none.
 
     Raises ScorerError if no track can be analysed.
     """
@@ -54,7 +45,7 @@ def track_tasks(view: Snapshot, tracks: Sequence[Track]) -> TrackTasks:
             tasks.append(track_task(view, board))
     if not tasks:
         raise ScorerError("\n".join(["no track can be analysed", *notes]))
-    return TrackTasks(tuple(tasks), tuple(notes))
+    return tuple(tasks), tuple(notes)
 
 
 def track_task(view: Snapshot, board: Board, measure: Measure | None = None, rows: Sequence[Row] | None = None) -> Task:
@@ -112,22 +103,22 @@ def teams_task(view: Snapshot, track: Track, names: Sequence[str], measure: Meas
     if board.track.shows != "score":
         raise ScorerError(f"track {track.name} is not analysed: {HIDDEN}")
     rows = {row.team.name: row for row in board.rows}
-    for each in names:
-        if each not in rows:
+    for name in names:
+        if name not in rows:
             more = f" and {len(rows) - LISTED:,} more" if len(rows) > LISTED else ""
             listed = ", ".join(list(rows)[:LISTED]) + more
             raise ScorerError(
-                f"no team of track {track.name} is called {quoted(each)}{_suggestion(each, list(rows))}; "
+                f"no team of track {track.name} is called {quoted(name)}{_suggestion(name, list(rows))}; "
                 f"the teams are: {listed or 'none'}"
             )
-        if rows[each].entry is None:
-            raise ScorerError(f"team {quoted(each)} has no scored entry in track {track.name}")
-    return track_task(view, board, measure, [rows[each] for each in names])
+        if rows[name].entry is None:
+            raise ScorerError(f"team {quoted(name)} has no scored entry in track {track.name}")
+    return track_task(view, board, measure, [rows[name] for name in names])
 
 
 def _suggestion(name: str, names: Sequence[str]) -> str:
     """`` (did you mean ...?)``, regardless of upper and lower case; empty if no name is similar."""
-    by_folded = {each.casefold(): each for each in names}
+    by_folded = {known.casefold(): known for known in names}
     similar = get_close_matches(name.casefold(), by_folded, n=1)
     return f" (did you mean {quoted(by_folded[similar[0]])}?)" if similar else ""
 

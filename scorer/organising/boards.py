@@ -99,7 +99,7 @@ def _parts(view: Snapshot, track: Track, phase: Phase) -> list[object]:
     events = then.events()
     parts: list[object] = [
         *("past board", code_digest(), view.identity, track.name),
-        *(phase.recorded(), [each.recorded() for each in rules.phases], dict(settings(rules))),
+        *(phase.recorded(), [stated.recorded() for stated in rules.phases], dict(settings(rules))),
         [event.index for event in events],
     ]
     if basis is None:
@@ -115,8 +115,7 @@ def _parts(view: Snapshot, track: Track, phase: Phase) -> list[object]:
 
 
 def _computed_board(view: Snapshot, track: Track, phase: Phase) -> str:
-    """The board as JSON."""
-    found = closing_board(view, track, phase)
+    closing = closing_board(view, track, phase)
     rows = tuple(
         PastRow(
             rank=row.rank,
@@ -124,12 +123,14 @@ def _computed_board(view: Snapshot, track: Track, phase: Phase) -> str:
             folder=row.team.folder,
             status=row.team.status,
             baseline=row.baseline,
-            score=found.shown_scores(row.entry)[0],
+            score=closing.shown_scores(row.entry)[0],
             entries=len(row.present_entries),
         )
-        for row in found.rows
+        for row in closing.rows
     )
-    return _PAST_BOARD.dump_json(PastBoard(phase, found.track.shown_decimals, found.track.shows_final, rows)).decode()
+    return _PAST_BOARD.dump_json(
+        PastBoard(phase, closing.track.shown_decimals, closing.track.shows_final, rows)
+    ).decode()
 
 
 def analysis_view(view: Snapshot, board: Board, cache: Cache) -> TaskView | None:
@@ -152,7 +153,6 @@ def analysis_view(view: Snapshot, board: Board, cache: Cache) -> TaskView | None
 
 
 def _computed_analysis(view: Snapshot, board: Board) -> str:
-    """The view as JSON."""
     from scorer.analysis.analysis import analysed  # noqa: PLC0415 (SciPy is slow to load)
     from scorer.organising.analysis import track_task  # noqa: PLC0415
     from scorer.site.report_page import task_view  # noqa: PLC0415

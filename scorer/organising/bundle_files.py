@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from scorer.challenge.branding import STATIC
@@ -70,8 +70,8 @@ def _files_of_site(root: Path) -> Iterator[str]:
         if not page.name.startswith(".") and not page.is_symlink():
             yield f"{PAGES}/{page.name}"
     for name, _, files in os.walk(root / TEMPLATES):
-        for each in files:
-            path = Path(name) / each
+        for file in files:
+            path = Path(name) / file
             place = path.relative_to(root).as_posix()
             # A render copies no link from this folder into the site.
             if path.is_file() and not (place.startswith(f"{STATIC}/") and path.is_symlink()):
@@ -127,7 +127,7 @@ def submitted_files(
         if not isinstance(track.submissions_path, Remote):
             listed += _picks(track)
             listed += _submissions(view, challenge, track, archive) if everything else []
-    listed.sort(key=lambda each: (each[0].track, each[0].path))
+    listed.sort(key=lambda pair: (pair[0].track, pair[0].path))
     lines = [json.dumps(asdict(file), separators=(",", ":")).encode("ascii") + b"\n" for file, _ in listed]
     contents = {file.sha256: content for file, content in listed}
     if everything:
@@ -147,7 +147,7 @@ def _picks(track: Track) -> Iterator[tuple[BundledFile, Content]]:
         if status.st_nlink == 1:
             path = tuple(file.file.split("/")[1:])
             digest = hashlib.sha256(content).hexdigest()
-            yield BundledFile(track.name, path, digest, status.st_mtime_ns), partial(_whole, content)
+            yield BundledFile(track.name, path, digest, status.st_mtime_ns), partial(list, [content])
 
 
 def _submissions(
@@ -171,10 +171,6 @@ def _submissions(
             path = tuple(file.file.split("/")[1:])
             bundled = BundledFile(track.name, path, submission.digest, file.status.st_mtime_ns)
             yield bundled, partial(_read_same, file.path, submission.digest)
-
-
-def _whole(content: bytes) -> Iterable[bytes]:
-    return [content]
 
 
 def _read(path: AnyFile) -> Iterator[bytes]:
@@ -205,50 +201,34 @@ UNIX = 3
 """The system that the archive says it is from, on every system."""
 
 
-class BundleWriter:
-    """Writes a new bundle. Members are added in the order of their names."""
+def write_bundle(path: Path, members: Mapping[str, Content], facts: Mapping[str, object]) -> str:
+    """Write a new bundle, which only its owner can read, and return the digest of the whole. Raises OSError.
 
-    def __init__(self, path: Path) -> None:
-        """Create the file, which only its owner can read. Raises OSError."""
-        self._path = path
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), SECRET)
-        self._stream = os.fdopen(descriptor, "w+b")
-        self._archive = ZipFile(self._stream, "w", ZIP_STORED)
-        self._digests: dict[str, str] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with self._stream:
-            self._archive.close()
-
-    def add(self, name: str, chunks: Iterable[bytes]) -> None:
-        """Add a member. Raises OSError."""
-        if any(name <= other for other in self._digests):
-            raise ValueError(f"not in order: {name}")
-        hasher = hashlib.sha256()
-        with self._archive.open(_member(name), "w", force_zip64=True) as member:
-            for chunk in chunks:
-                hasher.update(chunk)
-                member.write(chunk)
-        self._digests[name] = hasher.hexdigest()
-
-    def finish(self, facts: Mapping[str, object]) -> str:
-        """Add the manifest with these facts, and the digest of the whole; return the digest. Raises OSError."""
-        manifest = {"format": FORMAT, "version": VERSION, **facts, "members": self._digests}
-        with self._archive.open(_member(MANIFEST), "w", force_zip64=True) as member:
-            member.write((json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode("ascii"))
-        self._archive.comment = bytes(COMMENT_BYTES)
-        self._archive.close()
-        size = self._stream.seek(0, os.SEEK_END) - COMMENT_BYTES
-        self._stream.seek(0)
-        digest = digest_of(chunks_of(self._stream, size))
-        self._stream.seek(size)
-        self._stream.write(f"{COMMENT}{digest}".encode("ascii"))
-        self._stream.flush()
-        os.fsync(self._stream.fileno())
-        return digest
+    The members are in the order of their names; the manifest, which has the facts, is the last one.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), SECRET)
+    digests: dict[str, str] = {}
+    with os.fdopen(descriptor, "w+b") as stream:
+        with ZipFile(stream, "w", ZIP_STORED) as archive:
+            for name in sorted(members):
+                hasher = hashlib.sha256()
+                with archive.open(_member(name), "w", force_zip64=True) as member:
+                    for chunk in members[name]():
+                        hasher.update(chunk)
+                        member.write(chunk)
+                digests[name] = hasher.hexdigest()
+            manifest = {"format": FORMAT, "version": VERSION, **facts, "members": digests}
+            with archive.open(_member(MANIFEST), "w", force_zip64=True) as member:
+                member.write((json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode("ascii"))
+            archive.comment = bytes(COMMENT_BYTES)
+        size = stream.seek(0, os.SEEK_END) - COMMENT_BYTES
+        stream.seek(0)
+        digest = digest_of(chunks_of(stream, size))
+        stream.seek(size)
+        stream.write(f"{COMMENT}{digest}".encode("ascii"))
+        stream.flush()
+        os.fsync(stream.fileno())
+    return digest
 
 
 def _member(name: str) -> ZipInfo:

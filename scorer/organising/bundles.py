@@ -21,11 +21,11 @@ from scorer.limits import most_copied, most_expanded
 from scorer.live.presence import present_digests, track_digests
 from scorer.organising.bundle_files import (
     BundledFile,
-    BundleWriter,
     Content,
     challenge_files,
     solution_files,
     submitted_files,
+    write_bundle,
 )
 from scorer.organising.render import render
 from scorer.organising.rules import scored_by
@@ -107,11 +107,8 @@ def export(
         for line in log_lines(view.secret("log"), view.all_events):
             head, events = line.head, line.index
         part.unlink(missing_ok=True)  # after a connection was lost
-        with BundleWriter(part) as writer:
-            for name in sorted(members):
-                writer.add(name, members[name]())
-            facts = {"scorer": __version__, "schema": SCHEMA_VERSION, "challenge": challenge.name}
-            sha256 = writer.finish({**facts, "events": events, "head": head.hex()})
+        facts = {"scorer": __version__, "schema": SCHEMA_VERSION, "challenge": challenge.name}
+        sha256 = write_bundle(part, members, {**facts, "events": events, "head": head.hex()})
         return Exported(target, sha256, events, head.hex(), tuple(_notes(challenge, solutions, files)))
 
     try:
@@ -165,13 +162,13 @@ def import_bundle(
     if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
         raise ChallengeError(f"{folder}: exists and is not empty; name a new folder")
     with opened_bundle(path) as bundle:
-        for each in verified_content(bundle):
-            if each.contradiction:
-                raise bundle.error(each.contradiction, DAMAGED)
+        for verified in verified_content(bundle):
+            if verified.contradiction:
+                raise bundle.error(verified.contradiction, DAMAGED)
         if bundle.manifest.schema not in VERSIONS:
-            found = f"has tables of schema version {bundle.manifest.schema}, but this scorer reads {SCHEMA_VERSION}"
+            reason = f"has tables of schema version {bundle.manifest.schema}, but this scorer reads {SCHEMA_VERSION}"
             writer = printed(bundle.manifest.scorer)
-            raise bundle.error(found, f"install scorer {writer} or later, which wrote it")
+            raise bundle.error(reason, f"install scorer {writer} or later, which wrote it")
         try:
             folder.absolute().parent.mkdir(parents=True, exist_ok=True)
             with temporary_folder(folder.absolute().parent) as temporary:
@@ -243,13 +240,13 @@ def _opened(database: str | Path) -> closing[Database]:
 def verified_rows(path: Path) -> Iterator[Verified]:
     """Verify that a database accepts the rows of a bundle, whose bytes are verified. Raises ScorerError."""
     with opened_bundle(path) as bundle, temporary_folder(Path(tempfile.gettempdir())) as folder:
-        found = ""
+        reason = ""
         if bundle.read_directory().schema in VERSIONS:
             try:
                 _load(bundle, folder / "scores.db")
             except InvalidRowsError as error:
-                found = str(error)
-            yield Verified("each row can be imported, and each result has the counts of its lists", found)
+                reason = str(error)
+            yield Verified("each row can be imported, and each result has the counts of its lists", reason)
     yield Verified("no file was scored again; `scorer evaluate` scores the files of a bundle", is_note=True)
 
 
@@ -265,14 +262,10 @@ def _store(bundle: Bundle, folder: str, archive: Archive, needed: Collection[str
 def _complete_means(challenge: Challenge, store: Store) -> None:
     """Store the means that the bundle does not have. The revision stays, by which the site has its name."""
     for track in challenge.tracks:
-        rules, basis = store.read(lambda view, of=track: scored_by(view, of))  # type: ignore[misc]
+        rules, basis = store.read(partial(scored_by, track=track))
         if basis is not None:
-            store.complete_means(
-                store.read(partial(track_digests, track=track.name)),
-                basis,
-                rules.all_measures,
-                revises=False,
-            )
+            digests = store.read(partial(track_digests, track=track.name))
+            store.complete_means(digests, basis, rules.all_measures, revises=False)
 
 
 def _write_submissions(bundle: Bundle, challenge: Challenge) -> None:
@@ -291,8 +284,10 @@ def _write_submissions(bundle: Bundle, challenge: Challenge) -> None:
         path = folder.joinpath(*file.path)
         left -= bundle.members[member].file_size
         if path.exists() or left < 0:
-            found = f"lists {quoted(file.path[-1])} twice" if left >= 0 else f"the files together exceed {most:,} bytes"
-            raise bundle.error(f"{INDEX}, line {number:,}: {found}", "export it again")
+            reason = (
+                f"lists {quoted(file.path[-1])} twice" if left >= 0 else f"the files together exceed {most:,} bytes"
+            )
+            raise bundle.error(f"{INDEX}, line {number:,}: {reason}", "export it again")
         _write(path, bundle.chunks(member))
         os.utime(path, ns=(file.mtime_ns, file.mtime_ns))
 

@@ -17,11 +17,11 @@ from scorer.live.state import in_force, track_state
 from scorer.organising.phases import announcement
 from scorer.organising.rules import RuleSet
 from scorer.organising.splits import with_split
-from scorer.store.events import EVERY_TRACK, basis_body, new_basis
+from scorer.store.events import EVERY_TRACK, new_basis, recorded_body
 from scorer.store.log import Kind
 from scorer.store.secret import opening_of, public_key, sha256_of
 from scorer.store.snapshot import Snapshot
-from scorer.store.store import GENERATIONS, Store
+from scorer.store.store import Store
 from scorer.wording import utc_moment
 
 Added = list[tuple[str, Kind, Mapping[str, Any]]]
@@ -41,8 +41,8 @@ def commit(challenge: Challenge, store: Store) -> Commitment:
         announced = {track.name: announcement(view, track) for track in challenge.tracks}
         added: Added = [(name, *event) for name, events in announced.items() for event in events]
         for rules in chosen:
-            body = basis_body(rules.basis, rules.settings, GENERATIONS, rules.items_digest)
-            added += [(rules.track.name, *event) for event in new_basis(view.events(rules.track.name), body)]
+            events = new_basis(view.events(rules.track.name), recorded_body(rules.recorded))
+            added += [(rules.track.name, *event) for event in events]
         content = {
             "challenge": challenge.name,
             "scorer": version("challenge-scorer"),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import partial
 
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError, StoreError
 from scorer.live.presence import Key, SubmissionState, key_of, recorded
-from scorer.live.state import track_state
+from scorer.live.state import submissions_of
 from scorer.live.times import is_misdated
 from scorer.organising.rules import scored_by
 from scorer.store.canonical import iso
@@ -28,10 +29,10 @@ def retry(challenge: Challenge, store: Store, names: Sequence[str] = ()) -> int:
 
     Without names, which are as for `entry_named`, these are all.
     """
-    named = store.read(lambda view: [entry_named(view, challenge, name) for name in names])
+    named = store.read(lambda view: [entry_named(view, challenge.tracks, name) for name in names])
     count = 0
     for track in challenge.tracks:
-        _, basis = store.read(lambda view, of=track: scored_by(view, of))  # type: ignore[misc]
+        _, basis = store.read(partial(scored_by, track=track))
         digests = {state.submission.digest for state in named if state.submission.track == track.name}
         if basis is not None and (digests or not names):
             count += store.retry(basis, digests if names else None)
@@ -43,19 +44,17 @@ def forget(challenge: Challenge, store: Store, name: str, reason: str) -> tuple[
 
     Returns the entry, and how many others have the same content and so lose them, too.
     """
-    state = store.read(lambda view: entry_named(view, challenge, name))
+    state = store.read(lambda view: entry_named(view, challenge.tracks, name))
     submission = state.submission
     forget_outcome(store, submission.track, key_of(submission), reason)
     store.kept_submissions(challenge.root).remove([submission.digest])
-    states = store.read(
-        lambda view: [own for track in challenge.tracks for own in track_state(view, track).submissions.values()]
-    )
-    return state, sum(own.submission.digest == submission.digest for own in states) - 1
+    states = store.read(lambda view: submissions_of(view, challenge.tracks))
+    return state, sum(other.submission.digest == submission.digest for other in states) - 1
 
 
 def amend(challenge: Challenge, store: Store, name: str, received: datetime, reason: str) -> SubmissionState:
     """Correct the time at which an entry was received; the decision is recorded. Returns the entry as it was."""
-    state = store.read(lambda view: entry_named(view, challenge, name))
+    state = store.read(lambda view: entry_named(view, challenge.tracks, name))
     submission = state.submission
     amend_received(store, submission.track, key_of(submission), received, reason)
     return state
@@ -92,33 +91,28 @@ def _about(store: Store, view: Snapshot, track: str, key: Key, reason: str) -> d
     return {"file": state.submission.file, "digest": state.submission.digest, "reason": reason}
 
 
-def entry_named(view: Snapshot, challenge: Challenge, name: str) -> SubmissionState:
+def entry_named(view: Snapshot, tracks: Iterable[Track], name: str) -> SubmissionState:
     """The entry with this name: its id, its file as messages and pages show it, or the beginning of its SHA-256.
 
     Raises ChallengeError if there is no such entry, or several.
     """
-    found = [
-        state
-        for track in challenge.tracks
-        for state in track_state(view, track).submissions.values()
-        if _is_named(state, track, name)
-    ]
-    if not found:
+    states = [state for state in submissions_of(view, tracks) if _is_named(state, name)]
+    if not states:
         raise ChallengeError(
             f"no entry is called {quoted(name)}; give its id, as `scorer entries` shows it, its file as messages show "
             "it, as in main/team/run.txt, or at least 8 digits of its SHA-256"
         )
-    if len(found) > 1:
-        submissions = [state.submission for state in found[:5]]
-        listed = ", ".join(f"{printable_name(each.file)} {each.digest[:12]}" for each in submissions)
-        raise ChallengeError(f"{quoted(name)} names {len(found)} entries ({listed}); give more digits of the SHA-256")
-    return found[0]
+    if len(states) > 1:
+        submissions = [state.submission for state in states[:5]]
+        listed = ", ".join(f"{printable_name(submission.file)} {submission.digest[:12]}" for submission in submissions)
+        raise ChallengeError(f"{quoted(name)} names {len(states)} entries ({listed}); give more digits of the SHA-256")
+    return states[0]
 
 
-def _is_named(state: SubmissionState, track: Track, name: str) -> bool:
+def _is_named(state: SubmissionState, name: str) -> bool:
     submission = state.submission
     if INDEX.fullmatch(name):
         return state.index == int(name)
     if PART_OF_DIGEST.fullmatch(name) and submission.digest.startswith(name):
         return True
-    return name in (submission.file, printable_name(submission.file)) and submission.track == track.name
+    return name in (submission.file, printable_name(submission.file))

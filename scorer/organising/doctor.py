@@ -67,7 +67,7 @@ def _solution_problems(challenge: Challenge, store: Store) -> Iterator[str]:
     for solution, event in sorted(wanted.items()):
         path = archive.path(solution)
         try:
-            found = digest(path)
+            actual = digest(path)
         except OSError as error:
             if event.at is None:
                 continue  # schema 1 did not store the bytes
@@ -76,19 +76,19 @@ def _solution_problems(challenge: Challenge, store: Store) -> Iterator[str]:
                 f"{event.track} cannot be scored by it again"
             )
             continue
-        if found != solution:
-            yield f"{path}: has the SHA-256 {found[:12]}...; replace it by the solution with the SHA-256 {solution}"
+        if actual != solution:
+            yield f"{path}: has the SHA-256 {actual[:12]}...; replace it by the solution with the SHA-256 {solution}"
 
 
 def _kept_problems(challenge: Challenge, store: Store) -> Iterator[str]:
     kept = store.kept_submissions(challenge.root)
-    for each in kept.digests():
+    for name in kept.digests():
         try:
-            is_damaged = digest(kept.file(each)) != each
+            is_damaged = digest(kept.file(name)) != name
         except OSError:
             is_damaged = True
         if is_damaged:
-            yield f"{kept.path(each)}: is damaged; delete it: `scorer run` keeps the bytes again if their file is there"
+            yield f"{kept.path(name)}: is damaged; delete it: `scorer run` keeps the bytes again if their file is there"
 
 
 def _key_problems(store: Store, track: Track) -> Iterator[str]:
@@ -114,16 +114,16 @@ def _file_problems(challenge: Challenge, store: Store, track: Track) -> Iterator
         still_counts = stays(submission, plan, track, store.now())
         if still_counts and submission.digest in kept:
             continue
-        found = listed.recorded(state)
-        if found is None and not listed.is_missing(submission.file):
+        file = listed.recorded(state)
+        if file is None and not listed.is_missing(submission.file):
             yield f"{name}: cannot be read as a submission any more; `scorer run` says why"
             continue
-        if found is None:
+        if file is None:
             remedy = "it still counts, but errata need it" if still_counts else "or `scorer run` records its withdrawal"
             yield f"{name}: is recorded and missing; restore it, {remedy}"
             continue
         try:
-            changed = safe_digest(found.path, challenge.limits) != submission.digest
+            changed = safe_digest(file.path, challenge.limits) != submission.digest
         except OSError as error:
             yield f"{name}: cannot be read ({error.strerror}); make it readable"
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Any
 
 from scorer.board.board import Board, Row
@@ -65,14 +66,14 @@ def apply(
     by_files, archive = RuleSet.of_files(track), store.archive(track.root)
     store.read(lambda view: _check_unchanged(_open(view, track), by_files, archive))
     work = _refresh(challenge, store, track, executor)
-    found: list[Changes] = []
+    compared: list[Changes] = []
 
     def applied(view: Snapshot) -> Added:
         erratum = _open(view, track)
         _check_unchanged(erratum, by_files, archive)
         _check_complete(view, track, by_files, work.sources.digests if without_missing else None)
-        found.append(pending_changes(view, track, archive))
-        shown = found[-1]
+        compared.append(pending_changes(view, track, archive))
+        shown = compared[-1]
         if in_force(view, track).hides_scores:
             shown = pending_changes(view, track, archive, as_shown=True)
         body = recorded_body(by_files.recorded)
@@ -81,20 +82,20 @@ def apply(
         return [("erratum", {**event, "changes": recorded_changes(shown)}), ("basis", body)]
 
     store.record(track.name, applied)
-    return store.read(lambda view: track_state(view, track).errata.applied)[-1], found[-1]
+    return store.read(lambda view: track_state(view, track).errata.applied)[-1], compared[-1]
 
 
 def cancel(store: Store, track: Track) -> Erratum:
     """Cancel the open erratum of a track; return it. Raises ChallengeError if none is open, and StoreError."""
-    found: list[Erratum] = []
+    cancelled_errata: list[Erratum] = []
 
     def cancelled(view: Snapshot) -> Added:
         erratum = _open(view, track)
-        found.append(erratum)
+        cancelled_errata.append(erratum)
         return [("erratum", _event(erratum.number, "cancelled", "", recorded_body(erratum.basis)))]
 
     store.record(track.name, cancelled)
-    return found[-1]
+    return cancelled_errata[-1]
 
 
 def pending_changes(view: Snapshot, track: Track, archive: Archive, *, as_shown: bool = False) -> Changes:
@@ -127,7 +128,7 @@ def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Tr
         by_files = RuleSet.of_files(track)
         return bool(by_files.differences(rules_in_force(view, by_files, store.archive(track.root))))
 
-    meant = [track for track in challenge.tracks if store.read(lambda view, of=track: is_meant(view, of))]  # type: ignore[misc]
+    meant = [track for track in challenge.tracks if store.read(partial(is_meant, track=track))]
     if len(meant) == 1:
         return meant[0]
     if meant:

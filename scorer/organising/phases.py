@@ -134,8 +134,10 @@ def _with_former_end(store: Store, track: Track, name: str, end: datetime) -> Tr
 def _tracks_with(challenge: Challenge, store: Store, track: str | None, name: str) -> Sequence[Track]:
     if track is not None:
         return [challenge.track(track)]
-    by_track = store.read(lambda view: {each: track_state(view, each).phases for each in challenge.tracks})
-    having = [each for each, phases in by_track.items() if any(phase.name == name for phase in phases.all)]
+    by_track = store.read(
+        lambda view: {candidate: track_state(view, candidate).phases for candidate in challenge.tracks}
+    )
+    having = [candidate for candidate, phases in by_track.items() if any(phase.name == name for phase in phases.all)]
     if having:
         return having
     known = sorted({phase.name for phases in by_track.values() for phase in phases.all})
@@ -163,10 +165,10 @@ def _check_extension(track: Track, recorded: Phases, name: str, end: datetime, n
             f"{track.name}: {utc_moment(end)} is not after the end of {name}, {utc_moment(phase.end)}; give a "
             "later time"
         )
-    for each in following:
-        if end + phase.grace > each.start:
+    for later in following:
+        if end + phase.grace > later.start:
             grace = f" with the grace of {name}" if phase.grace else ""
             raise ChallengeError(
-                f"{track.name}: {utc_moment(end)}{grace} reaches into the phase {each.name}, which starts at "
-                f"{utc_moment(each.start)}; give an earlier time"
+                f"{track.name}: {utc_moment(end)}{grace} reaches into the phase {later.name}, which starts at "
+                f"{utc_moment(later.start)}; give an earlier time"
             )

@@ -8,7 +8,7 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,7 +19,6 @@ from scorer.live.entry import Entry
 from scorer.live.picks import PickSource, picks
 from scorer.live.presence import Key, key_of, recorded, stays
 from scorer.live.state import in_force, track_state
-from scorer.live.teams import merges
 from scorer.organising.decisions import entry_named
 from scorer.organising.rules import track_entries
 from scorer.organising.submission_files import (
@@ -52,20 +51,6 @@ KEY = "picks"
 EXAMPLE = 'expected picks = ["run1.txt", "run3.txt"]'
 
 
-@dataclass(frozen=True, slots=True)
-class PicksProblem:
-    """An error in the picks.toml of a team, or a pick in it that does not count."""
-
-    team: str
-    """The folder of the team."""
-    file: str
-    """The path of picks.toml, as `SubmissionFile.file`."""
-    text: str
-
-    def __str__(self) -> str:
-        return f"{printable_name(self.file)}: {self.text}"
-
-
 class _InvalidPicksError(Exception):
     """The file has errors; its arguments are the messages."""
 
@@ -77,7 +62,7 @@ def import_picks(
     *,
     closed_at: datetime | None = None,
     last_run: datetime | None = None,
-) -> tuple[PicksProblem, ...]:
+) -> tuple[str, ...]:
     """Record the picks in the folders of a track's teams that differ from the recorded ones, and return the problems.
 
     Call it once the submissions of the track are imported: a file that is picked must be one of them. Picks are closed
@@ -86,7 +71,7 @@ def import_picks(
     new, problems = store.read(lambda view: examine(view, track, files, closed_at=closed_at, last_run=last_run))
     for team, keys in new.items():
         record_pick(store, track.name, team, keys, "folder")
-    return problems
+    return tuple(problem for _, problem in problems)
 
 
 def record_pick(store: Store, track: str, team: str, keys: Sequence[Key], source: PickSource) -> None:
@@ -123,8 +108,8 @@ def with_picks_problems(view: Snapshot, board: Board) -> Board:
     problems: dict[str, list[str]] = defaultdict(list)
     with suppress(ChallengeError):
         files, last_run = submission_files(track).picks, view.last_run(track.name)
-        for problem in examine(view, track, files, closed_at=board.phases.end, last_run=last_run)[1]:
-            problems[printable_name(problem.team)].append(str(problem))
+        for team, problem in examine(view, track, files, closed_at=board.phases.end, last_run=last_run)[1]:
+            problems[printable_name(team)].append(problem)
     rows = (replace(row, picks_problems=tuple(problems.get(row.team.folder, ()))) for row in board.rows)
     return replace(board, rows=tuple(rows))
 
@@ -136,16 +121,19 @@ def examine(
     *,
     closed_at: datetime | None,
     last_run: datetime | None,
-) -> tuple[dict[str, tuple[Key, ...]], tuple[PicksProblem, ...]]:
-    """The new picks in the folders of a track's teams, by team, and the problems, as for `import_picks`."""
+) -> tuple[dict[str, tuple[Key, ...]], list[tuple[str, str]]]:
+    """The new picks in the folders of a track's teams, by team, and the problems, each with its team.
+
+    A problem is an error in a file, or a pick in it that does not count; the parameters are those of `import_picks`.
+    """
     if not files:
-        return {}, ()
+        return {}, []
     now = track_state(view, track)
     present = {state.submission.file: state for state in now.submissions.values() if state.present}
     entries = track_entries(view, track)
     targets = now.merges.targets()
     new: dict[str, tuple[Key, ...]] = {}
-    problems: list[PicksProblem] = []
+    problems: list[tuple[str, str]] = []
     for file in files:
         last = next(iter(now.picks.get(file.team, ())[-1:]), None)
         try:
@@ -161,11 +149,12 @@ def examine(
                 new[file.team] = keys
             if closed_at is None or view.now < closed_at:  # afterwards no other entry can be picked
                 useless = filter(None, (_useless(entries[state.index]) for state in picked))
-                problems += [PicksProblem(file.team, file.file, text) for text in useless]
+                problems += [(file.team, f"{printable_name(file.file)}: {text}") for text in useless]
         except (_InvalidPicksError, OSError) as error:
             errors = error.args if isinstance(error, _InvalidPicksError) else [why_skipped(error)]
-            problems += [PicksProblem(file.team, file.file, f"{text}; the earlier picks stay") for text in errors]
-    return new, tuple(problems)
+            name = printable_name(file.file)
+            problems += [(file.team, f"{name}: {text}; the earlier picks stay") for text in errors]
+    return new, problems
 
 
 def _useless(entry: Entry) -> str:
@@ -279,9 +268,12 @@ def pick(challenge: Challenge, store: Store, names: Sequence[str]) -> tuple[str,
 
 def _picked(view: Snapshot, challenge: Challenge, names: Sequence[str]) -> tuple[str, str, list[Key], list[Entry]]:
     """The track, the folder of the team, and the entries with these names. Raises ChallengeError, as `pick`."""
-    states = [entry_named(view, challenge, name) for name in names]
+    states = [entry_named(view, challenge.tracks, name) for name in names]
     tracks = {state.submission.track for state in states}
-    teams = {merges(view.events()).final(state.submission.team) for state in states}
+    teams = {
+        track_state(view, challenge.track(state.submission.track)).merges.final(state.submission.team)
+        for state in states
+    }
     if len(tracks) > 1 or len(teams) > 1:
         raise ChallengeError("the entries are of several teams or tracks; pick entries of one team in one track")
     (name,), (team,) = tracks, teams

@@ -8,7 +8,7 @@ from pathlib import Path
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.live.receipts import receipts
-from scorer.live.state import track_state
+from scorer.live.state import submissions_of
 from scorer.live.teams import slugs
 from scorer.organising.decisions import entry_named
 from scorer.paths.writing import replace_content
@@ -18,12 +18,11 @@ from scorer.store.store import Store
 
 def named_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], names: Sequence[str]) -> list[str]:
     """The receipts of some entries, named as for `entry_named`."""
-    searched = challenge.model_copy(update={"tracks": tuple(tracks)})
 
     def work(view: Snapshot) -> list[str]:
-        indexes = [entry_named(view, searched, name).index for name in names]
-        found = receipts(view, challenge.name, set(indexes))
-        return [found[index] for index in indexes]
+        indexes = [entry_named(view, tracks, name).index for name in names]
+        texts = receipts(view, challenge.name, set(indexes))
+        return [texts[index] for index in indexes]
 
     return store.read(work)
 
@@ -35,10 +34,10 @@ def write_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], 
     """
 
     def work(view: Snapshot) -> list[tuple[Path, str]]:
-        states = [state for track in tracks for state in track_state(view, track).submissions.values()]
-        names, found = slugs(view.teams), receipts(view, challenge.name, {state.index for state in states})
+        states = submissions_of(view, tracks)
+        names, texts = slugs(view.teams), receipts(view, challenge.name, {state.index for state in states})
         return [
-            (Path(state.submission.track, names[state.submission.team], f"{state.index}.txt"), found[state.index])
+            (Path(state.submission.track, names[state.submission.team], f"{state.index}.txt"), texts[state.index])
             for state in states
         ]
 

@@ -20,7 +20,7 @@ from scorer.paths import Location, digest, is_regular
 from scorer.scoring.means import check_gains
 from scorer.scoring.rules import Rules
 from scorer.store.archive import Archive
-from scorer.store.events import basis_body, new_basis
+from scorer.store.events import new_basis, recorded_body
 from scorer.store.records import Basis, RecordedBasis, StoredQueries
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import GENERATIONS, Store
@@ -60,7 +60,6 @@ class RuleSet:
 
     @cached_property
     def settings(self) -> Mapping[str, object]:
-        """The settings of the track, as they are recorded with the basis."""
         return settings(self.track)
 
     def read_solution(self) -> Solution:
@@ -76,11 +75,16 @@ class RuleSet:
         return solution if self.items_path is None else solution.with_candidates(read_ids(self.items_path))
 
     def checked_solution(self, archive: Archive) -> Solution:
-        """The solution, compared with the public list of queries and the settings for preliminary scores, and kept."""
+        """The solution, compared with the public list of queries and the settings for preliminary scores.
+
+        Its bytes and those of the list of items are kept.
+        """
         solution = self.read_solution()
         self._compare_queries(solution)
         check_preliminary(self.track, self.basis, queries_of(solution))
-        self.keep(archive)
+        archive.add(self.solution_path, self.solution_digest)
+        if self.items_path is not None and self.items_digest is not None:
+            archive.add(self.items_path, self.items_digest)
         return solution
 
     def store_solution(self, store: Store, solution: Solution) -> StoredQueries:
@@ -104,12 +108,6 @@ class RuleSet:
                 f"{self.track.queries_path}: lacks {counted(len(lacking), 'query', 'queries')} of the solution, such "
                 f"as {quoted(lacking[0])}; add them, because participants check their files by this list"
             )
-
-    def keep(self, archive: Archive) -> None:
-        """Store the bytes of the solution and of the list of items. Raises StoreError."""
-        archive.add(self.solution_path, self.solution_digest)
-        if self.items_path is not None and self.items_digest is not None:
-            archive.add(self.items_path, self.items_digest)
 
     @cached_property
     def recorded(self) -> RecordedBasis:
@@ -162,18 +160,15 @@ def scored_by(view: Snapshot, track: Track) -> tuple[Track, Basis | None]:
 def record_basis(
     store: Store,
     track: str,
-    basis: Basis,
-    settings: Mapping[str, object] | None = None,
-    items: str | None = None,
+    recorded: RecordedBasis,
     *,
     unless: Callable[[Snapshot], bool] = lambda _: False,
 ) -> None:
     """Record what a track's board is based on, unless it is the same as before; the solution must be stored.
 
-    `items` is the digest of the list of candidate items. Nothing is recorded if `unless` is true for the state of the
-    database while no other process can write.
+    Nothing is recorded if `unless` is true for the state of the database while no other process can write.
     """
-    body = basis_body(basis, settings, GENERATIONS, items)
+    body = recorded_body(recorded)
     store.record(track, lambda view: [] if unless(view) else new_basis(view.events(track), body))
 
 

@@ -19,7 +19,7 @@ from scorer.live.state import track_state
 from scorer.matching.match import Counts
 from scorer.matching.solution import Solution
 from scorer.organising.phases import announce
-from scorer.organising.picks import PicksProblem, import_picks
+from scorer.organising.picks import import_picks
 from scorer.organising.rules import RuleSet, record_basis, rules_in_force
 from scorer.organising.scan import Before, before_scan, record, scan
 from scorer.organising.splits import check_preliminary
@@ -42,45 +42,34 @@ class Work:
     sources: Sources
     entries: Entries
     """The entries when the work began, without scores."""
-    known_digests: frozenset[str]
-    """Of the submissions with a result."""
+    known: int
+    """The number of submissions in the folder with a result."""
     skipped: tuple[SkippedFile | UploadInProgress, ...]
     warnings: tuple[str, ...]
     """What is wrong with the folder of submissions, and what to do."""
     notes: tuple[str, ...]
     """What the organiser should know about the rules."""
-    picks: tuple[PicksProblem, ...]
+    picks: tuple[str, ...]
+    """What is wrong with the picks of teams."""
 
     @cached_property
     def pending(self) -> tuple[WithFile, ...]:
         """Those to score first. Others may follow, once the quota of their team is clear."""
         return self.sources.pending(self.entries)
 
-    @property
-    def known(self) -> int:
-        """The number of submissions in the folder with a result."""
-        return sum(submission.digest in self.known_digests for _, submission in self.sources.files)
-
-    @property
-    def attempts(self) -> Mapping[str, int]:
-        """By digest of the submission: how often it has failed before."""
-        return {digest: failure.attempts for digest, failure in self._failures.items()}
+    @cached_property
+    def failures(self) -> Mapping[str, Failure]:
+        """Of the attempts to score submissions before, by digest; without those that have a result."""
+        return {state.submission.digest: state.failure for state in self.entries.stored if state.failure is not None}
 
     @property
     def given_up(self) -> tuple[tuple[Submission, Failure], ...]:
         """Submissions in the folder that have failed `ATTEMPTS` times."""
-        failures = self._failures
         return tuple(
             (submission, failure)
             for _, submission in self.sources.files
-            if submission.digest not in self.known_digests
-            and (failure := failures.get(submission.digest))
-            and failure.attempts >= ATTEMPTS
+            if (failure := self.failures.get(submission.digest)) and failure.attempts >= ATTEMPTS
         )
-
-    @cached_property
-    def _failures(self) -> Mapping[str, Failure]:
-        return {own.submission.digest: own.failure for own in self.entries.stored if own.failure is not None}
 
 
 def plan(
@@ -124,7 +113,8 @@ def plan(
     has_changed = record(store, rules, before, scanned, limits)
     entries = store.read(rules.entries) if has_changed else before.entries
     sources.tidy(store)
-    not_kept = sources.keep([own for own in sources.files if own[1].digest in before.known])
+    known = [source for source in sources.files if source[1].digest in before.known]
+    not_kept = sources.keep(known)
     picks = import_picks(store, rules.track, scanned.picks, closed_at=entries.phases.end, last_run=before.last_run)
 
     doubt = "" if solution is None else solution.iterations.note(rules.rules.measures)
@@ -133,7 +123,7 @@ def plan(
         solution=solution,
         sources=sources,
         entries=entries,
-        known_digests=before.known,
+        known=len(known),
         skipped=scanned.skipped,
         warnings=(*scanned.left_out, *([scanned.warning] if scanned.warning else ()), *not_kept),
         notes=_notes(rules, by_files, doubt, has_started=entries.phases.has_started(before.now)),
@@ -145,8 +135,10 @@ def _checked_solution(store: Store, rules: RuleSet, before: Before, sources: Sou
     """The solution, if something may be scored or the board is based on other rules; None without work."""
     recorded = set(map(key_of, before.present))
     unknown = (submission for _, submission in sources.files if submission.digest not in before.known)
-    has_work = bool(sources.pending(before.entries)) or any(key_of(own) not in recorded for own in unknown)
-    if has_work or not before.is_based_on(rules):
+    has_work = bool(sources.pending(before.entries)) or any(
+        key_of(submission) not in recorded for submission in unknown
+    )
+    if has_work or not before.is_current:
         return rules.checked_solution(store.archive(rules.track.root))
     check_preliminary(rules.track, rules.basis, store.read(lambda view: view.queries(rules.basis.solution)))
     return None
@@ -193,9 +185,7 @@ def carry_out(store: Store, work: Work, executor: Executor | None = None) -> Ite
     record_basis(
         store,
         rules.track.name,
-        rules.basis,
-        rules.settings,
-        rules.items_digest,
+        rules.recorded,
         unless=lambda view: bool(rules.differences(rules_in_force(view, rules, archive))),
     )
     score_by_erratum(store, work, executor)

@@ -18,7 +18,7 @@ from scorer.live.presence import Recheck, SubmissionState, import_changes, is_co
 from scorer.live.times import NewScan, content_mark, folder_of
 from scorer.organising.rules import RuleSet
 from scorer.organising.submission_files import (
-    Found,
+    Listed,
     PicksFile,
     SkippedFile,
     SubmissionFile,
@@ -31,7 +31,7 @@ from scorer.organising.submission_files import (
     why_skipped,
 )
 from scorer.store.log import Kind
-from scorer.store.records import FolderScan, RecordedBasis, ScannedFile, Submission
+from scorer.store.records import FolderScan, ScannedFile, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, printable_name, quoted
@@ -116,7 +116,7 @@ def scan(
         statuses=statuses,
         warning=None if confirmed else _warning(track, gone, len(recorded), len(submissions)),
         picks=listed.picks,
-        unread=tuple(unread) if listed.found or not recorded or confirmed else None,
+        unread=tuple(unread) if listed.all or not recorded or confirmed else None,
     )
 
 
@@ -142,8 +142,8 @@ def _first(
             yield file
 
 
-def _warning(track: Track, gone: Sequence[str], recorded: int, found: int) -> str | None:
-    if not gone or (found and (len(gone) < FEW_MISSING or len(gone) * MISSING_SHARE <= recorded)):
+def _warning(track: Track, gone: Sequence[str], recorded: int, present: int) -> str | None:
+    if not gone or (present and (len(gone) < FEW_MISSING or len(gone) * MISSING_SHARE <= recorded)):
         return None
     return (
         f"{track.submissions_path}: {len(gone):,} of {counted(recorded, 'submission')} are missing, such as "
@@ -152,8 +152,8 @@ def _warning(track: Track, gone: Sequence[str], recorded: int, found: int) -> st
 
 
 def _within_limit(
-    listed: Iterable[Found], limits: Limits, recorded: Collection[str]
-) -> tuple[list[Found], list[str], tuple[str, ...]]:
+    listed: Iterable[Listed], limits: Limits, recorded: Collection[str]
+) -> tuple[list[Listed], list[str], tuple[str, ...]]:
     """The files without those beyond `files_per_team`; some of these; and a message for each team that has such files.
 
     Recorded files come first, then those received earlier.
@@ -188,17 +188,14 @@ class Before:
     """Without scores."""
     known: frozenset[str]
     """The digests of submissions with a result by the rules."""
-    basis: RecordedBasis | None
-    """The last one that was recorded."""
-    has_solution: bool
-    """Whether the solution of the rules is stored."""
+    is_current: bool
+    """Whether the board is based on the rules already, and their solution is stored."""
     scanned_files: Mapping[str, ScannedFile]
     last_run: datetime | None
     last_scan: FolderScan | None
 
     @property
     def present(self) -> tuple[Submission, ...]:
-        """The submissions that are recorded as present."""
         return tuple(state.submission for state in self.entries.stored if state.present)
 
     @property
@@ -211,14 +208,6 @@ class Before:
         """Whether a submission stays present or withdrawn, regardless of its file, because its phase has closed."""
         return stays(submission, self.entries.phases, self.entries.track, self.now)
 
-    def is_based_on(self, rules: RuleSet) -> bool:
-        """Whether the board is based on these rules already, and their solution is stored."""
-        return (
-            self.has_solution
-            and self.basis is not None
-            and (self.basis.basis, self.basis.settings) == (rules.basis, rules.settings)
-        )
-
 
 def before_scan(store: Store, rules: RuleSet, limits: Limits) -> Before:
     """What the database has of a track, without results that exceeded a limit which has another value now.
@@ -228,12 +217,13 @@ def before_scan(store: Store, rules: RuleSet, limits: Limits) -> Before:
     name, basis = rules.track.name, rules.basis
 
     def read(view: Snapshot) -> Before:
+        recorded = view.recorded_basis(name)
+        is_same = recorded is not None and (recorded.basis, recorded.settings) == (basis, rules.settings)
         return Before(
             now=store.now(),
             entries=rules.entries(view),
             known=view.known_digests(basis),
-            basis=view.recorded_basis(name),
-            has_solution=basis.solution in view.solution_digests(),
+            is_current=is_same and basis.solution in view.solution_digests(),
             scanned_files=view.scanned_files(name),
             last_run=view.last_run(name),
             last_scan=view.last_scan(name),
@@ -251,7 +241,9 @@ def record(store: Store, rules: RuleSet, before: Before, scanned: Scan, limits: 
         name,
         [submission for _, submission in scanned.submissions],
         rechecking(rules.track, limits),
-        allowed=lambda kind, own: (kind == "return" or scanned.warning is None) and not before.stays(own.submission),
+        allowed=lambda kind, state: (
+            (kind == "return" or scanned.warning is None) and not before.stays(state.submission)
+        ),
         new_scan=NewScan(before.now, scanned.unread, before.last_scan),
     )
     store.store_scanned_files(name, scanned.statuses)

@@ -32,11 +32,11 @@ def make_keys(challenge: Challenge) -> list[Path]:
 
 def with_split(tracks: Sequence[Track]) -> list[Track]:
     """The tracks that have a split. Raises ChallengeError if no track has one."""
-    found = [track for track in tracks if track.split is not None]
-    if not found:
+    with_key = [track for track in tracks if track.split is not None]
+    if not with_key:
         names = ", ".join(track.name for track in tracks)
         raise ChallengeError(f"{names}: no split; add split = {{preliminary = 0.2}} to the table of a track")
-    return found
+    return with_key
 
 
 def selected_queries(track: Track, split: QuerySplit) -> tuple[int, int]:

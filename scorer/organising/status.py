@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from scorer.challenge.settings import Challenge, Track
 from scorer.live.entries import entries
-from scorer.live.entry import State
+from scorer.live.entry import STATE_WORDS, UNRANKED, State
 from scorer.live.state import track_state
 from scorer.organising.rules import scored_by
 from scorer.organising.submission_files import submission_files
@@ -17,26 +17,13 @@ from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.wording import counted, utc_moment
 
-STATES: Mapping[State, str] = {
-    "scored": "scored",
-    "rejected": "rejected",
-    "failed": "failed",
-    "waiting": "waiting",
-    "early": "early",
-    "late": "late",
-    "over-quota": "over the quota",
-    "misdated": "misdated",
-}
-
-ALWAYS_SHOWN = ("scored", "rejected", "failed", "waiting")
+ALWAYS_SHOWN: tuple[State, ...] = ("scored", "rejected", "failed", "waiting")
 
 
 def status(challenge: Challenge, store: Store) -> list[str]:
     """A few lines on the state of a challenge."""
     lines = [f"challenge: {challenge.name}", f"database: {store.where}", f"site: {_last_render(challenge)}"]
-    for track in challenge.tracks:
-        lines += store.read(lambda view, of=track: list(_track_lines(view, of)))  # type: ignore[misc]
-    return lines
+    return lines + store.read(lambda view: [line for track in challenge.tracks for line in _track_lines(view, track)])
 
 
 def _last_render(challenge: Challenge) -> str:
@@ -45,6 +32,12 @@ def _last_render(challenge: Challenge) -> str:
     except OSError:
         return "not rendered yet; `scorer run` renders it"
     return f"rendered {utc_moment(datetime.fromtimestamp(changed, UTC))}, {challenge.site_path / 'index.html'}"
+
+
+def number_in_state(states: Mapping[State, int], state: State) -> str:
+    """How many entries are in a state: ``2 over the quota``."""
+    words = STATE_WORDS[state]
+    return f"{states[state]:,} {words.of_organiser or words.label}"
 
 
 def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
@@ -60,9 +53,10 @@ def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
     }
     new = len(folder.files) - len(known)
     teams = len({entry.team for entry in present})
-    shown = [f"{states[state]:,} {words}" for state, words in STATES.items() if states[state] or state in ALWAYS_SHOWN]
+    listed_states = [*ALWAYS_SHOWN, *(state for state in UNRANKED if states[state])]
+    parts = ", ".join(number_in_state(states, state) for state in listed_states)
     yield (
-        f"{track.name}: {counted(len(present), 'entry', 'entries')} of {counted(teams, 'team')}: {', '.join(shown)}; "
+        f"{track.name}: {counted(len(present), 'entry', 'entries')} of {counted(teams, 'team')}: {parts}; "
         f"{counted(new, 'new file')} in the folder"
     )
     last_run = view.last_run(track.name)

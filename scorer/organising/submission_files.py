@@ -93,7 +93,7 @@ class PicksFile:
 
 PICKS = "picks.toml"
 
-Found = SubmissionFile | SkippedFile | UploadInProgress
+Listed = SubmissionFile | SkippedFile | UploadInProgress
 
 WithFile = tuple[SubmissionFile, Submission]
 """A submission with its file."""
@@ -103,16 +103,16 @@ WithFile = tuple[SubmissionFile, Submission]
 class Listing:
     """What the folder of a track holds, in order of the names."""
 
-    found: tuple[Found, ...]
+    all: tuple[Listed, ...]
     picks: tuple[PicksFile, ...] = ()
 
-    def __iter__(self) -> Iterator[Found]:
-        return iter(self.found)
+    def __iter__(self) -> Iterator[Listed]:
+        return iter(self.all)
 
     @cached_property
     def files(self) -> Mapping[str, SubmissionFile]:
         """The submissions, by file."""
-        return {each.file: each for each in self.found if isinstance(each, SubmissionFile)}
+        return {file.file: file for file in self.all if isinstance(file, SubmissionFile)}
 
     def is_missing(self, file: str) -> bool:
         """Whether a file is gone. A file that cannot be read, or whose folder cannot be read, is not gone."""
@@ -123,16 +123,16 @@ class Listing:
 
     def recorded(self, state: SubmissionState) -> SubmissionFile | None:
         """The file of a recorded submission, whose name may have been recorded escaped; None if it is not listed."""
-        found = self.files.get(state.submission.file)
-        return self._unescaped.get(state.submission.file) if found is None and state.was_escaped else found
+        file = self.files.get(state.submission.file)
+        return self._unescaped.get(state.submission.file) if file is None and state.was_escaped else file
 
     @cached_property
     def _unescaped(self) -> Mapping[str, SubmissionFile]:
-        return {unescaped(file): each for file, each in self.files.items()}
+        return {unescaped(name): file for name, file in self.files.items()}
 
     @cached_property
     def _unread(self) -> frozenset[str]:
-        return frozenset(each.file for each in self.found if not isinstance(each, SubmissionFile))
+        return frozenset(file.file for file in self.all if not isinstance(file, SubmissionFile))
 
 
 def submission_files(track: Track) -> Listing:
@@ -153,22 +153,22 @@ def submission_files(track: Track) -> Listing:
             f"{folder}: cannot be read: {error.strerror}; expected the folder of submissions"
         ) from error
     return Listing(
-        tuple(each for each in listed if not isinstance(each, PicksFile)),
-        tuple(each for each in listed if isinstance(each, PicksFile)),
+        tuple(file for file in listed if not isinstance(file, PicksFile)),
+        tuple(file for file in listed if isinstance(file, PicksFile)),
     )
 
 
 def _in_folder(
     listed: Iterable[tuple[FileBelow, os.stat_result | OSError]], shown: str, team: str | None = None
-) -> Iterator[Found | PicksFile]:
+) -> Iterator[Listed | PicksFile]:
     for below, status in listed:
         file = f"{shown}/{below.name}"
         if below.name.startswith("."):
-            yield from _hidden(_found(below, file, team, status))
+            yield from _hidden(_listed(below, file, team, status))
         elif team is not None and below.name == PICKS:
             yield PicksFile(below, file, team)
         elif isinstance(status, OSError) or not stat.S_ISDIR(status.st_mode):
-            yield _found(below, file, team, status)
+            yield _listed(below, file, team, status)
         elif team is not None:
             yield SkippedFile(file, A_FOLDER)
         else:
@@ -178,7 +178,7 @@ def _in_folder(
                 yield SkippedFile(file, why_skipped(error))
 
 
-def _found(below: FileBelow, file: str, team: str | None, status: os.stat_result | OSError) -> Found:
+def _listed(below: FileBelow, file: str, team: str | None, status: os.stat_result | OSError) -> Listed:
     if isinstance(status, OSError):
         return SkippedFile(file, why_skipped(status))
     if stat.S_ISLNK(status.st_mode):
@@ -188,7 +188,7 @@ def _found(below: FileBelow, file: str, team: str | None, status: os.stat_result
     return SubmissionFile(below, file, team or _team(below.name), received(below.name, status.st_mtime), status)
 
 
-def _in_remote(folder: Remote, shown: str, team: str | None) -> Iterator[Found | PicksFile]:
+def _in_remote(folder: Remote, shown: str, team: str | None) -> Iterator[Listed | PicksFile]:
     for path in sorted(folder.iterdir(), key=lambda path: path.name):
         file = f"{shown}/{path.name}"
         if path.name.startswith("."):
@@ -213,10 +213,10 @@ def _in_remote(folder: Remote, shown: str, team: str | None) -> Iterator[Found |
 A_FOLDER = "a folder in the folder of a team; move its files up into the folder of the team"
 
 
-def _hidden(found: Found) -> Iterator[UploadInProgress]:
+def _hidden(file: Listed) -> Iterator[UploadInProgress]:
     """The upload in progress that a file is whose name begins with a dot, unless a system created it."""
-    if not LITTER.fullmatch(found.file.rpartition("/")[2]):
-        yield UploadInProgress(found.file, upload=found if isinstance(found, SubmissionFile) else None)
+    if not LITTER.fullmatch(file.file.rpartition("/")[2]):
+        yield UploadInProgress(file.file, upload=file if isinstance(file, SubmissionFile) else None)
 
 
 def why_skipped(error: OSError) -> str:
@@ -293,23 +293,23 @@ def read_file(file: SubmissionFile, limits: Limits, known: ScannedFile | None) -
         before = os.fstat(stream.fileno())
         _check_size(before, limits)
         started = time.time()
-        found = _digest(stream, before.st_size)
-        after = _scanned(os.fstat(stream.fileno()), found)
-    if after != _scanned(before, found):
+        sha256 = _digest(stream, before.st_size)
+        after = _scanned(os.fstat(stream.fileno()), sha256)
+    if after != _scanned(before, sha256):
         raise RefusedError("it changed while it was read; it is read again by the next run")
     if started - max(before.st_mtime, before.st_ctime) < SETTLED:
         after = replace(after, inode=0)
     return replace(file, status=before, received=received(file.path.name, before.st_mtime)), after
 
 
-def check_links(file: SubmissionFile, found: str, recorded: str | None, solutions: Collection[str]) -> None:
+def check_links(file: SubmissionFile, sha256: str, recorded: str | None, solutions: Collection[str]) -> None:
     """Refuse a hard link, which may be to a file of anybody, and the bytes of a solution, whose link may be gone.
 
     A file that is recorded with these bytes stays: others can link to it, too.
     """
-    if found in solutions:
+    if sha256 in solutions:
         raise RefusedError("has the bytes of a solution; submit a file of your own")
-    if file.status is not None and file.status.st_nlink > 1 and found != recorded:
+    if file.status is not None and file.status.st_nlink > 1 and sha256 != recorded:
         raise RefusedError("a hard link; submit a copy")
 
 
@@ -319,12 +319,12 @@ def _check_size(status: os.stat_result, limits: Limits) -> None:
         raise RefusedError(f"the file has {size}; the limit is {limits.file_mb:,} (limits.file_mb)")
 
 
-def _scanned(status: os.stat_result, found: str) -> ScannedFile:
+def _scanned(status: os.stat_result, sha256: str) -> ScannedFile:
     return ScannedFile(
         size=status.st_size,
         mtime_ns=status.st_mtime_ns,
         ctime_ns=status.st_ctime_ns,
         inode=status.st_ino,
         device=status.st_dev,
-        digest=found,
+        digest=sha256,
     )

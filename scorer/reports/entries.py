@@ -8,26 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from scorer.board.board import Board
-from scorer.live.entry import Entry
+from scorer.live.entry import STATE_WORDS, Entry
 from scorer.live.times import FIRST_RECEIPT
 from scorer.reports.table import Cell, Column, Table
 from scorer.wording import iso_time, printable_name, utc_moment
 
 VERSION = 1
 """The version of the structure. It increases with every change that a reader could notice, except for new keys."""
-
-REASONS = {
-    "withdrawn": "the file is gone",
-    "superseded": "the file has another content now",
-    "early": "received before the first phase",
-    "late": "received after the end of the phase",
-    "over-quota": "over the quota of the team",
-    "misdated": "the time of receipt is impossible; `scorer amend` corrects it",
-    "waiting": "not scored yet",
-    "failed": "could not be scored; no fault of the file is known",
-    "no improvement": "no improvement, so its preliminary score is not shown",
-    "waits": "waits for an earlier entry of its team, so its preliminary score is not shown",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +97,10 @@ def _reason(entry: Entry, shown: Entry | None) -> str | None:
         first = str(entry.findings[0].text) if entry.findings else "the file is invalid"
         return f"{first} (and {more:,} more)" if more > 0 else first
     if entry.state == "scored" and shown is not None and shown.answer is not None:
-        return REASONS.get(shown.answer)
+        return STATE_WORDS[shown.answer].reason
     if entry.state == "misdated" and entry.absent_at:
         return f"not in the folder at {utc_moment(entry.absent_at)}; `scorer amend` corrects the time of receipt"
-    return REASONS.get(entry.state)
+    return STATE_WORDS[entry.state].reason
 
 
 def misdated_lines(entries: Iterable[Entry]) -> list[str]:

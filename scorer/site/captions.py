@@ -11,7 +11,7 @@ from itertools import pairwise
 from scorer.board.board import Board
 from scorer.board.certainty import Certainty
 from scorer.measures import Measure
-from scorer.site.entry_words import STATUS_WORDS
+from scorer.site.entry_words import STATES, words_of
 from scorer.site.status import without_scores
 from scorer.wording import counted, in_words, joined, sentence
 
@@ -260,8 +260,8 @@ def _teams(board: Board) -> Count:
 
 def _entries(board: Board) -> Count:
     entries = [(entry, row.baseline) for row in board.rows for entry in row.present_entries]
-    by_words = Counter(STATUS_WORDS[entry.state] for entry, _ in entries)
-    parts = _parts([(by_words[words], words) for words in dict.fromkeys(STATUS_WORDS.values())])
+    by_words = Counter(words_of(entry.state) for entry, _ in entries)
+    parts = _parts([(by_words[words], words) for words in dict.fromkeys(map(words_of, STATES))])
     of_baselines = sum(is_baseline for _, is_baseline in entries)
     besides = f"; {of_baselines:,} of baselines" if of_baselines else ""
     return Count(len(entries), _noun(len(entries), "entry", "entries"), parts + besides)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from heapq import nlargest
 
 from scorer.board.board import Row, counting_scores, score_at
-from scorer.live.entry import Entry
-from scorer.site.entry_words import LABELS, STATUS_WORDS
+from scorer.live.entry import STATE_WORDS, Entry
+from scorer.site.entry_words import words_of
 from scorer.site.views import BoardView
 from scorer.store.canonical import RESOLUTION
 from scorer.wording import counted, ordinal
@@ -52,11 +52,11 @@ def _result(board: BoardView, row: Row, entry: Entry) -> tuple[str, str]:
     if entry.state == "rejected":
         return (f", {counted(entry.findings_count, 'error')}" if entry.findings_count else ""), ""
     if entry.state != "scored":
-        return STATUS_WORDS[entry.state], ""
+        return words_of(entry.state), ""
     if board.track.hides_scores:
         return "received", ""
     if entry.answer is not None and entry.answer != "improvement":
-        return LABELS[entry.answer], ""
+        return STATE_WORDS[entry.answer].label, ""
     score = board.board.shown_scores(entry)[0]
     if score is None:
         return "score undefined", ""

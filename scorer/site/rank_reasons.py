@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 
 from scorer.board.board import Row
 from scorer.board.certainty import Pair
-from scorer.live.entry import State
+from scorer.live.entry import STATE_WORDS, State
 from scorer.site.captions import significant
 from scorer.site.neighbours import Field
 from scorer.site.status import without_scores
@@ -23,17 +23,6 @@ LONGEST_NAME = 40
 
 MOST_QUERIES = 1_000_000
 """More queries than this are not a number that anyone could collect."""
-
-WITHOUT_SCORE: dict[State, str] = {
-    "rejected": "was rejected; the errors are in the table of entries",
-    "waiting": "is not scored yet",
-    "failed": "is not scored yet",
-    "misdated": "has a time of receipt that the organisers must confirm",
-    "early": "was received before the first phase",
-    "late": "was received after the end of the phase",
-    "over-quota": "is over the quota of the team",
-}
-"""Why an entry of a team without a score does not count."""
 
 
 def heading(row: Row) -> str:
@@ -90,11 +79,11 @@ def _without_entry(row: Row) -> Markup:
     states = [entry.state for entry in row.present_entries]
     if "scored" in states:
         return Markup("The Ladder has released no score for the entries that are there.")
-    reasons = {WITHOUT_SCORE[state] for state in states if state in WITHOUT_SCORE}
-    if len(reasons) != 1:
+    predicates = {STATE_WORDS[state].predicate for state in states if STATE_WORDS[state].predicate}
+    if len(predicates) != 1:
         return Markup("None of its {} entries is scored.").format(in_words(len(states)))
     which = "Its only entry" if len(states) == 1 else f"Each of its {in_words(len(states))} entries"
-    return escape(f"{which} {reasons.pop()}.")
+    return escape(f"{which} {predicates.pop()}.")
 
 
 def _between(field: Field, position: int) -> Markup:
@@ -210,16 +199,13 @@ def hidden(field: Field, position: int) -> str:
 def entries_in_words(row: Row) -> str:
     """The number of entries of a team and what became of them: ``2 entries, 1 rejected``."""
     statuses = [entry.state for entry in row.entries]
-    words = {
-        "rejected": "rejected",
-        "withdrawn": "withdrawn",
-        "superseded": "replaced",
-        "misdated": "without a confirmed time",
-        "early": "early",
-        "late": "late",
-        "over-quota": "over the quota",
-    }
-    parts = [f"{statuses.count(status):,} {word}" for status, word in words.items() if status in statuses]
+    counted_states: tuple[State, ...]
+    counted_states = ("rejected", "withdrawn", "superseded", "misdated", "early", "late", "over-quota")
+    parts = [
+        f"{statuses.count(state):,} {STATE_WORDS[state].of_team or STATE_WORDS[state].label}"
+        for state in counted_states
+        if state in statuses
+    ]
     waiting = sum(status in ("waiting", "failed") for status in statuses)
     parts += [f"{waiting:,} not scored yet"] if waiting else []
     return sentence(", ".join([counted(len(statuses), "entry", "entries"), *parts]))

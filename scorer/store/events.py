@@ -192,7 +192,7 @@ _VALUES: Mapping[str, _Value] = {
 
 
 def recorded_basis(body: Mapping[str, Any], at: datetime | None) -> RecordedBasis:
-    """The basis that `basis_body` described."""
+    """The basis that `recorded_body` described."""
     basis = Basis(body["solution"], body["matching"], body["version_1"])
     return RecordedBasis(basis, body["settings"], body["generations"], at, body.get("items"))
 
@@ -210,18 +210,11 @@ def new_basis(events: Sequence[Event], body: Mapping[str, Any]) -> list[tuple[Ki
 
 def recorded_body(recorded: RecordedBasis) -> dict[str, Any]:
     """The body of a recorded basis."""
-    return basis_body(recorded.basis, recorded.settings, recorded.generations, recorded.items)
-
-
-def basis_body(
-    basis: Basis, settings: Mapping[str, object] | None, generations: Mapping[str, int], items: str | None = None
-) -> dict[str, Any]:
-    """The body of a basis; `items` is the digest of the list of candidate items."""
     body = {
-        "solution": basis.solution,
-        "matching": basis.matching,
-        "version_1": basis.version_1,
-        "settings": settings,
-        "generations": dict(generations),
+        "solution": recorded.basis.solution,
+        "matching": recorded.basis.matching,
+        "version_1": recorded.basis.version_1,
+        "settings": recorded.settings,
+        "generations": dict(recorded.generations),
     }
-    return body if items is None else {**body, "items": items}
+    return body if recorded.items is None else {**body, "items": recorded.items}
