@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from scorer.challenge.settings import Challenge, Track
     from scorer.options import RowName
     from scorer.store.snapshot import Snapshot
+    from scorer.store.store import Store
 
 FORMAT_HELP = f"needed only where it cannot be detected: {FORMATS_ALLOWED}"
 
@@ -333,6 +335,16 @@ def open_challenge(folder: Path, track: str | None) -> tuple[Challenge, Sequence
 
     challenge = read_challenge(folder, solutions=False)
     return challenge, challenge.tracks if track is None else [requested_track(challenge, track)]
+
+
+@contextmanager
+def open_store(folder: Path, track: str | None = None) -> Iterator[tuple[Challenge, Sequence[Track], Store]]:
+    """Open an existing database: yields the challenge, the requested track or all tracks, and the store."""
+    from scorer.store.store import Store
+
+    challenge, tracks = open_challenge(folder, track)
+    with Store.open(challenge.database_address, create=False) as store:
+        yield challenge, tracks, store
 
 
 def requested_track(challenge: Challenge, name: str) -> Track:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
-from scorer.cli.arguments import Parser, add_as_of, add_challenge, add_form, add_track, open_challenge, selected
+from scorer.cli.arguments import Parser, add_as_of, add_challenge, add_form, add_track, open_store, selected
 from scorer.cli.console import print_message, print_result
 
 FORMS = ("table", "json", "csv")
@@ -29,10 +29,8 @@ def entries(challenge: Path, track: str | None, form: str, as_of: datetime | int
     from scorer.organising.boards import listed_entries
     from scorer.reports.entries import entries_json, entries_table, misdated_lines
     from scorer.reports.table import csv_table, text_table
-    from scorer.store.store import Store
 
-    settings, tracks = open_challenge(challenge, track)
-    with Store.open(settings.database_address, create=False) as store:
+    with open_store(challenge, track) as (_, tracks, store):
         found = store.read(lambda view: listed_entries(selected(view, as_of), tracks))
     if form == "json":
         print_result(entries_json(found))

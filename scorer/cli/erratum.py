@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import Parser, WrongCallError, add_challenge, add_track, open_challenge
+from scorer.cli.arguments import Parser, WrongCallError, add_challenge, add_track, open_store
 from scorer.cli.console import print_result
 
 if TYPE_CHECKING:
@@ -40,12 +40,10 @@ def erratum(action: str, reason: str | None, without_missing: bool, track: str |
     whole board in one step. Entries that arrive in between are scored by both.
     """
     from scorer.organising.errata import apply, cancel, preview, track_of_erratum
-    from scorer.store.store import Store
 
     if (action == "apply") != (reason is not None):
         raise WrongCallError("apply needs --reason TEXT" if reason is None else "--reason belongs to apply")
-    settings, _ = open_challenge(challenge, track)
-    with Store.open(settings.database_address, create=False) as store:
+    with open_store(challenge, track) as (settings, _, store):
         chosen = track_of_erratum(settings, store, track)
         if action == "preview":
             print_result(_table(preview(settings, store, chosen)))

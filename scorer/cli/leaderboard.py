@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import Parser, add_as_of, add_challenge, add_form, add_track, open_challenge, selected
+from scorer.cli.arguments import Parser, add_as_of, add_challenge, add_form, add_track, open_store, selected
 from scorer.cli.console import print_result
 
 if TYPE_CHECKING:
@@ -29,10 +29,8 @@ def leaderboard(challenge: Path, track: str | None, form: str, as_of: datetime |
     """Print the board of each track from the stored results, without scoring."""
     from scorer.live.log import published_log
     from scorer.organising.boards import boards
-    from scorer.store.store import Store
 
-    settings, tracks = open_challenge(challenge, track)
-    with Store.open(settings.database_address, create=False) as store:
+    with open_store(challenge, track) as (settings, tracks, store):
 
         def found(whole: Snapshot) -> tuple[list[Board], LogLine | None]:
             view = selected(whole, as_of)

@@ -185,12 +185,10 @@ def _is_challenge(source: str) -> bool:
 def _of_challenge(folder: Path, track: str | None, settings: Settings) -> tuple[Report, Path]:
     """The report of a challenge, and the folder of its templates."""
     from scorer.analysis.analysis import analysed_tasks
-    from scorer.cli.arguments import open_challenge
+    from scorer.cli.arguments import open_store
     from scorer.organising.analysis import track_tasks
-    from scorer.store.store import Store
 
-    challenge, tracks = open_challenge(folder, track)
-    with Store.open(challenge.database_address, create=False) as store:
+    with open_store(folder, track) as (challenge, tracks, store):
         found = store.read(lambda view: track_tasks(view, tracks))
     for note in found.notes:
         print_message(note)
