@@ -52,13 +52,13 @@ class Parser(ArgumentParser):
 
     def values(self, words: Sequence[str]) -> dict[str, Any]:
         """Return the values of arguments by name. Options may be between files, also after the first positional."""
-        found, unknown = self.parse_known_intermixed_args(words)
+        given, unknown = self.parse_known_intermixed_args(words)
         if unknown:
             from scorer.cli.hints import unknown_options
 
             hint = unknown_options(unknown, self._option_string_actions, self.prog)
             self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
-        values = vars(found)
+        values = vars(given)
         if self.place_of_challenge:
             self._take_challenge(values, self.place_of_challenge)
         return values
@@ -76,7 +76,7 @@ class Parser(ArgumentParser):
             folders = [given] if given is not None and given not in words and is_challenge(given) else []
             values[place] = self.get_default(place) if folders else given
         folders = [Path(folder) for folder in (values["challenge"], *folders) if folder is not None]
-        if len({_folder(folder).resolve() for folder in folders}) > 1:
+        if len({challenge_folder(folder).resolve() for folder in folders}) > 1:
             names = " and ".join(quoted(shown(str(folder))) for folder in folders)
             self.error(f"found two challenges, {names}; name one, as a folder or with --challenge")
         values["challenge"] = folders[0] if folders else Path()
@@ -97,10 +97,10 @@ class OrChallenge(tuple[str, ...]):
 
 def is_challenge(path: str | Path) -> bool:
     """Whether a path is a folder with challenge.toml, or that file."""
-    return is_regular(_folder(path) / SETTINGS)
+    return is_regular(challenge_folder(path) / SETTINGS)
 
 
-def _folder(path: str | Path) -> Path:
+def challenge_folder(path: str | Path) -> Path:
     """The folder of a challenge that is given by its folder or its file."""
     return Path(path).parent if Path(path).name == SETTINGS else Path(path)
 
@@ -308,11 +308,11 @@ def row_names(paths: Sequence[str], tags: Sequence[str | None], requested: RowNa
     if chosen == "path":
         return by_path
     names = list(tags) if chosen == "tag" else [PurePath(path).name for path in by_path]
-    found = [name for name in names if name]
-    if len(found) == len(set(found)) == len(by_path):
-        return found
+    present = [name for name in names if name]
+    if len(present) == len(set(present)) == len(by_path):
+        return present
     if requested is not None:
-        what = "have the same name" if len(found) == len(names) else "have no name"
+        what = "have the same name" if len(present) == len(names) else "have no name"
         print_message(f"--{ROW_NAME.name} {requested}: some submissions {what}; all are called by their paths")
     return by_path
 

@@ -33,6 +33,5 @@ def doctor(challenge: Path, repair: bool) -> int:
         for check in examine(settings, store):
             print_result(f"{'problem' if check.problems else 'ok':7}  {check.name}")
             problems += len(check.problems)
-            for problem in check.problems:
-                print_message(problem)
+            print_message(*check.problems)
     return 1 if problems else 0

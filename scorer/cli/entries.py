@@ -31,12 +31,11 @@ def entries(challenge: Path, track: str | None, form: str, as_of: datetime | int
     from scorer.reports.table import csv_table, text_table
 
     with open_store(challenge, track) as (_, tracks, store):
-        found = store.read(lambda view: listed_entries(selected(view, as_of), tracks))
+        listed = store.read(lambda view: listed_entries(selected(view, as_of), tracks))
     if form == "json":
-        print_result(entries_json(found))
+        print_result(entries_json(listed))
     else:
-        print_result((csv_table if form == "csv" else text_table)(entries_table(found)))
+        print_result((csv_table if form == "csv" else text_table)(entries_table(listed)))
     if form == "table":
-        for line in misdated_lines(entry for each in found for entry in each.entries):
-            print_message(line)
+        print_message(*misdated_lines(entry for track_entries in listed for entry in track_entries.entries))
     return 0

@@ -159,8 +159,7 @@ def _scored(
             continue
         except SolutionError as error:
             raise SolutionError(shown(solution), error.findings) from error
-        for line in result.notes.lines(shown(path)):
-            print_message(line)
+        print_message(*result.notes.lines(shown(path)))
         results.append((path, result))
     for _, result in results[:1]:  # undefined scores depend on the solution, so one submission is enough
         _complain_of_undefined(result)

@@ -27,8 +27,7 @@ def export(bundle: Path, challenge: Path, solutions: bool, files: bool) -> int:
 
     with open_store(challenge) as (opened, _, store):
         exported = write_bundle(opened, store, settings_file(challenge), bundle, solutions=solutions, files=files)
-    for note in exported.notes:
-        print_message(note)
+    print_message(*exported.notes)
     content = "has the solutions and the secrets" if solutions else "has the secrets"
     print_message(f"{bundle}: {content} of the challenge, and the key that signs receipts; keep it private")
     print_message(f"{exported.events:,} events, head {exported.head}")

@@ -41,9 +41,9 @@ def pick(entries: Sequence[str], clear: bool, track: str | None, team: str | Non
             print_result(f"{printable_name(folder)}: no picks in {track}; `scorer run` shows it")
         else:
             folder, picked = pick_entries(settings, store, entries)
-            for each in picked:
-                if not each.may_count:
-                    print_message(f"{each.file}: does not count now ({status_words(each)})")
-            files = ", ".join(each.file for each in picked)
+            for entry in picked:
+                if not entry.may_count:
+                    print_message(f"{entry.file}: does not count now ({status_words(entry)})")
+            files = ", ".join(entry.file for entry in picked)
             print_result(f"{printable_name(folder)}: picks {files}; `scorer run` shows it")
     return 0

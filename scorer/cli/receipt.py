@@ -43,9 +43,9 @@ def receipt(
             written, known = write_receipts(settings, store, tracks, folder)
             print_result(f"{folder}: {counted(written, 'receipt')} written, {known:,} there already")
             return 0
-        found = named_receipts(settings, store, tracks, entries)
+        receipts = named_receipts(settings, store, tracks, entries)
     if output is not None:
-        write_receipt(output, found[0])
+        write_receipt(output, receipts[0])
         return 0
-    print_result("".join(found).removesuffix("\n"))
+    print_result("".join(receipts).removesuffix("\n"))
     return 0

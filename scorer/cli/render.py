@@ -33,6 +33,5 @@ def render(challenge: Path, as_of: datetime | int | None) -> int:
 
 def print_rendered(rendered: Rendered) -> None:
     """Print the notes on a site, and the path of its first page as the last line."""
-    for note in rendered.notes:
-        print_message(note)
+    print_message(*rendered.notes)
     print_result(str(rendered.index))

@@ -24,8 +24,8 @@ def reveal(track: str | None, challenge: Path) -> int:
     from scorer.organising.commitment import reveal as reveal_all
 
     with open_store(challenge, track) as (settings, tracks, store):
-        for each in reveal_all(settings, store, tracks):
-            state = "is revealed; `scorer render` publishes it" if each.is_new else "was revealed before"
-            what = f"{each.track}: the key" if each.track else "the commitment"
-            print_result(f"{what} with the SHA-256 {each.sha256} {state}")
+        for key in reveal_all(settings, store, tracks):
+            state = "is revealed; `scorer render` publishes it" if key.is_new else "was revealed before"
+            what = f"{key.track}: the key" if key.track else "the commitment"
+            print_result(f"{what} with the SHA-256 {key.sha256} {state}")
     return 0

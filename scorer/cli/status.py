@@ -13,6 +13,5 @@ def status(challenge: Path) -> int:
     from scorer.organising.status import status as status_lines
 
     with open_store(challenge) as (settings, _, store):
-        for line in status_lines(settings, store):
-            print_result(line)
+        print_result(*status_lines(settings, store))
     return 0
