@@ -329,7 +329,7 @@ def format_name(name: str, option: str) -> str:
     return name
 
 
-def open_challenge(folder: Path, track: str | None) -> tuple[Challenge, Sequence[Track]]:
+def open_challenge(folder: Path, track: str | None = None) -> tuple[Challenge, Sequence[Track]]:
     """Read a challenge, whose solutions may be missing; return it with the requested track, or all of its tracks."""
     from scorer.challenge.loading import read_challenge
 
