@@ -11,8 +11,9 @@ Each folder of the package is one stage or one concern; imports go only from a l
     analysis                everything about one ranking, and comparisons of submissions; `compare`
     executors               scoring many submissions: in this process, in several, on a cluster
     store                   results in a database
-    entries, board, charts  the state of each submission, the leaderboard, and its pictures
+    live, board, charts     the state of each submission, the leaderboard, and its pictures
     site, reports           pages, and tables in other formats; `report`
+    verification            checks of what an organiser has published
     organising              the main job: score new submissions, store the results, render the site
     cli                     the commands
 

@@ -43,7 +43,7 @@ class Limits:
     @classmethod
     def about(cls) -> dict[str, str]:
         """What each limit is on, by name."""
-        return {each.name: each.metadata["about"] for each in fields(cls)}
+        return {limit.name: limit.metadata["about"] for limit in fields(cls)}
 
     def differing(self, others: Mapping[str, int]) -> bool:
         """Whether any of the other values, by the names of limits, is not the value here."""

@@ -59,13 +59,13 @@ def printable(text: str) -> str:
 
     These are controls, bidirectional marks, fillers, lone surrogates, and marks on a letter that has `MARKS` of them.
     """
-    if text.isprintable() and (text.isascii() or not (INVISIBLE.search(text) or _is_marked(text))):
+    if text.isprintable() and (text.isascii() or not (INVISIBLE.search(text) or any(map(_is_mark, text)))):
         return text
     shown, marks = [], 0
     for char in text:
-        marks = marks + 1 if category(char) in ("Mn", "Me") else 0
+        marks = marks + 1 if _is_mark(char) else 0
         plain = char.isprintable() and not INVISIBLE.match(char) and marks <= MARKS
-        shown.append(char if plain else _escaped(char))
+        shown.append(char if plain else char.encode("unicode_escape").decode())
     return "".join(shown)
 
 
@@ -74,8 +74,8 @@ def one_line(text: str) -> str:
     return printable(" ".join(text.split()))
 
 
-def _is_marked(text: str) -> bool:
-    return any(category(char) in ("Mn", "Me") for char in text)
+def _is_mark(char: str) -> bool:
+    return category(char) in ("Mn", "Me")
 
 
 def printable_name(name: str) -> str:
@@ -84,10 +84,6 @@ def printable_name(name: str) -> str:
     Spaces that a page would not show, those at an end or after another space, are escaped too.
     """
     return printable(re.sub(r"^ | $|(?<= ) ", r"\\x20", name.replace("\\", "\\\\")))
-
-
-def _escaped(char: str) -> str:
-    return char.encode("unicode_escape").decode()
 
 
 def shortened(text: str, length: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import select
 import shutil
 import subprocess
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from scorer.cli import COMMANDS
-from scorer.cli.completion import completed, measure_names
+from scorer.cli.completion import measure_names
 from scorer.measures import parse
 from tests.commands import Terminal, here, in_terminal
 
@@ -73,7 +72,7 @@ def offered(folder: Path, *words: str) -> list[str]:
         (["evaluate", "--significance", ""], [""]),
         (["evaluate", "qrels.txt", "-m", "muA"], ["muAP"]),
         (["evaluate", "-m", "AP,muA"], ["AP,muAP"]),
-        (["evaluate", "-m", "P", "@"], [""]),
+        (["evaluate", "-m", "P", "@"], ["@10"]),
         (["evaluate", "-m", "P", "@", "5,muA"], ["@5,muAP"]),
         (["evaluate", "-m", "P", "@", "5,AP", "q"], ["qrels.txt"]),
         (["compare", "--challenge", ""], ["runs"]),
@@ -113,19 +112,45 @@ def test_other_shells_read_their_scripts(shell: str, folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("eval", ["evaluate"]),
+        ("--v", ["--version"]),
+        ("evaluate qrels.txt run", ["run a.txt", "runs/"]),
+        ("evaluate --si", ["--side-by-side", "--significance"]),
+        ("evaluate --format=la", ["--format=latex"]),
+        ("evaluate -m P@5,muA", ["P@5,muAP"]),
+        ("evaluate --measure=AP,muA", ["--measure=AP,muAP"]),
+        ("report --output=q", ["--output=qrels.txt"]),
+        ("compare --challenge=", ["--challenge=runs/"]),
+        ("verify --key qrels.txt lo", ["log"]),
+        ("verify log qrels.txt q", []),
+        ("nonsense ", []),
+    ],
+)
+def test_fish_completes(line: str, expected: list[str], folder: Path) -> None:
+    """As bash does; fish prints the whole word, and a description after a tabulator."""
+    script = f"source ../fish; complete --do-complete 'scorer {line}'"
+    done = subprocess.run(["fish", "--no-config", "-c", script], cwd=folder, capture_output=True, text=True, check=True)
+
+    assert done.stderr == ""
+    assert sorted(offer.partition("\t")[0] for offer in done.stdout.splitlines()) == expected
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_scripts_have_every_command_option_and_word(shell: str, folder: Path) -> None:
     """Also every measure; nothing of the templates is left."""
     script = (folder.parent / shell).read_text(encoding="utf-8")
 
-    assert not re.search(r"<[a-z]+>", script)
+    assert "<measures>" not in script
     for name, command in COMMANDS.items():
-        found = completed(name, command)
         assert name in script
-        for option in found.options:
-            for spelling in option.spellings:
+        for action in command.parser(name)._actions:
+            for spelling in action.option_strings:
                 assert (spelling if shell != "fish" else f" {spelling.lstrip('-')} ") in script
-            assert option.value in {"", "files", "folders", "measures", "nothing"} or option.value in script
+            assert " ".join(map(str, action.choices or ())) in script
     assert all(name in script for name in measure_names())
 
 
@@ -170,3 +195,21 @@ def test_the_tabulator_key_completes(keyboard: int) -> None:
     read_until(keyboard, "muAP ")
     os.write(keyboard, b"\x01echo \n")
     assert "\nscorer evaluate qrels.txt run a.txt -m nDCG@10,muAP\r\n" in read_until(keyboard, "muAP\r\n")
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
+def test_the_tabulator_key_completes_in_zsh(folder: Path) -> None:
+    """Also a second submission, and the value of an option after "="."""
+    functions = folder.parent / "functions"
+    functions.mkdir()
+    shutil.copy(folder.parent / "zsh", functions / "_scorer")
+    with in_terminal(["zsh", "-f", "-i"], folder, {"PS1": "ready> ", "TERM": "dumb"}) as (keyboard, _):
+        read_until(keyboard, "ready> ")
+        os.write(keyboard, b"fpath=(../functions $fpath); autoload -U compinit; compinit -u -D\n")
+        read_until(keyboard, "ready> ")
+        os.write(keyboard, b"scorer evalu\tqr\tqr\trun\\ \t-m nDCG@10,muA\t--format=la\t")
+
+        read_until(keyboard, "latex ")
+        os.write(keyboard, b"\x01echo \n")
+        expected = "\nscorer evaluate qrels.txt qrels.txt run a.txt -m nDCG@10,muAP --format=latex\r\n"
+        assert expected in read_until(keyboard, "latex\r\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
-from scorer.cli.arguments import ENTRY_HELP, Parser, add_challenge, add_reason, moment, open_challenge
+from scorer.cli.arguments import ENTRY_HELP, Parser, add_challenge, add_reason, moment, open_store
 from scorer.cli.console import print_result
 from scorer.wording import printable_name, utc_moment
 
@@ -30,10 +30,8 @@ def amend(entry: str, received: datetime, reason: str, challenge: Path) -> int:
     An entry whose time of receipt is impossible, as in the future, does not count until then.
     """
     from scorer.organising.decisions import amend as amend_time
-    from scorer.store.store import Store
 
-    settings, _ = open_challenge(challenge, None)
-    with Store.open(settings.database_address, create=False) as store:
+    with open_store(challenge) as (settings, _, store):
         state = amend_time(settings, store, entry, received, reason)
     before, after = map(utc_moment, (state.submission.received, received))
     print_result(f"{printable_name(state.submission.file)}: received {after}, not {before}; `scorer run` shows it")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from scorer.challenge.settings import Challenge, Track
     from scorer.options import RowName
     from scorer.store.snapshot import Snapshot
+    from scorer.store.store import Store
 
 FORMAT_HELP = f"needed only where it cannot be detected: {FORMATS_ALLOWED}"
 
@@ -50,13 +52,13 @@ class Parser(ArgumentParser):
 
     def values(self, words: Sequence[str]) -> dict[str, Any]:
         """Return the values of arguments by name. Options may be between files, also after the first positional."""
-        found, unknown = self.parse_known_intermixed_args(words)
+        given, unknown = self.parse_known_intermixed_args(words)
         if unknown:
             from scorer.cli.hints import unknown_options
 
             hint = unknown_options(unknown, self._option_string_actions, self.prog)
             self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
-        values = vars(found)
+        values = vars(given)
         if self.place_of_challenge:
             self._take_challenge(values, self.place_of_challenge)
         return values
@@ -74,7 +76,7 @@ class Parser(ArgumentParser):
             folders = [given] if given is not None and given not in words and is_challenge(given) else []
             values[place] = self.get_default(place) if folders else given
         folders = [Path(folder) for folder in (values["challenge"], *folders) if folder is not None]
-        if len({_folder(folder).resolve() for folder in folders}) > 1:
+        if len({challenge_folder(folder).resolve() for folder in folders}) > 1:
             names = " and ".join(quoted(shown(str(folder))) for folder in folders)
             self.error(f"found two challenges, {names}; name one, as a folder or with --challenge")
         values["challenge"] = folders[0] if folders else Path()
@@ -95,10 +97,10 @@ class OrChallenge(tuple[str, ...]):
 
 def is_challenge(path: str | Path) -> bool:
     """Whether a path is a folder with challenge.toml, or that file."""
-    return is_regular(_folder(path) / SETTINGS)
+    return is_regular(challenge_folder(path) / SETTINGS)
 
 
-def _folder(path: str | Path) -> Path:
+def challenge_folder(path: str | Path) -> Path:
     """The folder of a challenge that is given by its folder or its file."""
     return Path(path).parent if Path(path).name == SETTINGS else Path(path)
 
@@ -306,11 +308,11 @@ def row_names(paths: Sequence[str], tags: Sequence[str | None], requested: RowNa
     if chosen == "path":
         return by_path
     names = list(tags) if chosen == "tag" else [PurePath(path).name for path in by_path]
-    found = [name for name in names if name]
-    if len(found) == len(set(found)) == len(by_path):
-        return found
+    present = [name for name in names if name]
+    if len(present) == len(set(present)) == len(by_path):
+        return present
     if requested is not None:
-        what = "have the same name" if len(found) == len(names) else "have no name"
+        what = "have the same name" if len(present) == len(names) else "have no name"
         print_message(f"--{ROW_NAME.name} {requested}: some submissions {what}; all are called by their paths")
     return by_path
 
@@ -327,12 +329,22 @@ def format_name(name: str, option: str) -> str:
     return name
 
 
-def open_challenge(folder: Path, track: str | None) -> tuple[Challenge, Sequence[Track]]:
+def open_challenge(folder: Path, track: str | None = None) -> tuple[Challenge, Sequence[Track]]:
     """Read a challenge, whose solutions may be missing; return it with the requested track, or all of its tracks."""
     from scorer.challenge.loading import read_challenge
 
     challenge = read_challenge(folder, solutions=False)
     return challenge, challenge.tracks if track is None else [requested_track(challenge, track)]
+
+
+@contextmanager
+def open_store(folder: Path, track: str | None = None) -> Iterator[tuple[Challenge, Sequence[Track], Store]]:
+    """Open an existing database: yields the challenge, the requested track or all tracks, and the store."""
+    from scorer.store.store import Store
+
+    challenge, tracks = open_challenge(folder, track)
+    with Store.open(challenge.database_address, create=False) as store:
+        yield challenge, tracks, store
 
 
 def requested_track(challenge: Challenge, name: str) -> Track:

@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import FORMAT_HELP, Parser, add_challenge, format_name, requested_track
+from scorer.cli.arguments import FORMAT_HELP, Parser, add_challenge, format_name, open_challenge
 from scorer.cli.console import print_message, print_result
 from scorer.paths import shown
 from scorer.wording import counted, printable, printable_name
 
 if TYPE_CHECKING:
-    from scorer.challenge.settings import Track
+    from scorer.challenge.settings import Challenge, Track
     from scorer.matching.solution import Solution
 
 
@@ -34,21 +34,19 @@ def check(file: str, track: str, challenge: Path, submission_format: str | None,
     With --team, the command also says what is left of the team's quota and when it begins again, if the folder of the
     challenge has the database.
     """
-    code = _check(file, track, challenge, submission_format)
+    settings, (requested,) = open_challenge(challenge, track)
+    code = _check(file, settings, requested, submission_format)
     if team is not None:
-        print_result(_left(track, challenge, team))
+        print_result(_left(settings, requested, team))
     return code
 
 
-def _left(track: str, challenge: Path, team: str) -> str:
+def _left(settings: Challenge, requested: Track, team: str) -> str:
     """What is left of the quota of a team, by the database of the challenge."""
-    from scorer.challenge.loading import read_challenge
     from scorer.errors import ScorerError
     from scorer.live.entries import quota_line
     from scorer.store.store import Store
 
-    settings = read_challenge(challenge, solutions=False)
-    requested = requested_track(settings, track)
     try:
         with Store.open(settings.database_address, create=False) as store:
             return store.read(lambda view: quota_line(view, requested, team))
@@ -56,16 +54,13 @@ def _left(track: str, challenge: Path, team: str) -> str:
         return f"{printable_name(team)}: nothing is known about its quota ({error})"
 
 
-def _check(file: str, track: str, challenge: Path, submission_format: str | None) -> int:
-    from scorer.challenge.loading import read_challenge
+def _check(file: str, settings: Challenge, requested: Track, submission_format: str | None) -> int:
     from scorer.executors.base import checked
     from scorer.matching.solution import read_ids
     from scorer.paths import digest, is_regular
     from scorer.scoring.outcomes import Failed, Rejected
     from scorer.scoring.rules import Rules
 
-    settings = read_challenge(challenge, solutions=False)
-    requested = requested_track(settings, track)
     rules = Rules.of(requested)
     if submission_format is not None:
         rules = replace(rules, submission_format=format_name(submission_format, "--submission-format"))
@@ -81,8 +76,7 @@ def _check(file: str, track: str, challenge: Path, submission_format: str | None
         print_message("\n".join(outcome.problems.lines(shown(file))))
         print_message(f"{path}: invalid for track {requested.name}: {counted(outcome.problems.count, 'error')}")
         return 1
-    for line in outcome.notes.lines(shown(file)):
-        print_message(line)
+    print_message(*outcome.notes.lines(shown(file)))
     if queries is None:
         print_message(f"{requested.name}: the queries of the track are not available, so they were not compared")
     counts = outcome.counts

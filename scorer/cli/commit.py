@@ -19,7 +19,7 @@ def commit(challenge: Path) -> int:
     from scorer.organising.commitment import commit as commit_files
     from scorer.store.store import Store
 
-    settings, _ = open_challenge(challenge, None)
+    settings, _ = open_challenge(challenge)
     with Store.open(settings.database_address) as store:
         made = commit_files(settings, store)
     print_result(f"the commitment has the SHA-256 {made.sha256} (event {made.index}); `scorer render` publishes it")

@@ -91,13 +91,13 @@ def compare(
             check_standard_input(solution, *names)
             raise WrongCallError("--measure is required to compare files, as in --measure nDCG@10")
         (task,), notes = tasks_of_files(names, solution, lambda: dict([one_measure(measure)]), row_name, policies)
-        found = replace(compared(task, settings), notes=notes)
+        comparison = replace(compared(task, settings), notes=notes)
     elif solution is None and track is not None:
         check_no_policies({"names": row_name, **policies}, "is for files; the rules of a track are in challenge.toml")
-        found = _of_teams(names, challenge or Path(), track, measure, settings)
+        comparison = _of_teams(names, challenge or Path(), track, measure, settings)
     else:
         raise WrongCallError("expected either --solution FILE to compare files, or --track NAME to compare teams")
-    print_result(comparison_text(found, form))
+    print_result(comparison_text(comparison, form))
     return 0
 
 
@@ -149,6 +149,5 @@ def _of_teams(names: list[str], folder: Path, track: str, measure: str | None, s
         raise WrongCallError(f"--measure: {error}") from error
     with Store.open(challenge.database_address, create=False) as store:
         task = store.read(lambda view: teams_task(view, chosen, names, by))
-    for note in task.notes:
-        print_message(note)
+    print_message(*task.notes)
     return compared(task, settings)

@@ -6,23 +6,66 @@ The script is written once and has all words in it, so that completion starts no
 from __future__ import annotations
 
 from argparse import Action, ArgumentParser
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
+from scorer.cli.arguments import Parser
 from scorer.cli.console import print_result
 from scorer.options import FORMAT_NAMES
 
-if TYPE_CHECKING:
-    from scorer.cli import Command
-
-FILES, FOLDERS, MEASURES, NOTHING = "files", "folders", "measures", "nothing"
-"""What completes a value that is not one of a few words."""
-
-OF_METAVAR = {"FILE": FILES, "FOLDER": FOLDERS, "MEASURE": MEASURES, "FORMAT": " ".join(FORMAT_NAMES)}
-"""What completes the values that the help calls so."""
-
 PLAIN = {"entry", "ENTRY", "phase", "VALUE"}
 """Arguments that are neither files nor one of a few words."""
+
+FISH_VALUE = "(string replace -r -- '^--[^=]*=' '' (commandline -ct))"
+"""What the word at the cursor has after an option with "="."""
+
+MEASURES = {
+    "bash": """\
+_scorer_measures() {
+    compgen -P "${1%"${1##*,}"}" -W '<measures>' -- "${1##*,}"
+}""",
+    "zsh": """\
+_scorer_measures() {
+    compset -P '*,'
+    compadd -- <measures>
+}""",
+    "fish": f"""\
+function _scorer_measures
+    set -l word {FISH_VALUE}
+    printf '%s\\n' (string replace -r -- '[^,]*$' '' "$word"){{<measures>}}
+end""",
+}
+"""The functions of the shells that complete a measure, also after a comma."""
+
+WHOLE_WORDS = """
+
+# Quotes the beginning of a path, which may have spaces.
+_shtab_compgen_files() { compgen -f -- "$1"; }
+_shtab_compgen_dirs() { compgen -d -- "$1"; }
+
+# Joins the words that bash splits at "@" and ":", and leaves out "=" after an option.
+_scorer() {
+    local -a typed=("${COMP_WORDS[@]:0:COMP_CWORD+1}")
+    local -a COMP_WORDS=()
+    local COMP_CWORD=-1 word last= before=
+    for word in "${typed[@]}"; do
+        if [[ $word == "=" && ${COMP_WORDS[COMP_CWORD]} == --* ]]; then
+            COMP_WORDS[++COMP_CWORD]=
+        elif [[ $last == "=" && -z ${COMP_WORDS[COMP_CWORD]} ]]; then
+            COMP_WORDS[COMP_CWORD]=$word
+        elif [[ $word == [@:=] || $last == [@:=] ]]; then
+            COMP_WORDS[COMP_CWORD]+=$word
+        else
+            COMP_WORDS[++COMP_CWORD]=$word
+        fi
+        last=$word
+    done
+    _shtab_scorer
+    # bash replaces a word from its last "@" on.
+    before=${COMP_WORDS[COMP_CWORD]%"$last"}
+    COMPREPLY=("${COMPREPLY[@]#"${before%@}"}")
+}
+complete -F _scorer scorer"""
+"""What the script for bash ends with."""
 
 
 def add_shell(parser: ArgumentParser) -> None:
@@ -36,61 +79,61 @@ def completion(shell: Literal["bash", "zsh", "fish"]) -> int:
     Save the script where the shell looks for completions, as in the examples; for zsh, in a folder of fpath. The script
     has all words in it and does not start scorer. Print it again after an update.
     """
-    from scorer.cli import COMMANDS
-    from scorer.cli.completion_scripts import SCRIPTS
+    import shtab
 
-    print_result(SCRIPTS[shell]({name: completed(name, each) for name, each in COMMANDS.items()}, measure_names()))
+    script = shtab.complete(_parser(shell), shell).rstrip("\n")
+    if shell == "bash":
+        script += WHOLE_WORDS
+    if shell == "zsh":
+        # All further arguments are completed as the first of several is, and not that one only.
+        script = script.replace('"(*)::', '"*:').replace('"(*):', '"*:')
+    print_result(script)
     return 0
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An option of a command."""
+def _parser(shell: str) -> Parser:
+    """Return a parser with all commands, whose arguments have what completes them in a shell."""
+    from scorer.cli import COMMANDS
 
-    spellings: tuple[str, ...]
-    about: str
-    value: str
-    """What completes its value: words with spaces between them, or one of the constants; empty without a value."""
-
-
-@dataclass(frozen=True, slots=True)
-class Completed:
-    """What completes the arguments of a command."""
-
-    summary: str
-    options: tuple[Option, ...]
-    places: tuple[str, ...]
-    """What completes each argument that is not an option, as for the value of an option."""
-    goes_on: bool
-    """Whether the last of the places is also that of all further arguments."""
+    parser = Parser(prog="scorer")
+    parser.add_argument("--version", action="version", help="print the version")
+    commands = parser.add_subparsers()
+    commands.nargs = None  # so that bash completes nothing after a word that is no command
+    for name, command in COMMANDS.items():
+        subparser = commands.add_parser(name, help=command.summary)
+        command.add_arguments(subparser)
+        for action in subparser._actions:
+            _complete(action, shell)
+    return parser
 
 
-def completed(name: str, command: Command) -> Completed:
-    """Return what completes the arguments of a command."""
-    actions = command.parser(name)._actions
-    positional = [action for action in actions if not action.option_strings]
-    return Completed(
-        command.summary,
-        tuple(
-            Option(tuple(action.option_strings), _about(action), "" if action.nargs == 0 else _value(action))
-            for action in actions
-            if action.option_strings
-        ),
-        tuple(map(_value, positional)),
-        goes_on=bool(positional) and positional[-1].nargs in ("*", "+"),
-    )
+def _complete(action: Action, shell: str) -> None:
+    """Add to an argument what completes it, as shtab expects it."""
+    import shtab
+
+    # Only the beginning of the help: shells show it on one line.
+    action.help = (action.help or "").partition(";")[0].partition(". ")[0]
+    shown = str(action.metavar or action.dest)
+    completer: Any = None
+    if shown == "FORMAT":
+        action.choices = FORMAT_NAMES
+    elif shown == "MEASURE":
+        completer = _of_measures(shell)
+    elif shown == "FOLDER":
+        completer = {**shtab.DIRECTORY, "fish": f"(__fish_complete_directories {FISH_VALUE})"}
+    elif shown == "FILE" or not (action.option_strings or action.choices or shown in PLAIN):
+        completer = {**shtab.FILE, "fish": f"(__fish_complete_path {FISH_VALUE})"}
+    if completer is not None:
+        action.complete = completer  # type: ignore[attr-defined]
+    if shell == "zsh" and action.nargs != 0:
+        # The value of such an option may follow "=".
+        action.option_strings = [f"{text}=" if text.startswith("--") else text for text in action.option_strings]
 
 
-def _about(action: Action) -> str:
-    """The beginning of the help of an option."""
-    return (action.help or "").partition(";")[0].partition(". ")[0]
-
-
-def _value(action: Action) -> str:
-    if action.choices is not None:
-        return " ".join(map(str, action.choices))
-    called = str(action.metavar or action.dest)
-    return OF_METAVAR.get(called, NOTHING if action.option_strings or called in PLAIN else FILES)
+def _of_measures(shell: str) -> dict[str, Any]:
+    names = measure_names() if shell == "bash" else [f"'{name}'" for name in measure_names()]
+    function = MEASURES[shell].replace("<measures>", ("," if shell == "fish" else " ").join(names))
+    return {shell: "(_scorer_measures)" if shell == "fish" else "_scorer_measures", "preamble": {shell: function}}
 
 
 def measure_names() -> list[str]:

@@ -16,16 +16,18 @@ INTERVAL = 0.1
 """The least number of seconds between two states of the progress line."""
 
 
-def print_result(text: str) -> None:
-    """Print a command's result to standard output."""
-    _progress_line.clear()
-    print(text, flush=True)
+def print_result(*texts: str) -> None:
+    """Print results of a command to standard output."""
+    for text in texts:
+        _progress_line.clear()
+        print(text, flush=True)
 
 
-def print_message(text: str) -> None:
+def print_message(*texts: str) -> None:
     """Print errors, notes or counts to standard error, with control characters escaped."""
-    _progress_line.clear()
-    print("\n".join(map(printable, text.split("\n"))), file=sys.stderr, flush=True)
+    for text in texts:
+        _progress_line.clear()
+        print("\n".join(map(printable, text.split("\n"))), file=sys.stderr, flush=True)
 
 
 def with_progress(items: Iterable[Item], count: int, description: str) -> Iterator[Item]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scorer.cli.arguments import Parser, add_challenge, open_challenge
+from scorer.cli.arguments import Parser, add_challenge, open_store
 from scorer.cli.console import print_message, print_result
 
 
@@ -25,16 +25,13 @@ def doctor(challenge: Path, repair: bool) -> int:
     Prints a line for each check, and what to do about each problem. Exits with 1 if there is a problem.
     """
     from scorer.organising.doctor import examine, repair_store
-    from scorer.store.store import Store
 
-    settings, _ = open_challenge(challenge, None)
     problems = 0
-    with Store.open(settings.database_address, create=False) as store:
+    with open_store(challenge) as (settings, _, store):
         for line in repair_store(store) if repair else []:
             print_result(f"{'repair':7}  {line}")
         for check in examine(settings, store):
             print_result(f"{'problem' if check.problems else 'ok':7}  {check.name}")
             problems += len(check.problems)
-            for problem in check.problems:
-                print_message(problem)
+            print_message(*check.problems)
     return 1 if problems else 0

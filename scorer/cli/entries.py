@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
-from scorer.cli.arguments import Parser, add_as_of, add_challenge, add_form, add_track, open_challenge, selected
+from scorer.cli.arguments import Parser, add_as_of, add_challenge, add_form, add_track, open_store, selected
 from scorer.cli.console import print_message, print_result
 
 FORMS = ("table", "json", "csv")
@@ -29,16 +29,13 @@ def entries(challenge: Path, track: str | None, form: str, as_of: datetime | int
     from scorer.organising.boards import listed_entries
     from scorer.reports.entries import entries_json, entries_table, misdated_lines
     from scorer.reports.table import csv_table, text_table
-    from scorer.store.store import Store
 
-    settings, tracks = open_challenge(challenge, track)
-    with Store.open(settings.database_address, create=False) as store:
-        found = store.read(lambda view: listed_entries(selected(view, as_of), tracks))
+    with open_store(challenge, track) as (_, tracks, store):
+        listed = store.read(lambda view: listed_entries(selected(view, as_of), tracks))
     if form == "json":
-        print_result(entries_json(found))
+        print_result(entries_json(listed))
     else:
-        print_result((csv_table if form == "csv" else text_table)(entries_table(found)))
+        print_result((csv_table if form == "csv" else text_table)(entries_table(listed)))
     if form == "table":
-        for line in misdated_lines(entry for each in found for entry in each.entries):
-            print_message(line)
+        print_message(*misdated_lines(entry for track_entries in listed for entry in track_entries.entries))
     return 0

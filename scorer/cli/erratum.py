@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import Parser, WrongCallError, add_challenge, add_track, open_challenge
+from scorer.cli.arguments import Parser, WrongCallError, add_challenge, add_track, open_store
 from scorer.cli.console import print_result
 
 if TYPE_CHECKING:
@@ -40,38 +40,38 @@ def erratum(action: str, reason: str | None, without_missing: bool, track: str |
     whole board in one step. Entries that arrive in between are scored by both.
     """
     from scorer.organising.errata import apply, cancel, preview, track_of_erratum
-    from scorer.store.store import Store
 
     if (action == "apply") != (reason is not None):
         raise WrongCallError("apply needs --reason TEXT" if reason is None else "--reason belongs to apply")
-    settings, _ = open_challenge(challenge, track)
-    with Store.open(settings.database_address, create=False) as store:
+    with open_store(challenge, track) as (settings, _, store):
         chosen = track_of_erratum(settings, store, track)
         if action == "preview":
             print_result(_table(preview(settings, store, chosen)))
             print_result(f"{chosen.name}: `scorer erratum apply --reason TEXT` publishes it, `cancel` discards it")
         elif reason is not None:
-            applied, found = apply(settings, store, chosen, reason, without_missing=without_missing)
-            print_result(f"{_table(found)}\n{chosen.name}: erratum {applied.number} is applied; `scorer run` shows it")
+            applied, changes = apply(settings, store, chosen, reason, without_missing=without_missing)
+            print_result(
+                f"{_table(changes)}\n{chosen.name}: erratum {applied.number} is applied; `scorer run` shows it"
+            )
         else:
             print_result(f"{chosen.name}: erratum {cancel(store, chosen).number} is cancelled")
     return 0
 
 
-def _table(found: Changes) -> str:
+def _table(changes: Changes) -> str:
     from scorer.reports.table import Cell, Column, Table, text_table
 
-    before, after = found.before, found.after
+    before, after = changes.before, changes.after
     heads = ("team", "rank before", "rank after", f"{before.measure} before", f"{after.measure} after")
     rows = [
         [
-            Cell(each.team.name),
-            Cell(each.before.rank),
-            Cell(each.after.rank),
-            Cell(each.before.score, before.decimals),
-            Cell(each.after.score, after.decimals),
+            Cell(team.team.name),
+            Cell(team.before.rank),
+            Cell(team.after.rank),
+            Cell(team.before.score, before.decimals),
+            Cell(team.after.score, after.decimals),
         ]
-        for each in found.teams
+        for team in changes.teams
     ]
     table = text_table(Table([Column(head, numeric=head != "team") for head in heads], rows))
-    return f"{table}\n{found.summary}"
+    return f"{table}\n{changes.summary}"

@@ -28,7 +28,7 @@ from scorer.wording import counted, quoted
 if TYPE_CHECKING:
     from scorer.matching.solution import Solution
     from scorer.measures import Measure
-    from scorer.options import Missing, NothingRelevant, RowName, Split, Ties, Unjudged
+    from scorer.options import RowName, Ties
     from scorer.scoring.evaluations import Evaluation
 
 DEFAULT = "nDCG@10,AP,RR,P@10,R@100"
@@ -91,14 +91,9 @@ def evaluate(
     side_by_side: bool,
     significance: float | None,
     tie_bounds: bool,
-    split: Split,
-    missing: Missing,
-    ties: Ties,
-    nothing_relevant: NothingRelevant,
-    unjudged: Unjudged,
-    rel: float | None,
     solution_format: str | None,
     submission_format: str | None,
+    **policies: Any,
 ) -> int:
     """Score submissions against a solution, and print the means over its queries.
 
@@ -115,7 +110,7 @@ def evaluate(
 
     _check_form(form, side_by_side=side_by_side, significance=significance, tie_bounds=tie_bounds)
     _check_files(solution, submissions, requested)
-    measures = _measures(requested or [DEFAULT], ties)
+    measures = _measures(requested or [DEFAULT], policies["ties"])
     best_by = _sorted_by(sort_by, measures) if sort_by is not None else next(iter(measures)) if sort else None
     try:
         graded = Solution.read(solution, solution_format and format_name(solution_format, "--solution-format"))
@@ -123,12 +118,10 @@ def evaluate(
         print_message(solution_message(error, solution, submissions))
         return 1
     file_format = submission_format and format_name(submission_format, "--submission-format")
-    rules: dict[str, Any] = {"split": split, "missing": missing, "ties": ties, "nothing_relevant": nothing_relevant}
-    rules |= {"unjudged": unjudged, "rel": rel}
-    settings = {**rules, "per_query": per_query, "tie_bounds": tie_bounds, "submission_format": file_format}
+    settings = {**policies, "per_query": per_query, "tie_bounds": tie_bounds, "submission_format": file_format}
     results = _scored(graded, solution, submissions, measures, settings)
     if best_by is not None:
-        results.sort(key=lambda each: _falling(each[1][best_by]))
+        results.sort(key=lambda result: _falling(result[1][best_by]))
     if results or form == "json":  # programs expect a document, even an empty one
         paths = [path for path, _ in results]
         tags = [run_tag(path, file_format) for path in paths]
@@ -138,8 +131,8 @@ def evaluate(
             per_query,
             side_by_side,
             significance,
-            rel,
-            policies_named(**rules),
+            policies["rel"],
+            policies_named(**policies),
             row_names(paths, tags, row_name),
             tags,
         )
@@ -166,8 +159,7 @@ def _scored(
             continue
         except SolutionError as error:
             raise SolutionError(shown(solution), error.findings) from error
-        for line in result.notes.lines(shown(path)):
-            print_message(line)
+        print_message(*result.notes.lines(shown(path)))
         results.append((path, result))
     for _, result in results[:1]:  # undefined scores depend on the solution, so one submission is enough
         _complain_of_undefined(result)
@@ -190,8 +182,8 @@ def _measures(requested: Sequence[str], ties: Ties) -> dict[str, Measure]:
     try:
         measures = measures_named(requested)
         if ties == "expected":
-            for each in measures.values():
-                each.need_closed_form()
+            for measure in measures.values():
+                measure.need_closed_form()
     except MeasureError as error:
         raise WrongCallError(f"--measure: {error}") from error
     return measures
@@ -207,10 +199,10 @@ def _sorted_by(name: str, measures: Mapping[str, Measure]) -> str:
         wanted = parse_one(name)
     except MeasureError as error:
         raise WrongCallError(f"--sort-by: {error}") from error
-    found = next((each for each, measure in measures.items() if measure == wanted), None)
-    if found is None:
-        raise WrongCallError(f"--sort-by: {quoted(name)} is not among the measures: {', '.join(measures)}")
-    return found
+    for known, measure in measures.items():
+        if measure == wanted:
+            return known
+    raise WrongCallError(f"--sort-by: {quoted(name)} is not among the measures: {', '.join(measures)}")
 
 
 def _falling(score: float) -> float:

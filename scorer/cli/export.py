@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scorer.cli.arguments import Parser, add_challenge, open_challenge
+from scorer.cli.arguments import Parser, add_challenge, open_store
 from scorer.cli.console import print_message, print_result
 
 
@@ -24,13 +24,10 @@ def export(bundle: Path, challenge: Path, solutions: bool, files: bool) -> int:
     """
     from scorer.challenge.loading import settings_file
     from scorer.organising.bundles import export as write_bundle
-    from scorer.store.store import Store
 
-    opened, _ = open_challenge(challenge, None)
-    with Store.open(opened.database_address, create=False) as store:
+    with open_store(challenge) as (opened, _, store):
         exported = write_bundle(opened, store, settings_file(challenge), bundle, solutions=solutions, files=files)
-    for note in exported.notes:
-        print_message(note)
+    print_message(*exported.notes)
     content = "has the solutions and the secrets" if solutions else "has the secrets"
     print_message(f"{bundle}: {content} of the challenge, and the key that signs receipts; keep it private")
     print_message(f"{exported.events:,} events, head {exported.head}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scorer.cli.arguments import ENTRY_HELP, Parser, add_challenge, add_reason, open_challenge
+from scorer.cli.arguments import ENTRY_HELP, Parser, add_challenge, add_reason, open_store
 from scorer.cli.console import print_result
 from scorer.wording import counted, printable_name
 
@@ -22,10 +22,8 @@ def forget(entry: str, reason: str, challenge: Path) -> int:
     An entry without a file loses its score. The decision is recorded with its reason.
     """
     from scorer.organising.decisions import forget as forget_outcome
-    from scorer.store.store import Store
 
-    settings, _ = open_challenge(challenge, None)
-    with Store.open(settings.database_address, create=False) as store:
+    with open_store(challenge) as (settings, _, store):
         state, others = forget_outcome(settings, store, entry, reason)
     same = f", as those of {counted(others, 'other entry', 'other entries')} with the same content" if others else ""
     dropped = f"{printable_name(state.submission.file)}: its outcome and its kept bytes are dropped{same}"

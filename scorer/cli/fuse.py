@@ -122,7 +122,7 @@ def fuse(
             from scorer.runs.tuning import tune
 
             solution_form = solution_format and format_name(solution_format, "--solution-format")
-            found = tune(
+            tuned = tune(
                 solution,
                 runs,
                 measure,
@@ -133,8 +133,8 @@ def fuse(
                 solution_format=solution_form,
                 submission_format=run_format,
             )
-            _report(found, trials)
-            given = _spelled(found)
+            _report(tuned, trials)
+            given = _spelled(tuned)
         return _fused(runs, run_format, method, norm, given, depth, output, to_format)
     except MeasureError as error:
         raise WrongCallError(f"--measure: {error}") from error
@@ -174,8 +174,7 @@ def _fused(
     target = sys.stdout.buffer if output == STANDARD_OUTPUT else Path(output)
     counts = fuse_to(named, fusion, depth, target, form)
     sys.stdout.buffer.flush()
-    for line in _notes(named, counts):
-        print_message(line)
+    print_message(*_notes(named, counts))
     return 0
 
 
@@ -191,13 +190,13 @@ def _notes(runs: Sequence[Run], counts: Counts) -> list[str]:
     return lines
 
 
-def _report(found: Tuning, trials: str | None) -> None:
+def _report(tuned: Tuning, trials: str | None) -> None:
     """Print the best value, and write all trials to a file if it is named."""
-    value = found.best.value
+    value = tuned.best.value
     text = ",".join(f"{weight:g}" for weight in value) if isinstance(value, tuple) else f"{value:g}"
     print_message(
-        f"{found.parameter}={text}: {found.measure} {found.best.score:.4f}, the best of "
-        f"{counted(len(found.trials), 'trial')}"
+        f"{tuned.parameter}={text}: {tuned.measure} {tuned.best.score:.4f}, the best of "
+        f"{counted(len(tuned.trials), 'trial')}"
     )
     if trials is None:
         return
@@ -206,16 +205,16 @@ def _report(found: Tuning, trials: str | None) -> None:
     try:
         with Path(trials).open("w", encoding="utf-8", newline="") as stream:
             table = csv.writer(stream, lineterminator="\n")
-            table.writerow(found.columns())
-            table.writerows(found.rows())
+            table.writerow(tuned.columns())
+            table.writerows(tuned.rows())
     except OSError as error:
         raise ScorerError(f"{printable(trials)}: cannot be written: {error.strerror or error}") from error
 
 
-def _spelled(found: Tuning) -> dict[str, str]:
+def _spelled(tuned: Tuning) -> dict[str, str]:
     """The parameter with its best value, as text without rounding."""
-    value = found.best.value
-    return {found.parameter: ",".join(map(repr, value)) if isinstance(value, tuple) else repr(value)}
+    value = tuned.best.value
+    return {tuned.parameter: ",".join(map(repr, value)) if isinstance(value, tuple) else repr(value)}
 
 
 def _list_methods() -> int:
@@ -224,6 +223,6 @@ def _list_methods() -> int:
     from scorer.reports.table import aligned
     from scorer.runs.fused import METHODS, NORMALISATIONS
 
-    methods = [[f"--method {each.usage}", each.summary] for each in METHODS]
-    print_result(aligned([*methods, *([f"--norm {each.name}", each.summary] for each in NORMALISATIONS)]))
+    methods = [[f"--method {method.usage}", method.summary] for method in METHODS]
+    print_result(aligned([*methods, *([f"--norm {norm.name}", norm.summary] for norm in NORMALISATIONS)]))
     return 0

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from scorer.cli.arguments import SETTINGS
+from scorer.cli.arguments import challenge_folder, is_challenge
 from scorer.errors import FileError, MeasureError
 from scorer.paths import is_regular, shown
 from scorer.wording import printable, quoted
@@ -28,9 +28,9 @@ OF_TREC_EVAL = ("-c", "-n", "-J", "-M", "-N")
 
 def unknown_options(unknown: Sequence[str], known: Iterable[str], command: str) -> str:
     """Return the end of the message for arguments that a command does not have; empty without a hint."""
-    if command == "scorer evaluate" and any(each.startswith(OF_TREC_EVAL) for each in unknown):
+    if command == "scorer evaluate" and any(option.startswith(OF_TREC_EVAL) for option in unknown):
         return "; `scorer trec_eval` takes the options of trec_eval"
-    return did_you_mean(next((each.partition("=")[0] for each in unknown if each.startswith("--")), ""), known)
+    return did_you_mean(next((word.partition("=")[0] for word in unknown if word.startswith("--")), ""), known)
 
 
 def unknown_command(typed: str, commands: Iterable[str]) -> str:
@@ -43,13 +43,11 @@ def unknown_command(typed: str, commands: Iterable[str]) -> str:
 
 def challenge_hint(path: str) -> str:
     """Return what to do with a challenge where a file was expected; empty for anything else."""
-    given = Path(path)
-    is_settings = given.name == SETTINGS
-    folder = given.parent if is_settings else given
-    if not is_regular(folder / SETTINGS):
+    if not is_challenge(path):
         return ""
-    found = "the settings of a challenge" if is_settings else "a folder; a file was expected. It is a challenge"
-    return f"{printable(shown(path))}: {found}: `scorer run {printable(str(folder))}` scores its submissions"
+    folder = challenge_folder(path)
+    what = "the settings of a challenge" if Path(path) != folder else "a folder; a file was expected. It is a challenge"
+    return f"{printable(shown(path))}: {what}: `scorer run {printable(str(folder))}` scores its submissions"
 
 
 def solution_message(error: FileError, solution: str, submissions: Sequence[str]) -> str:
@@ -60,7 +58,7 @@ def solution_message(error: FileError, solution: str, submissions: Sequence[str]
         return hint
     if roles(solution) != {"submission"}:
         return str(error)
-    other = next((each for each in submissions if each != solution and "solution" in roles(each)), None)
+    other = next((path for path in submissions if path != solution and "solution" in roles(path)), None)
     if other is None:
         first = printable(shown(solution))
         return f"{error}\n{first}: looks like a submission; the solution, with a grade for each item, comes first"
@@ -87,11 +85,11 @@ def stray_measures(requested: Sequence[str], files: Iterable[str]) -> str:
     """Return what to write for measures among the files, as in ``-m nDCG@10 AP``; empty without any."""
     from scorer.measures import parse
 
-    found: list[str] = []
-    for each in files:
+    names: list[str] = []
+    for file in files:
         with suppress(MeasureError, OSError):  # no measure, or too long to be the name of a file
-            found += [each] if not Path(each).exists() and parse(each) else []
-    return f"no file is called {quoted(found[0])}; write {','.join([*requested, *found])}" if found else ""
+            names += [file] if not Path(file).exists() and parse(file) else []
+    return f"no file is called {quoted(names[0])}; write {','.join([*requested, *names])}" if names else ""
 
 
 def _swapped(solution: str, submission: str) -> str:

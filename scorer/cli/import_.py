@@ -35,8 +35,7 @@ def import_(bundle: Path, folder: Path, database: str | None) -> int:
     from scorer.organising.bundles import import_bundle
 
     imported = import_bundle(bundle, folder, database)
-    for note in imported.notes:
-        print_message(note)
+    print_message(*imported.notes)
     print_message(f"{imported.events:,} events")
     print_result(str(imported.index))
     return 0

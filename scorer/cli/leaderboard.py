@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import Parser, add_as_of, add_challenge, add_form, add_track, open_challenge, selected
+from scorer.cli.arguments import Parser, add_as_of, add_challenge, add_form, add_track, open_store, selected
 from scorer.cli.console import print_result
 
 if TYPE_CHECKING:
@@ -29,17 +29,15 @@ def leaderboard(challenge: Path, track: str | None, form: str, as_of: datetime |
     """Print the board of each track from the stored results, without scoring."""
     from scorer.live.log import published_log
     from scorer.organising.boards import boards
-    from scorer.store.store import Store
 
-    settings, tracks = open_challenge(challenge, track)
-    with Store.open(settings.database_address, create=False) as store:
+    with open_store(challenge, track) as (settings, tracks, store):
 
-        def found(whole: Snapshot) -> tuple[list[Board], LogLine | None]:
+        def read(whole: Snapshot) -> tuple[list[Board], LogLine | None]:
             view = selected(whole, as_of)
             head = published_log(view, settings.tracks).head if form == "json" else None
             return boards(view, tracks, whole.cache()), head
 
-        shown, head = store.read(found)
+        shown, head = store.read(read)
     print_result(_printed(shown, form, head))
     return 0
 
@@ -51,10 +49,10 @@ def _printed(boards: list[Board], form: str, head: LogLine | None) -> str:
 
     if form == "json":
         # One board is an object, as on the site; several boards are a list of such objects.
-        texts = [to_json(each, head).rstrip("\n") for each in boards]
+        texts = [to_json(board, head).rstrip("\n") for board in boards]
         return texts[0] if len(texts) == 1 else "[" + ",\n".join(texts) + "]"
     if form == "csv":
-        return "\n\n".join(csv_table(board_table(each)) for each in boards)
+        return "\n\n".join(csv_table(board_table(board)) for board in boards)
     if form == "markdown":
-        return "\n".join(f"## {each.track.title}\n\n{to_markdown(each)}" for each in boards).rstrip("\n")
-    return "\n\n".join(f"{each.track.title}\n{text_table(board_table(each))}" for each in boards)
+        return "\n".join(f"## {board.track.title}\n\n{to_markdown(board)}" for board in boards).rstrip("\n")
+    return "\n\n".join(f"{board.track.title}\n{text_table(board_table(board))}" for board in boards)

@@ -88,8 +88,8 @@ def _explained(kind: Kind) -> str:
         kind.summary,
         f"  {kind.formula}",
         *(
-            f"  {each.name}: {each.about.description} ({each.allowed}; default {each.default})"
-            for each in kind.parameters
+            f"  {parameter.name}: {parameter.about.description} ({parameter.allowed}; default {parameter.default})"
+            for parameter in kind.parameters
         ),
         kind.edge_cases,
         *remarks(kind),

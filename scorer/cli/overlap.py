@@ -78,31 +78,30 @@ def overlap(
     check_standard_input(*runs)
     file_format = submission_format and format_name(submission_format, "--submission-format")
     try:
-        found = compared(runs, names or DEFAULT, depth=depth, submission_format=file_format)
+        overlaps = compared(runs, names or DEFAULT, depth=depth, submission_format=file_format)
     except MeasureError as error:
         raise WrongCallError(f"--measure: {error}") from error
-    for line in _notes(found):
-        print_message(line)
-    print_result(overlap_text(found, form, per_query=per_query))
+    print_message(*_notes(overlaps))
+    print_result(overlap_text(overlaps, form, per_query=per_query))
     return 0
 
 
-def _notes(found: Overlaps) -> list[str]:
+def _notes(overlaps: Overlaps) -> list[str]:
     """What the means leave out, in sentences."""
     lines = [
         f"{run}: {counted(number, 'repeated item')} left out; an item counts once, at its first rank"
-        for run, number in found.repeated.items()
+        for run, number in overlaps.repeated.items()
         if number
     ]
     lines += [
-        f"{run}: {counted(number, 'query', 'queries')} of {found.queries:,} without a list, left out of the means of "
-        "its pairs"
-        for run, number in found.missing.items()
+        f"{run}: {counted(number, 'query', 'queries')} of {overlaps.queries:,} without a list, left out of the means "
+        "of its pairs"
+        for run, number in overlaps.missing.items()
         if number
     ]
-    for measure in found.measures:
-        number = sum(pair.undefined[measure] for pair in found.pairs)
-        lists = sum(len(pair.queries) for pair in found.pairs)
+    for measure in overlaps.measures:
+        number = sum(pair.undefined[measure] for pair in overlaps.pairs)
+        lists = sum(len(pair.queries) for pair in overlaps.pairs)
         if number:
             lines.append(
                 f"{measure}: {number:,} of {counted(lists, 'pair')} of lists left out of the means: they share fewer "
@@ -119,8 +118,8 @@ def _explained() -> str:
     for kind in SIMILARITIES:
         lines = [f"{kind.usage}: {kind.title}", f"{kind.summary} {kind.edge_cases}".strip(), f"  {kind.formula}"]
         lines += [
-            f"  {each.name}: {each.about.description} ({each.allowed}; default {each.default})"
-            for each in kind.parameters
+            f"  {parameter.name}: {parameter.about.description} ({parameter.allowed}; default {parameter.default})"
+            for parameter in kind.parameters
         ]
         parts.append("\n".join([*lines, f"  Source: {kind.source}"]))
     return "\n\n".join(parts)

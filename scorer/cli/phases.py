@@ -48,8 +48,7 @@ def phases(
         else:
             with Store.open(address, create=False) as store:
                 lines = store.read(lambda view: [line for one in tracks for line in recorded_lines(view, one)])
-        for line in lines:
-            print_result(line)
+        print_result(*lines)
         return 0
     if phase is None or end is None or reason is None:
         raise WrongCallError("extend needs the name of a phase, --end TIME and --reason TEXT")

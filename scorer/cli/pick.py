@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from scorer.cli.arguments import ENTRY_HELP, Parser, WrongCallError, add_challenge, open_challenge, requested_track
+from scorer.cli.arguments import ENTRY_HELP, Parser, WrongCallError, add_challenge, open_store, requested_track
 from scorer.cli.console import print_message, print_result
 from scorer.wording import printable_name
 
@@ -30,22 +30,20 @@ def pick(entries: Sequence[str], clear: bool, track: str | None, team: str | Non
     from scorer.organising.picks import pick as pick_entries
     from scorer.organising.teams import known_team
     from scorer.site.entry_words import status_words
-    from scorer.store.store import Store
 
     given = (track is not None) + (team is not None)
     if clear == bool(entries) or given != (2 if clear else 0):
         raise WrongCallError("expected ENTRY..., or --clear --track NAME --team TEAM")
-    settings, _ = open_challenge(challenge, None)
-    with Store.open(settings.database_address, create=False) as store:
+    with open_store(challenge) as (settings, _, store):
         if track is not None and team is not None:
             folder = known_team(team, store.read(lambda view: view.teams))
             clear_picks(store, requested_track(settings, track), folder)
             print_result(f"{printable_name(folder)}: no picks in {track}; `scorer run` shows it")
         else:
             folder, picked = pick_entries(settings, store, entries)
-            for each in picked:
-                if not each.may_count:
-                    print_message(f"{each.file}: does not count now ({status_words(each)})")
-            files = ", ".join(each.file for each in picked)
+            for entry in picked:
+                if not entry.may_count:
+                    print_message(f"{entry.file}: does not count now ({status_words(entry)})")
+            files = ", ".join(entry.file for entry in picked)
             print_result(f"{printable_name(folder)}: picks {files}; `scorer run` shows it")
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from scorer.cli.arguments import ENTRY_HELP, Parser, WrongCallError, add_challenge, add_track, open_challenge
+from scorer.cli.arguments import ENTRY_HELP, Parser, WrongCallError, add_challenge, add_track, open_store
 from scorer.cli.console import print_result
 from scorer.wording import counted
 
@@ -35,19 +35,17 @@ def receipt(
     but no score. The receipt of an entry is always the same, so it can be issued again.
     """
     from scorer.organising.receipts import named_receipts, write_receipt, write_receipts
-    from scorer.store.store import Store
 
     if (folder is None) != bool(entries) or (output is not None and len(entries) != 1):
         raise WrongCallError("expected ENTRY..., ENTRY with -o FILE, or --all FOLDER")
-    settings, tracks = open_challenge(challenge, track)
-    with Store.open(settings.database_address, create=False) as store:
+    with open_store(challenge, track) as (settings, tracks, store):
         if folder is not None:
             written, known = write_receipts(settings, store, tracks, folder)
             print_result(f"{folder}: {counted(written, 'receipt')} written, {known:,} there already")
             return 0
-        found = named_receipts(settings, store, tracks, entries)
+        receipts = named_receipts(settings, store, tracks, entries)
     if output is not None:
-        write_receipt(output, found[0])
+        write_receipt(output, receipts[0])
         return 0
-    print_result("".join(found).removesuffix("\n"))
+    print_result("".join(receipts).removesuffix("\n"))
     return 0

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import Parser, add_as_of, add_challenge, open_challenge
+from scorer.cli.arguments import Parser, add_as_of, add_challenge, open_store
 from scorer.cli.console import print_message, print_result
 
 if TYPE_CHECKING:
@@ -25,16 +25,13 @@ def render(challenge: Path, as_of: datetime | int | None) -> int:
     With --as-of, the site shows an earlier state of the record, and a later render replaces it.
     """
     from scorer.organising.render import render as render_site
-    from scorer.store.store import Store
 
-    settings, _ = open_challenge(challenge, None)
-    with Store.open(settings.database_address, create=False) as store:
+    with open_store(challenge) as (settings, _, store):
         print_rendered(render_site(settings, store, as_of=as_of))
     return 0
 
 
 def print_rendered(rendered: Rendered) -> None:
     """Print the notes on a site, and the path of its first page as the last line."""
-    for note in rendered.notes:
-        print_message(note)
+    print_message(*rendered.notes)
     print_result(str(rendered.index))

@@ -21,6 +21,7 @@ from scorer.cli.arguments import (
     check_no_policies,
     check_several,
     number,
+    open_store,
 )
 from scorer.cli.compare import tasks_of_files
 from scorer.cli.console import print_message, print_result
@@ -119,7 +120,7 @@ def report(
             raise WrongCallError(
                 "--solution reports on files; --challenge, --track, --smaller-is-better and --na do not"
             )
-        found = _of_files(sources, solution, measure, row_name, policies, settings)
+        analysis = _of_files(sources, solution, measure, row_name, policies, settings)
         source = solution
     else:
         _check_source(sources, challenge)
@@ -129,10 +130,10 @@ def report(
                 raise WrongCallError(
                     "--smaller-is-better and --na are for tables; the scores of a challenge are complete"
                 )
-            found, templates = _of_challenge(Path(source), track, settings)
+            analysis, templates = _of_challenge(Path(source), track, settings)
         else:
-            found = _of_table(source, track, smaller_is_better, na, settings)
-    text = _written(found, form, templates)
+            analysis = _of_table(source, track, smaller_is_better, na, settings)
+    text = _written(analysis, form, templates)
     if output is None and form == "html":
         output = _default_output(source)
     if output is None or output == "-":
@@ -171,8 +172,7 @@ def _of_files(
     requested = measure.split(",")
     tasks, notes = tasks_of_files(paths, solution, lambda: measures_named(requested), row_name, policies)
     lines = [line for run in notes.values() for line in run]
-    name = "standard input" if is_standard_input(solution) else Path(shown(solution)).name
-    return analysed_tasks(name, tasks, settings, "drop", lines)
+    return analysed_tasks(_title(solution), tasks, settings, "drop", lines)
 
 
 def _is_challenge(source: str) -> bool:
@@ -185,15 +185,11 @@ def _is_challenge(source: str) -> bool:
 def _of_challenge(folder: Path, track: str | None, settings: Settings) -> tuple[Report, Path]:
     """The report of a challenge, and the folder of its templates."""
     from scorer.analysis.analysis import analysed_tasks
-    from scorer.cli.arguments import open_challenge
     from scorer.organising.analysis import track_tasks
-    from scorer.store.store import Store
 
-    challenge, tracks = open_challenge(folder, track)
-    with Store.open(challenge.database_address, create=False) as store:
+    with open_store(folder, track) as (challenge, tracks, store):
         tasks, notes = store.read(lambda view: track_tasks(view, tracks))
-    for note in notes:
-        print_message(note)
+    print_message(*notes)
     return analysed_tasks(challenge.name, tasks, settings, "drop", notes), challenge.root / "templates"
 
 
@@ -206,26 +202,29 @@ def _of_table(source: str, track: str | None, smaller_is_better: bool, na: Na, s
     if not chosen:
         names = ", ".join(quoted(task.name) for task in tasks[:10])
         raise WrongCallError(f"--track: the table has no task called {quoted(track or '')}; its tasks are: {names}")
-    name = "standard input" if is_standard_input(source) else Path(shown(source)).name
     try:
-        return analysed_tasks(name, chosen, settings, na)
+        return analysed_tasks(_title(source), chosen, settings, na)
     except ScorerError as error:
         raise ScorerError(f"{printable(shown(source))}: {error}") from error
 
 
-def _written(found: Report, form: str, templates: Path | None) -> str:
+def _title(source: str) -> str:
+    return "standard input" if is_standard_input(source) else Path(shown(source)).name
+
+
+def _written(analysis: Report, form: str, templates: Path | None) -> str:
     """The report in a form, without a final line end."""
     if form == "json":
         from scorer.analysis.documents import json_text, report_document
 
-        return json_text(report_document(found))
+        return json_text(report_document(analysis))
     if form == "markdown":
         from scorer.reports.report_text import report_markdown
 
-        return report_markdown(found)
+        return report_markdown(analysis)
     from scorer.site.report_page import report_page
 
-    return report_page(found, templates).rstrip("\n")
+    return report_page(analysis, templates).rstrip("\n")
 
 
 def _default_output(source: str) -> str:

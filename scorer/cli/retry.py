@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scorer.cli.arguments import ENTRY_HELP, Parser, add_challenge, open_challenge
+from scorer.cli.arguments import ENTRY_HELP, Parser, add_challenge, open_store
 from scorer.cli.console import print_result
 from scorer.wording import counted
 
@@ -21,10 +21,8 @@ def retry(entries: list[str], challenge: Path) -> int:
     An entry is given up after three attempts. This command sets the count back.
     """
     from scorer.organising.decisions import retry as retry_entries
-    from scorer.store.store import Store
 
-    settings, _ = open_challenge(challenge, None)
-    with Store.open(settings.database_address, create=False) as store:
+    with open_store(challenge) as (settings, _, store):
         count = retry_entries(settings, store, entries)
     print_result(f"{counted(count, 'failed entry', 'failed entries')}; `scorer run` tries again")
     return 0

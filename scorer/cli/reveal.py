@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scorer.cli.arguments import Parser, add_challenge, add_track, open_challenge
+from scorer.cli.arguments import Parser, add_challenge, add_track, open_store
 from scorer.cli.console import print_result
 
 
@@ -22,12 +22,10 @@ def reveal(track: str | None, challenge: Path) -> int:
     does not show its final scores, nothing is published; with --track, only the key of one track is.
     """
     from scorer.organising.commitment import reveal as reveal_all
-    from scorer.store.store import Store
 
-    settings, tracks = open_challenge(challenge, track)
-    with Store.open(settings.database_address, create=False) as store:
-        for each in reveal_all(settings, store, tracks):
-            state = "is revealed; `scorer render` publishes it" if each.is_new else "was revealed before"
-            what = f"{each.track}: the key" if each.track else "the commitment"
-            print_result(f"{what} with the SHA-256 {each.sha256} {state}")
+    with open_store(challenge, track) as (settings, tracks, store):
+        for key in reveal_all(settings, store, tracks):
+            state = "is revealed; `scorer render` publishes it" if key.is_new else "was revealed before"
+            what = f"{key.track}: the key" if key.track else "the commitment"
+            print_result(f"{what} with the SHA-256 {key.sha256} {state}")
     return 0

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from scorer.cli.arguments import open_challenge
 from scorer.cli.render import print_rendered
-from scorer.cli.score import Messages, ScoringOptions, requested_executor, score_tracks
+from scorer.cli.score import open_scoring, score_tracks
 
 
 def run(challenge: Path, track: str | None, **options: Any) -> int:
@@ -20,17 +19,12 @@ def run(challenge: Path, track: str | None, **options: Any) -> int:
     --strict, exit code 1 also means that a submission that an earlier run rejected or gave up is still there.
     """
     from scorer.organising.render import render as render_site
-    from scorer.store.store import Store
 
-    settings, tracks = open_challenge(challenge, track)
-    chosen = ScoringOptions(**options)
-    scoring = requested_executor(chosen.executor, quiet=chosen.quiet)
-    with Store.open(settings.database_address) as store, Messages.of(store, settings, track, chosen) as messages:
-        succeeded = score_tracks(store, settings, tracks, scoring, chosen, messages)
-        rendered = render_site(settings, store, pending=True)
-        if messages.are_quiet:
-            for note in rendered.notes:
-                messages(note)
+    with open_scoring(challenge, track, options) as scoring:
+        succeeded = score_tracks(scoring)
+        rendered = render_site(scoring.challenge, scoring.store, pending=True)
+        if scoring.options.quiet:
+            scoring.messages(*rendered.notes)
         else:
             print_rendered(rendered)
     return 0 if succeeded else 1

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,54 +92,39 @@ def score(challenge: Path, track: str | None, **options: Any) -> int:
     or that submissions are missing. All other submissions are scored in that case too. With --strict, exit code 1 also
     means that a submission that an earlier run rejected or gave up is still there.
     """
-    from scorer.store.store import Store
-
-    settings, tracks = open_challenge(challenge, track)
-    chosen = ScoringOptions(**options)
-    scoring = requested_executor(chosen.executor, quiet=chosen.quiet)
-    with Store.open(settings.database_address) as store, Messages.of(store, settings, track, chosen) as messages:
-        return 0 if score_tracks(store, settings, tracks, scoring, chosen, messages) else 1
+    with open_scoring(challenge, track, options) as scoring:
+        return 0 if score_tracks(scoring) else 1
 
 
 class Messages:
     """The messages of a run. A quiet run prints only those that the last quiet run did not have."""
 
-    def __init__(self, file: Path | None, *, is_partial: bool) -> None:
-        self._file = file
-        """What the last quiet run found, as a list in JSON; None: the run is not quiet."""
-        self._is_partial = is_partial
-        self._known = _texts(file) if file is not None else set()
+    def __init__(self, store: Store, challenge: Challenge, track: str | None, *, are_quiet: bool) -> None:
+        database = store.database.file or challenge.root / "scores"
+        self.are_quiet = are_quiet
+        """Whether only what is new is printed."""
+        self._file = database.with_name(f"{database.name}.reported")
+        """What the last quiet run found, as a list in JSON."""
+        self._is_partial = track is not None
+        self._known = _texts(self._file) if are_quiet else set()
         self._current: set[str] = set()
 
-    @classmethod
-    def of(cls, store: Store, challenge: Challenge, track: str | None, options: ScoringOptions) -> Messages:
-        """Return the messages of a run of one track, or of all."""
-        database = store.database.file or challenge.root / "scores"
-        file = database.with_name(f"{database.name}.reported") if options.quiet else None
-        return cls(file, is_partial=track is not None)
-
-    @property
-    def are_quiet(self) -> bool:
-        """Whether only what is new is printed."""
-        return self._file is not None
-
-    def __call__(self, text: str) -> None:
-        """Print a message that needs a person, unless it is known."""
-        for new in self.new([text]):
-            print_message(new)
+    def __call__(self, *texts: str) -> None:
+        """Print messages that need a person, unless they are known."""
+        print_message(*self.new(texts))
 
     def new(self, texts: Iterable[str]) -> list[str]:
         """Return the messages to print, of those that need a person."""
-        found = list(texts)
-        self._current.update(found)
-        return [text for text in found if text not in self._known]
+        listed = list(texts)
+        self._current.update(listed)
+        return [text for text in listed if text not in self._known]
 
     def __enter__(self) -> Messages:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
         """Keep the messages for the next quiet run; what was not looked at stays known."""
-        if self._file is None:
+        if not self.are_quiet:
             return
         kept = self._current | self._known if kind is not None or self._is_partial else self._current
         if kept == self._known:
@@ -157,80 +143,93 @@ def _texts(file: Path) -> set[str]:
         return set()
 
 
-def requested_executor(name: str | None, *, quiet: bool = False) -> Executor | None:
-    """Return the executor called `name`. Raises WrongCallError if the name is unknown."""
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """A run of a challenge or of one of its tracks."""
+
+    challenge: Challenge
+    tracks: Sequence[Track]
+    store: Store
+    executor: Executor | None
+    options: ScoringOptions
+    messages: Messages
+
+
+@contextmanager
+def open_scoring(folder: Path, track: str | None, options: Mapping[str, Any]) -> Iterator[Scoring]:
+    """Open the challenge and its database for a run. The messages of the run are kept at the end.
+
+    Raises WrongCallError for an unknown track or executor.
+    """
+    from scorer.store.store import Store
+
+    challenge, tracks = open_challenge(folder, track)
+    chosen = ScoringOptions(**options)
+    executor = _executor(chosen)
+    with (
+        Store.open(challenge.database_address) as store,
+        Messages(store, challenge, track, are_quiet=chosen.quiet) as messages,
+    ):
+        yield Scoring(challenge, tracks, store, executor, chosen, messages)
+
+
+def _executor(options: ScoringOptions) -> Executor | None:
     from scorer.executors import executor_named
 
     try:
-        if name == "serial" and not quiet:
+        if options.executor == "serial" and not options.quiet:
             print_message("serial: for debugging; the limits on time and memory have no effect")
-        return None if name is None else executor_named(name)
+        return None if options.executor is None else executor_named(options.executor)
     except ExecutorError as error:
         raise WrongCallError(f"--executor: {error}") from error
 
 
-def score_tracks(
-    store: Store,
-    challenge: Challenge,
-    tracks: Sequence[Track],
-    executor: Executor | None,
-    options: ScoringOptions,
-    messages: Messages,
-) -> bool:
+def score_tracks(scoring: Scoring) -> bool:
     """Score each track, and report errors in it; return whether there were none."""
     succeeded = True
-    _import_teams(store, challenge)
-    for track in tracks:
+    _import_teams(scoring)
+    for track in scoring.tracks:
         try:
-            succeeded &= _score_track(store, challenge, track, executor, options, messages)
+            succeeded &= _score_track(scoring, track)
         except (ChallengeError, FileError) as error:
-            messages(str(error))
-            messages(f"{track.name}: not scored; its board is unchanged")
+            scoring.messages(str(error), f"{track.name}: not scored; its board is unchanged")
             succeeded = False
     # Again, because teams may have submitted their first files.
-    about_teams, are_valid = _import_teams(store, challenge)
-    for message in about_teams:
-        messages(message)
+    about_teams, are_valid = _import_teams(scoring)
+    scoring.messages(*about_teams)
     return succeeded and are_valid
 
 
-def _import_teams(store: Store, challenge: Challenge) -> tuple[Sequence[str], bool]:
+def _import_teams(scoring: Scoring) -> tuple[Sequence[str], bool]:
     """Record what teams.toml says; return messages about it, and whether it is valid."""
     from scorer.organising.teams import import_teams
 
     try:
-        return import_teams(challenge, store), True
+        return import_teams(scoring.challenge, scoring.store), True
     except ChallengeError as error:
         return [f"{error}\nteams: the recorded names and decisions stay"], False
 
 
-def _score_track(
-    store: Store,
-    challenge: Challenge,
-    track: Track,
-    executor: Executor | None,
-    options: ScoringOptions,
-    messages: Messages,
-) -> bool:
+def _score_track(scoring: Scoring, track: Track) -> bool:
     from scorer.live.entry import UNRANKED
     from scorer.organising.run import carry_out, hint, plan, present_entries
     from scorer.organising.status import number_in_state
     from scorer.organising.submission_files import UploadInProgress
     from scorer.scoring.outcomes import Failed, Rejected
 
+    store, options, messages = scoring.store, scoring.options, scoring.messages
     work = plan(
         store,
-        challenge,
+        scoring.challenge,
         track,
-        limits=options.limits(challenge),
+        limits=options.limits(scoring.challenge),
         confirm_withdrawals=options.confirm_withdrawals,
         verify_files=options.verify_files,
     )
-    for each in (*work.notes, *work.skipped, *work.warnings, *work.picks):
-        messages(str(each))
+    messages(*map(str, (*work.notes, *work.skipped, *work.warnings, *work.picks)))
     scored, failed = 0, 0
     rejected_now: set[str] = set()
-    results = carry_out(store, work, executor)
+    results = carry_out(store, work, scoring.executor)
     shown = results if messages.are_quiet else with_progress(results, len(work.pending), track.name)
     for submission, result in shown:
         name = printable_name(submission.file)
@@ -284,8 +283,7 @@ def _print_earlier(entries: Sequence[Entry], work: Work, rejected_now: set[str],
 def _print_some(lines: Iterable[str]) -> None:
     """Print the first lines, and how many more there are."""
     listed = list(lines)
-    for line in listed[:SHOWN]:
-        print_message(line)
+    print_message(*listed[:SHOWN])
     if len(listed) > SHOWN:
         print_message(f"and {len(listed) - SHOWN:,} more like this; `scorer entries` lists them")
 

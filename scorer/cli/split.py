@@ -24,7 +24,7 @@ def split(challenge: Path) -> int:
     from scorer.challenge.splits import exposure, split_of
     from scorer.organising.splits import make_keys, selected_queries, with_split
 
-    settings, tracks = open_challenge(challenge, None)
+    settings, tracks = open_challenge(challenge)
     for path in make_keys(settings):
         print_result(f"made {path}: keep it secret, and keep a copy of it until the key is revealed")
     succeeded = True

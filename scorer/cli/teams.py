@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorer.cli.arguments import OrChallenge, Parser, WrongCallError, add_challenge, add_form, open_challenge, stated
+from scorer.cli.arguments import OrChallenge, Parser, WrongCallError, add_challenge, add_form, open_store, stated
 from scorer.cli.console import print_result
 from scorer.wording import iso_time, printable_name, quoted, suggestion, utc_time
 
 if TYPE_CHECKING:
-    from scorer.challenge.settings import Challenge
     from scorer.live.teams import Team
     from scorer.store.store import Store
 
@@ -56,48 +55,19 @@ class Action:
     """What follows the name of the action, for messages."""
     done: str
     """What is printed after the name of the team."""
-    has_reason: bool
-    decide: Callable[[Challenge, Store, Sequence[str], str], None]
-
-    @property
-    def is_open(self) -> bool:
-        """Whether any number of values may follow."""
-        return self.values.endswith("...")
-
-
-def _decision(name: str) -> Callable[[Challenge, Store, Sequence[str], str], None]:
-    """The function of `scorer.organising.teams` with this name, which takes a reason last."""
-
-    def decide(challenge: Challenge, store: Store, values: Sequence[str], reason: str) -> None:
-        from scorer.organising import teams
-
-        getattr(teams, name)(challenge, store, *values, reason)
-
-    return decide
-
-
-def _rename(challenge: Challenge, store: Store, values: Sequence[str], _reason: str) -> None:
-    from scorer.organising.teams import rename
-
-    rename(challenge, store, *values)
-
-
-def _describe(challenge: Challenge, store: Store, values: Sequence[str], _reason: str) -> None:
-    from scorer.organising.teams import describe
-
-    team, *settings = values
-    describe(challenge, store, team, _settings(settings))
+    has_reason: bool = True
 
 
 ACTIONS = {
-    "rename": Action("TEAM NAME", "is renamed", False, _rename),
-    "merge": Action("TEAM INTO", "is merged", True, _decision("merge")),
-    "unmerge": Action("TEAM", "is separate again", True, _decision("unmerge")),
-    "disqualify": Action("TEAM", "is disqualified", True, _decision("disqualify")),
-    "withdraw": Action("TEAM", "is withdrawn", True, _decision("withdraw")),
-    "reinstate": Action("TEAM", "is ranked again", True, _decision("reinstate")),
-    "set": Action("TEAM KEY=VALUE...", "is described", False, _describe),
+    "rename": Action("TEAM NAME", "is renamed", has_reason=False),
+    "merge": Action("TEAM INTO", "is merged"),
+    "unmerge": Action("TEAM", "is separate again"),
+    "disqualify": Action("TEAM", "is disqualified"),
+    "withdraw": Action("TEAM", "is withdrawn"),
+    "reinstate": Action("TEAM", "is ranked again"),
+    "set": Action("TEAM KEY=VALUE...", "is described", has_reason=False),
 }
+"""By the names of their functions in `scorer.organising.teams`; that of ``set`` is `describe`."""
 
 
 def teams(action: str, values: list[str], reason: str | None, form: str, challenge: Path) -> int:
@@ -106,24 +76,29 @@ def teams(action: str, values: list[str], reason: str | None, form: str, challen
     A decision is written to teams.toml, next to challenge.toml, and recorded with its reason and its time. `scorer run`
     records changes that were made in the file by hand. `scorer run` or `scorer render` shows them.
     """
-    from scorer.store.store import Store
-
-    chosen = None if action == "list" else ACTIONS[action]
+    chosen = ACTIONS.get(action)
     _check(action, chosen, values, reason)
-    settings, _ = open_challenge(challenge, None)
-    with Store.open(settings.database_address, create=False) as store:
+    with open_store(challenge) as (settings, _, store):
         if chosen is None:
             _print_list(store, form)
+            return 0
+        from scorer.organising import teams as decisions
+
+        team, *others = values
+        if action == "set":
+            decisions.describe(settings, store, team, _settings(others))
         else:
-            chosen.decide(settings, store, values, reason or "")
-            print_result(f"{printable_name(values[0])}: {chosen.done}; `scorer render` shows it")
+            stated_reason = [] if reason is None else [reason]
+            getattr(decisions, action)(settings, store, *values, *stated_reason)
+        print_result(f"{printable_name(team)}: {chosen.done}; `scorer render` shows it")
     return 0
 
 
 def _check(action: str, chosen: Action | None, values: Sequence[str], reason: str | None) -> None:
     """Raise WrongCallError if values or the reason are missing or too many."""
     expected = 0 if chosen is None else len(chosen.values.split())
-    if len(values) < expected or (len(values) > expected and not (chosen and chosen.is_open)):
+    is_open = chosen is not None and chosen.values.endswith("...")
+    if len(values) < expected or (len(values) > expected and not is_open):
         raise WrongCallError(f"expected {action} {chosen.values}" if chosen else "list takes no values")
     if chosen and chosen.has_reason and reason is None:
         raise WrongCallError(f"{action} needs --reason TEXT, which is published")
@@ -133,17 +108,17 @@ def _check(action: str, chosen: Action | None, values: Sequence[str], reason: st
 
 def _settings(texts: Sequence[str]) -> dict[str, Any]:
     """The settings in KEY=VALUE; links are separated by spaces, or given one by one."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or key not in KEYS:
             hint = suggestion(key, KEYS) if equals else ""
             raise WrongCallError(f"found {quoted(text)}{hint}, expected KEY=VALUE with one of {', '.join(KEYS)}")
         if key == "links":
-            found[key] = [*(found.get(key) or []), *value.split()] or None
+            settings[key] = [*(settings.get(key) or []), *value.split()] or None
         else:
-            found[key] = value if value.strip() else None
-    return found
+            settings[key] = value if value.strip() else None
+    return settings
 
 
 def _print_list(store: Store, form: str) -> None:
@@ -153,23 +128,18 @@ def _print_list(store: Store, form: str) -> None:
 
     listed = store.read(lambda view: [team for folder, team in all_teams(view).items() if folder in view.teams])
     if form == "json":
-        document = {"version": VERSION, "teams": [_document(each) for each in listed]}
+        document = {"version": VERSION, "teams": [_document(team) for team in listed]}
         print_result(json.dumps(document, ensure_ascii=False, indent=1))
         return
     from scorer.reports.table import Cell, Column, Table, text_table
 
     columns = [Column(name) for name in ("team", "name", "status", "since", "reason")]
-    texts = ([each.folder, each.name, _status(each), _since(each), each.reason] for each in listed)
-    print_result(text_table(Table(columns, [[Cell(text) for text in row] for row in texts])))
-
-
-def _status(team: Team) -> str:
-    target = team.merged_into
-    return team.status if target is None else f"merged into {printable_name(target)}"
-
-
-def _since(team: Team) -> str:
-    return "" if team.since is None else utc_time(team.since)
+    rows = []
+    for team in listed:
+        status = team.status if team.merged_into is None else f"merged into {printable_name(team.merged_into)}"
+        since = "" if team.since is None else utc_time(team.since)
+        rows.append([Cell(text) for text in (team.folder, team.name, status, since, team.reason)])
+    print_result(text_table(Table(columns, rows)))
 
 
 def _document(team: Team) -> dict[str, Any]:

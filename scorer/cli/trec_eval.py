@@ -132,9 +132,10 @@ def trec_eval(
         printed = printed_measures(names, registry, collection=collection, level=level)
     except MeasureError as error:
         raise WrongCallError(f"--measure: {error}") from error
-    solution = _qrels(qrels, [each.measure for each in printed if each.measure is not None])
+    measures = [line.measure for line in printed if line.measure is not None]
+    solution = _qrels(qrels, measures)
     rules = Rules(
-        tuple(dict.fromkeys(each.measure for each in printed if each.measure is not None)),
+        tuple(dict.fromkeys(measures)),
         list_length=most,
         submission_format=_FORMAT,
         unjudged="drop" if judged_only else "nonrelevant",

@@ -35,9 +35,9 @@ def _bundle(file: Path, log: Path | None) -> Iterator[Verified]:
     from scorer.organising.bundles import verified_rows
     from scorer.verification.bundle import verified_bundle
 
-    found = list(verified_bundle(file, log))
-    yield from found
-    if not any(each.contradiction for each in found):
+    statements = list(verified_bundle(file, log))
+    yield from statements
+    if not any(statement.contradiction for statement in statements):
         yield from verified_rows(file)
 
 
@@ -78,11 +78,11 @@ def _sha256(text: str) -> str:
 def _known_head(text: str) -> KnownHead:
     from scorer.verification.log import KnownHead
 
-    found = re.fullmatch("(?:([1-9][0-9]{0,17}):)?([0-9a-f]{64})", text.strip().lower())
-    if found is None:
+    match = re.fullmatch("(?:([1-9][0-9]{0,17}):)?([0-9a-f]{64})", text.strip().lower())
+    if match is None:
         expected = "the index of an event and 64 hexadecimal digits, as in 123:3f2a..., or the digits only"
         raise ArgumentTypeError(f"found {quoted(text)}, expected {expected}")
-    return KnownHead(bytes.fromhex(found[2]), int(found[1]) if found[1] else None)
+    return KnownHead(bytes.fromhex(match[2]), int(match[1]) if match[1] else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,66 +117,44 @@ DOCUMENTS = {
 }
 """What can be verified, by name."""
 
+
+def _file(help_text: str, **settings: str) -> dict[str, Any]:
+    """What argparse takes for an option that is a file."""
+    return {"type": Path, "metavar": "FILE", "help": help_text, **settings}
+
+
+def _hash(help_text: str) -> dict[str, Any]:
+    """What argparse takes for an option that is a SHA-256."""
+    return {"type": _sha256, "metavar": "HASH", "help": help_text}
+
+
 OPTIONS: dict[str, dict[str, Any]] = {
-    "--earlier": {
-        "type": Path,
-        "metavar": "FILE",
-        "help": "log, split: an earlier copy of the file; the log must begin with it, the split have its share",
-    },
+    "--earlier": _file("log, split: an earlier copy of the file; the log must begin with it, the split have its share"),
     "--head": {
         "type": _known_head,
         "metavar": "[INDEX:]HEAD",
         "help": "log: a head that the site, its feed or a receipt showed; the log must have it",
     },
-    "--key": {
-        "type": Path,
-        "metavar": "FILE",
-        "help": "receipt, commitment: receipts.pem, the public key of receipts",
-    },
-    "--log": {
-        "type": Path,
-        "metavar": "FILE",
-        "help": "receipt, commitment, bundle: log.jsonl of the site; it must have the event of the document, or the "
-        "record in the bundle",
-    },
-    "--file": {
-        "dest": "submission",
-        "type": Path,
-        "metavar": "FILE",
-        "help": "receipt: the submitted file; it must be the one that was received",
-    },
-    "--opening": {
-        "type": Path,
-        "metavar": "FILE",
-        "help": "commitment: commitment.txt, which is published after the challenge",
-    },
-    "--sha256": {
-        "type": _sha256,
-        "metavar": "HASH",
-        "help": "commitment: the commitment that the site showed earlier; it must be the same",
-    },
+    "--key": _file("receipt, commitment: receipts.pem, the public key of receipts"),
+    "--log": _file(
+        "receipt, commitment, bundle: log.jsonl of the site; it must have the event of the document, or the record in "
+        "the bundle"
+    ),
+    "--file": _file("receipt: the submitted file; it must be the one that was received", dest="submission"),
+    "--opening": _file("commitment: commitment.txt, which is published after the challenge"),
+    "--sha256": _hash("commitment: the commitment that the site showed earlier; it must be the same"),
     "--solution": {
         "type": _solution,
         "action": "append",
         "metavar": "TRACK=FILE",
         "help": "commitment: the published solution of a track; it must be the committed one; repeatable",
     },
-    "--split": {
-        "type": Path,
-        "action": "append",
-        "metavar": "FILE",
-        "help": "commitment: split.json of a track; its key and its share must be the committed ones; repeatable",
-    },
-    "--queries": {
-        "type": Path,
-        "metavar": "FILE",
-        "help": "split: all queries of the solution, one a line; the lists must have the same",
-    },
-    "--key-sha256": {
-        "type": _sha256,
-        "metavar": "HASH",
-        "help": "split: the SHA-256 of the key that the site showed earlier; it must be the same",
-    },
+    "--split": _file(
+        "commitment: split.json of a track; its key and its share must be the committed ones; repeatable",
+        action="append",
+    ),
+    "--queries": _file("split: all queries of the solution, one a line; the lists must have the same"),
+    "--key-sha256": _hash("split: the SHA-256 of the key that the site showed earlier; it must be the same"),
 }
 """The options of all documents, as argparse takes them."""
 
@@ -199,11 +177,11 @@ def verify(document: str, file: Path, **options: Any) -> int:
     """
     chosen = DOCUMENTS[document]
     failed = 0
-    for each in chosen.verified(file, **_options_of(document, options)):
-        failed += bool(each.contradiction)
-        found = f": {each.contradiction}" if each.contradiction else ""
-        word = "FAILED" if each.contradiction else "note" if each.is_note else "ok"
-        print_result(f"{word:6}  {printable(each.statement + found)}")
+    for statement in chosen.verified(file, **_options_of(document, options)):
+        failed += bool(statement.contradiction)
+        difference = f": {statement.contradiction}" if statement.contradiction else ""
+        word = "FAILED" if statement.contradiction else "note" if statement.is_note else "ok"
+        print_result(f"{word:6}  {printable(statement.statement + difference)}")
     return 1 if failed else 0
 
 
