@@ -128,7 +128,7 @@ def split_of(track: Track) -> QuerySplit | None:
 
 
 def read_key(path: Path) -> bytes:
-    """The key in a key file, which messages never repeat. Raises ChallengeError if there is none."""
+    """The key in a key file, which messages never repeat. Raises ChallengeError if no key can be read."""
     try:
         with path.open("rb") as stream:
             content = stream.read(1_000)

@@ -6,13 +6,15 @@ import math
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer, ValidationInfo
 
-from scorer.measures import Measure, parse
 from scorer.options import FORMAT_NAMES
 from scorer.paths import Location, Remote, is_url
+
+if TYPE_CHECKING:
+    from scorer.measures import Measure
 
 TEXT = "a text"
 MARKDOWN = "a text in Markdown"
@@ -67,6 +69,8 @@ def parsed(name: str, validated: ValidationInfo) -> tuple[Measure, ...]:
 
     Invalid cut-offs are a separate error, so the measures that would use them count as valid.
     """
+    from scorer.measures import parse  # noqa: PLC0415 (whoever verifies a document needs no arrays)
+
     return parse(name, validated.data.get("cutoffs", (1,)))
 
 

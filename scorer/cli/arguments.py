@@ -7,10 +7,9 @@ from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from scorer.cli.console import print_message
 from scorer.errors import ChallengeError
 from scorer.options import FORMATS_ALLOWED, MISSING, NOTHING_RELEVANT, ROW_NAME, SPLIT, TIES, UNJUDGED
 from scorer.paths import is_regular, shown
@@ -18,7 +17,6 @@ from scorer.wording import counted, printable, quoted
 
 if TYPE_CHECKING:
     from scorer.challenge.settings import Challenge, Track
-    from scorer.options import RowName
     from scorer.store.snapshot import Snapshot
     from scorer.store.store import Store
 
@@ -296,25 +294,6 @@ def add_row_names(parser: ArgumentParser) -> None:
         help=f"{ROW_NAME.about}. {ROW_NAME.meanings}. If one has no name or two have the same, all are called by their "
         f"paths. Default: {ROW_NAME.default}",
     )
-
-
-def row_names(paths: Sequence[str], tags: Sequence[str | None], requested: RowName | None) -> list[str]:
-    """Return what the submissions are called: by their tags or files if each has another name, else by their paths.
-
-    Prints a note if the requested names cannot be used.
-    """
-    by_path = [shown(path) for path in paths]
-    chosen = requested or ROW_NAME.default
-    if chosen == "path":
-        return by_path
-    names = list(tags) if chosen == "tag" else [PurePath(path).name for path in by_path]
-    present = [name for name in names if name]
-    if len(present) == len(set(present)) == len(by_path):
-        return present
-    if requested is not None:
-        what = "have the same name" if len(present) == len(names) else "have no name"
-        print_message(f"--{ROW_NAME.name} {requested}: some submissions {what}; all are called by their paths")
-    return by_path
 
 
 def format_name(name: str, option: str) -> str:

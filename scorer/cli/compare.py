@@ -20,9 +20,8 @@ from scorer.cli.arguments import (
     check_standard_input,
     format_name,
     open_challenge,
-    row_names,
 )
-from scorer.cli.console import print_message, print_result
+from scorer.cli.console import print_message, print_result, row_names
 from scorer.cli.hints import solution_message, submission_message
 from scorer.errors import MeasureError, ScorerError, SolutionError, SubmissionsError
 from scorer.paths import shown

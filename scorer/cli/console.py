@@ -1,13 +1,16 @@
-"""Output of the commands: results, messages, progress."""
+"""Output of the commands: results, messages, progress, and what submissions are called."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePath
 from time import monotonic
 from typing import TypeVar
 
+from scorer.options import ROW_NAME, RowName
+from scorer.paths import shown
 from scorer.wording import printable
 
 Item = TypeVar("Item")
@@ -28,6 +31,25 @@ def print_message(*texts: str) -> None:
     for text in texts:
         _progress_line.clear()
         print("\n".join(map(printable, text.split("\n"))), file=sys.stderr, flush=True)
+
+
+def row_names(paths: Sequence[str], tags: Sequence[str | None], requested: RowName | None) -> list[str]:
+    """Return what the submissions are called: by their tags or files if each has another name, else by their paths.
+
+    Prints a note if the requested names cannot be used.
+    """
+    by_path = [shown(path) for path in paths]
+    chosen = requested or ROW_NAME.default
+    if chosen == "path":
+        return by_path
+    names = list(tags) if chosen == "tag" else [PurePath(path).name for path in by_path]
+    present = [name for name in names if name]
+    if len(present) == len(set(present)) == len(by_path):
+        return present
+    if requested is not None:
+        what = "have the same name" if len(present) == len(names) else "have no name"
+        print_message(f"--{ROW_NAME.name} {requested}: some submissions {what}; all are called by their paths")
+    return by_path
 
 
 def with_progress(items: Iterable[Item], count: int, description: str) -> Iterator[Item]:

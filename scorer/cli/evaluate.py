@@ -17,9 +17,8 @@ from scorer.cli.arguments import (
     check_standard_input,
     format_name,
     number,
-    row_names,
 )
-from scorer.cli.console import print_message, print_result, with_progress
+from scorer.cli.console import print_message, print_result, row_names, with_progress
 from scorer.cli.hints import challenge_hint, solution_message, stray_measures, submission_message
 from scorer.errors import MeasureError, SolutionError, SubmissionError
 from scorer.paths import shown

@@ -33,6 +33,7 @@ class Commitment:
 
     @property
     def content(self) -> Mapping[str, Any]:
+        """The content of the opening."""
         return content_of(self.opening)
 
 

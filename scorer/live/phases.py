@@ -77,9 +77,11 @@ class Phases:
         return self.all[-1].closes if self.all else None
 
     def has_started(self, now: datetime) -> bool:
+        """Whether the first phase has started."""
         return bool(self.all) and now >= self.all[0].start
 
     def is_over(self, now: datetime) -> bool:
+        """Whether the last phase has closed."""
         return bool(self.all) and now >= self.all[-1].closes
 
     def current(self, now: datetime) -> Phase | None:

@@ -94,7 +94,7 @@ def _is_within(claim: Claim, quota: Quota, members: Sequence[_Used]) -> bool | N
 class Left:
     """What a team has left of one limit."""
 
-    what: _Limit
+    what: Literal["per_day", "per_phase", "total", "rejected_per_day"]
     limit: int
     used: int
     """By entries with an outcome, and by those that may still take a place."""

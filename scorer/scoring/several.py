@@ -17,7 +17,7 @@ Source = str | os.PathLike[str] | memory.Source
 
 
 class Several(dict[str, Source]):
-    """Submissions by name. Raises ValueError where there are none, or where a name is not text."""
+    """Submissions by name. Raises ValueError without a submission, or where a name is not text."""
 
     def __init__(self, submissions: Mapping[str, Source]) -> None:
         if not isinstance(submissions, Mapping):
