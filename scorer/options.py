@@ -184,6 +184,9 @@ PHASE_SHOWS = Option(
 )
 
 
+ReportForm = Literal["html", "markdown", "json"]
+REPORT_FORMS: tuple[ReportForm, ...] = ("html", "markdown", "json")
+
 # Statistics
 
 RESAMPLES = 10_000

@@ -26,15 +26,14 @@ from scorer.cli.arguments import (
 from scorer.cli.compare import tasks_of_files
 from scorer.cli.console import print_message, print_result
 from scorer.errors import ScorerError
+from scorer.options import REPORT_FORMS
 from scorer.paths import is_standard_input, is_url, shown
 from scorer.wording import printable, quoted
 
 if TYPE_CHECKING:
     from scorer.analysis.analysis import Report, Settings
     from scorer.analysis.task import Na
-    from scorer.options import RowName
-
-FORMS = ("html", "markdown", "json")
+    from scorer.options import ReportForm, RowName
 
 LARGEST = 1e100
 """As in `analysis.tables`, which a help text must not load."""
@@ -53,7 +52,7 @@ def add_report(parser: Parser) -> None:
     add_challenge(parser, "sources")
     parser.add_argument("--solution", metavar="FILE", help="the graded items of every query: report on submissions")
     parser.add_argument("-m", "--measure", metavar="MEASURE", help=f"with --solution: {MEASURES_HELP}")
-    add_form(parser, FORMS, "of the report")
+    add_form(parser, REPORT_FORMS, "of the report")
     parser.add_argument(
         "-o",
         "--output",
@@ -90,7 +89,7 @@ def report(
     challenge: Path,
     solution: str | None,
     measure: str | None,
-    form: str,
+    form: ReportForm,
     output: str | None,
     track: str | None,
     smaller_is_better: bool,
@@ -110,6 +109,7 @@ def report(
     With --solution and --measure, it is about the scores of submissions, which are files.
     """
     from scorer.analysis.analysis import Settings
+    from scorer.site.report_page import written
 
     settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs, tukey=tukey)
     about_values = smaller_is_better or na is not None
@@ -133,7 +133,7 @@ def report(
             analysis, templates = _of_challenge(Path(source), track, settings)
         else:
             analysis = _of_table(source, track, smaller_is_better, na, settings)
-    text = _written(analysis, form, templates)
+    text = written(analysis, form, templates)
     if output is None and form == "html":
         output = _default_output(source)
     if output is None or output == "-":
@@ -210,21 +210,6 @@ def _of_table(source: str, track: str | None, smaller_is_better: bool, na: Na, s
 
 def _title(source: str) -> str:
     return "standard input" if is_standard_input(source) else Path(shown(source)).name
-
-
-def _written(analysis: Report, form: str, templates: Path | None) -> str:
-    """The report in a form, without a final line end."""
-    if form == "json":
-        from scorer.analysis.documents import json_text, report_document
-
-        return json_text(report_document(analysis))
-    if form == "markdown":
-        from scorer.reports.report_text import report_markdown
-
-        return report_markdown(analysis)
-    from scorer.site.report_page import report_page
-
-    return report_page(analysis, templates).rstrip("\n")
 
 
 def _default_output(source: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal
 
 from jinja2 import ChoiceLoader
 from markupsafe import Markup
@@ -21,7 +20,7 @@ from scorer.charts.significance_map import significance_map
 from scorer.charts.svg import Chart
 from scorer.charts.tau_violin import tau_violin
 from scorer.matching.solution import Solution
-from scorer.options import RESAMPLES, SEED, Missing, NothingRelevant, Split, Ties, Unjudged
+from scorer.options import REPORT_FORMS, RESAMPLES, SEED, Missing, NothingRelevant, ReportForm, Split, Ties, Unjudged
 from scorer.reports import report_text
 from scorer.reports.document import BlockView, Captioned, Section, SectionView, TaskView
 from scorer.reports.narrative import task_sections
@@ -68,6 +67,15 @@ def report_page(report: Report, templates: Path | None = None) -> str:
         "methods": _section(report_text.methods(report)),
     }
     return render_template(environment, "report.html", context)
+
+
+def written(report: Report, form: ReportForm, templates: Path | None = None) -> str:
+    """Return a report in a form, without a final line end; `templates` are for `report_page`."""
+    if form == "json":
+        return json_text(report_document(report))
+    if form == "markdown":
+        return report_text.report_markdown(report)
+    return report_page(report, templates).rstrip("\n")
 
 
 def _section(section: Section, analysis: TaskAnalysis | None = None) -> SectionView:
@@ -156,7 +164,7 @@ def report(
     runs: Mapping[str, Source],
     measures: MeasureNames,
     *,
-    form: Literal["html", "markdown", "json"] = "html",
+    form: ReportForm = "html",
     title: str = "runs",
     resamples: int = RESAMPLES,
     seed: int = SEED,
@@ -216,8 +224,8 @@ def report(
     >>> scorer.report(solution, runs, "AP", form="markdown").splitlines()[0]
     '# Analysis of runs'
     """
-    if form not in WRITERS:
-        raise ValueError(f"form: found {quoted(str(form))}, expected {', '.join(WRITERS)}")
+    if form not in REPORT_FORMS:
+        raise ValueError(f"form: found {quoted(str(form))}, expected {', '.join(REPORT_FORMS)}")
     settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs, tukey=tukey)
     tasks, notes = run_tasks(
         solution,
@@ -233,12 +241,4 @@ def report(
         submission_format=submission_format,
     )
     lines = [line for run in notes.values() for line in run]
-    return WRITERS[form](analysed_tasks(title, tasks, settings, "drop", lines))
-
-
-WRITERS: Mapping[str, Callable[[Report], str]] = {
-    "html": lambda report: report_page(report).rstrip("\n"),
-    "markdown": report_text.report_markdown,
-    "json": lambda report: json_text(report_document(report)),
-}
-"""By the form of a report."""
+    return written(analysed_tasks(title, tasks, settings, "drop", lines), form)
