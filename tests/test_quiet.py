@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,20 @@ def test_a_rejection_is_printed_once(challenge: Path, terminal: Terminal) -> Non
     assert first.err
     assert quiet(terminal, challenge) == Answer(0, "", "")
     assert quiet(terminal, challenge, "--strict") == Answer(1, "", "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_a_folder_may_have_any_name(challenge: Path, terminal: Terminal) -> None:
+    """Also one that is not text: what a quiet run reports about it is kept."""
+    folder = challenge.rename(challenge.with_name("\udcff"))
+    for file in (folder / "submissions" / "main").iterdir():
+        file.unlink()
+
+    answer = quiet(terminal, folder)
+
+    assert (answer.code, answer.out) == (1, "")
+    assert "submissions are missing" in answer.err
+    assert quiet(terminal, folder) == Answer(1, "", "")
 
 
 def test_a_problem_that_stays_is_printed_once(challenge: Path, terminal: Terminal) -> None:

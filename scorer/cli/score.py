@@ -130,7 +130,7 @@ class Messages:
         if kept == self._known:
             return
         try:
-            replace_content(self._file, json.dumps(sorted(kept), ensure_ascii=False, indent=1).encode())
+            replace_content(self._file, json.dumps(sorted(kept), indent=1).encode("ascii"))
         except OSError as error:
             print_message(f"{printable(str(self._file))}: cannot be written: {error.strerror or error}")
 
