@@ -89,11 +89,11 @@ def _exposed(track: Track) -> list[str]:
 
 def _outdated(view: Snapshot, track: Track) -> list[str]:
     """A note if the solution has changed since the track was scored."""
-    recorded = view.recorded_basis(track.name)
-    if track_state(view, track).are_rules_fixed:
+    now = track_state(view, track)
+    if now.are_rules_fixed or now.basis is None:
         return []
     try:
-        changed = recorded is not None and digest(track.solution_path) != recorded.basis.solution
+        changed = digest(track.solution_path) != now.basis.basis.solution
     except OSError:
         return []  # a site may be rendered without the solutions
     if not changed:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from scorer.challenge.settings import Challenge, Track
 from scorer.executors.base import Executor, FileOutcome
-from scorer.limits import ATTEMPTS, Limits
+from scorer.limits import Limits
 from scorer.live.entries import Entries
 from scorer.live.entry import Entry
 from scorer.live.presence import key_of, track_digests
@@ -65,11 +65,9 @@ class Work:
     @property
     def given_up(self) -> tuple[tuple[Submission, Failure], ...]:
         """Submissions in the folder that have failed `ATTEMPTS` times."""
-        return tuple(
-            (submission, failure)
-            for _, submission in self.sources.files
-            if (failure := self.failures.get(submission.digest)) and failure.attempts >= ATTEMPTS
-        )
+        given_up = {state.submission.digest for state in self.entries.stored if state.is_given_up}
+        submissions = (submission for _, submission in self.sources.files if submission.digest in given_up)
+        return tuple((submission, self.failures[submission.digest]) for submission in submissions)
 
 
 def plan(

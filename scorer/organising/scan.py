@@ -15,6 +15,7 @@ from scorer.challenge.settings import Track
 from scorer.limits import Limits
 from scorer.live.entries import Entries
 from scorer.live.presence import Recheck, SubmissionState, import_changes, is_complete, recorded, stays
+from scorer.live.state import track_state
 from scorer.live.times import NewScan, content_mark, folder_of
 from scorer.organising.rules import RuleSet
 from scorer.organising.submission_files import (
@@ -217,7 +218,7 @@ def before_scan(store: Store, rules: RuleSet, limits: Limits) -> Before:
     name, basis = rules.track.name, rules.basis
 
     def read(view: Snapshot) -> Before:
-        recorded = view.recorded_basis(name)
+        recorded = track_state(view, rules.track).basis
         is_same = recorded is not None and (recorded.basis, recorded.settings) == (basis, rules.settings)
         return Before(
             now=store.now(),
