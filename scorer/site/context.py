@@ -6,7 +6,7 @@ The names are the fields of the classes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, dataclass_transform
+from typing import ClassVar
 
 from markupsafe import Markup
 
@@ -72,18 +72,17 @@ class EveryPage:
     """The log; empty without an event, and then there is no ``verification.html``, and no ``log.jsonl``."""
 
 
-@dataclass_transform(frozen_default=True)
 class PageContext:
-    """What one page has, in addition to `EveryPage`. Each subclass is a frozen dataclass with its template."""
+    """What one page has, in addition to `EveryPage`. Each subclass is a dataclass, and names its template."""
 
     template: ClassVar[str]
     """Its name."""
 
     def __init_subclass__(cls, template: str) -> None:
         cls.template = template
-        dataclass(frozen=True)(cls)
 
 
+@dataclass(frozen=True)
 class FrontPage(PageContext, template="index.html"):
     """The front page, ``index.html``."""
 
@@ -91,12 +90,14 @@ class FrontPage(PageContext, template="index.html"):
     """The entries received last."""
 
 
+@dataclass(frozen=True)
 class BoardPage(PageContext, template="board.html"):
     """The page of a board, ``<track>/index.html``."""
 
     board: BoardView
 
 
+@dataclass(frozen=True)
 class AnalysisPage(PageContext, template="analysis.html"):
     """The analysis of a track by its primary measure, ``<track>/analysis.html``."""
 
@@ -107,6 +108,7 @@ class AnalysisPage(PageContext, template="analysis.html"):
     """Further charts."""
 
 
+@dataclass(frozen=True)
 class RulesPage(PageContext, template="rules.html"):
     """The rules of a track, ``<track>/rules.html``."""
 
@@ -114,6 +116,7 @@ class RulesPage(PageContext, template="rules.html"):
     sections: tuple[RuleSection, ...]
 
 
+@dataclass(frozen=True)
 class LatePage(PageContext, template="late.html"):
     """The late board of a track, ``<track>/late.html``."""
 
@@ -122,6 +125,7 @@ class LatePage(PageContext, template="late.html"):
     """The best first; none has a rank."""
 
 
+@dataclass(frozen=True)
 class PastPage(PageContext, template="phase.html"):
     """The board of a phase that has closed, ``<track>/phases/<phase>.html``."""
 
@@ -133,6 +137,7 @@ class PastPage(PageContext, template="phase.html"):
     """Its rows, the best first."""
 
 
+@dataclass(frozen=True)
 class TeamPages(PageContext, template="team.html"):
     """The pages of a team, ``teams/<team>.html``, ``teams/<team>.2.html``, ..."""
 
@@ -142,12 +147,14 @@ class TeamPages(PageContext, template="team.html"):
     """One for each track with entries on the page."""
 
 
+@dataclass(frozen=True)
 class MergedPage(PageContext, template="merged.html"):
     """The page of a team that is merged into another one, ``teams/<team>.html``."""
 
     page: MergedTeamPage
 
 
+@dataclass(frozen=True)
 class MeasurePage(PageContext, template="measures.html"):
     """The page of the measures, ``measures.html``."""
 
@@ -159,6 +166,7 @@ class MeasurePage(PageContext, template="measures.html"):
     """One for each track."""
 
 
+@dataclass(frozen=True)
 class TimelinePage(PageContext, template="timeline.html"):
     """What happened in the challenge and what comes next, ``timeline.html``."""
 
@@ -168,6 +176,7 @@ class TimelinePage(PageContext, template="timeline.html"):
     """The next first."""
 
 
+@dataclass(frozen=True)
 class VerificationPage(PageContext, template="verification.html"):
     """What anybody can verify about the challenge, and how, ``verification.html``."""
 
@@ -179,12 +188,14 @@ class VerificationPage(PageContext, template="verification.html"):
     """The commitments, and the public key of receipts."""
 
 
+@dataclass(frozen=True)
 class ErrataPage(PageContext, template="errata.html"):
     """The errata of a track, ``<track>/errata.html``."""
 
     board: BoardView
 
 
+@dataclass(frozen=True)
 class ErratumPage(PageContext, template="erratum.html"):
     """An erratum, ``<track>/errata/<number>.html``."""
 
@@ -194,12 +205,14 @@ class ErratumPage(PageContext, template="erratum.html"):
     """The teams, in the order of the board after the erratum."""
 
 
+@dataclass(frozen=True)
 class OwnPage(PageContext, template="page.html"):
     """A page that the organiser wrote, ``<name>.html``."""
 
     page: MarkdownPage
 
 
+@dataclass(frozen=True)
 class MissingPage(PageContext, template="404.html"):
     """The page that a server shows for an address without a page, ``404.html``.
 
