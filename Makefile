@@ -1,5 +1,5 @@
 # make leaderboard   score the challenge in this folder and render its board
-# make test          run the tests but for those of endurance and of studies, benchmarks and documentation
+# make test          run the tests; `.ci/run` adds those in a browser, and of studies, benchmarks and documentation
 # make endurance     run the tests of endurance, and the properties on more examples
 # make fuzz          check mutated files of every format for SECONDS=60, from the seed SEED=...
 # make check         check style, types and the order of imports
@@ -23,14 +23,14 @@ leaderboard: $(INSTALLED)
 	$(BIN)/scorer score || test $$? -eq 1
 	$(BIN)/scorer render
 
-MARKS ?= not endurance and not ci
+MARKS ?= not endurance and not ci and not browser
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "$(MARKS)"
 
 # Hypothesis marks its tests.
 endurance: $(INSTALLED)
-	SCORER_TEST_EXAMPLES=2 $(BIN)/python -m pytest -n auto --dist worksteal -m "endurance or ci or hypothesis"
+	SCORER_TEST_EXAMPLES=2 $(BIN)/python -m pytest -n auto --dist worksteal -m "endurance or ci or browser or hypothesis"
 
 SECONDS ?= 60
 

@@ -119,6 +119,7 @@ def test_secrets_are_readable_only_by_their_owner(bundle: Path, tmp_path: Path) 
     assert {stat.S_IMODE(path.stat().st_mode) for path in secret} == {0o600}
 
 
+@pytest.mark.endurance
 def test_an_imported_season_has_the_same_site(tmp_path: Path) -> None:
     """In a phase, during a freeze, between phases, with an open erratum, and in the end. Other tests import a whole
     challenge on a server, too.

@@ -266,6 +266,7 @@ def test_a_killed_worker_costs_one_file(executor: Executor, work: Work, pipe: Pa
     assert_only_one_failed(found, "that scored it died")
 
 
+@pytest.mark.parametrize("executor", ["processes", pytest.param("dask", marks=pytest.mark.endurance)], indirect=True)
 def test_a_worker_that_hangs_costs_one_file(executor: Executor, work: Work, pipe: Path) -> None:
     """Only that file exceeds the time limit."""
     assert_only_one_failed(

@@ -78,7 +78,7 @@ def outcomes(live: Live, number: int) -> list[tuple[str, str, object]]:
     return [(each.file, each.outcome, each.preliminary) for each in entries if each.received < day(23)]
 
 
-@pytest.mark.parametrize("name", ["processes", "dask"])
+@pytest.mark.parametrize("name", ["processes", pytest.param("dask", marks=pytest.mark.endurance)])
 def test_an_erratum_scores_what_teams_replaced_or_removed(name: str, tmp_path: Path) -> None:
     """Preview and apply work, and the boards are those of a challenge whose files stay in place. Workers of a cluster
     need not see the kept bytes.

@@ -108,7 +108,7 @@ def assert_same_bytes(first: dict[str, bytes], second: dict[str, bytes]) -> None
     assert sorted(name for name in first.keys() | second.keys() if first.get(name) != second.get(name)) == []
 
 
-@pytest.mark.parametrize("name", ["items", "lists"])
+@pytest.mark.parametrize("name", ["items", pytest.param("lists", marks=pytest.mark.endurance)])
 def test_the_site_does_not_depend_on_the_hidden_grades(name: str, tmp_path: Path) -> None:
     """Two solutions with the same preliminary queries and grades of these, flagged or selected by a key, and with other
     queries, items and grades otherwise: before the end every file is the same, also those about a past phase. After the
@@ -288,7 +288,7 @@ def test_the_site_does_not_depend_on_what_happens_during_a_freeze(tmp_path: Path
     """Entries, picks, a deleted file, a new team, decisions about teams, an erratum, and forgotten outcomes: every file
     is the same, also hidden ones; after the freeze the boards differ.
     """
-    plan = with_one_track(season(**SIZE | {"files": 40, "runs": 6}), "lists")
+    plan = with_one_track(season(**SIZE | {"runs": 5}), "lists")
     steps = [step for step in plan.steps if step.kind not in ("extend", "solution", "preview", "cancel")]
     steps += [Step(at(4, day, 12), "run", time=at(4, day, 12)) for day in (24, 25)]
     quiet = sorted((step for step in steps if step.at < at(4, 24) or step.kind == "run"), key=lambda step: step.at)

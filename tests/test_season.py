@@ -40,7 +40,7 @@ pytestmark = pytest.mark.usefixtures("no_pictures")
 
 SECOND = timedelta(seconds=1)
 
-SMALL = {"teams": 12, "files": 100, "runs": 10}
+SMALL = {"teams": 12, "files": 50, "runs": 4}
 """Every kind of step, and a file on each side of every boundary, are in a season of any size."""
 
 

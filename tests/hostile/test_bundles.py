@@ -138,6 +138,7 @@ for file in sys.argv[1:]:
 """
 
 
+@pytest.mark.endurance
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="Linux counts the bytes that a process writes")
 def test_values_that_expand_are_refused(content: Members, tmp_path: Path) -> None:
     """Compressed values, counts, lists in rows, and a member that is listed again and again: each import has one
