@@ -154,6 +154,13 @@ PER_QUERY = Option(
     },
 )
 
+Statistics = Literal["primary", "all"]
+STATISTICS = Option(
+    "statistics",
+    "which measures of a board have ranges of ranks, tiers and shares of first places",
+    {"primary": "the primary one; the others have the intervals of their means", "all": "all of them"},
+)
+
 Role = Literal["solution", "submission"]
 """What a file is to a challenge."""
 

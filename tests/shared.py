@@ -20,6 +20,7 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.engine.default import DefaultDialect
 
+from scorer.analysis.kept import Kept
 from scorer.board import published_statistics
 from scorer.board.board import Board
 from scorer.board.published_statistics import ScoredRows
@@ -28,6 +29,7 @@ from scorer.charts.panel import Panel
 from scorer.measures.arrays import Floats
 from scorer.organising import boards as organising_boards
 from scorer.organising.analysis import track_task
+from scorer.store.cache import Cache
 from scorer.store.snapshot import Snapshot
 
 
@@ -67,7 +69,7 @@ def sharing(folder: Path) -> Iterator[None]:
         return shared.text(key_of("chart", panel, words), lambda: draw(panel, *words))
 
     @wraps(compute_column)
-    def computed(scored: ScoredRows, scores: Floats, column: int) -> str:
+    def computed(scored: ScoredRows, scores: Floats, column: int, kept: Kept) -> str:
         track = scored.board.track
         rows = [
             (row.rank, row.preliminary_rank, row.baseline, row.entry and (row.entry.preliminary, row.entry.final))
@@ -75,13 +77,13 @@ def sharing(folder: Path) -> Iterator[None]:
         ]
         rules = (repr(track).replace(str(track.root), ""), scored.board.shows_both, scored.flagged.tobytes())
         key = key_of("statistics", column, scored.key(column), rules, rows, scores.shape, scores.tobytes())
-        return shared.text(key, lambda: compute_column(scored, scores, column))
+        return shared.text(key, lambda: compute_column(scored, scores, column, kept))
 
     @wraps(analyse)
-    def analysed(view: Snapshot, board: Board) -> str:
+    def analysed(view: Snapshot, board: Board, cache: Cache) -> str:
         task = track_task(view, board)
-        key = key_of("analysis", replace(task, values=np.zeros(0)), task.values.shape, task.values.tobytes())
-        return shared.text(key, lambda: analyse(view, board))
+        key = key_of("analysis", replace(task, values=np.zeros(0), kept=None), task.values.shape, task.values.tobytes())
+        return shared.text(key, lambda: analyse(view, board, cache))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(svg, "_drawn", drawn)

@@ -99,6 +99,7 @@ def test_defaults_are_the_documented_ones(challenge_file: Write) -> None:
         trusted_times=False,
         quota=NO_QUOTA,
         per_query="hidden",
+        statistics="primary",
         reveal_solution=False,
         solution_format=None,
         submission_format=None,
@@ -112,8 +113,8 @@ def test_every_value_is_read(challenge_file: Write) -> None:
         '"Thirty."\nqueries = "solution.txt"\nitems = "solution.txt"\nsubmissions = "sent"\n'
         'measures = ["nDCG@10", "RR"]\ndecimals = 0\n'
         'missing = "reject"\nties = "order"\nequal_ranks = "earlier"\nentry = "last"\nstage = "preliminary"\n'
-        'final = "rest"\nbaselines = ["random", "007"]\nper_query = "public"\nreveal_solution = true\n'
-        'solution_format = "vlnet"\nsubmission_format = "trec"\n'
+        'final = "rest"\nbaselines = ["random", "007"]\nper_query = "public"\nstatistics = "all"\n'
+        'reveal_solution = true\nsolution_format = "vlnet"\nsubmission_format = "trec"\n'
     )
 
     challenge = read_challenge(file)
@@ -145,6 +146,7 @@ def test_every_value_is_read(challenge_file: Write) -> None:
         "deciding_phase": None,
         "auto_decimals": 0,
         "per_query": "public",
+        "statistics": "all",
         "reveal_solution": True,
         "solution_format": "vlnet",
         "submission_format": "trec",
@@ -267,8 +269,8 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
             "decimal = 4",
             "decimal: unknown key (did you mean decimals?); known: title, description, solution, queries, items, "
             "submissions, list_length, cutoffs, primary, measures, decimals, missing, ties, equal_ranks, entry, picks, "
-            "stage, split, final, baselines, phases, late_board, trusted_times, quota, per_query, reveal_solution, "
-            "solution_format, submission_format",
+            "stage, split, final, baselines, phases, late_board, trusted_times, quota, per_query, statistics, "
+            "reveal_solution, solution_format, submission_format",
         ),
     ],
 )

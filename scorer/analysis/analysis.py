@@ -139,7 +139,13 @@ def analysed(task: Task, settings: Settings | None = None) -> TaskAnalysis:
     task = _best_first(task)
     means, count = _means(task), len(task.algorithms)
     scores = TaskScores(
-        task.scores, task.sign * means, np.arange(count), sign_flips_for(task), settings.resamples, settings.seed
+        task.scores,
+        task.sign * means,
+        np.arange(count),
+        sign_flips_for(task),
+        settings.resamples,
+        settings.seed,
+        task.kept,
     )
     flips, above = scores.tests, scores.above
     tested = tested_pairs(count, all_pairs=settings.all_pairs)
@@ -177,6 +183,7 @@ def _best_first(task: Task) -> Task:
         algorithms=tuple(task.algorithms[at] for at in order),
         values=task.values[order],
         means=None if task.means is None else tuple(task.means[at] for at in order),
+        kept=task.kept and task.kept.of(order),
     )
 
 
@@ -214,7 +221,7 @@ def resampling_of(task: Task, scores: TaskScores, ranks: Ints) -> Resampling:
     if cases < 2:
         intervals, quantiles, frequencies = (np.full((count, columns), np.nan) for columns in (2, 3, count))
         return Resampling(intervals, intervals, quantiles, frequencies, np.zeros(0))
-    means = scores.resampled
+    means = scores.resampled.T
     drawn = ranked(means if task.decimals is None else np.round(means, task.decimals))
     taus = resampled_taus(drawn, ranks)
     return Resampling(

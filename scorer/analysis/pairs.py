@@ -7,19 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scorer.analysis.scores import TaskScores
+from scorer.analysis.scores import MOST_FLIPS, TaskScores
 from scorer.analysis.task import Task
 from scorer.measures.arrays import Bools, Floats
 from scorer.options import LEVEL
 from scorer.statistics.paired_tests import holm_matrix, t_test, wilcoxon_greater
-from scorer.statistics.sign_flips import pair_p_values
+from scorer.statistics.sign_flips import FLIPS
 
 MOST_ALGORITHMS = 60
 """All pairs are tested up to this number of algorithms."""
-
-FEWEST_FLIPS = 10_000
-MOST_FLIPS = 100_000
-"""The limits of the random sign flips of the randomisation test."""
 
 ONE_SIDED = "wilcoxon"
 """The test whose p-value is that of the row being better than the column; the others are two-sided."""
@@ -53,8 +49,8 @@ def sign_flips_of(count: int) -> int:
     With it, the smallest adjusted p-value of all pairs is at most half the level. Where that would need more than
     `MOST_FLIPS`, no adjusted p-value can be significant, and the fewest flips are enough.
     """
-    needed = max(math.ceil(2 * math.comb(count, 2) / LEVEL), FEWEST_FLIPS)
-    return needed if needed <= MOST_FLIPS else FEWEST_FLIPS
+    needed = max(math.ceil(2 * math.comb(count, 2) / LEVEL), FLIPS)
+    return needed if needed <= MOST_FLIPS else FLIPS
 
 
 def sign_flips_for(task: Task) -> int:
@@ -90,14 +86,15 @@ def pair_tests(scores: TaskScores, tested: Bools) -> dict[str, PairTest]:
 def _p_values(task: TaskScores, tested: Bools) -> dict[str, Floats]:
     """The p-values of each test, [i, j]; NaN where not tested."""
     scores = task.scores
-    if tested.sum() == tested.size - len(tested):
-        return {ONE_SIDED: wilcoxon_greater(scores), "t": t_test(scores), "randomisation": task.p_values}
-    p_values = {name: np.full(tested.shape, np.nan) for name in (ONE_SIDED, "t", "randomisation")}
     first, second = np.nonzero(np.triu(tested))
-    for i, j in zip(first.tolist(), second.tolist(), strict=True):
-        pair = np.ix_((i, j), (i, j))
-        p_values[ONE_SIDED][pair] = wilcoxon_greater(scores[[i, j]])
-        p_values["t"][pair] = t_test(scores[[i, j]])
-    randomised = pair_p_values(scores[first] - scores[second], task.flips, task.seed)
+    p_values = {name: np.full(tested.shape, np.nan) for name in (ONE_SIDED, "t", "randomisation")}
+    if tested.sum() == tested.size - len(tested):
+        p_values |= {ONE_SIDED: wilcoxon_greater(scores), "t": t_test(scores)}
+    else:
+        for i, j in zip(first.tolist(), second.tolist(), strict=True):
+            pair = np.ix_((i, j), (i, j))
+            p_values[ONE_SIDED][pair] = wilcoxon_greater(scores[[i, j]])
+            p_values["t"][pair] = t_test(scores[[i, j]])
+    randomised = task.p_values(first, second)
     p_values["randomisation"][first, second] = p_values["randomisation"][second, first] = randomised
     return p_values

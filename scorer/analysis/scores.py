@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from scorer.analysis.kept import Kept
 from scorer.analysis.task import ExtremeQuery
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.options import RESAMPLES, SEED
 from scorer.statistics.bootstrap import bca_intervals, percentile_intervals, resampled_means
-from scorer.statistics.paired_tests import outcomes, randomisation
+from scorer.statistics.paired_tests import outcomes
 from scorer.statistics.rankings import means as means_of
-from scorer.statistics.sign_flips import SignFlips, sign_flips
+from scorer.statistics.sign_flips import (
+    FLIPS,
+    SignFlips,
+    flipped_sums,
+    p_values_of_sums,
+    pair_p_values,
+    sign_flips,
+    unit_of,
+)
+from scorer.statistics.threads import in_threads
+
+MOST_FLIPS = 100_000
+"""The largest number of random sign flips of the randomisation test."""
+
+_SUMS = "sums"
+
+_PAIRS_AT_ONCE = 64
+"""Pairs whose differences are in memory at a time, in each thread."""
 
 EXTREMES = 5
 """How many of the best queries of a row there are, and how many of the worst."""
@@ -49,26 +68,59 @@ class TaskScores:
     """Of the randomisation test of pairs."""
     resamples: int = RESAMPLES
     seed: int = SEED
+    kept: Kept | None = None
+    """What is kept of rows and pairs from one ranking to the next; None: nothing is."""
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether all rows have a score on all queries."""
+        return not np.isnan(self.scores).any()
 
     @cached_property
     def resampled(self) -> Floats:
-        """[resample, row]: the means over the resamples."""
-        return resampled_means(self.scores, self.resamples, self.seed)
+        """[row, resample]: the means over the resamples."""
+
+        def means(rows: Ints) -> Floats:
+            return resampled_means(self.scores[rows], self.resamples, self.seed).T
+
+        return self._values("means", self.resamples, means)
 
     @cached_property
     def percentile(self) -> Floats:
         """[row, 2]: the percentile intervals of the means."""
-        return percentile_intervals(self.resampled)
+        return percentile_intervals(self.resampled.T)
 
     @cached_property
-    def p_values(self) -> Floats:
-        """[row, row]: of the randomisation test of each pair."""
-        return randomisation(self.scores, self.flips, self.seed)
+    def sums(self) -> Floats:
+        """[row, flip]: of the scores with random signs; they are all defined."""
+        flips = max(self.flips, FLIPS)
+        if self.kept is not None and flips > FLIPS:
+            flips = MOST_FLIPS  # as for any other size of the ranking that needs more flips
+        return self._values(_SUMS, flips, lambda rows: flipped_sums(self.scores[rows], flips, self.seed))
+
+    def _values(self, what: str, width: int, compute: Callable[[Ints], Floats]) -> Floats:
+        """[row, value]: computed, or kept if all rows are complete."""
+        if self.kept is None or not self.is_complete:
+            return compute(np.arange(len(self.scores)))
+        return self.kept.within(self.seed).values(what, width, compute)
+
+    def p_values(self, first: Ints, second: Ints) -> Floats:
+        """Return the p-values of the randomisation test of pairs of rows, [pair]."""
+        if not self.is_complete:
+            return pair_p_values(self.scores[first] - self.scores[second], self.flips, self.seed)
+        return p_values_of_sums(self.scores, self.sums[:, : self.flips], first, second)
 
     @cached_property
     def tests(self) -> SignFlips:
         """Of all pairs of ranked rows."""
-        return sign_flips(self.scores[self.ranked], seed=self.seed)
+        scores = self.scores[self.ranked]
+        if not self.is_complete:
+            return sign_flips(scores, seed=self.seed)
+        if self.kept is None or unit_of(scores) != 1:
+            return sign_flips(scores, seed=self.seed, sums=self.sums[self.ranked, :FLIPS])
+        kept = self.kept.within(self.seed).of(self.ranked.tolist())
+        pairs = kept.all_pairs(_SUMS, scores, self.sums[self.ranked], FLIPS)
+        return sign_flips(scores, seed=self.seed, pairs=pairs)
 
     @cached_property
     def above(self) -> Bools:
@@ -88,18 +140,23 @@ class TaskScores:
 
     def differences(self, first: Ints, second: Ints) -> Differences:
         """Return the differences of pairs of rows, first minus second."""
-        differences = self.scores[first] - self.scores[second]
-        return Differences(means_of(differences), self._intervals(differences, first, second), outcomes(differences))
+        means = self.resampled if self.is_complete else None  # before threads need them
 
-    def _intervals(self, differences: Floats, first: Ints, second: Ints) -> Floats:
-        """[pair, 2]; NaN with one query, which is its only resample."""
-        if self.scores.shape[1] < 2:
-            return np.full((len(first), 2), np.nan)
-        if np.isnan(self.scores).any():
-            means = resampled_means(differences, self.resamples, self.seed)
-        else:
-            means = self.resampled[:, first] - self.resampled[:, second]
-        return bca_intervals(means, differences)
+        def of_block(start: int) -> Differences:
+            block = slice(start, start + _PAIRS_AT_ONCE)
+            rows, others = first[block], second[block]
+            differences = self.scores[rows] - self.scores[others]
+            if means is None:
+                resampled = resampled_means(differences, self.resamples, self.seed).T
+            else:
+                resampled = means[rows] - means[others]
+            # With one query, it is its only resample.
+            has_interval = self.scores.shape[1] > 1
+            intervals = bca_intervals(resampled.T, differences) if has_interval else np.full((len(rows), 2), np.nan)
+            return Differences(means_of(differences), intervals, outcomes(differences))
+
+        blocks = in_threads(of_block, range(0, max(len(first), 1), _PAIRS_AT_ONCE))
+        return Differences(*map(np.concatenate, zip(*blocks, strict=True)))
 
     def extreme_queries(self) -> list[tuple[tuple[ExtremeQuery, ...], tuple[ExtremeQuery, ...]]]:
         """Return, for each row, the queries on which it is the furthest above the other ranked rows, and below them.

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from scorer.analysis.kept import Kept
 from scorer.errors import ScorerError
 from scorer.measures.arrays import Floats
 from scorer.wording import counted, quoted
@@ -49,6 +50,8 @@ class Task:
     words: Words = Words()
     notes: tuple[str, ...] = ()
     """Sentences about the data, such as what is missing."""
+    kept: Kept | None = None
+    """What is kept of the algorithms; None: nothing is."""
 
     @property
     def scores(self) -> Floats:

@@ -9,33 +9,45 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
+from scorer.analysis.kept import Kept, number_of
 from scorer.analysis.pairs import sign_flips_of
 from scorer.analysis.scores import TaskScores
 from scorer.board.certainty import BINS, Certainty, Interval, Pair, RowCertainty, ShakeUp, Tier
 from scorer.board.published_statistics import MeasureStatistics, ScoredRows
-from scorer.measures.arrays import Floats
+from scorer.measures.arrays import Bools, Floats
 from scorer.statistics.agreement import shake_up, tau_b
+from scorer.statistics.bootstrap import percentile_intervals, resampled_means
 from scorer.statistics.rankings import rank_ranges, tiers
 from scorer.statistics.sign_flips import queries_needed, smallest_differences, typical_smallest_difference
+
+_AT_ONCE = 1024
+"""Rows whose resampled means are in memory at a time."""
 
 NEIGHBOURS = 3
 """How many rows above it, and how many below it, a row is compared with."""
 
 
-def measured(scores: Floats, means: Sequence[float | None], is_ranked: Sequence[bool]) -> TaskScores:
+def measured(
+    scores: Floats, means: Sequence[float | None], is_ranked: Sequence[bool], kept: Kept | None = None
+) -> TaskScores:
     """The analysis of the scores of rows, [row, query], given their means, rounded as the board shows them."""
     shown = np.array([math.nan if mean is None else mean for mean in means], dtype=np.float64)
-    return TaskScores(scores, shown, np.flatnonzero(is_ranked), sign_flips_of(sum(is_ranked)))
+    return TaskScores(scores, shown, np.flatnonzero(is_ranked), sign_flips_of(sum(is_ranked)), kept=kept)
 
 
-def measure_statistics(scored: ScoredRows, scores: Floats, column: int) -> MeasureStatistics:
-    """The statistics of the measure of a column, given the scores, [row, query], over all queries of the solution."""
+def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Kept) -> MeasureStatistics:
+    """The statistics of the measure of a column, given the scores, [row, query], over all queries of the solution.
+
+    `kept` is what is kept of the rows.
+    """
     track, means = scored.board.track, scored.means(column)
+    measure = track.all_measures[column]
     queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
-    task = measured(scores[:, queries], means, [row.rank is not None for row in scored.rows])
+    kept = kept.within(measure.full, number_of(queries))
+    task = measured(scores[:, queries], means, [row.rank is not None for row in scored.rows], kept)
     ranked = [row for row in task.ranked.tolist() if means[row] is not None]
     of_ranking = None
-    if len(ranked) == len(task.ranked):
+    if len(ranked) == len(task.ranked) and (not column or track.statistics == "all"):
         of_ranking = certainty(task, sorted(ranked, key=lambda row: -(means[row] or 0.0)))
     has_histogram = track.all_measures[column].bounded and track.shows_queries
     rows = tuple(row_certainties(task, of_ranking, has_histogram=has_histogram))
@@ -53,6 +65,26 @@ def measure_statistics(scored: ScoredRows, scores: Floats, column: int) -> Measu
         tuple((best, worst) for best, worst in extremes),
         moves(scored, scores[task.ranked]) if of_ranking and scored.board.shows_both else None,
     )
+
+
+def of_means(scores: Floats, inside: Bools) -> Floats:
+    """[row, value]: of each row, given its scores over all queries, [row, query], and whether they are in the mean.
+
+    A number for the queries on which the measure is defined, the ends of the interval of the mean, and the bars of the
+    histogram.
+    """
+    defined = ~np.isnan(scores) & inside
+    numbers = np.array([number_of(np.flatnonzero(row)) for row in defined])
+    found = np.empty((len(scores), 3 + BINS))
+    for number in np.unique(numbers):
+        same = np.flatnonzero(numbers == number)
+        for start in range(0, len(same), _AT_ONCE):
+            rows = same[start : start + _AT_ONCE]
+            own = scores[np.ix_(rows, np.flatnonzero(defined[rows[0]]))]
+            found[rows, 1:3] = percentile_intervals(resampled_means(own))
+            found[rows, 3:] = [_histogram(row) for row in own]
+    found[:, 0] = numbers
+    return found
 
 
 def moves(scored: ScoredRows, scores: Floats) -> ShakeUp | None:
@@ -110,8 +142,8 @@ def row_certainties(task: TaskScores, of_ranking: Certainty | None, *, has_histo
     if of_ranking is None:
         return rows
     ranges = rank_ranges(task.better).tolist()
-    of_teams = task.resampled[:, task.ranked]
-    first = (of_teams == of_teams.max(axis=1, keepdims=True)).mean(axis=0).tolist()
+    of_teams = task.resampled[task.ranked]
+    first = (of_teams == of_teams.max(axis=0)).mean(axis=1).tolist()
     tier_of = {row: number for number, tier in enumerate(of_ranking.tiers) for row in tier.rows}
     for row, (best, worst), share in zip(task.ranked.tolist(), ranges, first, strict=True):
         rows[row] = replace(rows[row], rank_range=(best, worst), tier=tier_of[row], first=share)
@@ -123,13 +155,15 @@ def pairs(task: TaskScores, *, has_counts: bool) -> tuple[Pair, ...]:
     listed = list(_listed_pairs(task))
     if not listed:
         return ()
-    differences = task.differences(*(np.array(side) for side in zip(*listed, strict=True)))
+    first, second = (np.array(side) for side in zip(*listed, strict=True))
+    differences = task.differences(first, second)
     place_of = {int(row): place for place, row in enumerate(task.ranked)}
     compared = []
-    for (one, other), mean, interval, counts in zip(
+    for (one, other), mean, interval, p_value, counts in zip(
         listed,
         differences.mean.tolist(),
         _with_width(differences.interval),
+        task.p_values(first, second).tolist(),
         differences.outcomes.tolist(),
         strict=True,
     ):
@@ -145,7 +179,7 @@ def pairs(task: TaskScores, *, has_counts: bool) -> tuple[Pair, ...]:
                 other=other,
                 difference=0.0 if math.isnan(mean) else mean,
                 interval=interval,
-                p_value=float(task.p_values[one, other]),
+                p_value=p_value,
                 is_separable=separable,
                 wins=wins,
                 ties=ties,

@@ -9,15 +9,16 @@ from functools import cached_property
 import numpy as np
 from pydantic import TypeAdapter
 
+from scorer.analysis.kept import Kept
 from scorer.analysis.task import ExtremeQuery
 from scorer.board.board import Board, Row
-from scorer.board.certainty import Certainty, Interval, Pair, QueryScore, RowCertainty, ShakeUp
+from scorer.board.certainty import BINS, Certainty, Interval, Pair, QueryScore, RowCertainty, ShakeUp
 from scorer.live.entry import rounded
 from scorer.measures import Measure
-from scorer.measures.arrays import Bools, Floats
+from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.paths import code_digest
 from scorer.scoring.means import QueryMask, split_masks
-from scorer.store.cache import Cache, digest_of
+from scorer.store.cache import Cache
 from scorer.store.records import Basis
 from scorer.store.snapshot import Snapshot
 
@@ -62,16 +63,27 @@ class ScoredRows:
         """The score of each row on a measure, as the board shows it."""
         return tuple(self.board.shown_scores(row.entry)[column] for row in self.rows)
 
-    def scores(self, measures: Sequence[Measure]) -> list[Floats]:
-        """[row, query]: the scores on each of some measures, over all queries of the solution.
+    def kept(self, cache: Cache) -> Kept:
+        """What is kept of the rows."""
+        digests = tuple(row.entry.digest for row in self.rows if row.entry)
+        return Kept(cache.arrays, (self.basis.solution, self.basis.matching), digests)
+
+    def scores(self, measures: Sequence[Measure], rows: Sequence[int] | None = None) -> list[Floats]:
+        """[row, query]: the scores of some rows, or of all, on each of some measures, over all queries of the solution.
 
         Raises MeasureError if items tie and a measure has no formula for the track's rule.
         """
         if not measures:
             return []
-        digests = [row.entry.digest for row in self.rows if row.entry]
+        chosen = self.rows if rows is None else [self.rows[row] for row in rows]
+        digests = [row.entry.digest for row in chosen if row.entry]
         by_digest = dict(self.view.scores(set(digests), self.basis, measures))
         return [np.array([by_digest[digest][number] for digest in digests]) for number in range(len(measures))]
+
+    def kept_scores(self, measure: Measure, kept: Kept) -> Floats:
+        """[row, query]: the scores on a measure, kept or computed."""
+        kept = kept.within(measure.full)
+        return kept.values("scores", self.flagged.size, lambda rows: self.scores([measure], rows.tolist())[0])
 
     def key(self, column: int) -> list[object]:
         """What the statistics of a measure depend on."""
@@ -83,7 +95,7 @@ class ScoredRows:
         rules = [self.basis.solution, self.basis.matching, code_digest()]
         preliminary = split_masks(self.flagged)["preliminary"].digest
         shown = [self.mask.digest, preliminary, track.shows_queries, self.board.shows_both]
-        return ["statistics", rules, track.all_measures[column].full, column == 0, shown, rows]
+        return ["statistics", rules, track.all_measures[column].full, column == 0, track.statistics, shown, rows]
 
 
 def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) -> Board:
@@ -95,11 +107,10 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
     scored = ScoredRows(board, tuple(board.rows[place] for place in places), view, basis, view.flags(basis))
     measures = track.all_measures
     columns = [column for column, measure in enumerate(measures) if measure.kind.aggregation == "mean"]
-    keys = {column: digest_of(scored.key(column)) for column in columns}
-    absent = [column for column in columns if keys[column] not in cache]
-    for column, scores in zip(absent, scored.scores([measures[column] for column in absent]), strict=True):
-        cache[keys[column]] = _computed(scored, scores, column)
-    by_column = {column: _JSON.validate_json(cache[key]) for column, key in keys.items()}
+    kept = scored.kept(cache)
+    others = [column for column in columns if column and track.statistics == "primary"]
+    by_column = dict(_of_means(scored, others, kept))
+    by_column |= {column: _of_measure(scored, column, kept, cache) for column in columns if column not in by_column}
     if not track.shows_final:
         primary_scores, decimals = scored.means(0), track.preliminary_decimals
         by_column = {column: as_shown(shown, primary_scores, decimals) for column, shown in by_column.items()}
@@ -169,11 +180,54 @@ def _known(value: float, decimals: int) -> float:
     return rounded(value, decimals) or 0.0
 
 
-def _computed(scored: ScoredRows, scores: Floats, column: int) -> str:
+def _of_measure(scored: ScoredRows, column: int, kept: Kept, cache: Cache) -> MeasureStatistics:
+    """All statistics of a measure, from the cache or computed."""
+
+    def computed() -> str:
+        return _computed(scored, scored.kept_scores(scored.board.track.all_measures[column], kept), column, kept)
+
+    return _JSON.validate_json(cache.value(scored.key(column), computed))
+
+
+def _computed(scored: ScoredRows, scores: Floats, column: int, kept: Kept) -> str:
     """The statistics of a measure as JSON."""
     from scorer.board.measure_statistics import measure_statistics  # noqa: PLC0415 (SciPy is slow to load)
 
-    return _JSON.dump_json(measure_statistics(scored, scores, column)).decode()
+    return _JSON.dump_json(measure_statistics(scored, scores, column, kept)).decode()
+
+
+def _of_means(scored: ScoredRows, columns: Sequence[int], kept: Kept) -> Mapping[int, MeasureStatistics]:
+    """The intervals of the means of some measures, and the histograms.
+
+    Those of an entry do not depend on the others if the measure is defined on the same queries for all. So they are
+    kept: for each measure a number for these queries, the ends of the interval, and the bars of the histogram.
+    """
+    track = scored.board.track
+    measures = [track.all_measures[column] for column in columns]
+
+    def computed(rows: Ints) -> Floats:
+        from scorer.board.measure_statistics import of_means  # noqa: PLC0415 (SciPy is slow to load)
+
+        of_measures = of_means(np.concatenate(scored.scores(measures, rows.tolist())), scored.mask.inside)
+        return np.hstack(np.vsplit(of_measures, len(measures)))
+
+    if not measures:
+        return {}
+    kept = kept.within(scored.mask.digest, *(measure.full for measure in measures))
+    values = kept.values("means", len(measures) * (3 + BINS), computed)
+    found = {}
+    for column, measure, own in zip(columns, measures, np.hsplit(values, len(measures)), strict=True):
+        if (own[:, 0] == own[0, 0]).all():
+            has_histogram = measure.bounded and track.shows_queries
+            rows = [_certainty_of_mean(row, has_histogram=has_histogram) for row in own[:, 1:].tolist()]
+            found[column] = MeasureStatistics(None, tuple(rows))
+    return found
+
+
+def _certainty_of_mean(values: Sequence[float], *, has_histogram: bool) -> RowCertainty:
+    low, high, *bars = values
+    interval = (low, high) if low < high else None
+    return RowCertainty(interval, None, None, None, tuple(map(int, bars)) if has_histogram else ())
 
 
 def _on_board(statistics: MeasureStatistics, places: Sequence[int]) -> MeasureStatistics:

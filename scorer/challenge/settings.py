@@ -41,6 +41,7 @@ from scorer.options import (
     FORMATS_ALLOWED,
     PER_QUERY,
     STAGE,
+    STATISTICS,
     TIES,
     TRACK_MISSING,
     CountingEntry,
@@ -50,6 +51,7 @@ from scorer.options import (
     PhaseShows,
     Split,
     Stage,
+    Statistics,
     Ties,
     TrackMissing,
 )
@@ -108,6 +110,7 @@ class Track(SettingsTable):
     trusted_times: bool = Field(False, description="true or false")
     quota: Quota = Field(NO_QUOTA, description="a table, as in quota = {per_day = 5}")
     per_query: PerQuery = Field("hidden", description=PER_QUERY.allowed)
+    statistics: Statistics = Field("primary", description=STATISTICS.allowed)
     reveal_solution: bool = Field(False, description="true or false")
     solution_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
     submission_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)

@@ -35,7 +35,7 @@ def leaderboard(challenge: Path, track: str | None, form: str, as_of: datetime |
         def read(whole: Snapshot) -> tuple[list[Board], LogLine | None]:
             view = selected(whole, as_of)
             head = published_log(view, settings.tracks).head if form == "json" else None
-            return boards(view, tracks, whole.cache()), head
+            return boards(view, tracks, whole.cache(store.sidecar(settings.root))), head
 
         shown, head = store.read(read)
     print_result(_printed(shown, form, head))

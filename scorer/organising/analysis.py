@@ -8,6 +8,7 @@ from difflib import get_close_matches
 import numpy as np
 
 from scorer.analysis.compare import need_mean
+from scorer.analysis.kept import number_of
 from scorer.analysis.task import Task, Words
 from scorer.board.board import Board, Row
 from scorer.board.published_statistics import ScoredRows
@@ -19,6 +20,7 @@ from scorer.options import Split
 from scorer.organising.boards import boards
 from scorer.organising.rules import scored_by
 from scorer.scoring.means import aggregated
+from scorer.store.cache import Cache
 from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, quoted
 
@@ -48,11 +50,17 @@ def track_tasks(view: Snapshot, tracks: Sequence[Track]) -> tuple[tuple[Task, ..
     return tuple(tasks), tuple(notes)
 
 
-def track_task(view: Snapshot, board: Board, measure: Measure | None = None, rows: Sequence[Row] | None = None) -> Task:
+def track_task(
+    view: Snapshot,
+    board: Board,
+    measure: Measure | None = None,
+    rows: Sequence[Row] | None = None,
+    cache: Cache | None = None,
+) -> Task:
     """Return a track as a task, from a board of the same snapshot. A query without a score of any team is no case.
 
     Without a measure, which must be a mean, it is about the primary one; without rows, about the ranked teams. Each row
-    has an entry that counts.
+    has an entry that counts. `cache` has what is kept of the rows.
     """
     track = board.track
     _, basis = scored_by(view, track)
@@ -62,7 +70,8 @@ def track_task(view: Snapshot, board: Board, measure: Measure | None = None, row
     ranked = [row for row in board.rows if row.rank is not None]
     scored = ScoredRows(board, tuple(ranked if rows is None else rows), view, basis, view.flags(basis))
     inside = scored.mask.inside
-    scores = scored.scores([chosen])[0][:, inside]
+    kept = scored.kept(cache or Cache({}))
+    scores = scored.kept_scores(chosen, kept)[:, inside]
     means = [rounded(aggregated(row, "mean"), track.shown_decimals) for row in scores]
     defined = np.atleast_1d(~np.isnan(scores).all(axis=0))
     ids = view.solution(basis.solution).query_ids
@@ -79,6 +88,7 @@ def track_task(view: Snapshot, board: Board, measure: Measure | None = None, row
         measure=chosen.mean_name,
         words=WORDS,
         notes=_notes(track.shown_split, left_out),
+        kept=kept.within(chosen.full, number_of(np.flatnonzero(inside)[defined])),
     )
 
 

@@ -149,12 +149,12 @@ def analysis_view(view: Snapshot, board: Board, cache: Cache) -> TaskView | None
     results = [basis.solution, basis.matching, preliminary, track.primary_measure.full]
     shown = [track.stage, track.final, track.shown_decimals]
     parts = ["analysis", code_digest(), results, shown, track.name, rows]
-    return _ANALYSIS.validate_json(cache.value(parts, partial(_computed_analysis, view, board)))
+    return _ANALYSIS.validate_json(cache.value(parts, partial(_computed_analysis, view, board, cache)))
 
 
-def _computed_analysis(view: Snapshot, board: Board) -> str:
+def _computed_analysis(view: Snapshot, board: Board, cache: Cache) -> str:
     from scorer.analysis.analysis import analysed  # noqa: PLC0415 (SciPy is slow to load)
     from scorer.organising.analysis import track_task  # noqa: PLC0415
     from scorer.site.report_page import task_view  # noqa: PLC0415
 
-    return _ANALYSIS.dump_json(task_view(analysed(track_task(view, board)))).decode()
+    return _ANALYSIS.dump_json(task_view(analysed(track_task(view, board, cache=cache)))).decode()

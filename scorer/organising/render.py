@@ -44,11 +44,12 @@ def render(
 
     `pending` is as for `boards`. The site shows the state of the record at `as_of`; None: that of now.
     """
+    sidecar = store.sidecar(challenge.root)
 
     def derived(whole: Snapshot) -> tuple[int, str, list[str], Cache, Callable[[], Mapping[str, str | bytes]]]:
         """The revision of the snapshot and its name, notes, the cache, and the function that renders the pages."""
         view = whole if as_of is None else whole.as_of(as_of)
-        cache = view.cache()
+        cache = view.cache(sidecar)
         shown = [
             replace(with_picks_problems(view, board), past=archived_boards(view, track, cache))
             for track, board in zip(
@@ -69,6 +70,8 @@ def render(
     finally:
         with suppress(StoreError):  # a database that cannot be written to can still be shown
             store.keep(cache)
+            if as_of is None:
+                sidecar.tidy()
 
     def is_later(shown_snapshot: str) -> bool:
         """Whether the site shows a state that the database had after the one rendered here."""

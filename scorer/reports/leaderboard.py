@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from scorer.board.board import Board, Row
-from scorer.board.certainty import Certainty, RowCertainty
+from scorer.board.certainty import RowCertainty
 from scorer.board.rules import rules
 from scorer.live.entry import Entry, rounded
 from scorer.options import LEVEL, RESAMPLES, SEED
@@ -54,9 +54,9 @@ def to_json(board: Board, head: LogLine | None = None) -> str:
             "resamples": RESAMPLES,
             "seed": SEED,
             "measures": {
-                name: _statistics(board, number, certainty)
-                for number, (name, certainty) in enumerate(zip(board.columns, board.certainty, strict=False))
-                if certainty is not None
+                name: statistics
+                for number, name in enumerate(board.columns)
+                if (statistics := _statistics(board, number))
             },
         },
     }
@@ -91,19 +91,23 @@ def _late(board: Board, row: Row, entry: Entry) -> dict[str, Any]:
     }
 
 
-def _statistics(board: Board, column: int, certainty: Certainty) -> dict[str, Any]:
-    """Return the certainty of the ranking by a measure."""
+def _statistics(board: Board, column: int) -> dict[str, Any]:
+    """Return the certainty of the ranking by a measure, or of its means only; empty without both."""
     decimals = board.track.shown_decimals
+    teams = {
+        row.team.slug: _row(of_row, decimals)
+        for row in board.rows
+        if row.certainty and (of_row := row.certainty[column]) is not None
+    }
+    certainty = board.certainty[column] if board.certainty else None
+    if certainty is None:
+        return {"teams": teams} if column and teams else {}
     return {
         "queries": certainty.queries,
         "smallest_difference": rounded(certainty.smallest_difference, decimals),
         "separable_neighbours": certainty.separable_neighbours,
         "tiers": [[board.rows[row].team.slug for row in tier.rows] for tier in certainty.tiers],
-        "teams": {
-            row.team.slug: _row(of_row, decimals)
-            for row in board.rows
-            if row.certainty and (of_row := row.certainty[column]) is not None
-        },
+        "teams": teams,
     }
 
 

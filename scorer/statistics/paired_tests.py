@@ -6,12 +6,8 @@ Scores are [submission, query]. A pair is tested over the queries with scores of
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TypeVar
 
 import numpy as np
 from scipy.special import ndtr, stdtr
@@ -20,19 +16,7 @@ from scorer.measures.arrays import Floats, Ints, ratio
 from scorer.options import SEED
 from scorer.statistics.exact_sums import ROUNDING, magnitude
 from scorer.statistics.sign_flips import FLIPS, PairSums, random_signs
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
-
-def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """Return the results of `work` for all items, in their order, with a thread for each processor."""
-    items = list(items)
-    threads = min(os.cpu_count() or 1, len(items))
-    if threads < 2:
-        return [work(item) for item in items]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, items))
+from scorer.statistics.threads import in_threads
 
 
 def wilcoxon_greater(scores: Floats) -> Floats:

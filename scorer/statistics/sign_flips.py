@@ -10,15 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from scorer.measures.arrays import Bools, Floats, Ints, ratio
+from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.options import LEVEL, SEED
+from scorer.statistics.all_pairs import AllPairs, inverse_of
 from scorer.statistics.exact_sums import ROUNDING, ExactSums, magnitude
 
 FLIPS = 10_000
 """The number of random draws of all signs."""
+
+_EXTREME = 2.0**200
+"""Scores that are all less than this and not all less than its inverse are not scaled: no score decides the unit."""
 
 _AT_ONCE = 512
 """Draws in a block: their sums for all submissions remain in the cache of a processor."""
@@ -45,7 +50,7 @@ class PairSums:
     def __init__(self, scores: Floats) -> None:
         """Prepare `scores`, [submission, query] with NaN where undefined."""
         self._exact = ExactSums(scores, most=scores.shape[1])
-        self._absolute = self._exact.masks @ np.nan_to_num(np.abs(scores)).T
+        self._absolute = ExactSums(np.abs(scores), most=scores.shape[1]).masked_sums(np.ones((1, scores.shape[1])))
         self._count, self._queries = scores.shape
 
     def rows(self, signs: Floats) -> Iterator[tuple[int, slice, Floats]]:
@@ -70,7 +75,7 @@ class PairSums:
     def rounding(self) -> Floats:
         """Return by how much two sums of a pair may differ by rounding only, [i, j]."""
         # [j, i]: the sum of the scores of i over the queries with scores of both.
-        sums = self._absolute[self._exact.mask_of]
+        sums = self._absolute[self._exact.mask_of, :, 0]
         return np.asarray(ROUNDING * (sums + sums.T))
 
     def queries(self) -> Ints:
@@ -85,16 +90,24 @@ class SignFlips:
 
     statistic: Floats
     """[i, j]: sum d / sqrt(sum d^2), where d are the scores of i minus those of j; 0 where all d are 0."""
+    reached: Floats
+    """[i, j]: the absolute statistic without what may be rounding: a flip that has it counts as equal."""
     size: Floats
     """[i, j]: sqrt(sum d^2)."""
-    marginal: Floats
-    """[i, j]: p-values adjusted for all pairs with i; 1 on the diagonal."""
+    largest: Floats
+    """[submission, flip]: the largest absolute statistic of all pairs with the submission."""
     simultaneous: Floats
     """[i, j]: p-values adjusted for all pairs; 1 on the diagonal."""
     critical: float
     """The absolute statistic above which a pair is significant among all pairs; infinite if none can be."""
     queries: Ints
     """[i, j]: the number of queries with scores of both."""
+
+    @cached_property
+    def marginal(self) -> Floats:
+        """[i, j]: p-values adjusted for all pairs with i; 1 on the diagonal."""
+        rows = [_p_values(np.sort(largest), row) for largest, row in zip(self.largest, self.reached, strict=True)]
+        return np.array(rows).reshape(self.size.shape)
 
     def better(self, level: float = LEVEL) -> Bools:
         """[i, j]: whether i is significantly better than j, with all pairs tested at once.
@@ -113,38 +126,70 @@ class SignFlips:
         return np.asarray((self.marginal <= level) & (self.statistic < 0))
 
 
-def sign_flips(scores: Floats, flips: int = FLIPS, seed: int = SEED, level: float = LEVEL) -> SignFlips:
+def flipped_sums(scores: Floats, flips: int = FLIPS, seed: int = SEED) -> Floats:
+    """Return the sums of scores, [submission, query] without NaN, with random signs: [submission, flip].
+
+    Those of a submission do not depend on the others.
+    """
+    exact, sums = ExactSums(scores, most=scores.shape[1]), np.empty((len(scores), flips))
+    for block, signs in random_signs(flips, scores.shape[1], seed):
+        sums[:, block] = exact.sums(signs).T
+    return sums
+
+
+def sign_flips(
+    scores: Floats,
+    flips: int = FLIPS,
+    seed: int = SEED,
+    level: float = LEVEL,
+    *,
+    sums: Floats | None = None,
+    pairs: AllPairs | None = None,
+) -> SignFlips:
     """Test all differences between submissions, [submission, query].
 
     The statistic of a pair is the sum of its differences in units of sqrt(sum d^2), which no flip changes. A pair is
     compared with the largest statistic of all pairs under the same flips; so the probability of any false decision is
     at most the level, regardless of which submissions are equal. The observed signs count as one more draw. `level` is
     that of `SignFlips.critical`. Source of the maximum: Westfall and Young, Resampling-Based Multiple Testing, 1993.
-    """
-    count, queries = scores.shape
-    unit = magnitude(scores)
-    scores = scores / unit
-    pairs = PairSums(scores)
-    size = _sizes(scores)
-    inverse = np.nan_to_num(ratio(np.ones(size.shape), size, size > 0))
-    statistic = pairs.observed() * inverse
-    # Sums that differ by rounding only must count as equal, so that a flip reaches what it equals.
-    reached = np.abs(statistic) - pairs.rounding() * inverse
 
-    # [submission, flip]: the largest absolute statistic of all pairs with the submission.
-    of_submission = np.zeros((count, flips))
-    for block, signs in random_signs(flips, queries, seed):
-        largest = of_submission[:, block]
+    If all scores are defined, `sums` may be what `flipped_sums` returns. If `unit_of` the scores is 1, `pairs` may be
+    those of the scores and sums.
+    """
+    unit = unit_of(scores)
+    scores = scores / unit
+    of_pairs = PairSums(scores)
+    if pairs is None and not np.isnan(scores).any():
+        pairs = AllPairs.of(scores, flipped_sums(scores, flips, seed) if sums is None else sums / unit)
+    size = _sizes(scores) if pairs is None else pairs.size
+    inverse = inverse_of(size)
+    statistic = of_pairs.observed() * inverse
+    # Sums that differ by rounding only must count as equal, so that a flip reaches what it equals.
+    reached = np.abs(statistic) - of_pairs.rounding() * inverse
+    largest = _largest(of_pairs, inverse, scores.shape, flips, seed) if pairs is None else pairs.largest
+    of_all = np.sort(largest.max(axis=0, initial=0.0))
+    critical = _critical(of_all, level) if size.any() else float("inf")
+    simultaneous = _p_values(of_all, reached)
+    return SignFlips(statistic, reached, size * unit, largest, simultaneous, critical, of_pairs.queries())
+
+
+def unit_of(scores: Floats) -> float:
+    """Return what scores are divided by, so that their squares are numbers: 1, or a power of two for extreme ones."""
+    largest = magnitude(scores)
+    return 1.0 if 1 / _EXTREME <= largest <= _EXTREME else largest
+
+
+def _largest(pairs: PairSums, inverse: Floats, shape: tuple[int, ...], flips: int, seed: int) -> Floats:
+    """[submission, flip]: the largest absolute statistic of all pairs with the submission, if scores are missing."""
+    found = np.zeros((shape[0], flips))
+    for block, signs in random_signs(flips, shape[1], seed):
+        largest = found[:, block]
         for i, later, values in pairs.rows(signs):
             np.abs(values, out=values)
             np.multiply(values, inverse[i, later, None], out=values)
             np.maximum(largest[later], values, out=largest[later])
             np.maximum(largest[i], values.max(axis=0), out=largest[i])
-    of_all = np.sort(of_submission.max(axis=0, initial=0.0))
-    of_submission.sort(axis=1)
-    marginal = np.array([_p_values(of_submission[i], reached[i]) for i in range(count)]).reshape(size.shape)
-    critical = _critical(of_all, level) if size.any() else float("inf")
-    return SignFlips(statistic, size * unit, marginal, _p_values(of_all, reached), critical, pairs.queries())
+    return found
 
 
 def pair_p_values(differences: Floats, flips: int = FLIPS, seed: int = SEED) -> Floats:
@@ -171,6 +216,21 @@ def _sizes(scores: Floats) -> Floats:
         found[found <= ROUNDING * (norm[i] + norm[i + 1 :])] = 0
         size[i, i + 1 :] = size[i + 1 :, i] = found
     return size
+
+
+def p_values_of_sums(scores: Floats, sums: Floats, first: Ints, second: Ints) -> Floats:
+    """Return the p-value of each pair of submissions, as `pair_p_values` of the differences of their scores.
+
+    `scores` are [submission, query] without NaN, `sums` as `flipped_sums` returns them.
+    """
+    ones = np.ones((1, scores.shape[1]))
+    (observed,), (absolute,) = (ExactSums(each, most=scores.shape[1]).sums(ones) for each in (scores, np.abs(scores)))
+    bound = np.abs(observed[first] - observed[second]) - ROUNDING * (absolute[first] + absolute[second])
+    counts = np.empty(len(bound))
+    for pair, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+        counts[pair] = np.count_nonzero(np.abs(sums[i] - sums[j]) >= bound[pair])
+    p_values: Floats = (counts + 1) / (sums.shape[1] + 1)
+    return p_values
 
 
 def _p_values(ascending: Floats, reached: Floats) -> Floats:

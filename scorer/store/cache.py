@@ -7,6 +7,8 @@ import json
 from collections import UserDict
 from collections.abc import Callable, Mapping, Sequence
 
+from scorer.analysis.kept import Arrays, MemoryArrays
+
 Parts = Sequence[object]
 """What a value depends on: text, numbers, and sequences of both."""
 
@@ -18,9 +20,11 @@ class Cache(UserDict[str, str]):
     depends on. So it does not matter when it was stored, and setting a known key has no effect.
     """
 
-    def __init__(self, stored: Mapping[str, str]) -> None:
+    def __init__(self, stored: Mapping[str, str], arrays: Arrays | None = None) -> None:
         super().__init__()
         self.data.update(stored)
+        self.arrays: Arrays = MemoryArrays() if arrays is None else arrays
+        """Where arrays are kept that are costly to derive."""
         self.added: dict[str, str] = {}
         """The values that were computed."""
         self.used: set[str] = set()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import select
 
+from scorer.analysis.kept import Arrays
 from scorer.errors import Findings, Problem
 from scorer.matching.match import Counts
 from scorer.measures import Measure
@@ -105,9 +106,9 @@ class Snapshot(Rows):
                 for _, file, size, mtime, ctime, inode, device, digest, _ in map(tuple, rows)
             }
 
-    def cache(self) -> Cache:
-        """The cached values."""
-        return Cache({row.digest: row.value for row in self.verified(cached_table, rows_of(cached_table))})
+    def cache(self, arrays: Arrays | None = None) -> Cache:
+        """The cached values, and where arrays are kept."""
+        return Cache({row.digest: row.value for row in self.verified(cached_table, rows_of(cached_table))}, arrays)
 
     # Solutions and results
 

@@ -27,6 +27,7 @@ from scorer.store.log import Kind
 from scorer.store.migrations import prepare
 from scorer.store.records import Basis, FolderScan, ScannedFile
 from scorer.store.schema import cached_table, event_table, last_run_table, mean_table, result_table, solution_table
+from scorer.store.sidecar import Sidecar
 from scorer.store.snapshot import Means, Snapshot
 
 GENERATIONS = {"matching": MATCHING_GENERATION, "measures": MEASURE_GENERATION}
@@ -94,6 +95,10 @@ class Store:
     def kept_submissions(self, root: Path) -> Archive:
         """Where the bytes of submissions are kept that were scored: next to the solutions."""
         return Archive.beside(self.database.file or root / "scores", SUBMISSIONS)
+
+    def sidecar(self, root: Path) -> Sidecar:
+        """Where arrays are kept that are costly to derive: next to the solutions."""
+        return Sidecar.beside(self.database.file or root / "scores")
 
     # The record
 

@@ -1,0 +1,153 @@
+"""What is kept of a ranking for the next one: the costly arrays of each row and of all pairs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from scorer.measures.arrays import Floats, Ints
+from scorer.paths import code_digest
+from scorer.statistics.all_pairs import AllPairs
+
+_KEY_FLOATS = 4
+"""A key of 32 bytes takes the place of so many numbers."""
+
+
+class Arrays(Protocol):
+    """Arrays by keys. What is stored may be gone at the next reading."""
+
+    def load(self, key: str) -> Floats | None:
+        """Return the array of a key, [value]; None if it is absent."""
+
+    def save(self, key: str, values: Floats) -> None:
+        """Store the array of a key."""
+
+
+class MemoryArrays:
+    """Arrays that are kept in memory."""
+
+    def __init__(self) -> None:
+        self._stored: dict[str, Floats] = {}
+
+    def load(self, key: str) -> Floats | None:
+        """Return the array of a key, [value]; None if it is absent."""
+        return self._stored.get(key)
+
+    def save(self, key: str, values: Floats) -> None:
+        """Store the array of a key."""
+        self._stored[key] = values
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The arrays of the rows of a ranking."""
+
+    arrays: Arrays
+    ranking: tuple[object, ...]
+    """What the arrays of all rows depend on: text and numbers."""
+    rows: tuple[str, ...]
+    """What the arrays of each row depend on besides: rows with the same text have the same scores."""
+
+    def within(self, *parts: object) -> Kept:
+        """The same rows, whose arrays also depend on these parts."""
+        return replace(self, ranking=(*self.ranking, *parts))
+
+    def of(self, rows: Sequence[int]) -> Kept:
+        """Some of the rows, in this order."""
+        return replace(self, rows=tuple(self.rows[row] for row in rows))
+
+    def values(self, what: str, width: int, compute: Callable[[Ints], Floats]) -> Floats:
+        """Return the arrays called `what`, [row, value] with `width` values.
+
+        `compute` returns those of some rows, given their positions, and is called if any are absent.
+        """
+        keys = self._keys(what, width)
+        found, absent = np.empty((len(keys), width)), []
+        for place, key in enumerate(keys):
+            stored = self.arrays.load(key)
+            if stored is not None and stored.size == width:
+                found[place] = stored
+            else:
+                absent.append(place)
+        if absent:
+            found[absent] = compute(np.array(absent))
+            for place in absent:
+                self.arrays.save(keys[place], found[place])
+        return found
+
+    def all_pairs(self, what: str, scores: Floats, sums: Floats, flips: int) -> AllPairs:
+        """Return the pairs of the rows under the first `flips`: those of the last ranking, changed.
+
+        All scores, [row, query], are defined. `sums`, [row, flip], are the values called `what`.
+        """
+        own, key = self._keys(what, sums.shape[1]), self._key("pairs", flips)
+        last, sums = _unpacked(self.arrays.load(key), flips), sums[:, :flips]
+        pairs = None if last is None else self._changed(*last, own, scores, sums)
+        if pairs is None:
+            pairs = AllPairs.of(scores, sums)
+        if last is None or last[0] != own:
+            self.arrays.save(key, _packed(own, pairs))
+        return pairs
+
+    def _changed(
+        self, before: Sequence[str], pairs: AllPairs, own: Sequence[str], scores: Floats, sums: Floats
+    ) -> AllPairs | None:
+        """The pairs of the rows, from those of rows before; None if the sums of one that is gone are absent."""
+        stay, gone = _positions(own, before)
+        sums_of_gone = np.empty((len(gone), sums.shape[1]))
+        for place, row in enumerate(gone):
+            stored = self.arrays.load(before[row])
+            if stored is None or stored.size < sums.shape[1]:
+                return None
+            sums_of_gone[place] = stored[: sums.shape[1]]
+        return pairs.changed(np.array(stay), np.array(gone, dtype=np.int64), sums_of_gone, scores, sums)
+
+    def _keys(self, what: str, width: int) -> list[str]:
+        return [self._key(what, width, row) for row in self.rows]
+
+    def _key(self, *parts: object) -> str:
+        text = json.dumps([code_digest(), self.ranking, parts], ensure_ascii=True)
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def number_of(queries: Ints) -> float:
+    """A number for a set of queries that no other set is likely to have."""
+    return float(int.from_bytes(hashlib.sha256(queries.astype("<i8").tobytes()).digest()[:6], "little"))
+
+
+def _positions(keys: Sequence[str], before: Sequence[str]) -> tuple[list[int], list[int]]:
+    """The position of each key among those before, or -1; and the positions of those that are gone.
+
+    A key that is there several times has as many positions.
+    """
+    free: dict[str, list[int]] = defaultdict(list)
+    for place, key in reversed(list(enumerate(before))):
+        free[key].append(place)
+    stay = [free[key].pop() if free[key] else -1 for key in keys]
+    return stay, sorted(place for places in free.values() for place in places)
+
+
+def _packed(keys: Sequence[str], pairs: AllPairs) -> Floats:
+    """The pairs as one array: the number of rows, their keys, the sizes, and the largest statistics."""
+    of_keys = np.frombuffer(bytes.fromhex("".join(keys)), dtype=np.float64)
+    return np.concatenate([[float(len(keys))], of_keys, pairs.size.ravel(), pairs.largest.ravel()])
+
+
+def _unpacked(values: Floats | None, flips: int) -> tuple[list[str], AllPairs] | None:
+    """The keys and the pairs; None without them."""
+    if values is None or not values.size:
+        return None
+    count = int(values[0])
+    ends = np.cumsum([1, count * _KEY_FLOATS, count * count, count * flips]).tolist()
+    if values.size != ends[-1]:
+        return None
+    of_keys = values[ends[0] : ends[1]].tobytes().hex()
+    keys = [of_keys[start : start + 64] for start in range(0, len(of_keys), 64)]
+    size, largest = values[ends[1] : ends[2]], values[ends[2] :]
+    return keys, AllPairs(size.reshape(count, count), largest.reshape(count, flips))

@@ -1,0 +1,289 @@
+"""What is kept of a ranking for the next one changes no bit, in whichever order submissions come and go."""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from scorer.analysis.kept import Kept, MemoryArrays
+from scorer.analysis.scores import TaskScores
+from scorer.board import published_statistics
+from scorer.measures.arrays import Floats, Ints
+from scorer.organising import boards
+from scorer.store.sidecar import STATISTICS, Sidecar
+from tests.commands import here
+from tests.databases import changed
+from tests.seeded_challenge import write_challenge
+from tests.strategies import examples
+
+RESAMPLES = 40
+
+VALUES = st.sampled_from([0.0, 0.1, 0.2, 1 / 3, 0.5, 1.0])
+
+
+class Forgetful(MemoryArrays):
+    """Arrays of which every seventh is gone when it is read."""
+
+    reads = 0
+
+    def load(self, key: str) -> Floats | None:
+        """Return the array of a key; None if it is absent or gone."""
+        self.reads += 1
+        return None if self.reads % 7 == 0 else super().load(key)
+
+
+def analysed(scores: Floats, rows: Ints, ranked: Ints, kept: Kept | None, flips: int) -> TaskScores:
+    """The analysis of some rows of a table."""
+    own = scores[rows]
+    return TaskScores(own, np.nanmean(own, axis=1), ranked, flips, RESAMPLES, kept=kept)
+
+
+def assert_equal(found: TaskScores, wanted: TaskScores) -> None:
+    """Fail if a number has other bits."""
+    first, second = np.triu_indices(len(wanted.scores), 1)
+    assert np.array_equal(found.resampled, wanted.resampled, equal_nan=True)
+    assert np.array_equal(found.p_values(first, second), wanted.p_values(first, second), equal_nan=True)
+    for name in ("statistic", "reached", "size", "largest", "simultaneous", "marginal", "queries"):
+        assert np.array_equal(getattr(found.tests, name), getattr(wanted.tests, name)), name
+    assert found.tests.critical == wanted.tests.critical
+    for ours, other in zip(found.differences(first, second), wanted.differences(first, second), strict=True):
+        assert np.array_equal(ours, other, equal_nan=True)
+
+
+@st.composite
+def seasons(draw: st.DrawFn) -> tuple[Floats, list[tuple[Ints, Ints, Ints]]]:
+    """Scores of submissions, [submission, query], some of them equal or with a missing score; and rankings one after
+    the other: the submissions, the positions of those with a rank, and the queries that count.
+    """
+    count, queries = draw(st.integers(8, 14)), draw(st.integers(2, 9))
+    scores = draw(arrays(np.float64, (count, queries), elements=VALUES))
+    scores[-1] = scores[0]
+    if draw(st.booleans()):
+        scores[1, 0] = np.nan
+    present = set(draw(st.sets(st.integers(0, count - 1), min_size=5)))
+    every = np.arange(queries)
+    rankings = []
+    for _ in range(draw(st.integers(2, 6))):
+        present ^= draw(st.sets(st.integers(0, count - 1), max_size=2))
+        present |= {0} if len(present) < 2 else set()
+        rows = np.array(draw(st.permutations(sorted(present))), dtype=np.int64)
+        ranked = np.flatnonzero(draw(arrays(np.bool_, len(rows), elements=st.sampled_from([True, True, True, False]))))
+        rankings.append((rows, ranked, draw(st.sampled_from([every, every, every[1:]]))))
+    return scores, rankings
+
+
+@given(seasons(), st.sampled_from([MemoryArrays, Forgetful]), st.sampled_from([19, 10_000, 10_050]))
+@examples(60)
+def test_changed_rankings_equal_those_that_are_computed_from_nothing(
+    season: tuple[Floats, list[tuple[Ints, Ints, Ints]]], arrays_of: type[MemoryArrays], flips: int
+) -> None:
+    """To the last bit: submissions that are added, replaced, withdrawn, excluded or equal, other queries, missing
+    scores, and arrays that are gone.
+    """
+    scores, rankings = season
+    stored = arrays_of()
+    for rows, ranked, queries in rankings:
+        kept = Kept(stored, (queries.tolist(),), tuple(map(str, rows.tolist())))
+        shown = scores[:, queries]
+        if not np.isnan(shown[rows]).all(axis=1).any():
+            assert_equal(analysed(shown, rows, ranked, kept, flips), analysed(shown, rows, ranked, None, flips))
+
+
+# A challenge
+
+
+@pytest.fixture(autouse=True)
+def computed_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statistics are computed in each test, not once by all of them."""
+    monkeypatch.setattr(published_statistics, "_computed", inspect.unwrap(published_statistics._computed))
+    monkeypatch.setattr(boards, "_computed_analysis", inspect.unwrap(boards._computed_analysis))
+
+
+def site_of(folder: Path) -> dict[str, bytes]:
+    """The bytes of all files of the site but its manifest."""
+    site = folder / "site"
+    return {
+        str(path.relative_to(site)): path.read_bytes()
+        for path in sorted(site.rglob("*"))
+        if path.is_file() and not path.name.startswith(".")
+    }
+
+
+def from_nothing(folder: Path, copy: Path) -> dict[str, bytes]:
+    """The site of a copy of a challenge without anything that is kept."""
+    shutil.copytree(folder, copy)
+    shutil.rmtree(copy / f"scores.db{STATISTICS}", ignore_errors=True)
+    changed(str(copy / "scores.db"), "DELETE FROM cached")
+    assert here("render", copy).code == 0
+    return site_of(copy)
+
+
+def submission(folder: Path, team: str) -> Path:
+    """The file of a team."""
+    (path,) = (folder / "submissions" / "main").glob(f"*{team}.txt")
+    return path
+
+
+def add(folder: Path) -> None:
+    """A new team arrives."""
+    lines = submission(folder, "amber-lamp").read_text().splitlines()
+    turned = [f"{query}:{','.join(reversed(items.split(',')))}" for query, items in (line.split(":") for line in lines)]
+    (folder / "submissions" / "main" / "fern-hill.txt").write_text("\n".join(turned) + "\n")
+
+
+def replace_one(folder: Path) -> None:
+    """A team replaces its file."""
+    submission(folder, "copper-wire").write_bytes(submission(folder, "birch-gate").read_bytes())
+
+
+def withdraw(folder: Path) -> None:
+    """A team removes its file."""
+    submission(folder, "delta-fen").unlink()
+
+
+def edit(before: str, after: str) -> Callable[[Path], None]:
+    """The organiser changes the settings."""
+
+    def step(folder: Path) -> None:
+        settings = folder / "challenge.toml"
+        text = settings.read_text()
+        assert before in text
+        settings.write_text(text.replace(before, after))
+
+    return step
+
+
+def decide(*command: str) -> Callable[[Path], None]:
+    """The organiser decides about a team."""
+
+    def step(folder: Path) -> None:
+        assert here("teams", *command, "-C", folder, "--reason", "They asked for it.").code == 0
+
+    return step
+
+
+def correct(folder: Path) -> None:
+    """The organiser corrects the grades of a query."""
+    solution = folder / "solutions" / "main.txt"
+    solution.write_text(solution.read_text().replace("|3", "|2", 4))
+
+
+STEPS = {
+    "add": add,
+    "replace": replace_one,
+    "withdraw": withdraw,
+    "exclude": decide("disqualify", "even-tide"),
+    "merge": decide("merge", "birch-gate", "amber-lamp"),
+    "other queries": edit('stage = "final"', 'stage = "preliminary"'),
+    "more statistics": edit("decimals = 3", 'decimals = 3\nstatistics = "all"'),
+    "another measure": edit('"nDCG@10", ', '"nDCG@5", "Rprec", '),
+    "erratum": correct,
+}
+
+
+def test_a_board_after_any_change_equals_one_from_nothing(tmp_path: Path) -> None:
+    """Every file of the site, after each step."""
+    folder = tmp_path / "challenge"
+    write_challenge(folder)
+    assert here("run", folder).code == 0
+    for number, (name, step) in enumerate(STEPS.items()):
+        step(folder)
+        answer = here("run", folder)
+        assert answer.code == 0, (name, answer.err)
+        found, wanted = site_of(folder), from_nothing(folder, tmp_path / f"copy-{number}")
+        assert found.keys() == wanted.keys()
+        assert [path for path in found if found[path] != wanted[path]] == [], name
+
+
+def test_the_sidecar_has_what_the_present_board_needs(tmp_path: Path) -> None:
+    """What is no longer used is deleted, also the parts that a killed process left."""
+    folder, kept = tmp_path / "challenge", tmp_path / f"challenge/scores.db{STATISTICS}"
+    write_challenge(folder)
+    here("run", folder)
+    before = {path.name for path in kept.iterdir()}
+    (kept / "0123.99.part").write_bytes(b"half")
+    withdraw(folder)
+    here("run", folder)
+    withdrawn = {path.name for path in kept.iterdir()}
+    add(folder)
+    here("run", folder)
+    added = {path.name for path in kept.iterdir()}
+
+    assert len(before) == 6 * 4 + 1  # scores, means, sums and the other means of each row, and the pairs
+    assert all(path.stat().st_mode & 0o077 == 0 for path in kept.iterdir())
+    assert withdrawn < before
+    assert len(added - withdrawn) == 4
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda stored: stored[:0],
+        lambda stored: stored[:20],
+        lambda stored: stored[:-8],
+        lambda stored: stored[:-1],
+        lambda stored: stored[:50] + bytes([stored[50] ^ 1]) + stored[51:],
+        lambda stored: b"\0" * len(stored),
+    ],
+    ids=["empty", "short", "cut", "cut within a number", "another bit", "zeros"],
+)
+def test_a_damaged_sidecar_changes_nothing(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """Each file is damaged; the site is that of an undamaged one."""
+    folder = tmp_path / "challenge"
+    write_challenge(folder)
+    here("run", folder)
+    add(folder)
+    for path in (folder / f"scores.db{STATISTICS}").iterdir():
+        path.write_bytes(damage(path.read_bytes()))
+
+    answer = here("run", folder)
+
+    assert (answer.code, answer.err) == (0, "main: 1 scored, 6 known, 0 rejected\n")
+    assert site_of(folder) == from_nothing(folder, tmp_path / "copy")
+
+
+def test_a_foreign_sidecar_changes_nothing(tmp_path: Path) -> None:
+    """The files of another challenge, of another key, and a file in place of the folder."""
+    folder = tmp_path / "challenge"
+    write_challenge(folder)
+    here("run", folder)
+    add(folder)
+    kept = folder / f"scores.db{STATISTICS}"
+    names = sorted(path.name for path in kept.iterdir())
+    contents = [(kept / name).read_bytes() for name in names]
+    for name, content in zip(names, contents[1:] + contents[:1], strict=True):
+        (kept / name).write_bytes(content)
+    assert here("run", folder).code == 0
+    assert site_of(folder) == from_nothing(folder, tmp_path / "copy")
+
+    shutil.rmtree(kept)
+    kept.write_text("no folder")
+    withdraw(folder)
+    answer = here("run", folder)
+    assert (answer.code, answer.err) == (0, "main: 0 scored, 6 known, 0 rejected\n")
+    with suppress(FileNotFoundError):
+        kept.unlink()
+    assert site_of(folder) == from_nothing(folder, tmp_path / "other")
+
+
+def test_a_sidecar_returns_what_it_stored(tmp_path: Path) -> None:
+    """Under its key only."""
+    sidecar = Sidecar.beside(tmp_path / "scores.db")
+    assert sidecar.load("a") is None
+    sidecar.save("a", np.arange(3.0))
+    sidecar.save("b", np.zeros(0))
+    found, empty = sidecar.load("a"), sidecar.load("b")
+    assert found is not None
+    assert found.tolist() == [0, 1, 2]
+    assert not found.flags.writeable
+    assert empty is not None
+    assert empty.size == 0
