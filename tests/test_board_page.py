@@ -203,7 +203,7 @@ def test_interleaving_tiers_are_explained(site: dict[str, str]) -> None:
         certainty, tiers=(replace(first, rows=(0, 1, 4)), replace(second, rows=(2, 3, *second.rows[1:])), *rest)
     )
     assert "tiers interleave" not in site[BOARD]
-    assert "tiers interleave" in page_of(replace(one, certainty=(swapped,)))
+    assert "tiers interleave" in page_of(replace(one, certainty=(swapped, *one.certainty[1:])))
 
 
 def test_figures_are_below_the_table() -> None:
@@ -250,14 +250,14 @@ def many(count: int, marks: int = 20) -> Board:
             tier=number // 20,
             histogram=tuple((number * 31 + 17 * step) % 29 for step in range(marks)),
         )
-        rows.append(replace(row, certainty=(own,)))
+        rows.append(replace(row, certainty=(own, *template.certainty[1:])))
     one = board_of(track, *rows)
     found = board(track).certainty[0]
     assert found is not None
     groups = tuple(
         replace(found.tiers[0], rows=tuple(range(start, min(start + 20, count)))) for start in range(0, count, 20)
     )
-    return replace(one, certainty=(replace(found, tiers=groups),))
+    return replace(one, certainty=(replace(found, tiers=groups), *board(track).certainty[1:]))
 
 
 def weight(site: dict[str, str]) -> int:
