@@ -30,8 +30,9 @@ from scorer.organising import errata, phases, teams
 from scorer.organising.commitment import reveal
 from scorer.organising.decisions import amend, forget
 from scorer.organising.picks import pick
-from scorer.organising.render import Rendered, render
+from scorer.organising.render import render
 from scorer.organising.run import carry_out, plan
+from scorer.organising.update import Rendered
 from scorer.store.store import Store
 
 SIZES: Mapping[str, Mapping[str, int]] = {

@@ -14,10 +14,10 @@ from scorer.challenge.branding import DARK, LIGHT, NO_BRANDING, Branding
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge
 from scorer.errors import ChallengeError, ScorerError
+from scorer.paths import shipped_templates
 from scorer.site import own_files
 from scorer.site.folder import write
 from scorer.site.pages import SHIPPED, pages, site_files
-from scorer.site.templates import shipped_templates
 from tests.accessibility import has_axe, violations
 from tests.boards import board_of, challenge, scored_row
 from tests.browser import IN_BROWSER, Page

@@ -231,7 +231,9 @@ def long_line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc, to measure the memory of a process")
-@pytest.mark.parametrize("name", ["evaluate", *(pytest.param(name, marks=pytest.mark.endurance) for name in ("run", "check"))])
+@pytest.mark.parametrize(
+    "name", ["evaluate", *(pytest.param(name, marks=pytest.mark.endurance) for name in ("run", "check"))]
+)
 def test_a_line_of_200_megabytes_is_refused_in_little_memory(name: str, long_line: Path, challenge: Path) -> None:
     """No command reads the whole line into memory."""
     assert long_line.stat().st_size >= LONG

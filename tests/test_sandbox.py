@@ -9,8 +9,8 @@ import pytest
 
 from scorer.challenge.settings import Challenge
 from scorer.errors import ScorerError
+from scorer.paths import shipped_templates
 from scorer.site.pages import pages
-from scorer.site.templates import shipped_templates
 from tests.boards import board, erratum, published_log, timeline
 from tests.boards import challenge as settings
 from tests.commands import Terminal

@@ -16,8 +16,8 @@ from scorer.board.board import Board
 from scorer.challenge.settings import Track
 from scorer.charts.timeline import Point, timeline
 from scorer.errors import ScorerError
+from scorer.paths import shipped_templates
 from scorer.site.pages import ASSETS, pages
-from scorer.site.templates import shipped_templates
 from tests.boards import ERRORS, HOSTILE, START, board, challenge, team
 from tests.browser import IN_BROWSER, Page
 from tests.colours import contrast

@@ -16,10 +16,11 @@ from scorer.board.board import PastBoard
 from scorer.challenge.phases import Phase
 from scorer.live.phases import Phases
 from scorer.live.teams import MergedTeam
+from scorer.paths import shipped_templates
 from scorer.site import pages as site_pages
 from scorer.site.context import EveryPage
 from scorer.site.pages import pages
-from scorer.site.templates import FILTERS, shipped_templates
+from scorer.site.templates import FILTERS
 from tests.boards import START, board_of, challenge, erratum, in_state, published_log, scored_row, team, timeline
 
 

@@ -12,6 +12,9 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from scorer.challenge.tables import MARKDOWN, TEXT, PathText, SettingsTable, Stated
 
+PAGES = "pages"
+"""The folder of the organiser's pages, next to challenge.toml."""
+
 STATIC = "templates/static"
 """The folder whose files are copied into the site."""
 

@@ -10,7 +10,7 @@ from scorer.cli.arguments import Parser, add_as_of, add_challenge, open_store
 from scorer.cli.console import print_message, print_result
 
 if TYPE_CHECKING:
-    from scorer.organising.render import Rendered
+    from scorer.organising.update import Rendered
 
 
 def add_moment(parser: Parser) -> None:

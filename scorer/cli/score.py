@@ -100,10 +100,9 @@ class Messages:
     """The messages of a run. A quiet run prints only those that the last quiet run did not have."""
 
     def __init__(self, store: Store, challenge: Challenge, track: str | None, *, are_quiet: bool) -> None:
-        database = store.database.file or challenge.root / "scores"
         self.are_quiet = are_quiet
         """Whether only what is new is printed."""
-        self._file = database.with_name(f"{database.name}.reported")
+        self._file = store.beside(challenge.root, ".reported")
         """What the last quiet run found, as a list in JSON."""
         self._is_partial = track is not None
         self._known = _texts(self._file) if are_quiet else set()

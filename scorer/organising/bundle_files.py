@@ -13,19 +13,17 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
-from scorer.challenge.branding import STATIC
 from scorer.challenge.portable import Portable
 from scorer.challenge.settings import Challenge, Track
 from scorer.challenge.splits import SHA256
-from scorer.challenge.teams import FILE as TEAMS
 from scorer.errors import ChallengeError
 from scorer.live.presence import present_digests
 from scorer.live.state import track_state
 from scorer.organising.picks import KB, LARGEST
 from scorer.organising.scan import scan
 from scorer.organising.submission_files import submission_files
+from scorer.organising.update import files_of_site
 from scorer.paths import AnyFile, Remote, chunks_of, digest_of
-from scorer.site.own_files import PAGES
 from scorer.store.archive import Archive
 from scorer.store.snapshot import Snapshot
 from scorer.verification.bundle_archive import (
@@ -42,8 +40,6 @@ from scorer.verification.bundle_archive import (
     VERSION,
 )
 
-TEMPLATES = "templates"
-
 Content = Callable[[], Iterable[bytes]]
 """Returns the content of a member, in chunks."""
 
@@ -51,7 +47,7 @@ Content = Callable[[], Iterable[bytes]]
 def challenge_files(challenge: Challenge, moved: Portable, *, solutions: bool) -> dict[str, Content]:
     """The members for the files of a challenge but challenge.toml, by name. Raises ChallengeError."""
     root = challenge.root
-    paths = {place: root / place for place in _files_of_site(root)}
+    paths = {place: root / place for place in files_of_site(root)}
     for track in challenge.tracks:
         files = {"queries": track.queries_path, "items": track.items_path, "key_file": track.key_path}
         if solutions:
@@ -60,22 +56,6 @@ def challenge_files(challenge: Challenge, moved: Portable, *, solutions: bool) -
             if isinstance(path, Path):
                 paths[moved.places[track.name, key]] = path
     return {f"{CHALLENGE}{place}": partial(_read, path) for place, path in paths.items()}
-
-
-def _files_of_site(root: Path) -> Iterator[str]:
-    """The relative paths of files with a fixed place that a render reads, and teams.toml."""
-    if (root / TEAMS).is_file():
-        yield TEAMS
-    for page in (root / PAGES).glob("*.md"):
-        if not page.name.startswith(".") and not page.is_symlink():
-            yield f"{PAGES}/{page.name}"
-    for name, _, files in os.walk(root / TEMPLATES):
-        for file in files:
-            path = Path(name) / file
-            place = path.relative_to(root).as_posix()
-            # A render copies no link from this folder into the site.
-            if path.is_file() and not (place.startswith(f"{STATIC}/") and path.is_symlink()):
-                yield place
 
 
 def solution_files(archive: Archive) -> dict[str, Content]:

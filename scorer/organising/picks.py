@@ -96,20 +96,27 @@ def record_pick(store: Store, track: str, team: str, keys: Sequence[Key], source
     store.record(track, changed)
 
 
-def with_picks_problems(view: Snapshot, board: Board) -> Board:
-    """The board, with what is wrong with the picks.toml of its teams now.
+def picks_problems(view: Snapshot, track: Track) -> dict[str, list[str]]:
+    """What visitors may see of what is wrong with the picks.toml of the teams now, by the name that pages show.
 
     Without the folder of submissions, as on another machine, nothing is known to be wrong. A board that is frozen shows
     nothing of it.
     """
-    track = board.track
-    if track.entry != "picks" or board.frozen_since is not None:
-        return board
-    problems: dict[str, list[str]] = defaultdict(list)
+    phases, problems = track_state(view, track).phases, defaultdict[str, list[str]](list)
+    if track.entry != "picks" or phases.frozen_since(view.now) is not None:
+        return problems
     with suppress(ChallengeError):
         files, last_run = submission_files(track).picks, view.last_run(track.name)
-        for team, problem in examine(view, track, files, closed_at=board.phases.end, last_run=last_run)[1]:
+        for team, problem in examine(view, track, files, closed_at=phases.end, last_run=last_run)[1]:
             problems[printable_name(team)].append(problem)
+    return problems
+
+
+def with_picks_problems(view: Snapshot, board: Board) -> Board:
+    """The board, with what is wrong with the picks.toml of its teams now."""
+    problems = picks_problems(view, board.track)
+    if not problems:
+        return board
     rows = (replace(row, picks_problems=tuple(problems.get(row.team.folder, ()))) for row in board.rows)
     return replace(board, rows=tuple(rows))
 

@@ -5,36 +5,24 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 
-from scorer.challenge.settings import Challenge, Track
-from scorer.challenge.splits import exposure
+from scorer.challenge.settings import Challenge
 from scorer.errors import StoreError
 from scorer.live.commitment import published_commitment
 from scorer.live.log import published_log
-from scorer.live.state import public, track_state
+from scorer.live.state import public
 from scorer.live.timeline import timeline
 from scorer.organising.boards import analysis_view, archived_boards, boards
 from scorer.organising.picks import with_picks_problems
-from scorer.paths import digest
-from scorer.site.folder import write
+from scorer.organising.update import Rendered, note_shown, site_notes, site_state
+from scorer.site.folder import FRONT_PAGE, write
 from scorer.site.pages import site_files
 from scorer.store.cache import Cache
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
-
-
-@dataclass(frozen=True, slots=True)
-class Rendered:
-    """A site that was rendered."""
-
-    index: Path
-    """Its first page."""
-    notes: tuple[str, ...]
-    """What the organiser should know about it."""
 
 
 def render(
@@ -46,9 +34,12 @@ def render(
     """
     sidecar = store.sidecar(challenge.root)
 
-    def derived(whole: Snapshot) -> tuple[int, str, list[str], Cache, Callable[[], Mapping[str, str | bytes]]]:
-        """The revision of the snapshot and its name, notes, the cache, and the function that renders the pages."""
+    def derived(whole: Snapshot) -> tuple[int, str, str, list[str], Cache, Callable[[], Mapping[str, str | bytes]]]:
+        """The revision of the snapshot and its name, the state, notes, the cache, and the function that renders the
+        pages.
+        """
         view = whole if as_of is None else whole.as_of(as_of)
+        state = site_state(view, challenge, pending=pending)
         cache = view.cache(sidecar)
         shown = [
             replace(with_picks_problems(view, board), past=archived_boards(view, track, cache))
@@ -60,11 +51,11 @@ def render(
         happened = timeline(view, challenge.tracks)
         errata = itertools.chain.from_iterable(happened.errata.values())
         log, commitment = published_log(view, challenge.tracks), published_commitment(view, challenge, errata)
-        notes = [note for track in challenge.tracks for note in (*_outdated(view, track), *_exposed(track))]
+        notes = [*site_notes(view, challenge)]
         files = partial(site_files, challenge, shown, analyses, cache, happened, log, commitment)
-        return view.revision, view.snapshot_name(view.revision), notes, cache, files
+        return view.revision, view.snapshot_name(view.revision), state, notes, cache, files
 
-    revision, name, notes, cache, files = store.read(derived)
+    revision, name, state, notes, cache, files = store.read(derived)
     try:
         rendered = files()
     finally:
@@ -81,27 +72,6 @@ def render(
 
     if write(rendered, challenge.site_path, name, is_later) is None:
         notes.append(f"{challenge.site_path}: shows a later state of the database, so nothing was written")
-    return Rendered(challenge.site_path / "index.html", tuple(notes))
-
-
-def _exposed(track: Track) -> list[str]:
-    """A note if other users of this machine can read the key of the split."""
-    note = None if track.key_path is None else exposure(track.key_path)
-    return [] if note is None else [note]
-
-
-def _outdated(view: Snapshot, track: Track) -> list[str]:
-    """A note if the solution has changed since the track was scored."""
-    now = track_state(view, track)
-    if now.are_rules_fixed or now.basis is None:
-        return []
-    try:
-        changed = digest(track.solution_path) != now.basis.basis.solution
-    except OSError:
-        return []  # a site may be rendered without the solutions
-    if not changed:
-        return []
-    return [
-        f"{track.name}: the solution has changed since the track was scored; the board shows the scores by the earlier "
-        "solution; `scorer run` scores by the new one"
-    ]
+    elif as_of is None:
+        note_shown(challenge, store, state)
+    return Rendered(challenge.site_path / FRONT_PAGE, tuple(notes))

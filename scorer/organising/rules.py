@@ -121,7 +121,8 @@ class RuleSet:
 
 def settings(track: Track) -> Mapping[str, object]:
     """All settings of a track, as they are recorded: of the key of a split, its SHA-256; without the phases, and
-    without the choice of statistics, which changes no score."""
+    without the choice of statistics, which changes no score.
+    """
     recorded = track.model_dump(mode="json", exclude={*Track.not_keys, "phases", "statistics"})
     if track.phases:
         recorded["stage"] = None

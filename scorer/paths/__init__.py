@@ -281,6 +281,13 @@ def code_digest() -> str:
     return whole.hexdigest()
 
 
+def shipped_templates() -> Path:
+    """The folder of the shipped templates: in the package if installed, next to it in the repository."""
+    package = Path(__file__).parents[1]
+    inside = package / "templates"
+    return inside if inside.is_dir() else package.parent / "templates"
+
+
 STANDARD_INPUT = "-"
 
 

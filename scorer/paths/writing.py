@@ -82,7 +82,7 @@ def replace_content(path: Path, content: bytes) -> bool:
     if path.exists() and not path.is_file():
         path.write_bytes(content)
         return True
-    if _bytes(path) == content:
+    if content_of(path) == content:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
     part = part_of(path)
@@ -95,7 +95,8 @@ def replace_content(path: Path, content: bytes) -> bool:
     return True
 
 
-def _bytes(path: Path) -> bytes | None:
+def content_of(path: Path) -> bytes | None:
+    """The bytes of a file; None if there is no such file. Raises OSError."""
     try:
         return path.read_bytes()
     except FileNotFoundError:

@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from scorer.errors import ScorerError
-from scorer.paths.writing import LockedError, locked, part_of, replace_content
+from scorer.paths import digest
+from scorer.paths.writing import LockedError, content_of, locked, part_of, replace_content
 from scorer.wording import quoted
 
 MANIFEST = ".manifest.json"
@@ -55,7 +56,8 @@ def write(
     Each file is replaced as a whole, and only if its content changes. Style sheets, scripts and files of the organiser
     come first, then pages and data files that do not exist yet, then the other pages and data files, then
     ``index.html``, then deletions: a visitor who follows links during a render never reaches a page that does not exist
-    yet. Files that no render wrote are not changed. If a render is killed, the next one completes it.
+    yet. Files that no render wrote are not changed. If a render is killed, the next one completes it. If no content
+    changes, no file does: that the database has changed may be hidden.
 
     One process writes at a time; another one waits for up to `WAIT` seconds. While the folder is locked, `is_later` is
     called with the name of the snapshot that the folder shows; it says whether that is later than `snapshot`. Then
@@ -83,8 +85,9 @@ def write(
 def _update(folder: Path, contents: Mapping[str, bytes], before: Manifest, after: Manifest) -> list[str]:
     """Write the contents and delete what is no longer wanted; return the changed paths. The caller holds the lock."""
     _refuse_to_overwrite(folder, contents, before.files)
-    if before.files != after.files:
-        replace_content(folder / MANIFEST, replace(before, files=before.files | after.files).encoded())
+    if before.files == after.files and before.snapshot and not _changed(folder, contents):
+        return []
+    replace_content(folder / MANIFEST, Manifest(before.files | after.files).encoded())
     for path in {MANIFEST, *before.files, *after.files}:
         with suppress(NotADirectoryError):  # what was a file becomes a folder
             part_of(folder / path).unlink(missing_ok=True)
@@ -94,6 +97,25 @@ def _update(folder: Path, contents: Mapping[str, bytes], before: Manifest, after
     deleted += [path for path in sorted(before.files - after.files - in_the_way) if _delete(folder, path)]
     replace_content(folder / MANIFEST, after.encoded())
     return sorted(written + deleted)
+
+
+def _changed(folder: Path, contents: Mapping[str, bytes]) -> bool:
+    """Whether any file has another content, or is not there."""
+    with suppress(OSError):  # a file is where a folder is needed
+        return any(content_of(folder / path) != content for path, content in contents.items())
+    return True
+
+
+def shows(folder: Path, manifest: str) -> bool:
+    """Whether the folder has the manifest with this digest, as `manifest_of` returns it, and all files of it."""
+    return manifest_of(folder) == manifest and all((folder / path).is_file() for path in _read_manifest(folder).files)
+
+
+def manifest_of(folder: Path) -> str:
+    """The SHA-256 of the manifest of a complete render, in hexadecimal; empty if there is none."""
+    if not (folder / MANIFEST).is_file() or not _read_manifest(folder).snapshot:
+        return ""
+    return digest(folder / MANIFEST)
 
 
 def _in_the_way(unwanted: AbstractSet[str], wanted: AbstractSet[str]) -> AbstractSet[str]:

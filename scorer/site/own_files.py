@@ -8,13 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from scorer.challenge.branding import STATIC
+from scorer.challenge.branding import PAGES, STATIC
 from scorer.errors import ScorerError
 from scorer.paths.writing import PART
 from scorer.site import markdown
-
-PAGES = "pages"
-"""The folder of the pages, next to challenge.toml."""
 
 MOST_BYTES = 1_000_000
 """How large a page may be."""

@@ -19,6 +19,7 @@ from scorer.errors import ScorerError
 from scorer.live.commitment import COMMITMENT, NO_COMMITMENT, OPENING, RECEIPTS, PublishedCommitment
 from scorer.live.log import NO_LOG, PublishedLog
 from scorer.live.timeline import NO_TIMELINE, Timeline
+from scorer.paths import shipped_templates
 from scorer.reports.boards import to_csv
 from scorer.reports.citation import to_bibtex, to_cff
 from scorer.reports.document import TaskView
@@ -52,7 +53,7 @@ from scorer.site.measure_page import definitions, kind_sections
 from scorer.site.own_files import STATIC_FOLDER, markdown_pages, static_files
 from scorer.site.team_decisions import merged_pages
 from scorer.site.team_pages import team_pages
-from scorer.site.templates import TemplateFolder, environment_with, has_templates, render_template, shipped_templates
+from scorer.site.templates import TemplateFolder, environment_with, has_templates, render_template
 from scorer.site.timeline import FEED, feed, months, with_known_links
 from scorer.site.track_pages import LATE, RULES, erratum_rows, late_entries, past_path, past_rows
 from scorer.site.views import BoardView, board_view

@@ -21,13 +21,14 @@ from scorer.charts.svg import Chart
 from scorer.charts.tau_violin import tau_violin
 from scorer.matching.solution import Solution
 from scorer.options import REPORT_FORMS, RESAMPLES, SEED, Missing, NothingRelevant, ReportForm, Split, Ties, Unjudged
+from scorer.paths import shipped_templates
 from scorer.reports import report_text
 from scorer.reports.document import BlockView, Captioned, Section, SectionView, TaskView
 from scorer.reports.narrative import task_sections
 from scorer.reports.phrases import decimals_of
 from scorer.scoring.evaluation import MeasureNames, measures_named
 from scorer.scoring.several import Source
-from scorer.site.templates import TemplateFolder, environment_with, has_templates, render_template, shipped_templates
+from scorer.site.templates import TemplateFolder, environment_with, has_templates, render_template
 from scorer.wording import quoted
 
 STYLES = ("style.css", "report.css")

@@ -14,6 +14,7 @@ from jinja2.bccache import Bucket, BytecodeCache
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from scorer.errors import ScorerError
+from scorer.paths import shipped_templates
 from scorer.site import markdown
 from scorer.wording import counted, day_and_month, exact_time, in_words, iso_time, long_time, printable, utc_time
 
@@ -87,13 +88,6 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 
 # Environments
-
-
-def shipped_templates() -> Path:
-    """The folder of the shipped templates: in the package if installed, next to it in the repository."""
-    package = Path(__file__).parents[1]
-    inside = package / "templates"
-    return inside if inside.is_dir() else package.parent / "templates"
 
 
 def has_templates(folder: Path) -> bool:

@@ -18,7 +18,8 @@ _AT_ONCE = 512
 """Draws in a block: their sums for all submissions remain in the cache of a processor."""
 
 _FEW = 4
-"""Pairs are changed if at most one in so many submissions is new or gone; otherwise it is faster to begin again from nothing."""
+"""Pairs are changed if at most one in so many submissions is new or gone; otherwise it is faster to
+begin again from nothing."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Arrays that are costly to derive, in files next to the database: each whole or absent, and checked when it is read."""
+"""Arrays that are costly to derive, in files next to the database: each is whole or absent, and has a checksum."""
 
 from __future__ import annotations
 

@@ -88,6 +88,13 @@ class Store:
     def __exit__(self, *_error: object) -> None:
         self.close()
 
+    def beside(self, root: Path, suffix: str) -> Path:
+        """The file next to the database whose name is that of the database and `suffix`; in `root` if it is on a
+        server.
+        """
+        database = self.database.file or root / "scores"
+        return database.with_name(database.name + suffix)
+
     def archive(self, root: Path) -> Archive:
         """Where the bytes of solutions are stored: next to the database file, or in `root` if it is on a server."""
         return Archive.beside(self.database.file or root / "scores", SOLUTIONS)
@@ -282,7 +289,7 @@ class Store:
             return bool(gone or changed)
 
         if any(self.read(differences)):
-            self._write(work)
+            self._write(work, revises=False)
 
     def keep(self, cache: Cache) -> None:
         """Store what was computed for a render, and delete what it did not use; the revision stays, as boards do."""
@@ -308,4 +315,4 @@ class Store:
             connection.execute(delete(last_run_table).where(last_run_table.c.track == track))
             return writing.add(connection, last_run_table, row)
 
-        self._write(work)
+        self._write(work, revises=False)  # no page shows it
