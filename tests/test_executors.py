@@ -326,7 +326,9 @@ main()
     )
 
     assert first.returncode == 1
-    assert "main/slow.txt: not scored: it cannot be read: not a regular file; the next run tries it again" in first.stderr
+    assert (
+        "main/slow.txt: not scored: it cannot be read: not a regular file; the next run tries it again" in first.stderr
+    )
     assert "main: 6 scored, 0 known, 0 rejected, 1 failed" in first.stderr
 
     file.unlink()

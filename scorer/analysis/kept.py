@@ -18,6 +18,9 @@ from scorer.statistics.all_pairs import AllPairs
 _KEY_FLOATS = 4
 """A key of 32 bytes takes the place of so many numbers."""
 
+_OTHERS = 3
+"""How many times as many pairs are kept that the last ranking did not have, but another one or an earlier one."""
+
 
 class Arrays(Protocol):
     """Arrays by keys. What is stored may be gone at the next reading."""
@@ -81,13 +84,46 @@ class Kept:
                 self.arrays.save(keys[place], found[place])
         return found
 
-    def all_pairs(self, what: str, scores: Floats, sums: Floats, flips: int) -> AllPairs:
-        """Return the pairs of the rows under the first `flips`: those of the last ranking, changed.
+    def of_pairs(
+        self, what: str, width: int, first: Ints, second: Ints, compute: Callable[[Ints, Ints], Floats]
+    ) -> Floats:
+        """Return the values of pairs of rows called `what`, [pair, value] with `width` values.
 
-        All scores, [row, query], are defined. `sums`, [row, flip], are the values called `what`.
+        `compute` returns those of some pairs, given the positions of their rows, and is called if any are absent.
         """
-        own, key = self._keys(what, sums.shape[1]), self._key("pairs", flips)
-        last, sums = _unpacked(self.arrays.load(key), flips), sums[:, :flips]
+        key, size = self._key("pairs", what, width), _KEY_FLOATS + width
+        last = self.arrays.load(key)
+        last = np.zeros(0) if last is None or last.size % size else np.asarray(last)
+        before = last.reshape(-1, size)
+        place_of = {row.tobytes(): place for place, row in enumerate(before[:, :_KEY_FLOATS])}
+        rows = [hashlib.sha256(row.encode()).digest() for row in self.rows]
+        keys = [
+            hashlib.sha256(rows[one] + rows[other]).digest()
+            for one, other in zip(first.tolist(), second.tolist(), strict=True)
+        ]
+        found, absent = np.empty((len(keys), width)), []
+        for pair, own in enumerate(keys):
+            if own in place_of:
+                found[pair] = before[place_of[own], _KEY_FLOATS:]
+            else:
+                absent.append(pair)
+        if absent:
+            found[absent] = compute(first[absent], second[absent])
+            of_keys = np.frombuffer(b"".join(keys), dtype="<f8").reshape(-1, _KEY_FLOATS)
+            used = set(keys)
+            others = [place for own, place in place_of.items() if own not in used][: _OTHERS * len(keys)]
+            self.arrays.save(key, np.vstack([np.hstack([of_keys, found]), before[others]]).ravel())
+        return found
+
+    def all_pairs(self, what: str, width: int, scores: Floats, sums: Floats) -> AllPairs:
+        """Return the largest statistics of the rows: those of the last ranking, changed.
+
+        All scores, [row, query], are defined. `sums`, [row, flip], are the first of the values called `what`, which
+        have this width, after two others.
+        """
+        flips = sums.shape[1]
+        own, key = self._keys(what, width), self._key("all pairs", flips)
+        last = _unpacked(self.arrays.load(key), flips)
         pairs = None if last is None else self._changed(*last, own, scores, sums)
         if pairs is None:
             pairs = AllPairs.of(scores, sums)
@@ -103,9 +139,9 @@ class Kept:
         sums_of_gone = np.empty((len(gone), sums.shape[1]))
         for place, row in enumerate(gone):
             stored = self.arrays.load(before[row])
-            if stored is None or stored.size < sums.shape[1]:
+            if stored is None or stored.size < sums.shape[1] + 2:
                 return None
-            sums_of_gone[place] = stored[: sums.shape[1]]
+            sums_of_gone[place] = stored[2 : sums.shape[1] + 2]
         return pairs.changed(np.array(stay), np.array(gone, dtype=np.int64), sums_of_gone, scores, sums)
 
     def _keys(self, what: str, width: int) -> list[str]:

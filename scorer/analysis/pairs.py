@@ -9,7 +9,7 @@ import numpy as np
 
 from scorer.analysis.scores import MOST_FLIPS, TaskScores
 from scorer.analysis.task import Task
-from scorer.measures.arrays import Bools, Floats
+from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.options import LEVEL
 from scorer.statistics.paired_tests import holm_matrix, t_test, wilcoxon_greater
 from scorer.statistics.sign_flips import FLIPS
@@ -91,10 +91,14 @@ def _p_values(task: TaskScores, tested: Bools) -> dict[str, Floats]:
     if tested.sum() == tested.size - len(tested):
         p_values |= {ONE_SIDED: wilcoxon_greater(scores), "t": t_test(scores)}
     else:
-        for i, j in zip(first.tolist(), second.tolist(), strict=True):
-            pair = np.ix_((i, j), (i, j))
-            p_values[ONE_SIDED][pair] = wilcoxon_greater(scores[[i, j]])
-            p_values["t"][pair] = t_test(scores[[i, j]])
+
+        def computed(rows: Ints, others: Ints) -> Floats:
+            pairs = [scores[[i, j]] for i, j in zip(rows.tolist(), others.tolist(), strict=True)]
+            return np.array([[*wilcoxon_greater(pair)[[0, 1], [1, 0]], t_test(pair)[0, 1]] for pair in pairs])
+
+        better, worse, either = task.of_pairs("tests", 3, first, second, computed).T
+        p_values[ONE_SIDED][first, second], p_values[ONE_SIDED][second, first] = better, worse
+        p_values["t"][first, second] = p_values["t"][second, first] = either
     randomised = task.p_values(first, second)
     p_values["randomisation"][first, second] = p_values["randomisation"][second, first] = randomised
     return p_values

@@ -19,7 +19,7 @@ from scorer.statistics.rankings import means as means_of
 from scorer.statistics.sign_flips import (
     FLIPS,
     SignFlips,
-    flipped_sums,
+    Sums,
     p_values_of_sums,
     pair_p_values,
     sign_flips,
@@ -91,12 +91,13 @@ class TaskScores:
         return percentile_intervals(self.resampled.T)
 
     @cached_property
-    def sums(self) -> Floats:
-        """[row, flip]: of the scores with random signs; they are all defined."""
+    def sums(self) -> Sums:
+        """Of the scores, which are all defined."""
         flips = max(self.flips, FLIPS)
         if self.kept is not None and flips > FLIPS:
             flips = MOST_FLIPS  # as for any other size of the ranking that needs more flips
-        return self._values(_SUMS, flips, lambda rows: flipped_sums(self.scores[rows], flips, self.seed))
+        values = self._values(_SUMS, flips + 2, lambda rows: _in_one(Sums.of(self.scores[rows], flips, self.seed)))
+        return Sums(values[:, 0], values[:, 1], values[:, 2:])
 
     def _values(self, what: str, width: int, compute: Callable[[Ints], Floats]) -> Floats:
         """[row, value]: computed, or kept if all rows are complete."""
@@ -104,11 +105,24 @@ class TaskScores:
             return compute(np.arange(len(self.scores)))
         return self.kept.within(self.seed).values(what, width, compute)
 
+    def of_pairs(
+        self, what: str, width: int, first: Ints, second: Ints, compute: Callable[[Ints, Ints], Floats]
+    ) -> Floats:
+        """Return values of pairs of rows, [pair, value]: computed, or kept if all rows are complete."""
+        if self.kept is None or not self.is_complete:
+            return compute(first, second)
+        return self.kept.within(self.seed).of_pairs(what, width, first, second, compute)
+
     def p_values(self, first: Ints, second: Ints) -> Floats:
         """Return the p-values of the randomisation test of pairs of rows, [pair]."""
         if not self.is_complete:
             return pair_p_values(self.scores[first] - self.scores[second], self.flips, self.seed)
-        return p_values_of_sums(self.scores, self.sums[:, : self.flips], first, second)
+        sums = self.sums.rows(np.arange(len(self.scores)), self.flips)
+
+        def computed(rows: Ints, others: Ints) -> Floats:
+            return p_values_of_sums(sums, rows, others)[:, None]
+
+        return self.of_pairs(f"p-values of {self.flips}", 1, first, second, computed)[:, 0]
 
     @cached_property
     def tests(self) -> SignFlips:
@@ -116,11 +130,12 @@ class TaskScores:
         scores = self.scores[self.ranked]
         if not self.is_complete:
             return sign_flips(scores, seed=self.seed)
+        sums = self.sums.rows(self.ranked, FLIPS)
         if self.kept is None or unit_of(scores) != 1:
-            return sign_flips(scores, seed=self.seed, sums=self.sums[self.ranked, :FLIPS])
+            return sign_flips(scores, seed=self.seed, sums=sums)
         kept = self.kept.within(self.seed).of(self.ranked.tolist())
-        pairs = kept.all_pairs(_SUMS, scores, self.sums[self.ranked], FLIPS)
-        return sign_flips(scores, seed=self.seed, pairs=pairs)
+        pairs = kept.all_pairs(_SUMS, self.sums.flipped.shape[1] + 2, scores, sums.flipped)
+        return sign_flips(scores, seed=self.seed, sums=sums, pairs=pairs)
 
     @cached_property
     def above(self) -> Bools:
@@ -140,9 +155,14 @@ class TaskScores:
 
     def differences(self, first: Ints, second: Ints) -> Differences:
         """Return the differences of pairs of rows, first minus second."""
+        values = self.of_pairs(f"differences of {self.resamples}", 6, first, second, self._differences)
+        return Differences(values[:, 0], values[:, 1:3], values[:, 3:].astype(np.int64))
+
+    def _differences(self, first: Ints, second: Ints) -> Floats:
+        """[pair, 6]: the parts of `Differences`."""
         means = self.resampled if self.is_complete else None  # before threads need them
 
-        def of_block(start: int) -> Differences:
+        def of_block(start: int) -> Floats:
             block = slice(start, start + _PAIRS_AT_ONCE)
             rows, others = first[block], second[block]
             differences = self.scores[rows] - self.scores[others]
@@ -153,10 +173,9 @@ class TaskScores:
             # With one query, it is its only resample.
             has_interval = self.scores.shape[1] > 1
             intervals = bca_intervals(resampled.T, differences) if has_interval else np.full((len(rows), 2), np.nan)
-            return Differences(means_of(differences), intervals, outcomes(differences))
+            return np.column_stack([means_of(differences), intervals, outcomes(differences)])
 
-        blocks = in_threads(of_block, range(0, max(len(first), 1), _PAIRS_AT_ONCE))
-        return Differences(*map(np.concatenate, zip(*blocks, strict=True)))
+        return np.concatenate(in_threads(of_block, range(0, max(len(first), 1), _PAIRS_AT_ONCE)))
 
     def extreme_queries(self) -> list[tuple[tuple[ExtremeQuery, ...], tuple[ExtremeQuery, ...]]]:
         """Return, for each row, the queries on which it is the furthest above the other ranked rows, and below them.
@@ -169,7 +188,10 @@ class TaskScores:
 
         def listed(row: int, sign: int) -> tuple[ExtremeQuery, ...]:
             distance = sign * (scores[row] - medians[row])
-            places = [at for at in np.argsort(-distance, kind="stable")[:EXTREMES].tolist() if distance[at] > 0]
+            far = np.flatnonzero(distance > 0)
+            if len(far) > EXTREMES:
+                far = far[distance[far] >= np.partition(distance[far], -EXTREMES)[-EXTREMES]]
+            places = far[np.argsort(-distance[far], kind="stable")[:EXTREMES]].tolist()
             return tuple(ExtremeQuery(queries[at], float(scores[row, at]), float(medians[row, at])) for at in places)
 
         return [(listed(row, 1), listed(row, -1)) for row in range(len(scores))]
@@ -187,11 +209,17 @@ def _medians_of_others(scores: Floats, ranked: Ints) -> Floats:
         medians[ranked] = np.nan
         return medians
     # A row takes one place in the ascending scores: those from there on move down by one.
-    ascending = np.sort(of_ranked, axis=0)
-    place = np.argsort(np.argsort(of_ranked, axis=0, kind="stable"), axis=0, kind="stable")
+    order = np.argsort(of_ranked, axis=0, kind="stable")
+    ascending, place = np.take_along_axis(of_ranked, order, axis=0), np.empty(order.shape, dtype=np.int64)
+    np.put_along_axis(place, order, np.arange(len(ranked))[:, None], axis=0)
     middle = np.zeros(of_ranked.shape)
     for index in {(others - 1) // 2, others // 2}:
         shifted = index + (place <= index)
         middle += np.take_along_axis(ascending, shifted, axis=0) / len({(others - 1) // 2, others // 2})
     medians[ranked] = middle
     return medians
+
+
+def _in_one(sums: Sums) -> Floats:
+    """[row, value]: the observed sum, the absolute sum, and the flipped sums."""
+    return np.column_stack(sums)

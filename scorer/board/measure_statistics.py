@@ -14,8 +14,8 @@ from scorer.analysis.pairs import sign_flips_of
 from scorer.analysis.scores import TaskScores
 from scorer.board.certainty import BINS, Certainty, Interval, Pair, RowCertainty, ShakeUp, Tier
 from scorer.board.published_statistics import MeasureStatistics, ScoredRows
-from scorer.measures.arrays import Bools, Floats
-from scorer.statistics.agreement import shake_up, tau_b
+from scorer.measures.arrays import Bools, Floats, Ints
+from scorer.statistics.agreement import SETS, shake_up, split_means, tau_b
 from scorer.statistics.bootstrap import percentile_intervals, resampled_means
 from scorer.statistics.rankings import rank_ranges, tiers
 from scorer.statistics.sign_flips import queries_needed, smallest_differences, typical_smallest_difference
@@ -63,7 +63,9 @@ def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Ke
         rows,
         pairs(task, has_counts=track.shows_queries),
         tuple((best, worst) for best, worst in extremes),
-        moves(scored, scores[task.ranked]) if of_ranking and scored.board.shows_both else None,
+        moves(scored, scores[task.ranked], kept.of(task.ranked.tolist()))
+        if of_ranking and scored.board.shows_both
+        else None,
     )
 
 
@@ -87,7 +89,7 @@ def of_means(scores: Floats, inside: Bools) -> Floats:
     return found
 
 
-def moves(scored: ScoredRows, scores: Floats) -> ShakeUp | None:
+def moves(scored: ScoredRows, scores: Floats, kept: Kept) -> ShakeUp | None:
     """How far the ranks of the teams moved, and how far chance would move them; None if one has no preliminary rank.
 
     `scores` are those of the ranked rows, [team, query], over all queries of the solution.
@@ -96,7 +98,14 @@ def moves(scored: ScoredRows, scores: Floats) -> ShakeUp | None:
     moved = [abs(row.rank - row.preliminary_rank) for row in teams if row.rank and row.preliminary_rank]
     if len(moved) < len(teams):
         return None
-    chance = shake_up(scores, scored.flagged, scored.board.track.final == "rest")
+    flagged, final_is_rest = scored.flagged, scored.board.track.final == "rest"
+
+    def computed(rows: Ints) -> Floats:
+        return split_means(scores[rows], flagged, final_is_rest)
+
+    kept = kept.within("moves", number_of(np.flatnonzero(flagged)), flagged.size, final_is_rest)
+    means = kept.values("means", 2 * (1 + SETS), computed)
+    chance = shake_up(scores, flagged, final_is_rest, means=means)
     before, after = (
         np.array(ranks) for ranks in zip(*((row.preliminary_rank, row.rank) for row in teams), strict=True)
     )
@@ -117,18 +126,21 @@ def certainty(task: TaskScores, order: Sequence[int]) -> Certainty | None:
     """
     if len(task.ranked) < 2 or not task.queries:
         return None
-    smallest = typical_smallest_difference(task.tests, task.queries)
+    smallest, all_smallest = (
+        typical_smallest_difference(task.tests, task.queries),
+        smallest_differences(task.tests, task.queries),
+    )
     places = [int(np.searchsorted(task.ranked, row)) for row in order]
     return Certainty(
         queries=task.queries,
-        tiers=tuple(_tier(task, tier) for tier in tiers(places, task.better)),
+        tiers=tuple(_tier(task, tier, all_smallest) for tier in tiers(places, task.better)),
         separable_neighbours=sum(bool(task.better[above, below]) for above, below in pairwise(places)),
         smallest_difference=smallest if math.isfinite(smallest) else None,
     )
 
 
-def _tier(task: TaskScores, places: Sequence[int]) -> Tier:
-    reach = smallest_differences(task.tests, task.queries)[places[0], task.tests.size[places[0]] > 0]
+def _tier(task: TaskScores, places: Sequence[int], smallest: Floats) -> Tier:
+    reach = smallest[places[0], task.tests.size[places[0]] > 0]
     finite = reach.size > 0 and bool(np.isfinite(reach).all())
     return Tier(tuple(int(task.ranked[place]) for place in places), float(np.median(reach)) if finite else None)
 

@@ -140,6 +140,26 @@ class ShakeUp:
         return self.final - self.preliminary
 
 
+def split_means(scores: Floats, preliminary: Bools, final_is_rest: bool, sets: int = SETS, seed: int = SEED) -> Floats:
+    """Return the means over the preliminary queries and over the final ones, and over those of random sets.
+
+    [submission, 2 * (1 + sets)]: the preliminary mean, those of the random sets of preliminary queries, and the final
+    means in the same order. Those of a submission do not depend on the others. The arguments are those of `shake_up`.
+    """
+    count, queries = scores.shape
+    exact, random = ExactSums(scores, most=queries), np.random.default_rng(seed)
+    means = np.empty((2, 1 + sets, count))
+    at_once = max(1, _CHUNK // max(1, queries))
+    for start in range(0, 1 + sets, at_once):
+        block = slice(start, min(start + at_once, 1 + sets))
+        chosen = np.broadcast_to(preliminary, (block.stop - start, queries)).astype(np.float64)
+        first = int(start == 0)  # the preliminary queries themselves
+        chosen[first:] = random.permuted(chosen[first:], axis=1)
+        means[0, block] = exact.means(chosen)
+        means[1, block] = exact.means(1 - chosen) if final_is_rest else exact.means(np.ones((1, queries)))
+    return means.reshape(2 * (1 + sets), count).T
+
+
 def shake_up(
     scores: Floats,
     preliminary: Bools,
@@ -147,34 +167,23 @@ def shake_up(
     sets: int = SETS,
     seed: int = SEED,
     level: float = LEVEL,
+    means: Floats | None = None,
 ) -> ShakeUp:
     """Compare the rankings over the preliminary and over the final queries, of the same entries.
 
     If the preliminary queries are a random part of all queries, the moves are like those of other random parts of the
     same size. Moves far outside of what these show have another reason, such as entries chosen by preliminary scores.
     `scores` is [submission, query], NaN where undefined, and `preliminary` [query]; the final ranking is over the other
-    queries, or over all. `level` is the share of the random sets outside of the middle part.
+    queries, or over all. `level` is the share of the random sets outside of the middle part. `means` may be what
+    `split_means` returns.
     """
-    count, queries = scores.shape
-    exact = ExactSums(scores, most=queries)
-
-    def both(chosen: Floats) -> tuple[Ints, Ints]:
-        """Ranks over the chosen queries, [set, submission], and over the final ones."""
-        final = 1 - chosen if final_is_rest else np.ones_like(chosen)
-        return ranked(exact.means(chosen)), ranked(exact.means(final))
-
-    before, after = (ranks[0] for ranks in both(preliminary[None].astype(np.float64)))
-    moves = np.zeros((sets, count), dtype=np.int64)
-    random = np.random.default_rng(seed)
-    at_once = max(1, _CHUNK // max(1, queries))
-    for start in range(0, sets, at_once):
-        part = moves[start : start + at_once]
-        chosen = random.permuted(np.broadcast_to(preliminary, (len(part), queries)).astype(np.float64), axis=1)
-        first, last = both(chosen)
-        part[:] = last - first
-    if not count:
+    if means is None:
+        means = split_means(scores, preliminary, final_is_rest, sets, seed)
+    first, last = (ranked(np.ascontiguousarray(half)) for half in np.split(means.T, 2))
+    before, after = first[0], last[0]
+    if not len(means):
         return ShakeUp(before, after, math.nan, math.nan, (math.nan, math.nan), math.nan)
-    sizes = np.abs(moves).mean(axis=1)
+    sizes = np.abs(last[1:] - first[1:]).mean(axis=1)
     low, high = np.quantile(sizes, (level / 2, 1 - level / 2)).tolist()
     return ShakeUp(
         before,

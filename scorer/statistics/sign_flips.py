@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -126,15 +127,40 @@ class SignFlips:
         return np.asarray((self.marginal <= level) & (self.statistic < 0))
 
 
-def flipped_sums(scores: Floats, flips: int = FLIPS, seed: int = SEED) -> Floats:
-    """Return the sums of scores, [submission, query] without NaN, with random signs: [submission, flip].
+class Sums(NamedTuple):
+    """The sums of scores that are all defined. Those of a submission do not depend on the others."""
 
-    Those of a submission do not depend on the others.
-    """
-    exact, sums = ExactSums(scores, most=scores.shape[1]), np.empty((len(scores), flips))
-    for block, signs in random_signs(flips, scores.shape[1], seed):
-        sums[:, block] = exact.sums(signs).T
-    return sums
+    observed: Floats
+    """[submission]"""
+    absolute: Floats
+    """[submission]: of the absolute scores."""
+    flipped: Floats
+    """[submission, flip]: of the scores with random signs."""
+
+    @classmethod
+    def of(cls, scores: Floats, flips: int = FLIPS, seed: int = SEED) -> Sums:
+        """The sums of scores, [submission, query] without NaN."""
+        queries = scores.shape[1]
+        exact, flipped, ones = ExactSums(scores, most=queries), np.empty((len(scores), flips)), np.ones((1, queries))
+        for block, signs in random_signs(flips, queries, seed):
+            flipped[:, block] = exact.sums(signs).T
+        return cls(exact.sums(ones)[0], ExactSums(np.abs(scores), most=queries).sums(ones)[0], flipped)
+
+    def __truediv__(self, unit: float) -> Sums:
+        """The sums of the scores divided by a power of two."""
+        return Sums(*(sums / unit for sums in self))
+
+    def rows(self, rows: Ints, flips: int) -> Sums:
+        """The sums of some submissions, with the first flips."""
+        return Sums(self.observed[rows], self.absolute[rows], self.flipped[rows, :flips])
+
+    def differences(self) -> Floats:
+        """[i, j]: the sums of the scores of i minus those of j."""
+        return self.observed[:, None] - self.observed
+
+    def rounding(self) -> Floats:
+        """[i, j]: by how much two sums of a pair may differ by rounding only."""
+        return ROUNDING * (self.absolute[:, None] + self.absolute)
 
 
 def sign_flips(
@@ -143,7 +169,7 @@ def sign_flips(
     seed: int = SEED,
     level: float = LEVEL,
     *,
-    sums: Floats | None = None,
+    sums: Sums | None = None,
     pairs: AllPairs | None = None,
 ) -> SignFlips:
     """Test all differences between submissions, [submission, query].
@@ -153,24 +179,28 @@ def sign_flips(
     at most the level, regardless of which submissions are equal. The observed signs count as one more draw. `level` is
     that of `SignFlips.critical`. Source of the maximum: Westfall and Young, Resampling-Based Multiple Testing, 1993.
 
-    If all scores are defined, `sums` may be what `flipped_sums` returns. If `unit_of` the scores is 1, `pairs` may be
-    those of the scores and sums.
+    If all scores are defined, `sums` may be theirs, and if `unit_of` the scores is 1, `pairs` those of the scores and
+    the sums.
     """
     unit = unit_of(scores)
     scores = scores / unit
-    of_pairs = PairSums(scores)
-    if pairs is None and not np.isnan(scores).any():
-        pairs = AllPairs.of(scores, flipped_sums(scores, flips, seed) if sums is None else sums / unit)
-    size = _sizes(scores) if pairs is None else pairs.size
-    inverse = inverse_of(size)
-    statistic = of_pairs.observed() * inverse
+    if np.isnan(scores).any():
+        of_pairs, size = PairSums(scores), _sizes(scores)
+        inverse, queries = inverse_of(size), of_pairs.queries()
+        differences, rounding = of_pairs.observed(), of_pairs.rounding()
+        largest = _largest(of_pairs, inverse, scores.shape, flips, seed)
+    else:
+        of_scores = Sums.of(scores, flips, seed) if sums is None else sums / unit
+        pairs = pairs or AllPairs.of(scores, of_scores.flipped)
+        size, largest, queries = pairs.size, pairs.largest, np.full(pairs.size.shape, scores.shape[1])
+        inverse, differences, rounding = inverse_of(size), of_scores.differences(), of_scores.rounding()
+    statistic = differences * inverse
     # Sums that differ by rounding only must count as equal, so that a flip reaches what it equals.
-    reached = np.abs(statistic) - of_pairs.rounding() * inverse
-    largest = _largest(of_pairs, inverse, scores.shape, flips, seed) if pairs is None else pairs.largest
+    reached = np.abs(statistic) - rounding * inverse
     of_all = np.sort(largest.max(axis=0, initial=0.0))
     critical = _critical(of_all, level) if size.any() else float("inf")
     simultaneous = _p_values(of_all, reached)
-    return SignFlips(statistic, reached, size * unit, largest, simultaneous, critical, of_pairs.queries())
+    return SignFlips(statistic, reached, size * unit, largest, simultaneous, critical, queries)
 
 
 def unit_of(scores: Floats) -> float:
@@ -218,18 +248,14 @@ def _sizes(scores: Floats) -> Floats:
     return size
 
 
-def p_values_of_sums(scores: Floats, sums: Floats, first: Ints, second: Ints) -> Floats:
-    """Return the p-value of each pair of submissions, as `pair_p_values` of the differences of their scores.
-
-    `scores` are [submission, query] without NaN, `sums` as `flipped_sums` returns them.
-    """
-    ones = np.ones((1, scores.shape[1]))
-    (observed,), (absolute,) = (ExactSums(each, most=scores.shape[1]).sums(ones) for each in (scores, np.abs(scores)))
-    bound = np.abs(observed[first] - observed[second]) - ROUNDING * (absolute[first] + absolute[second])
+def p_values_of_sums(sums: Sums, first: Ints, second: Ints) -> Floats:
+    """Return the p-value of each pair of submissions, as `pair_p_values` of the differences of their scores."""
+    observed, flipped = np.abs(sums.observed[first] - sums.observed[second]), sums.flipped
+    bound = observed - ROUNDING * (sums.absolute[first] + sums.absolute[second])
     counts = np.empty(len(bound))
     for pair, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
-        counts[pair] = np.count_nonzero(np.abs(sums[i] - sums[j]) >= bound[pair])
-    p_values: Floats = (counts + 1) / (sums.shape[1] + 1)
+        counts[pair] = np.count_nonzero(np.abs(flipped[i] - flipped[j]) >= bound[pair])
+    p_values: Floats = (counts + 1) / (flipped.shape[1] + 1)
     return p_values
 
 
