@@ -218,11 +218,11 @@ def test_the_sidecar_has_what_the_present_board_needs(tmp_path: Path) -> None:
     here("run", folder)
     added = {path.name for path in kept.iterdir()}
 
-    # Of each row scores, means, sums and the other means, of a team the moves; of the pairs three files.
-    assert len(before) == 6 * 4 + 5 + 3
+    # Of each row scores, means and sums, and of a team the moves; four tables; and the largest statistics of pairs.
+    assert len(before) == 6 * 3 + 5 + 4 + 1
     assert all(path.stat().st_mode & 0o077 == 0 for path in kept.iterdir())
     assert withdrawn < before
-    assert len(added - withdrawn) == 5
+    assert len(added - withdrawn) == 4
 
 
 @pytest.mark.parametrize(

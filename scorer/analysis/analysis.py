@@ -14,7 +14,6 @@ from scorer.analysis.task import Na, Task, without_missing
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.options import RESAMPLES, SEED
 from scorer.statistics.agreement import consensus, footrule, resampled_taus, tau_b
-from scorer.statistics.bootstrap import bca_intervals
 from scorer.statistics.paired_tests import randomised_tukey
 from scorer.statistics.rankings import (
     RULES,
@@ -226,7 +225,7 @@ def resampling_of(task: Task, scores: TaskScores, ranks: Ints) -> Resampling:
     taus = resampled_taus(drawn, ranks)
     return Resampling(
         percentile=_as_reported(scores.percentile, task),
-        bca=_as_reported(bca_intervals(means, scores.scores), task),
+        bca=_as_reported(scores.bca, task),
         quantiles=rank_quantiles(drawn),
         frequencies=rank_frequencies(drawn),
         taus=taus[~np.isnan(taus)],

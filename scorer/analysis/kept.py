@@ -19,7 +19,7 @@ _KEY_FLOATS = 4
 """A key of 32 bytes takes the place of so many numbers."""
 
 _OTHERS = 3
-"""How many times as many pairs are kept that the last ranking did not have, but another one or an earlier one."""
+"""How many times as many rows of a table are kept that another ranking or an earlier one had."""
 
 
 class Arrays(Protocol):
@@ -84,6 +84,11 @@ class Kept:
                 self.arrays.save(keys[place], found[place])
         return found
 
+    def few(self, what: str, width: int, compute: Callable[[Ints], Floats]) -> Floats:
+        """Return the arrays called `what`, as `values`; for arrays that are so small that all are kept together."""
+        keys = [hashlib.sha256(row.encode()).digest() for row in self.rows]
+        return self._table(self._key("rows", what, width), keys, width, compute)
+
     def of_pairs(
         self, what: str, width: int, first: Ints, second: Ints, compute: Callable[[Ints, Ints], Floats]
     ) -> Floats:
@@ -91,29 +96,32 @@ class Kept:
 
         `compute` returns those of some pairs, given the positions of their rows, and is called if any are absent.
         """
-        key, size = self._key("pairs", what, width), _KEY_FLOATS + width
+        pairs = zip(first.tolist(), second.tolist(), strict=True)
+        keys = [hashlib.sha256(f"{self.rows[one]} {self.rows[other]}".encode()).digest() for one, other in pairs]
+
+        def computed(absent: Ints) -> Floats:
+            return compute(first[absent], second[absent])
+
+        return self._table(self._key("pairs", what, width), keys, width, computed)
+
+    def _table(self, key: str, keys: Sequence[bytes], width: int, compute: Callable[[Ints], Floats]) -> Floats:
+        """[row, value]: the rows with these keys, of the table that is kept by `key`; computed where absent."""
+        size = _KEY_FLOATS + width
         last = self.arrays.load(key)
-        last = np.zeros(0) if last is None or last.size % size else np.asarray(last)
-        before = last.reshape(-1, size)
+        before = np.zeros((0, size)) if last is None or last.size % size else last.reshape(-1, size)
         place_of = {row.tobytes(): place for place, row in enumerate(before[:, :_KEY_FLOATS])}
-        rows = [hashlib.sha256(row.encode()).digest() for row in self.rows]
-        keys = [
-            hashlib.sha256(rows[one] + rows[other]).digest()
-            for one, other in zip(first.tolist(), second.tolist(), strict=True)
-        ]
-        found, absent = np.empty((len(keys), width)), []
-        for pair, own in enumerate(keys):
-            if own in place_of:
-                found[pair] = before[place_of[own], _KEY_FLOATS:]
-            else:
-                absent.append(pair)
-        if absent:
-            found[absent] = compute(first[absent], second[absent])
-            of_keys = np.frombuffer(b"".join(keys), dtype="<f8").reshape(-1, _KEY_FLOATS)
-            used = set(keys)
-            others = [place for own, place in place_of.items() if own not in used][: _OTHERS * len(keys)]
-            self.arrays.save(key, np.vstack([np.hstack([of_keys, found]), before[others]]).ravel())
-        return found
+        places = np.array([place_of.get(own, -1) for own in keys], dtype=np.int64)
+        table = np.hstack(
+            [np.frombuffer(b"".join(keys), dtype="<f8").reshape(-1, _KEY_FLOATS), np.zeros((len(keys), width))]
+        )
+        table[places >= 0] = before[places[places >= 0]]
+        absent = np.flatnonzero(places < 0)
+        if len(absent):
+            table[absent, _KEY_FLOATS:] = compute(absent)
+            present = set(keys)
+            others = [place for own, place in place_of.items() if own not in present][: _OTHERS * len(keys)]
+            self.arrays.save(key, np.vstack([table, before[others]]).ravel())
+        return table[:, _KEY_FLOATS:]
 
     def all_pairs(self, what: str, width: int, scores: Floats, sums: Floats) -> AllPairs:
         """Return the largest statistics of the rows: those of the last ranking, changed.

@@ -91,6 +91,17 @@ class TaskScores:
         return percentile_intervals(self.resampled.T)
 
     @cached_property
+    def bca(self) -> Floats:
+        """[row, 2]: the bias-corrected and accelerated intervals of the means."""
+
+        def intervals(rows: Ints) -> Floats:
+            return bca_intervals(self.resampled[rows].T, self.scores[rows])
+
+        if self.kept is None or not self.is_complete:
+            return intervals(np.arange(len(self.scores)))
+        return self.kept.within(self.seed).few(f"bca of {self.resamples}", 2, intervals)
+
+    @cached_property
     def sums(self) -> Sums:
         """Of the scores, which are all defined."""
         flips = max(self.flips, FLIPS)
