@@ -11,6 +11,7 @@ from scorer.measures.arrays import Bools, Floats, Ints, ratio
 from scorer.options import LEVEL, SEED
 from scorer.statistics.exact_sums import ROUNDING, ExactSums, magnitude
 from scorer.statistics.rankings import ranked
+from scorer.statistics.threads import in_threads
 
 _AT_ONCE = 512
 """Rankings in a block, which remains in the cache of a processor."""
@@ -29,19 +30,26 @@ def resampled_taus(resampled: Ints, ranks: Ints) -> Floats:
 
     [resample]; NaN where the ranking, or the one that it is compared with, has only ties.
     """
-    count = len(ranks)
-    signs_of_ranks = np.sign(ranks[:, None] - ranks).astype(np.int32)
-    untied = float(np.abs(np.triu(signs_of_ranks)).sum())
-    # [resample]: concordant minus discordant pairs, and the pairs without a tie in the resample.
-    concordant, untied_in_resample = np.zeros((2, len(resampled)))
-    for start in range(0, len(resampled), _AT_ONCE):
-        block = np.ascontiguousarray(resampled[start : start + _AT_ONCE].T, dtype=np.int32)
+    order = np.argsort(ranks, kind="stable")
+    ascending, count = ranks[order], len(ranks)
+    higher = np.searchsorted(ascending, ascending, side="right")  # [submission]: the first one with a higher rank
+    small = np.int16 if count < np.iinfo(np.int16).max else np.int32
+
+    def of_block(start: int) -> Floats:
+        """[2, resample]: concordant minus discordant pairs, and the pairs without a tie in the resample."""
+        block = np.ascontiguousarray(resampled[start : start + _AT_ONCE, order].T, dtype=small)
+        balance, untied = np.zeros((2, block.shape[1]))
         for i in range(count - 1):
-            signs = np.sign(block[i] - block[i + 1 :])
-            concordant[start : start + _AT_ONCE] += signs_of_ranks[i, i + 1 :] @ signs
-            untied_in_resample[start : start + _AT_ONCE] += np.abs(signs).sum(axis=0)
-    pairs = np.sqrt(untied * untied_in_resample)
-    return ratio(concordant, pairs, pairs > 0)
+            above, below = block[i + 1 :] > block[i], block[i + 1 :] < block[i]
+            signs = above.view(np.int8) - below.view(np.int8)
+            balance += signs[higher[i] - i - 1 :].sum(axis=0, dtype=small)
+            untied += np.logical_or(above, below, out=above).view(np.int8).sum(axis=0, dtype=small)
+        return np.stack([balance, untied])
+
+    blocks = in_threads(of_block, range(0, len(resampled), _AT_ONCE))
+    balance, untied = np.hstack([np.zeros((2, 0)), *blocks])
+    pairs = np.sqrt(float((count - higher).sum()) * untied)
+    return ratio(balance, pairs, pairs > 0)
 
 
 def footrule(ranks: Ints, other: Ints) -> float:
