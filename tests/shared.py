@@ -21,16 +21,13 @@ from sqlalchemy import Engine
 from sqlalchemy.engine.default import DefaultDialect
 
 from scorer.analysis.kept import Kept
+from scorer.analysis.task import Task
 from scorer.board import published_statistics
-from scorer.board.board import Board
 from scorer.board.published_statistics import ScoredRows
 from scorer.charts import svg
 from scorer.charts.panel import Panel
 from scorer.measures.arrays import Floats
 from scorer.organising import boards as organising_boards
-from scorer.organising.analysis import track_task
-from scorer.store.cache import Cache
-from scorer.store.snapshot import Snapshot
 
 
 class Shared:
@@ -80,10 +77,9 @@ def sharing(folder: Path) -> Iterator[None]:
         return shared.text(key, lambda: compute_column(scored, scores, column, kept))
 
     @wraps(analyse)
-    def analysed(view: Snapshot, board: Board, cache: Cache) -> str:
-        task = track_task(view, board)
+    def analysed(task: Task) -> str:
         key = key_of("analysis", replace(task, values=np.zeros(0), kept=None), task.values.shape, task.values.tobytes())
-        return shared.text(key, lambda: analyse(view, board, cache))
+        return shared.text(key, lambda: analyse(task))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(svg, "_drawn", drawn)

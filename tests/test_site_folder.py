@@ -180,8 +180,8 @@ def test_an_older_render_of_a_challenge_writes_nothing(
     """A run that is complete while another render waits for the folder is not overwritten."""
     assert terminal.run("run", new_challenge).code == 0
 
-    def files_while_another_runs(challenge: Challenge, *shown: Any) -> dict[str, str | bytes]:
-        files = site_files(challenge, *shown)
+    def files_while_another_runs(challenge: Challenge, *shown: Any, **named: Any) -> dict[str, str | bytes]:
+        files = site_files(challenge, *shown, **named)
         (new_challenge / "submissions/main/20110501T120000Z-later.txt").write_text("q1:pear\n")
         monkeypatch.undo()
         assert process("run", new_challenge).code == 0

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 from pydantic import TypeAdapter
 
+from scorer.analysis.task import Task
 from scorer.board.board import Board, PastBoard, PastRow
 from scorer.board.build import board
 from scorer.challenge.phases import Phase
@@ -21,7 +22,7 @@ from scorer.paths import code_digest
 from scorer.reports.document import TaskView
 from scorer.reports.entries import TrackEntries
 from scorer.scoring.means import split_masks
-from scorer.store.cache import Cache
+from scorer.store.cache import Cache, digest_of
 from scorer.store.canonical import RESOLUTION
 from scorer.store.records import Basis
 from scorer.store.snapshot import Snapshot
@@ -133,9 +134,10 @@ def _computed_board(view: Snapshot, track: Track, phase: Phase) -> str:
     ).decode()
 
 
-def analysis_view(view: Snapshot, board: Board, cache: Cache) -> TaskView | None:
-    """Return the analysis of a track by its primary measure, as its page shows it; the board is of the same snapshot.
+def analysis_view(view: Snapshot, board: Board, cache: Cache) -> Callable[[], TaskView] | None:
+    """Return what computes the analysis of a track by its primary measure, as its page shows it.
 
+    The board is of the same snapshot, which is read now; the analysis may be computed when the snapshot is closed.
     None without two ranked teams, for a measure that is not a mean, and where the scores of queries are hidden, as by
     the Ladder.
     """
@@ -149,12 +151,16 @@ def analysis_view(view: Snapshot, board: Board, cache: Cache) -> TaskView | None
     results = [basis.solution, basis.matching, preliminary, track.primary_measure.full]
     shown = [track.stage, track.final, track.shown_decimals]
     parts = ["analysis", code_digest(), results, shown, track.name, rows]
-    return _ANALYSIS.validate_json(cache.value(parts, partial(_computed_analysis, view, board, cache)))
+    if digest_of(parts) in cache:
+        return lambda: _ANALYSIS.validate_json(cache.value(parts, str))
+    from scorer.organising.analysis import track_task  # noqa: PLC0415 (SciPy is slow to load)
+
+    task = track_task(view, board, cache=cache)
+    return lambda: _ANALYSIS.validate_json(cache.value(parts, partial(_computed_analysis, task)))
 
 
-def _computed_analysis(view: Snapshot, board: Board, cache: Cache) -> str:
+def _computed_analysis(task: Task) -> str:
     from scorer.analysis.analysis import analysed  # noqa: PLC0415 (SciPy is slow to load)
-    from scorer.organising.analysis import track_task  # noqa: PLC0415
     from scorer.site.report_page import task_view  # noqa: PLC0415
 
-    return _ANALYSIS.dump_json(task_view(analysed(track_task(view, board, cache=cache)))).decode()
+    return _ANALYSIS.dump_json(task_view(analysed(task))).decode()

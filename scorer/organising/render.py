@@ -18,7 +18,7 @@ from scorer.live.timeline import timeline
 from scorer.organising.boards import analysis_view, archived_boards, boards
 from scorer.organising.picks import with_picks_problems
 from scorer.organising.update import Rendered, note_shown, site_notes, site_state
-from scorer.site.folder import FRONT_PAGE, write
+from scorer.site.folder import FRONT_PAGE, write, write_first
 from scorer.site.pages import site_files
 from scorer.store.cache import Cache
 from scorer.store.snapshot import Snapshot
@@ -34,7 +34,7 @@ def render(
     """
     sidecar = store.sidecar(challenge.root)
 
-    def derived(whole: Snapshot) -> tuple[int, str, str, list[str], Cache, Callable[[], Mapping[str, str | bytes]]]:
+    def derived(whole: Snapshot) -> tuple[int, str, str, list[str], Cache, Callable[..., Mapping[str, str | bytes]]]:
         """The revision of the snapshot and its name, the state, notes, the cache, and the function that renders the
         pages.
         """
@@ -56,13 +56,6 @@ def render(
         return view.revision, view.snapshot_name(view.revision), state, notes, cache, files
 
     revision, name, state, notes, cache, files = store.read(derived)
-    try:
-        rendered = files()
-    finally:
-        with suppress(StoreError):  # a database that cannot be written to can still be shown
-            store.keep(cache)
-            if as_of is None:
-                sidecar.tidy()
 
     def is_later(shown_snapshot: str) -> bool:
         """Whether the site shows a state that the database had after the one rendered here."""
@@ -70,6 +63,17 @@ def render(
             lambda view: shown_snapshot in map(view.snapshot_name, range(revision + 1, view.revision + 1))
         )
 
+    def publish(first: Mapping[str, str | bytes]) -> frozenset[str]:
+        """Write the boards before the other pages are rendered."""
+        return write_first(first, challenge.site_path, name, is_later)
+
+    try:
+        rendered = files(publish=publish)
+    finally:
+        with suppress(StoreError):  # a database that cannot be written to can still be shown
+            store.keep(cache)
+            if as_of is None:
+                sidecar.tidy()
     if write(rendered, challenge.site_path, name, is_later) is None:
         notes.append(f"{challenge.site_path}: shows a later state of the database, so nothing was written")
     elif as_of is None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urlsplit
 
 from scorer.errors import ScorerError
 from scorer.paths import digest
@@ -24,6 +27,9 @@ WAIT = 60.0
 """Seconds that a render waits for another one."""
 
 FRONT_PAGE = "index.html"
+LINK = re.compile(r'\bhref="([^"]*)"')
+"""Of a page that is rendered."""
+
 ASSETS_FOLDER = "static/"
 ASSET_SUFFIXES = (".css", ".js")
 
@@ -71,11 +77,54 @@ def write(
         raise ScorerError(f"{folder}: cannot write the site (Not a directory)")
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ScorerError(f"{error.filename or folder}: cannot write the site ({error.strerror or error})") from error
+    with _locked(folder):
+        before = _read_manifest(folder)
+        if before.snapshot not in ("", snapshot) and is_later(before.snapshot):
+            return None
+        return _update(folder, contents, before, Manifest(frozenset(contents), snapshot))
+
+
+def write_first(
+    pages: Mapping[str, str | bytes], folder: Path, snapshot: str, is_later: Callable[[str], bool]
+) -> frozenset[str]:
+    """Write some pages of a site before the others are rendered; `write` completes the site.
+
+    Returns the paths of the pages that they link to and that neither are among them nor exist: if there are any,
+    nothing is written. Nor is anything written where no complete render is, where it is later than `snapshot`, as for
+    `write`, and if no content changes. Raises ScorerError as `write`.
+    """
+    missing = frozenset(path for path in _linked(pages) if path not in pages and not (folder / path).exists())
+    if missing or not folder.is_dir():
+        return missing
+    contents = {path: page.encode() if isinstance(page, str) else page for path, page in pages.items()}
+    with _locked(folder):
+        before = _read_manifest(folder)
+        may_write = before.snapshot and not (before.snapshot != snapshot and is_later(before.snapshot))
+        if may_write and _changed(folder, contents):
+            _refuse_to_overwrite(folder, contents, before.files)
+            replace_content(folder / MANIFEST, Manifest(before.files | contents.keys()).encoded())
+            for path in _in_order(contents, folder):
+                replace_content(folder / path, contents[path])
+    return missing
+
+
+def _linked(pages: Mapping[str, str | bytes]) -> Iterator[str]:
+    """The paths of the files of the site that HTML pages link to."""
+    for path, page in pages.items():
+        if path.endswith(".html") and isinstance(page, str):
+            for target in LINK.findall(page):
+                if not urlsplit(target).scheme and urlsplit(target).path:
+                    yield posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(urlsplit(target).path)))
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of the folder. Raises ScorerError if it stays locked, or for an error of files within."""
+    try:
         with locked(folder / LOCK, WAIT):
-            before = _read_manifest(folder)
-            if before.snapshot not in ("", snapshot) and is_later(before.snapshot):
-                return None
-            return _update(folder, contents, before, Manifest(frozenset(contents), snapshot))
+            yield
     except LockedError as error:
         raise ScorerError(str(error)) from error
     except OSError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from jinja2 import BaseLoader, ChoiceLoader, Environment, PrefixLoader, TemplateNotFound
@@ -78,8 +78,19 @@ BAR_CONTRAST = 4.0
 """Of bars with the paper. WCAG 2.2 requires 3 of graphics (success criterion 1.4.11)."""
 
 
-Analyses = Mapping[str, TaskView | None]
-"""By the names of the tracks; None: the track has no page with an analysis."""
+Analyses = Mapping[str, Callable[[], TaskView] | None]
+"""By the names of the tracks, computed when its page is rendered; None: the track has no page with an analysis."""
+
+Publish = Callable[[Mapping[str, str | bytes]], frozenset[str]]
+"""Is called with the files so far, once the first page and the boards are rendered: it may publish these before the
+others. Returns the paths that must be rendered before; if there are any, it is called again after each page of a team
+until there are none.
+"""
+
+
+def publish_at_the_end(_: Mapping[str, str | bytes]) -> frozenset[str]:
+    """Publish nothing before all is rendered."""
+    return frozenset()
 
 
 def site_files(
@@ -90,6 +101,7 @@ def site_files(
     timeline: Timeline = NO_TIMELINE,
     log: PublishedLog = NO_LOG,
     commitment: PublishedCommitment = NO_COMMITMENT,
+    publish: Publish = publish_at_the_end,
 ) -> dict[str, str | bytes]:
     """Return every file of the site by its relative path: the pages, and the organiser's files.
 
@@ -102,7 +114,11 @@ def site_files(
             f"{challenge.root / FILE}: site.logo: names {challenge.root / STATIC / logo}, but there is no such file; "
             "create it or correct the path (hidden files and symbolic links are not copied)"
         )
-    return {**pages(challenge, boards, analyses, cache, timeline, log, commitment), **copied}
+
+    def with_copied(site: Mapping[str, str | bytes]) -> frozenset[str]:
+        return publish({**site, **copied})
+
+    return {**pages(challenge, boards, analyses, cache, timeline, log, commitment, with_copied), **copied}
 
 
 def pages(
@@ -113,6 +129,7 @@ def pages(
     timeline: Timeline = NO_TIMELINE,
     log: PublishedLog = NO_LOG,
     commitment: PublishedCommitment = NO_COMMITMENT,
+    publish: Publish = publish_at_the_end,
 ) -> dict[str, str]:
     """Render the pages of a site, with their style sheets, scripts and data files, by their relative paths.
 
@@ -126,9 +143,10 @@ def pages(
     environment = environment_with(loader, own=has_templates(folder))
     _check_markdown(challenge)
     columns = measure_columns(boards)
+    of_tracks = [(analyses or {}).get(board.track.name) for board in boards]
     views = tuple(
-        board_view(board, columns, board_figures(board, cache), (analyses or {}).get(board.track.name))
-        for board in boards
+        board_view(board, columns, board_figures(board, cache), has_analysis=analysis is not None)
+        for board, analysis in zip(boards, of_tracks, strict=True)
     )
     own = markdown_pages(challenge.root)
     sheets = _style_sheets(challenge, loader)
@@ -141,27 +159,29 @@ def pages(
 
     about = markdown.to_text(challenge.description)
     add("index.html", about, FrontPage(latest_entries(views)))
+    for view in views:
+        add(f"{view.track.name}/index.html", markdown.to_text(view.track.description), BoardPage(view))
+        site |= _track_data(challenge, view.board, log)
+    missing = publish(site)
+    for page in team_pages(views, missing):
+        add(page.path, page.about, TeamPages(page.team, page, page.sections))
+        missing = missing and publish(site)
     kinds = kind_sections(columns)
     examples = tuple(worked_example(track) for track in challenge.tracks)
     symbols = definitions(section.kind for section in kinds)
     about_measures = "How the scores on the boards are computed: symbols, formulas, edge cases and a worked example."
     add("measures.html", about_measures, MeasurePage(kinds, symbols, examples))
-    for view in views:
-        for path, text, page_of_track in _track_pages(view, challenge, cache):
+    for view, analysis in zip(views, of_tracks, strict=True):
+        for path, text, page_of_track in _track_pages(view, challenge, cache, analysis):
             add(path, text, page_of_track)
-        site |= _track_data(challenge, view.board, log)
     site["leaderboard-schema.json"] = schema()
     site |= _commitment_files(commitment)
-    for page in team_pages(views):
-        add(page.path, page.about, TeamPages(page.team, page, page.sections))
     for merged in merged_pages(boards):
         add(merged.path, merged.about, MergedPage(merged))
     for path, text, page_of_timeline in _timeline_pages(timeline, views, site):
         add(path, text, page_of_timeline)
-    if timeline.happenings:
-        site[FEED] = feed(challenge, with_known_links(timeline, site).happenings, log)
+    site |= _record_files(challenge, timeline, log, site)
     if log.head is not None:
-        site[LOG] = "".join(f"{line.text}\n" for line in log.lines)
         splits = tuple(view for view in views if view.board.split is not None)
         about_log = f"What anybody can verify about {challenge.name}, with which files and commands."
         add("verification.html", about_log, VerificationPage(log.head, splits, commitment))
@@ -173,13 +193,14 @@ def pages(
     return site
 
 
-def _track_pages(view: BoardView, challenge: Challenge, cache: Cache | None) -> Iterator[tuple[str, str, PageContext]]:
-    """The pages about a track: path, description and context."""
+def _track_pages(
+    view: BoardView, challenge: Challenge, cache: Cache | None, analysis: Callable[[], TaskView] | None
+) -> Iterator[tuple[str, str, PageContext]]:
+    """The pages about a track but its board: path, description and context."""
     folder, title = view.track.name, view.track.title
-    yield f"{folder}/index.html", markdown.to_text(view.track.description), BoardPage(view)
-    if view.analysis is not None:
+    if analysis is not None:
         about = "How certain the ranking is: intervals, tests of all pairs, stability, and other ranking rules."
-        page = AnalysisPage(view, view.analysis, analysis_figures(view.board, cache))
+        page = AnalysisPage(view, analysis(), analysis_figures(view.board, cache))
         yield f"{folder}/analysis.html", about, page
     about = f"All rules of {title}: scores, times, the number of entries, which entry counts, teams, and files."
     yield f"{folder}/{RULES}", about, RulesPage(view, rule_sections(view.board, challenge.limits))
@@ -211,6 +232,16 @@ def _commitment_files(commitment: PublishedCommitment) -> dict[str, str]:
         files[COMMITMENT] = commitment_json(commitment)
         if commitment.is_revealed:
             files[OPENING] = commitment.last.opening
+    return files
+
+
+def _record_files(challenge: Challenge, timeline: Timeline, log: PublishedLog, paths: Container[str]) -> dict[str, str]:
+    """The feed, which links to the pages of `paths`, and the log."""
+    files = {}
+    if timeline.happenings:
+        files[FEED] = feed(challenge, with_known_links(timeline, paths).happenings, log)
+    if log.head is not None:
+        files[LOG] = "".join(f"{line.text}\n" for line in log.lines)
     return files
 
 

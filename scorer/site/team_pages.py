@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -131,15 +131,18 @@ class TeamPage:
         return f"teams/{self.name(self.number)}"
 
 
-def team_pages(boards: Sequence[BoardView]) -> Iterator[TeamPage]:
-    """The pages of every team, with a section for each track that it takes part in, in the order of the boards."""
+def team_pages(boards: Sequence[BoardView], first: Container[str] = ()) -> Iterator[TeamPage]:
+    """The pages of every team, with a section for each track that it takes part in, in the order of the boards.
+
+    Those of teams whose page is among the paths `first` come first.
+    """
     teams: dict[str, tuple[Team, list[_Participation]]] = {}
     for board in boards:
         field = field_of(board.board)
         for position, view in enumerate(board.rows):
             _, parts = teams.setdefault(view.row.team.slug, (view.row.team, []))
             parts.append(_Participation(board, field, view, position, _entries(board, view)))
-    for team, parts in teams.values():
+    for team, parts in sorted(teams.values(), key=lambda of_team: f"teams/{of_team[0].slug}.html" not in first):
         count = max(_page_of(len(part.entries) - 1) for part in parts)
         about = "; ".join(summary(part.field, part.position) for part in parts)
         for number in range(1, count + 1):

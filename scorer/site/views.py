@@ -14,7 +14,6 @@ from scorer.board.rules import counting_rule, rules
 from scorer.challenge.settings import Track
 from scorer.live.entry import ColumnScores
 from scorer.options import RESAMPLES, SEED
-from scorer.reports.document import TaskView
 from scorer.site.captions import (
     Count,
     Statement,
@@ -112,8 +111,8 @@ class BoardView:
     axis: Axis
     """Of the strips."""
     figures: tuple[Figure, ...] = ()
-    analysis: TaskView | None = None
-    """What its page with the analysis shows; None without such a page."""
+    has_analysis: bool = False
+    """Whether there is a page with its analysis."""
 
     @property
     def track(self) -> Track:
@@ -265,11 +264,12 @@ def board_view(
     board: Board,
     columns: Mapping[str, MeasureColumn],
     figures: tuple[Figure, ...] = (),
-    analysis: TaskView | None = None,
+    *,
+    has_analysis: bool = False,
 ) -> BoardView:
     """The view of a board, with the column of each measure by its name.
 
-    `figures` are the charts below its table; `analysis` is what the page with its analysis shows.
+    `figures` are the charts below its table.
     """
     scores = [board.shown_scores(row.entry) for row in board.rows]
     measures = tuple(columns[name] for name in board.columns)
@@ -304,4 +304,4 @@ def board_view(
         for row, values, place, strip, histogram, sparkline in parts
     )
     layout = board_columns(board, measures, scores, marks=any(drawn))
-    return BoardView(board, measures, rows, layout, axis, figures, analysis)
+    return BoardView(board, measures, rows, layout, axis, figures, has_analysis)
