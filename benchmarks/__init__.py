@@ -8,6 +8,7 @@ kernels.py    scorer's measures on data in memory
 certainty.py  the statistics of a board, by scorer and by scipy
 parts.py      the parts of the benchmark
 boards.py     the part about the statistics of boards
+live.py       the part about runs of a live challenge
 report.py     the tables
 picture.py    the picture
 """

@@ -15,12 +15,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from benchmarks import batch, boards, fusion, parts, tools, verification
+from benchmarks import batch, boards, fusion, live, parts, tools, verification
 from benchmarks.meter import CommandError, floor
 from benchmarks.picture import drawn
 from benchmarks.report import limits, tables
 
-PARTS = ("run", "start", "submissions", "kernels", "small", "growth", "batch", "statistics", "verification", "fusion")
+PARTS = (
+    *("run", "start", "submissions", "kernels", "small", "growth", "batch", "statistics", "live", "verification"),
+    "fusion",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -115,6 +118,7 @@ def _measured(options: argparse.Namespace, folder: Path, compiled: Path) -> dict
         "growth": lambda: parts.growth(bench),
         "batch": lambda: batch.batch(bench, dask=find_spec("distributed") is not None and not options.quick),
         "statistics": lambda: boards.statistics(bench),
+        "live": lambda: live.live(bench),
         "verification": lambda: verification.verification(bench),
         "fusion": lambda: fusion.fusion(bench, python, compiled, with_ranx="ranx" in installed),
     }
@@ -170,6 +174,7 @@ def _same(results: dict[str, Any]) -> bool:
         for tool in results.get(part, {}).get("tools", {}).values()
     ]
     each += results.get("statistics", {}).get("boards", [])
+    each += results.get("live", {}).get("challenges", [])
     each += [point for points in results.get("growth", {}).get("tools", {}).values() for point in points]
     each += [results[part] for part in ("batch", "verification") if part in results]
     each += [tool for part in results.get("fusion", {}).get("methods", {}).values() for tool in part["tools"].values()]

@@ -63,6 +63,8 @@ class Sizes:
     """The largest number of calls of scipy that are measured."""
     events: int
     """Of a log."""
+    live: tuple[tuple[int, int], ...]
+    """Teams and queries of live challenges."""
     rounds: int
 
 
@@ -79,6 +81,7 @@ FULL = Sizes(
     boards=((20, 320, 10_000), (300, 5704, 10_000)),
     calls=20,
     events=100_000,
+    live=((300, 5704), (1000, 5704), (2000, 20)),
     rounds=3,
 )
 QUICK = Sizes(
@@ -94,6 +97,7 @@ QUICK = Sizes(
     boards=((4, 50, 2000),),
     calls=4,
     events=1000,
+    live=((6, 50),),
     rounds=1,
 )
 

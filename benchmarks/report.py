@@ -36,6 +36,7 @@ def tables(results: Results) -> str:
         sections.append(_batch(results["batch"]))
     if "statistics" in results:
         sections += [_statistics(board) for board in results["statistics"]["boards"]]
+    sections += [_live(challenge) for challenge in results.get("live", {}).get("challenges", [])]
     if "verification" in results:
         sections.append(_verification(results["verification"]))
     if "fusion" in results:
@@ -227,6 +228,22 @@ def _statistics(board: Results) -> str:
         f"{_table(header, rows)}\n\n{verdict}. Peak memory: scorer {board['memory']['scorer'] / 1e6:,.0f} MB, "
         f"scipy {board['memory']['scipy'] / 1e6:,.0f} MB."
     )
+
+
+def _live(part: Results) -> str:
+    rows = [
+        [
+            name,
+            f"{median(cost['boards'] for cost in costs):.1f}" if any(cost["boards"] for cost in costs) else "—",
+            f"{median(cost['wall'] for cost in costs):.1f}",
+            f"{median(cost['processor'] for cost in costs):.1f}",
+            f"{max(cost['memory'] for cost in costs) / 1e6:,.0f}",
+        ]
+        for name, costs in part["steps"].items()
+    ]
+    table = _table(["step", "seconds until the boards", "until the end", "processor seconds", "peak MB"], rows)
+    verdict = "A run writes the site of a render from nothing." if part["same"] else "The sites differ."
+    return f"### A live challenge of {part['teams']:,} teams and {part['queries']:,} queries\n\n{table}\n\n{verdict}"
 
 
 def _verification(part: Results) -> str:

@@ -24,6 +24,7 @@ PAGES: tuple[type, ...] = (
     context.EveryPage,
     context.FrontPage,
     context.BoardPage,
+    context.AnalysisPage,
     context.RulesPage,
     context.LatePage,
     context.PastPage,

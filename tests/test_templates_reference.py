@@ -17,6 +17,7 @@ from scorer.challenge.phases import Phase
 from scorer.live.phases import Phases
 from scorer.live.teams import MergedTeam
 from scorer.paths import shipped_templates
+from scorer.reports.document import TaskView
 from scorer.site import pages as site_pages
 from scorer.site.context import EveryPage
 from scorer.site.pages import pages
@@ -50,7 +51,8 @@ def contexts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, set[s
     merged = (MergedTeam(team("gone"), team("solo")),)
     past = (PastBoard(phase, 4, True, ()),)
     live = replace(one, merged=merged, phases=Phases((phase,)), late=(late,), past=past)
-    pages(declared, [live], timeline=timeline(erratum()), log=published_log())
+    analyses = {one.track.name: lambda: TaskView("Cold start", "cold-start", ())}
+    pages(declared, [live], analyses, timeline=timeline(erratum()), log=published_log())
     return found
 
 

@@ -1,0 +1,75 @@
+"""The part of the benchmark about a live challenge: how long a new entry takes to be on the board."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks.meter import Cost, measured, quiet
+from benchmarks.parts import Bench, Results
+from benchmarks.tools import SCORER
+
+
+def live(bench: Bench) -> Results:
+    """Measure runs of challenges: the first one, with one file more, with one less, and with nothing new.
+
+    And a render from nothing, which must write the same site as the run with one file more.
+    """
+    return {"challenges": [_live(bench, *size) for size in bench.sizes.live]}
+
+
+def _live(bench: Bench, teams: int, queries: int) -> Results:
+    bench.say(f"live challenge of {teams:,} teams and {queries:,} queries")
+    generated = bench.generated("challenge", teams, queries)
+    steps: dict[str, list[dict[str, float | None]]] = {}
+    same = True
+    for _ in range(bench.sizes.rounds):
+        folder = generated.with_name(f"{generated.name}-live")
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(generated, folder)
+        last = max((folder / "submissions" / "main").iterdir())
+        aside = folder / last.name
+        sites: dict[str, dict[str, bytes]] = {}
+        work: dict[str, tuple[str, Callable[[], object]]] = {
+            "first run": ("run", lambda last=last, aside=aside: last.rename(aside)),  # type: ignore[misc]
+            "one file more": ("run", lambda last=last, aside=aside: shutil.copy2(aside, last)),  # type: ignore[misc]
+            "nothing new": ("run", lambda: None),
+            "render from nothing": ("render", lambda folder=folder: _forget(folder)),  # type: ignore[misc]
+            "one file less": ("run", lambda last=last: last.unlink()),  # type: ignore[misc]
+        }
+        for name, (command, prepare) in work.items():
+            prepare()
+            cost, until_boards = _run(bench, command, folder)
+            bench.say(f"  {name}: {cost.wall:.1f} s, boards after {until_boards:.1f} s, {cost.memory / 1e6:.0f} MB")
+            steps.setdefault(name, []).append({**asdict(cost), "boards": until_boards})
+            sites[name] = _content(folder / "site")
+        same &= sites["one file more"] == sites["nothing new"] == sites["render from nothing"]
+        shutil.rmtree(folder)
+    return {"teams": teams, "queries": queries, "steps": steps, "same": same}
+
+
+def _run(bench: Bench, command: str, folder: Path) -> tuple[Cost, float]:
+    """The cost of a command, and the seconds until its boards were written; 0 if they were not."""
+    quiet(bench.patience)
+    began = time.time()
+    cost, _ = measured([*SCORER, command, str(folder)], time_limit=bench.time_limit)
+    return cost, max((folder / "site" / "main" / "index.html").stat().st_mtime - began, 0.0)
+
+
+def _forget(folder: Path) -> None:
+    """Remove the site, and everything that was derived for it."""
+    shutil.rmtree(folder / "site")
+    shutil.rmtree(folder / "scores.db.statistics")
+    with closing(sqlite3.connect(folder / "scores.db")) as database, database:
+        database.execute("DELETE FROM cached")
+
+
+def _content(site: Path) -> dict[str, bytes]:
+    """The files of a site that visitors see."""
+    files = (path for path in site.rglob("*") if path.is_file() and not path.name.startswith("."))
+    return {path.relative_to(site).as_posix(): path.read_bytes() for path in files}
