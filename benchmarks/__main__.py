@@ -21,7 +21,17 @@ from benchmarks.picture import drawn
 from benchmarks.report import limits, tables
 
 PARTS = (
-    *("run", "start", "submissions", "kernels", "small", "growth", "batch", "statistics", "live", "verification"),
+    "run",
+    "start",
+    "submissions",
+    "kernels",
+    "small",
+    "judged",
+    "growth",
+    "batch",
+    "statistics",
+    "live",
+    "verification",
     "fusion",
 )
 
@@ -115,6 +125,7 @@ def _measured(options: argparse.Namespace, folder: Path, compiled: Path) -> dict
         "submissions": lambda: parts.many_submissions(bench, tools.scorer_on_trec()),
         "kernels": lambda: parts.kernels(bench, python, installed, sizes.kernels),
         "small": lambda: parts.kernels(bench, python, installed, sizes.small),
+        "judged": lambda: parts.judged(bench, python, installed),
         "growth": lambda: parts.growth(bench),
         "batch": lambda: batch.batch(bench, dask=find_spec("distributed") is not None and not options.quick),
         "statistics": lambda: boards.statistics(bench),
@@ -173,6 +184,7 @@ def _same(results: dict[str, Any]) -> bool:
         for part in ("run", "start", "submissions", "kernels", "small")
         for tool in results.get(part, {}).get("tools", {}).values()
     ]
+    each += [tool for point in results.get("judged", {}).get("points", ()) for tool in point["tools"].values()]
     each += results.get("statistics", {}).get("boards", [])
     each += results.get("live", {}).get("challenges", [])
     each += [point for points in results.get("growth", {}).get("tools", {}).values() for point in points]

@@ -1,13 +1,13 @@
 """Generate the files of the benchmarks, from a seed.
 
-    python -m benchmarks.generate qrels QUERIES FILE
-    python -m benchmarks.generate run QUERIES FILE            FILE may be a pipe
+    python -m benchmarks.generate qrels QUERIES FILE [--judged N]
+    python -m benchmarks.generate run QUERIES FILE [--judged N]       FILE may be a pipe
     python -m benchmarks.generate log EVENTS FILE
     python -m benchmarks.generate challenge SUBMISSIONS FOLDER --queries N
     python -m benchmarks.generate trec SUBMISSIONS FOLDER --queries N
 
-`run`: lists of 1,000 items, best first, and 50 judged items for each query with grades of 0 to 3, half of them in the
-list, mostly near its top. One row in fifty has the run score of the row before it, but only where neither item is
+`run`: lists of 1,000 items, best first, and N judged items (50) for each query with grades of 0 to 3, half of them in
+the list, mostly near its top. One row in fifty has the run score of the row before it, but only where neither item is
 judged: tools that order ties in different ways give the same scores, and all of them have to handle ties.
 
 `log`: the log of a challenge, of which every tenth event is no arrival.
@@ -73,20 +73,20 @@ stage = "final"
 class Block:
     """Some queries, their lists and their judged items; the whole block is always drawn."""
 
-    def __init__(self, number: int, queries: int) -> None:
+    def __init__(self, number: int, queries: int, judged: int) -> None:
         rng = np.random.default_rng([SEED, number])
         start, stride = rng.integers(0, ITEMS, (AT_A_TIME, 1)), rng.integers(1, ITEMS, (AT_A_TIME, 1))
-        walk = FIRST_ITEM + (start + stride * np.arange(DEPTH + JUDGED)) % ITEMS
+        walk = FIRST_ITEM + (start + stride * np.arange(DEPTH + judged)) % ITEMS
         # The smallest of random numbers that grow with the rank: ranks near the top are more likely.
-        in_list = JUDGED // 2
+        in_list = judged // 2
         lot = rng.random((AT_A_TIME, DEPTH)) * np.arange(1, DEPTH + 1)
         position = np.argpartition(lot, in_list, axis=1)[:, :in_list]
         found = np.take_along_axis(walk, position, axis=1)
-        grade = np.maximum(rng.integers(-2, 4, (AT_A_TIME, JUDGED)), 0)
+        grade = np.maximum(rng.integers(-2, 4, (AT_A_TIME, judged)), 0)
         grade[:, 0] = np.maximum(grade[:, 0], 1)  # tools differ on a query without relevant items
         self.query: Ints = (FIRST_QUERY + 37 * (number * AT_A_TIME + np.arange(AT_A_TIME)))[:queries]
         self.item: Ints = walk[:queries, :DEPTH]
-        self.matched: Ints = np.concatenate([found, walk[:, DEPTH : DEPTH + JUDGED - in_list]], axis=1)[:queries]
+        self.matched: Ints = np.concatenate([found, walk[:, DEPTH : DEPTH + judged - in_list]], axis=1)[:queries]
         self.grade: Ints = grade[:queries]
         self.score: Ints = _falling_scores(rng, position)[:queries]
 
@@ -101,10 +101,10 @@ def _falling_scores(rng: np.random.Generator, judged_position: Ints) -> Ints:
     return np.asarray(3_999_999 - np.cumsum(np.where(tied, 0, gap), axis=1), dtype=np.int64)
 
 
-def blocks(queries: int) -> Iterator[Block]:
-    """Yield this many queries in blocks."""
+def blocks(queries: int, judged: int = JUDGED) -> Iterator[Block]:
+    """Yield this many queries in blocks, each query with this many judged items."""
     for number, first in enumerate(range(0, queries, AT_A_TIME)):
-        yield Block(number, min(AT_A_TIME, queries - first))
+        yield Block(number, min(AT_A_TIME, queries - first), judged)
 
 
 def run_text(query: Ints, item: Ints, score: Ints) -> Bytes:
@@ -125,8 +125,9 @@ def qrels_text(block: Block) -> Bytes:
     """Return the bytes of TREC qrels, the items of a query in order of their ids."""
     order = np.argsort(block.matched, axis=1)
     line = np.frombuffer(b"0000000 0 0000000 0\n", dtype=np.uint8)
-    text = np.tile(line, (len(block.query), JUDGED))
-    start = len(line) * np.arange(JUDGED)
+    judged = block.matched.shape[1]
+    text = np.tile(line, (len(block.query), judged))
+    start = len(line) * np.arange(judged)
     _fill(text, start, block.query[:, None], 7)
     _fill(text, start + len("0000000 0 "), np.take_along_axis(block.matched, order, axis=1), 7)
     _fill(text, start + len("0000000 0 0000000 "), np.take_along_axis(block.grade, order, axis=1), 1)
@@ -226,8 +227,8 @@ def make_trec(submissions: int, folder: Path, queries: int) -> None:
         (folder / f"team-{team:04d}.run").write_bytes(challenge.trec_text(team).tobytes())
 
 
-def _write(stream: BinaryIO, kind: str, queries: int) -> None:
-    for block in blocks(queries):
+def _write(stream: BinaryIO, kind: str, queries: int, judged: int) -> None:
+    for block in blocks(queries, judged):
         text = qrels_text(block) if kind == "qrels" else run_text(block.query, block.item, block.score)
         stream.write(text.data)
 
@@ -239,10 +240,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("count", type=int, help="how many queries or events a file has, or submissions a folder")
     parser.add_argument("path", type=Path)
     parser.add_argument("--queries", type=int, default=5704)
+    parser.add_argument("--judged", type=int, default=JUDGED)
     options = parser.parse_args(arguments)
     if options.path.is_fifo():
         with options.path.open("wb") as stream:
-            _write(stream, options.kind, options.count)
+            _write(stream, options.kind, options.count, options.judged)
         return
     beginning = options.path.with_name(f"{options.path.name}.{os.getpid()}.part")
     if options.kind == "challenge":
@@ -253,7 +255,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         beginning.write_text(log_text(options.count))
     else:
         with beginning.open("wb") as stream:
-            _write(stream, options.kind, options.count)
+            _write(stream, options.kind, options.count, options.judged)
     beginning.rename(options.path)
 
 

@@ -1,6 +1,7 @@
 """Time scorer's measures on data in memory, and print seconds as JSON.
 
     python -m benchmarks.kernels QRELS RUN
+    python -m benchmarks.kernels QRELS RUN --solutions       only dicts, with the solution kept and read again
 
 `judged arrays`: from judged items to scores, only the measures. `dicts`: from a dict of dicts, the input of pytrec_eval
 and ranx, with matching and ranking. `pandas` and `polars`: from a frame, where the library is installed.
@@ -21,7 +22,7 @@ from benchmarks.peers import frames
 from benchmarks.tools import MEASURES
 from scorer import Solution, evaluate
 from scorer.measures.matched import Matched
-from scorer.scoring.evaluation import measures_named
+from scorer.scoring.evaluation import measures_named, read_solution
 from scorer.scoring.outcomes import Failed, Rejected
 from scorer.scoring.rules import Rules
 from scorer.scoring.submission import score
@@ -58,6 +59,16 @@ class Arrays:
         return {name: float(each(self._matched).mean()) for name, each in zip(MEASURES, self._measures, strict=True)}
 
 
+def qrels_as_dict(path: str) -> dict[str, dict[str, int]]:
+    """Read TREC qrels as query -> item -> grade."""
+    qrels: dict[str, dict[str, int]] = {}
+    with Path(path).open() as lines:
+        for line in lines:
+            query, _, item, grade = line.split()
+            qrels.setdefault(query, {})[item] = int(grade)
+    return qrels
+
+
 def run_as_dict(path: str) -> dict[str, dict[str, float]]:
     """Read a TREC run as query -> item -> run score."""
     run: dict[str, dict[str, float]] = {}
@@ -68,9 +79,20 @@ def run_as_dict(path: str) -> dict[str, dict[str, float]]:
     return run
 
 
+def evaluated(solution: Any, submission: Any) -> dict[str, Any]:
+    """Return the scores, and the seconds of several evaluations."""
+    work = partial(evaluate, solution, submission, MEASURES)
+    return {"scores": dict(work()), "seconds": timed(work)}
+
+
 def main(arguments: Sequence[str]) -> None:
     """Print scores and seconds as JSON."""
-    qrels_path, run_path = arguments
+    qrels_path, run_path, *options = arguments
+    if options:
+        qrels, run = qrels_as_dict(qrels_path), run_as_dict(run_path)
+        solutions = {"kept": read_solution(qrels, None), "not kept": qrels}
+        print(json.dumps({name: evaluated(each, run) for name, each in solutions.items()}))
+        return
     solution = Solution.read(qrels_path)
     outcome = score(solution, run_path, Rules(tuple(measures_named(MEASURES).values())))
     if isinstance(outcome, Failed):
@@ -81,10 +103,7 @@ def main(arguments: Sequence[str]) -> None:
     run = run_as_dict(run_path)
     results = {"judged arrays": {"scores": arrays.scores(), "seconds": timed(arrays.scores, arrays.forget)}}
     for form, submission in {"dicts": run, **frames(run)}.items():
-        results[form] = {
-            "scores": dict(evaluate(solution, submission, MEASURES)),
-            "seconds": timed(partial(evaluate, solution, submission, MEASURES)),
-        }
+        results[form] = evaluated(solution, submission)
     print(json.dumps(results))
 
 

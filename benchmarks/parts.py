@@ -15,6 +15,7 @@ from typing import Any
 from benchmarks.meter import CommandError, Cost, measured, quiet
 from benchmarks.tools import (
     PEERS_SCRIPT,
+    PYTREC_EVAL,
     Files,
     Scores,
     Tool,
@@ -53,6 +54,8 @@ class Sizes:
     """Queries of 1,000 lines each."""
     small: int
     """Queries of 1,000 lines each, of the smaller data in memory."""
+    judged: tuple[int, ...]
+    """Judged items of a query, in as many queries."""
     batch: int
     """Submissions of `scorer run`."""
     huge: int
@@ -76,6 +79,7 @@ FULL = Sizes(
     start=100,
     kernels=1000,
     small=50,
+    judged=(50, 750),
     batch=1000,
     huge=100_000,
     boards=((20, 320, 10_000), (300, 5704, 10_000)),
@@ -92,6 +96,7 @@ QUICK = Sizes(
     start=20,
     kernels=50,
     small=5,
+    judged=(50, 750),
     batch=20,
     huge=500,
     boards=((4, 50, 2000),),
@@ -119,21 +124,23 @@ class Bench:
     """How often a measurement is repeated that other processes disturbed."""
     say: Say
 
-    def generated(self, kind: str, count: int, queries: int = 0) -> Path:
+    def generated(self, kind: str, count: int, queries: int = 0, judged: int = 0) -> Path:
         """Return the path of a generated file or folder. Its content is read once, to fill the cache of the system."""
-        path = self.folder / "-".join([kind, str(count), *([str(queries)] if queries else [])])
+        path = self.folder / "-".join([kind, str(count), *(str(number) for number in (queries, judged) if number)])
         if not path.exists():
             self.say(f"generating {path.name}")
             words = [kind, str(count), str(path), *(["--queries", str(queries)] if queries else [])]
+            words += ["--judged", str(judged)] if judged else []
             subprocess.run([sys.executable, "-m", "benchmarks.generate", *words], check=True)
         for file in [path] if path.is_file() else path.rglob("*"):
             if file.is_file():
                 _read_through(file)
         return path
 
-    def run(self, queries: int) -> Files:
-        """Return a generated run and its qrels."""
-        return trec_files(self.generated("qrels", queries), self.generated("run", queries))
+    def run(self, queries: int, judged: int = 0) -> Files:
+        """Return a generated run and its qrels, with this many judged items of each query; 0: the usual number."""
+        qrels, run = (self.generated(kind, queries, judged=judged) for kind in ("qrels", "run"))
+        return trec_files(qrels, run)
 
 
 def _read_through(file: Path) -> None:
@@ -278,11 +285,35 @@ def kernels(bench: Bench, python: Path, peers: Sequence[str], queries: int) -> R
         if name in peers:
             theirs = json.loads(_printed(bench, [str(python), PEERS_SCRIPT, name, "kernel", *paths]))
             tools |= {f"{name}, {form}": each for form, each in theirs.items()}
-    reference = [tools["scorer, judged arrays"]["scores"]]
+    return {"lines": queries * DEPTH, "tools": _compared(tools, tools["scorer, judged arrays"]["scores"])}
+
+
+def judged(bench: Bench, python: Path, peers: Sequence[str]) -> Results:
+    """Measure the evaluation of dicts with few and with many judged items, in turns with pytrec_eval."""
+    queries, points = bench.sizes.small, []
+    for count in bench.sizes.judged:
+        bench.say(f"dicts, {count:,} judged items of each query")
+        files = bench.run(queries, count)
+        paths = [str(files.qrels), str(files.runs[0])]
+        commands = {"scorer": [sys.executable, "-m", "benchmarks.kernels", *paths, "--solutions"]}
+        if PYTREC_EVAL in peers:
+            commands[PYTREC_EVAL] = [str(python), PEERS_SCRIPT, PYTREC_EVAL, "solutions", *paths]
+        tools: dict[str, Results] = {}
+        for _ in range(bench.sizes.rounds):
+            for name, command in commands.items():
+                for solution, each in json.loads(_printed(bench, command)).items():
+                    known = tools.setdefault(f"{name}, {solution}", {"scores": each["scores"], "seconds": []})
+                    known["seconds"] += each["seconds"]
+        points.append({"judged": count, "tools": _compared(tools, tools["scorer, kept"]["scores"])})
+    return {"lines": queries * DEPTH, "points": points}
+
+
+def _compared(tools: dict[str, Results], reference: Scores) -> dict[str, Results]:
+    """Add to each result how far its scores are from the reference."""
     for each in tools.values():
-        each["difference"] = difference(reference, [each["scores"]])
+        each["difference"] = difference([reference], [each["scores"]])
         each["same"] = each["difference"] <= 1e-6
-    return {"lines": queries * DEPTH, "tools": tools}
+    return tools
 
 
 def _printed(bench: Bench, command: Sequence[str]) -> str:

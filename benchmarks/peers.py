@@ -3,6 +3,7 @@
     python peers.py versions                       the installed versions
     python peers.py NAME files QRELS RUN...        the scores of each run
     python peers.py NAME kernel QRELS RUN          seconds of several evaluations of data in memory
+    python peers.py NAME solutions QRELS RUN       the same, with the qrels kept and read again; for pytrec_eval
 
 It runs in the Python that the peers are installed in, and imports nothing of the project. Each library is used as its
 documentation shows: its readers, then its evaluation.
@@ -58,9 +59,13 @@ class PytrecEval:
         import pytrec_eval
 
         with Path(path).open() as lines:
-            return pytrec_eval.RelevanceEvaluator(
-                pytrec_eval.parse_qrel(lines), {"map", "ndcg", "recip_rank", "Rprec", "P.10"}
-            )
+            return self.evaluator(pytrec_eval.parse_qrel(lines))
+
+    def evaluator(self, qrels: Any) -> Any:
+        """Return the evaluator, given the qrels as a dict."""
+        import pytrec_eval
+
+        return pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg", "recip_rank", "Rprec", "P.10"})
 
     def run(self, path: str) -> Any:
         """Return a dict of dicts."""
@@ -180,6 +185,19 @@ def kernel(peer: Peer, qrels_path: str, run_path: str) -> dict[str, Any]:
     return results
 
 
+def solutions(peer: PytrecEval, qrels_path: str, run_path: str) -> dict[str, Any]:
+    """Return the scores and the seconds of several evaluations of dicts, with one evaluator and with a new one each."""
+    import pytrec_eval
+
+    with Path(qrels_path).open() as lines:
+        qrels = pytrec_eval.parse_qrel(lines)
+    kept, run = peer.evaluator(qrels), peer.run(run_path)
+    return {
+        "kept": timed(lambda: peer.evaluate(kept, run)),
+        "not kept": timed(lambda: peer.evaluate(peer.evaluator(qrels), run)),
+    }
+
+
 def evaluated(peer: Peer, qrels: Any, convert: Callable[[Any], Run], frame: Any) -> Mapping[str, float]:
     """Convert a frame, and return the means."""
     return peer.evaluate(qrels, convert(frame))
@@ -205,6 +223,9 @@ def main(arguments: Sequence[str]) -> None:
     peer = PEERS[name]
     if task == "kernel":
         print(json.dumps(kernel(peer, qrels_path, run_paths[0])))
+        return
+    if task == "solutions" and isinstance(peer, PytrecEval):
+        print(json.dumps(solutions(peer, qrels_path, run_paths[0])))
         return
     qrels = peer.qrels(qrels_path)
     print(json.dumps([peer.evaluate(qrels, peer.run(path)) for path in run_paths]))

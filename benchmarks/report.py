@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any, NamedTuple
 
-from benchmarks.tools import LIBRARIES, READING
+from benchmarks.tools import LIBRARIES, PYTREC_EVAL, READING
 
 Results = Mapping[str, Any]
 
@@ -28,6 +28,7 @@ def tables(results: Results) -> str:
         )
     in_memory = [results[part] for part in ("kernels", "small") if part in results]
     sections += [f"### In memory, {part['lines']:,} lines\n\n{_kernels(part)}" for part in in_memory]
+    sections += [_judged(results[part]) for part in ("judged",) if part in results]
     if held := limits(results):
         sections.append("### Limits\n\n" + "\n".join(f"- {limit.sentence}" for limit in held))
     if "growth" in results:
@@ -48,6 +49,10 @@ def tables(results: Results) -> str:
 
 FASTER = (("kernels", "dicts", 1.5), ("kernels", "pandas", 4.0), ("kernels", "polars", 4.0), ("small", "dicts", 1.5))
 """How many times as fast as pytrec_eval scorer must be, by part and form of the data."""
+
+
+FASTER_KEPT = 1.5
+"""The same for dicts with a kept solution, at every number of judged items."""
 
 
 class Limit(NamedTuple):
@@ -81,11 +86,15 @@ def limits(results: Results) -> list[Limit]:
             found.append(Limit(f"scorer on {results[part]['lines']:,} lines, as a multiple of {other}", times, most))
     for part, form, least in FASTER:
         tools = results.get(part, {}).get("tools", {})
-        theirs = tools.get(f"pytrec-eval-terrier, {form}")
+        theirs = tools.get(f"{PYTREC_EVAL}, {form}")
         if theirs:
             share = median(tools[f"scorer, {form}"]["seconds"]) / median(theirs["seconds"])
             what = f"scorer from {form} of {results[part]['lines']:,} lines, as a share of pytrec_eval"
             found.append(Limit(what, share, round(1 / least, 2)))
+    for point in results.get("judged", {}).get("points", ()):
+        if share := _share(point, "kept"):
+            what = f"scorer with a kept solution, {point['judged']} judged items a query, as a share of pytrec_eval"
+            found.append(Limit(what, share, round(1 / FASTER_KEPT, 2)))
     return found
 
 
@@ -175,6 +184,25 @@ def _kernels(part: Results) -> str:
         ours = times.get(f"scorer, {name.partition(', ')[2]}")
         rows.append([name, f"{1e3 * seconds:.1f}", f"{seconds / ours:.1f}" if ours else "–"])
     return _table(["from memory to scores", "milliseconds", "× scorer from the same"], rows)
+
+
+def _share(point: Results, solution: str) -> float | None:
+    """The time of scorer as a share of that of pytrec_eval; None where that was not measured."""
+    ours, theirs = (point["tools"].get(f"{name}, {solution}") for name in ("scorer", PYTREC_EVAL))
+    return median(ours["seconds"]) / median(theirs["seconds"]) if theirs else None
+
+
+def _judged(part: Results) -> str:
+    rows = []
+    for point in part["points"]:
+        for solution in ("kept", "not kept"):
+            times = [point["tools"].get(f"{name}, {solution}") for name in ("scorer", PYTREC_EVAL)]
+            cells = (f"{1e3 * median(each['seconds']):.1f}" if each else "–" for each in times)
+            share = _share(point, solution)
+            rows.append([f"{point['judged']}, {solution}", *cells, f"{share:.2f}" if share else "–"])
+    header = ["judged items a query, solution", "scorer, milliseconds", "pytrec_eval, milliseconds", "share"]
+    title = f"### Dicts of {part['lines']:,} lines, by the number of judged items"
+    return f"{title}\n\n{_table(header, rows)}"
 
 
 def _growth(part: Results) -> str:

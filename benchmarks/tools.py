@@ -16,7 +16,9 @@ MEASURES = ("AP", "nDCG", "RR", "Rprec", "P@10")
 
 SCORER = (sys.executable, "-c", "from scorer.cli import main; main()")
 
-PEERS = ("pytrec-eval-terrier", "ir_measures", "ranx")
+PYTREC_EVAL = "pytrec-eval-terrier"
+
+PEERS = (PYTREC_EVAL, "ir_measures", "ranx")
 """The libraries, by the names of their distributions on PyPI."""
 
 PEERS_SCRIPT = str(Path(__file__).with_name("peers.py"))

@@ -37,6 +37,8 @@ CHANGES = [
     "the bundle of a challenge",
     "an interval, a test or a tier",
     "a chart, where it is shown, or its caption",
+    "when the site is rendered",
+    "what of the statistics is kept for the next board",
     "a sentence of a report",
     "a message",
     "a key of leaderboard.json",

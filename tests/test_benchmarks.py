@@ -69,6 +69,8 @@ def test_quick_run_compares_the_scores(results: dict[str, Any]) -> None:
 
     assert forms["scorer, TREC files"]["scores"] == forms["scorer"]["scores"]
     assert all(each["same"] for each in kernels.values())
+    assert [point["judged"] for point in results["judged"]["points"]] == [50, 750]
+    assert all(each["same"] for point in results["judged"]["points"] for each in point["tools"].values())
     assert set(MEASURES) == set(forms["scorer"]["scores"])
 
 
@@ -188,6 +190,19 @@ def test_generated_run_has_distinct_items_and_relevant_ones_for_each_query() -> 
     assert all(len(set(row)) == generate.DEPTH for row in block.item.tolist())
     assert all(len(set(row)) == generate.JUDGED for row in block.matched.tolist())
     assert (block.grade > 0).any(axis=1).all()
+
+
+def test_generated_qrels_have_the_number_of_judged_items(tmp_path: Path) -> None:
+    """Half of them are in the list of their query."""
+    for kind in ("qrels", "run"):
+        generate.main([kind, "3", str(tmp_path / kind), "--judged", "750"])
+    judged, listed = (
+        {(line.split()[0], line.split()[2]) for line in (tmp_path / kind).read_text().splitlines()}
+        for kind in ("qrels", "run")
+    )
+
+    assert len(judged) == 3 * 750
+    assert len(judged & listed) == 3 * 375
 
 
 def test_generated_run_has_no_ties_among_judged_items() -> None:
@@ -396,6 +411,20 @@ def test_limits_compare_medians_of_a_full_run() -> None:
                 "pytrec-eval-terrier, pandas": {"seconds": [4.0]},
             },
         },
+        "judged": {
+            "lines": 100,
+            "points": [
+                {
+                    "judged": 750,
+                    "tools": {
+                        "scorer, kept": {"seconds": [3.0]},
+                        "scorer, not kept": {"seconds": [9.0]},
+                        "pytrec-eval-terrier, kept": {"seconds": [4.0]},
+                        "pytrec-eval-terrier, not kept": {"seconds": [4.0]},
+                    },
+                }
+            ],
+        },
     }
 
     found = report.limits(results)
@@ -405,6 +434,7 @@ def test_limits_compare_medians_of_a_full_run() -> None:
         (1.6, 1.5, False),
         (0.5, 0.67, True),
         (0.5, 0.25, False),
+        (0.75, 0.67, False),
     ]
     assert found[1].sentence == f"scorer on 10 lines, as a multiple of {LIBRARIES}: 1.60; not at most 1.5"
     assert report.limits({**results, "quick": True}) == []

@@ -422,6 +422,7 @@ def test_hostile_names_are_not_part_of_paths(hostile: tuple[Path, Answer], tmp_p
             "queries",
             "scores.db",
             "scores.db.solutions",
+            "scores.db.shown",
             "scores.db.statistics",
             "scores.db.submissions",
             "site",

@@ -247,11 +247,11 @@ def test_rendering_holds_no_lock(folder: Path, terminal: Terminal, monkeypatch: 
     """While pages are rendered, another process may write without waiting; the page shows the earlier state."""
     assert terminal.run("run", folder).code == 0
 
-    def files_while_another_writes(challenge: Challenge, *shown: Any) -> dict[str, str | bytes]:
+    def files_while_another_writes(challenge: Challenge, *shown: Any, **named: Any) -> dict[str, str | bytes]:
         send(folder, "cedar")
         with Store.open(folder / "scores.db", wait=0.0) as other:
             list(carry_out(other, plan(other, challenge, challenge.tracks[0])))
-        return site_files(challenge, *shown)
+        return site_files(challenge, *shown, **named)
 
     monkeypatch.setattr("scorer.organising.render.site_files", files_while_another_writes)
     assert terminal.run("render", folder).code == 0

@@ -20,7 +20,7 @@ from scorer.errors import Findings
 from scorer.formats.reading import memory
 from scorer.matching.ranked_dicts import RankedDicts
 from scorer.matching.solution import Solution
-from scorer.measures import parse
+from scorer.measures import Measure, parse
 from scorer.measures.matched import JudgedItems, Matched
 from scorer.options import MISSING, NOTHING_RELEVANT, TIES, UNJUDGED
 from scorer.scoring.evaluation import _score_table
@@ -119,6 +119,18 @@ def test_other_dicts_have_the_outcome_of_the_general_reader(
     solution = solution_of(grades)
 
     assert described(solution, source, rules) == described_by_the_general_reader(solution, source, rules)
+
+
+@strategies.examples(100)
+@given(strategies.solutions(), st.lists(lists(PLAIN_IDS, PLAIN_SCORES), max_size=3), strategies.measures())
+def test_a_kept_solution_gives_each_submission_the_scores_of_a_fresh_one(
+    grades: strategies.Solution, sources: list[dict[str, Any]], measure: Measure
+) -> None:
+    """What it keeps depends on the judgements and on the measure, never on an earlier submission."""
+    kept, by_measure = solution_of(grades), Rules((measure,))
+
+    for source in sources:
+        assert described(kept, source, by_measure) == described(solution_of(grades), source, by_measure)
 
 
 @pytest.mark.parametrize("bad", BAD_IDS, ids=repr)

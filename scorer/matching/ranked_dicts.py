@@ -1,29 +1,35 @@
 """RankedDicts: the ranked lists of a submission that is a dict of dicts, matched without a copy of its ids.
 
-Only the judged items need ranks. The solution's items are looked up in the dicts, and the rank of an item follows from
-the number of higher run scores in its list. The result is that of `RankedLists` and `find`.
+Only the judged items need ranks. The judged items of a query are looked up in its list, or the items of the list among
+the judged ones if these are many more. The rank of an item follows from the number of higher run scores in its list.
+The result is that of `RankedLists` and `find`.
 """
 
 from __future__ import annotations
 
+import math
+from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain, compress
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from scorer.formats.reading.arrow import texts
+from scorer.formats.reading.arrow import take, texts
 from scorer.matching.finding import BY_GRADE, FoundItems
 from scorer.matching.solution import UNKNOWN, Solution
-from scorer.measures.arrays import Bools, Floats, Ints, distinct, ranges
+from scorer.measures.arrays import Bools, Floats, Ints, distinct
 from scorer.measures.matched import Tied
 from scorer.options import Ties
 
 NUMBERS = {float, int, np.float64, np.float32, np.int64, np.int32}
 """The types of run scores that are read here."""
+
+CHEAPER = 4
+"""A judged item is looked up in a list in about a quarter of the time of the reverse: judged items are adjacent in
+memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -40,8 +46,10 @@ class RankedDicts:
     """[list]: the number of its items."""
     run_score: Floats
     """[item]: in the order of the dicts."""
-    judged_score: Floats
-    """[entry of the solution, of each known list]: the run score of the solution's item; NaN if the list lacks it."""
+    entry: Ints
+    """[found item]: its index in the solution's `ideal`; ascending in each list."""
+    found_score: Floats
+    """[found item]: its run score."""
 
     @classmethod
     def of(cls, source: object, solution: Solution) -> RankedDicts | None:
@@ -57,25 +65,43 @@ class RankedDicts:
             return None
         queries = texts(names)
         number = solution.query_codes(queries)
-        ids, first = solution.entry_texts, solution.first_entry.tolist()
-        run_scores: list[Floats] = []
-        judged: list[Any] = []
+        entries_by_id, first = solution.entries_by_id, solution.first_entry.tolist()
+        every = np.arange(first[-1])
+        run_score, found_score = array("d"), array("d")
+        entries = [every[:0]]
         # Each dict is read once, while the processor's cache holds it.
         for listed, query in zip(lists, number.tolist(), strict=True):
             values = listed.values()
             if not _is_plain(listed) or not NUMBERS.issuperset(map(type, values)):
                 return None
             try:
-                run_scores.append(np.fromiter(values, dtype=np.float64, count=len(listed)))
+                run_score.fromlist([*values])
             except OverflowError:
                 return None
-            if query != UNKNOWN:
-                judged.extend(map(listed.get, ids[first[query] : first[query + 1]]))
-        run_score = np.concatenate(run_scores)
-        if not np.isfinite(run_score).all():
+            if query == UNKNOWN:
+                continue
+            judged = entries_by_id[query]
+            if len(judged) < CHEAPER * len(listed):
+                entries.append(every[first[query] : first[query + 1]])
+                found_score.extend(map(listed.get, judged, repeat(math.nan)))
+            else:
+                both = sorted(filter(judged.__contains__, listed), key=judged.__getitem__)
+                entries.append(np.fromiter(map(judged.__getitem__, both), dtype=np.int64, count=len(both)))
+                found_score.extend(map(listed.__getitem__, both))
+        scores, of_entry = np.asarray(run_score), np.asarray(found_score)
+        if not np.isfinite(scores).all():
             return None
-        length = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
-        return cls(solution, queries, number, lists, length, run_score, np.array(judged, dtype=np.float64))
+        is_found = ~np.isnan(of_entry)
+        return cls(
+            solution=solution,
+            queries=queries,
+            number=number,
+            lists=lists,
+            length=np.fromiter(map(len, lists), dtype=np.int64, count=len(lists)),
+            run_score=scores,
+            entry=np.concatenate(entries)[is_found],
+            found_score=of_entry[is_found],
+        )
 
     @property
     def line(self) -> Ints:
@@ -90,49 +116,70 @@ class RankedDicts:
 
     def find(self, ties: Ties, *, with_groups: bool) -> FoundItems:
         """Find the solution's items in the lists; the parameters and the result are those of `finding.find`."""
-        solution, known = self.solution, np.flatnonzero(self.number != UNKNOWN)
-        query = self.number[known]
-        entry, which = ranges(solution.first_entry[query], solution.first_entry[query + 1])
-        found = np.flatnonzero(~np.isnan(self.judged_score))
-        entry, place, cost = entry[found], known[which[found]], -self.judged_score[found]
-        keys, wanted = self._keys(), _pairs(place, cost)
-        begin = np.searchsorted(keys, wanted)
+        query = self.solution.ideal.query[self.entry]
+        place_of_query = np.zeros(len(self.solution.queries), dtype=np.int64)
+        known = np.flatnonzero(self.number != UNKNOWN)
+        place_of_query[self.number[known]] = known
+        place = place_of_query[query]
+        cost, start = self._rising_cost(), self._start
+        begin = _first_at(cost, -self.found_score, start[place], start[place] + self.length[place])
+        # Whether an item is the last one of its tie group.
+        last = np.append(cost[1:] != cost[:-1], True)
+        last[start + self.length - 1] = True
+        in_group = np.flatnonzero(~last[begin])
+        lasts = np.flatnonzero(last)
         size = np.ones_like(begin)
-        in_group = np.flatnonzero(keys[np.minimum(begin + 1, keys.size - 1)] == wanted)
-        size[in_group] = np.searchsorted(keys, wanted[in_group], side="right") - begin[in_group]
-        tied = Tied(begin - self._start[place], size)
+        size[in_group] += lasts[np.searchsorted(lasts, begin[in_group])] - begin[in_group]
+        tied = Tied(begin - start[place], size)
         rank = tied.before + 1
         if ties not in BY_GRADE:
-            groups: dict[int, dict[str, int]] = {}
-            for at in np.flatnonzero(size > 1).tolist():
-                group = groups.get(begin[at])
-                if group is None:
-                    group = groups[begin[at]] = self._ordered_group(int(place[at]), -cost[at], ties)
-                rank[at] += group[solution.entry_texts[entry[at]]]
+            rank[in_group] += self._earlier_in_group(in_group, place, tied, ties)
         with_groups = with_groups or ties in BY_GRADE
-        return FoundItems(solution.ideal.query[entry], rank, entry, tied if with_groups else None)
+        return FoundItems(query, rank, self.entry, tied if with_groups else None)
 
     @property
     def _start(self) -> Ints:
         return np.cumsum(self.length) - self.length
 
-    def _keys(self) -> NDArray[np.complex128]:
-        """Return a key for each item, ascending by its list, then by falling run score."""
+    def _rising_cost(self) -> Floats:
+        """[item]: the negative run scores, ascending in each list."""
         place, cost = np.repeat(np.arange(self.length.size), self.length), -self.run_score
         rising = (place[1:] == place[:-1]) & (cost[1:] < cost[:-1])
         if rising.any():
             start, end = self._start, np.cumsum(self.length)
             for unsorted in distinct(place[1:][rising]).tolist():
                 cost[start[unsorted] : end[unsorted]].sort()
-        return _pairs(place, cost)
+        return cost
 
-    def _ordered_group(self, place: int, run_score: float, ties: Ties) -> dict[str, int]:
-        """Return the ids of the items of a list with this run score, and how many of them each comes after."""
-        start = int(self._start[place])
-        same = self.run_score[start : start + int(self.length[place])] == run_score
-        members = list(compress(self.lists[place], same.tolist()))
-        ordered = sorted(members, reverse=True) if ties == "trec" else members
-        return {name: at for at, name in enumerate(ordered)}
+    def _earlier_in_group(self, which: Ints, place: Ints, tied: Tied, ties: Ties) -> Ints:
+        """[item of `which`]: the number of items of its tie group before it. `place` is [found item]: its list."""
+        earlier = []
+        start, current = self._start.tolist(), -1
+        groups: dict[int, dict[str, int]] = {}
+        items = take(self.solution.items, self.solution.item_of_entry[self.entry[which]]).to_pylist()
+        columns = (column[which].tolist() for column in (place, tied.before, tied.size))
+        for item, of, before, size in zip(items, *columns, strict=True):
+            if of != current:
+                current, groups, ids = of, {}, [*self.lists[of]]
+                falling = np.argsort(-self.run_score[start[of] : start[of] + len(ids)], kind="stable")
+            if before not in groups:
+                members = [ids[nth] for nth in falling[before : before + size].tolist()]
+                if ties == "trec":
+                    members.sort(reverse=True)
+                groups[before] = {name: nth for nth, name in enumerate(members)}
+            earlier.append(groups[before][item])
+        return np.array(earlier, dtype=np.int64)
+
+
+def _first_at(ascending: Floats, wanted: Floats, first: Ints, end: Ints) -> Ints:
+    """[wanted]: the lowest index of this value between `first` and `end`, where the array ascends and has the value."""
+    last = end - 1
+    while (first < last).any():
+        middle = (first + last) >> 1
+        below = ascending[middle] < wanted
+        first = np.where(below, middle + 1, first)
+        last = np.where(below, last, middle)
+    return first
 
 
 def _is_plain(ids: Iterable[Any]) -> bool:
@@ -144,10 +191,3 @@ def _is_plain(ids: Iterable[Any]) -> bool:
         return joined.isascii() or bool(joined.encode())
     except UnicodeEncodeError:
         return False
-
-
-def _pairs(place: Ints, cost: Floats) -> NDArray[np.complex128]:
-    """Return pairs as complex numbers, which numpy orders by the real part, then by the imaginary part."""
-    pairs = np.empty(place.size, dtype=np.complex128)
-    pairs.real, pairs.imag = place, cost
-    return pairs

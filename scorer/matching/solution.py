@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -93,9 +94,14 @@ class Solution:
     """Where the subtopics are from, if that is a column called iteration."""
 
     @property
-    def entry_texts(self) -> list[str]:
-        """[entry of `ideal`]: the item's id; made once."""
-        return self.ideal.cached("texts", lambda: take(self.items, self.item_of_entry).to_pylist())
+    def entries_by_id(self) -> list[dict[str, int]]:
+        """[query]: the index in `ideal` of each of its items by id, in that order; made once."""
+
+        def compute() -> list[dict[str, int]]:
+            entries = enumerate(take(self.items, self.item_of_entry).to_pylist())
+            return [{item: entry for entry, item in islice(entries, count)} for count in np.diff(self.first_entry)]
+
+        return self.ideal.cached("entries by id", compute)
 
     @classmethod
     def read(
@@ -115,8 +121,7 @@ class Solution:
         Raises
         ------
         SolutionError
-            The file cannot be read or is invalid, or its bytes do not have the digest. All errors are reported
-            together.
+            The file cannot be read or is invalid, or has another digest. All errors are reported together.
         """
         findings, kind = Findings(), SolutionError
         solution, read_bytes = None, None if digest is None else hashlib.sha256()

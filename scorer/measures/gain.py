@@ -83,11 +83,15 @@ def ndcg(
     found = discounted_sum(matched, matched.found, gains, k, discount)
     if ideal == "full":
         best = highest_gains(matched, gains) * _discount_sums(matched, k, discount)
+    elif ideal == "retrieved":
+        best = discounted_sum(matched, by_gain(matched.found, gains), gains, k, discount)
     else:
-        best_list = matched.ideal if ideal == "judged" else by_gain(matched.found, gains)
-        if isinstance(gain, tuple):
-            best_list = by_gain(best_list, gains)
-        best = discounted_sum(matched, best_list, gains, k, discount)
+
+        def compute() -> Floats:
+            best_list = by_gain(matched.ideal, gains) if isinstance(gain, tuple) else matched.ideal
+            return discounted_sum(matched, best_list, gains, k, discount)
+
+        best = matched.ideal.cached(("ideal DCG", matched.queries, k, gain, discount, rel), compute)
     return ratio(found, np.where(best > 0, best, 1), defined)
 
 

@@ -76,7 +76,7 @@ def site_state(view: Snapshot, challenge: Challenge, *, pending: bool) -> str:
     """
     last = view.all_events[-1:]  # a database that was restored may have the revision of another state
     recorded = [view.identity, view.revision, *((event.index, str(event.at), event.body) for event in last)]
-    files = {str(path): digest(path) for path in _files_of_pages(challenge)}
+    files = {str(path): _digest(path) for path in _files_of_pages(challenge)}
     moments = {track.name: _moment(view, track) for track in challenge.tracks}
     problems = {track.name: picks_problems(view, track) for track in challenge.tracks}
     parts = [code_digest(), recorded, pending, str(challenge.site_path), files, moments, problems]
@@ -89,6 +89,13 @@ def _files_of_pages(challenge: Challenge) -> Iterator[AnyFile]:
     yield from (path for path in sorted(shipped_templates().rglob("*")) if path.is_file())
     for track in challenge.tracks:
         yield from filter(None, (track.queries_path, track.key_path))
+
+
+def _digest(path: AnyFile) -> str | None:
+    """None for a file that cannot be read, such as a key that is missing: a render says so where it needs it."""
+    with suppress(OSError):
+        return digest(path)
+    return None
 
 
 def files_of_site(root: Path) -> Iterator[str]:

@@ -161,7 +161,7 @@ def shows(folder: Path, manifest: str) -> bool:
 
 
 def manifest_of(folder: Path) -> str:
-    """The SHA-256 of the manifest of a complete render, in hexadecimal; empty if there is none."""
+    """The SHA-256 of the manifest of a complete render, in hexadecimal; empty without one."""
     if not (folder / MANIFEST).is_file() or not _read_manifest(folder).snapshot:
         return ""
     return digest(folder / MANIFEST)

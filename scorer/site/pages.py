@@ -83,8 +83,8 @@ Analyses = Mapping[str, Callable[[], TaskView] | None]
 
 Publish = Callable[[Mapping[str, str | bytes]], frozenset[str]]
 """Is called with the files so far, once the first page and the boards are rendered: it may publish these before the
-others. Returns the paths that must be rendered before; if there are any, it is called again after each page of a team
-until there are none.
+others. Returns the paths that must be rendered before; as long as it returns any, it is called again after each page of
+a team.
 """
 
 
