@@ -189,3 +189,35 @@ def test_a_restored_database_is_rendered(live: Live, tmp_path: Path) -> None:
     assert revision(live) == shown
     assert pages(live.challenge.site_path) == from_nothing(live, day(12) + 2 * HOUR, tmp_path / "new")
     assert live.has_page("teams/dune.html")
+
+
+def test_the_boards_are_written_first(challenge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that ends before the other pages are rendered leaves a board whose links have pages, also of new teams; the
+    next run completes the site.
+    """
+    site = challenge / "site"
+    (challenge / "submissions/main/third.txt").write_text("q1:plum\nq2:fig\nq3:apple\nq4:apple\n")
+    assert here("run", challenge).code == 0
+    pages_before = pages(site)
+    (challenge / "submissions/main/newcomer.txt").write_text("q1:pear,apple\nq2:grape\nq3:fig\nq4:apple\n")
+
+    def ended(_: object) -> str:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("scorer.organising.boards._computed_analysis", ended)
+        assert here("run", challenge).code == 130
+
+    shown = pages(site)
+    assert b"newcomer" in shown["main/index.html"]
+    assert b"newcomer" in shown["index.html"]
+    assert "teams/newcomer.html" in shown
+    assert shown["main/analysis.html"] == pages_before["main/analysis.html"]
+    assert json.loads((site / ".manifest.json").read_text()).get("snapshot") is None
+
+    assert here("run", challenge).code == 0
+    completed = pages(site)
+    shutil.rmtree(site)
+    assert here("render", challenge).code == 0
+    assert pages(site) == completed
+    assert shown["main/index.html"] == completed["main/index.html"]
