@@ -95,8 +95,10 @@ def write_first(
     nothing is written. Nor is anything written where no complete render is, where it is later than `snapshot`, as for
     `write`, and if no content changes. Raises ScorerError as `write`.
     """
-    missing = frozenset(path for path in _linked(pages) if path not in pages and not (folder / path).exists())
-    if missing or not folder.is_dir():
+    if not manifest_of(folder):
+        return frozenset()
+    missing = frozenset(path for path in set(_linked(pages)) if path not in pages and not (folder / path).exists())
+    if missing:
         return missing
     contents = {path: page.encode() if isinstance(page, str) else page for path, page in pages.items()}
     with _locked(folder):

@@ -83,8 +83,7 @@ Analyses = Mapping[str, Callable[[], TaskView] | None]
 
 Publish = Callable[[Mapping[str, str | bytes]], frozenset[str]]
 """Is called with the files so far, once the first page and the boards are rendered: it may publish these before the
-others. Returns the paths that must be rendered before; as long as it returns any, it is called again after each page of
-a team.
+others. Returns the paths that must be rendered before; it is called again once these are rendered.
 """
 
 
@@ -162,10 +161,7 @@ def pages(
     for view in views:
         add(f"{view.track.name}/index.html", markdown.to_text(view.track.description), BoardPage(view))
         site |= _track_data(challenge, view.board, log)
-    missing = publish(site)
-    for page in team_pages(views, missing):
-        add(page.path, page.about, TeamPages(page.team, page, page.sections))
-        missing = missing and publish(site)
+    _add_teams(views, site, add, publish)
     kinds = kind_sections(columns)
     examples = tuple(worked_example(track) for track in challenge.tracks)
     symbols = definitions(section.kind for section in kinds)
@@ -191,6 +187,17 @@ def pages(
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     add("404.html", about, MissingPage(Markup(style), digest))  # noqa: S704  a file of the organiser or ours
     return site
+
+
+def _add_teams(
+    views: Sequence[BoardView], site: Mapping[str, str], add: Callable[[str, str, PageContext], None], publish: Publish
+) -> None:
+    """Add the pages of the teams, and publish the boards before, or once the pages that they need are added."""
+    missing = publish(site)
+    for page in team_pages(views, missing):
+        add(page.path, page.about, TeamPages(page.team, page, page.sections))
+        if missing and missing <= site.keys():
+            missing = publish(site)
 
 
 def _track_pages(
