@@ -225,6 +225,16 @@ def test_the_sidecar_has_what_the_present_board_needs(tmp_path: Path) -> None:
     assert len(added - withdrawn) == 4
 
 
+def test_a_render_keeps_what_the_next_board_needs(tmp_path: Path) -> None:
+    """Also if it computes nothing, because all statistics are cached."""
+    folder, kept = tmp_path / "challenge", tmp_path / f"challenge/scores.db{STATISTICS}"
+    write_challenge(folder)
+    here("run", folder)
+    before = {path.name for path in kept.iterdir()}
+    here("render", folder)
+    assert {path.name for path in kept.iterdir()} == before
+
+
 @pytest.mark.parametrize(
     "damage",
     [

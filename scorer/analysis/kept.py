@@ -25,6 +25,9 @@ _OTHERS = 3
 class Arrays(Protocol):
     """Arrays by keys. What is stored may be gone at the next reading."""
 
+    used: set[str]
+    """The keys that were loaded or saved, or that otherwise must stay."""
+
     def load(self, key: str) -> Floats | None:
         """Return the array of a key, [value]; None if it is absent."""
 
@@ -36,6 +39,7 @@ class MemoryArrays:
     """Arrays that are kept in memory."""
 
     def __init__(self) -> None:
+        self.used: set[str] = set()
         self._stored: dict[str, Floats] = {}
 
     def load(self, key: str) -> Floats | None:

@@ -12,6 +12,9 @@ from scorer.analysis.kept import Arrays, MemoryArrays
 Parts = Sequence[object]
 """What a value depends on: text, numbers, and sequences of both."""
 
+_ARRAYS = "#arrays "
+"""Begins the line with the keys of arrays. Values are JSON or SVG, and never begin so."""
+
 
 class Cache(UserDict[str, str]):
     """The cached values of a database, and those that are computed because they are absent.
@@ -35,10 +38,20 @@ class Cache(UserDict[str, str]):
         return self.value_of(digest_of(parts), compute)
 
     def value_of(self, key: str, compute: Callable[[], str]) -> str:
-        """The same, by the digest of what the value depends on."""
+        """The same, by the digest of what the value depends on.
+
+        The arrays that a value was computed with are used whenever the value is: its first line lists them.
+        """
         if key not in self:
-            self[key] = compute()
-        return self[key]
+            before = set(self.arrays.used)
+            text = compute()
+            arrays = sorted(self.arrays.used - before)
+            self[key] = f"{_ARRAYS}{' '.join(arrays)}\n{text}" if arrays else text
+        text = self[key]
+        if text.startswith(_ARRAYS):
+            arrays_line, _, text = text.partition("\n")
+            self.arrays.used.update(arrays_line.removeprefix(_ARRAYS).split())
+        return text
 
     def __getitem__(self, key: str) -> str:
         value = super().__getitem__(key)

@@ -21,7 +21,7 @@ STATISTICS = ".statistics"
 _DIGEST_BYTES = 32
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Sidecar:
     """A folder of arrays by keys, which are names of files. Nothing is lost with a file: it is derived again.
 
@@ -30,7 +30,8 @@ class Sidecar:
     """
 
     folder: Path
-    _used: set[str] = field(default_factory=set)
+    used: set[str] = field(default_factory=set)
+    """The keys that were loaded or saved, or that otherwise must stay."""
 
     @classmethod
     def beside(cls, database: Path) -> Sidecar:
@@ -39,7 +40,7 @@ class Sidecar:
 
     def load(self, key: str) -> Floats | None:
         """Return the array of a key, [value], mapped into memory and read-only; None if it is absent."""
-        self._used.add(key)
+        self.used.add(key)
         try:
             stored = np.memmap(self.folder / key, dtype=np.uint8, mode="r")
         except (OSError, ValueError):  # ValueError: an empty file
@@ -51,7 +52,7 @@ class Sidecar:
 
     def save(self, key: str, values: Floats) -> None:
         """Store the array of a key, [value]. A kill leaves the old file or the new one."""
-        self._used.add(key)
+        self.used.add(key)
         data = np.ascontiguousarray(values, dtype="<f8").view(np.uint8)
         part = self.folder / f"{key}.{os.getpid()}.part"
         try:
@@ -66,10 +67,10 @@ class Sidecar:
                 part.unlink()
 
     def tidy(self) -> None:
-        """Delete the files of all keys that were neither loaded nor saved."""
+        """Delete the files of all keys that are not used."""
         with suppress(OSError):  # there is no folder, or it cannot be changed
             for path in self.folder.iterdir():
-                if path.name not in self._used:
+                if path.name not in self.used:
                     path.unlink(missing_ok=True)
 
 
