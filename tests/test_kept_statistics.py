@@ -288,7 +288,7 @@ def test_a_foreign_sidecar_changes_nothing(tmp_path: Path) -> None:
 
 def test_a_sidecar_returns_what_it_stored(tmp_path: Path) -> None:
     """Under its key only."""
-    sidecar = Sidecar.beside(tmp_path / "scores.db")
+    sidecar = Sidecar(tmp_path / f"scores.db{STATISTICS}")
     assert sidecar.load("a") is None
     sidecar.save("a", np.arange(3.0))
     sidecar.save("b", np.zeros(0))

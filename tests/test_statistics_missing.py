@@ -124,7 +124,7 @@ def public_functions() -> set[str]:
 def test_every_public_function_of_arrays_is_tested_here() -> None:
     """Those that others call by another name are listed with it."""
     within = {"moments", "top_shares"}  # of t_test and effect_sizes, and of rank_frequencies
-    within |= {"unit_of", "inverse_of", "split_means"}  # of sign_flips and of shake_up
+    within |= {"unit_of", "inverse_of", "sizes", "typical_difference", "split_means"}  # of sign_flips and of shake_up
 
     assert public_functions() - within <= {name.partition(",")[0] for name in EVERY}
 

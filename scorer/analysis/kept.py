@@ -131,7 +131,7 @@ class Kept:
         """Return the largest statistics of the rows: those of the last ranking, changed.
 
         All scores, [row, query], are defined. `sums`, [row, flip], are the first of the values called `what`, which
-        have this width, after two others.
+        have this width.
         """
         flips = sums.shape[1]
         own, key = self._keys(what, width), self._key("all pairs", flips)
@@ -151,9 +151,9 @@ class Kept:
         sums_of_gone = np.empty((len(gone), sums.shape[1]))
         for place, row in enumerate(gone):
             stored = self.arrays.load(before[row])
-            if stored is None or stored.size < sums.shape[1] + 2:
+            if stored is None or stored.size < sums.shape[1]:
                 return None
-            sums_of_gone[place] = stored[2 : sums.shape[1] + 2]
+            sums_of_gone[place] = stored[: sums.shape[1]]
         return pairs.changed(np.array(stay), np.array(gone, dtype=np.int64), sums_of_gone, scores, sums)
 
     def _keys(self, what: str, width: int) -> list[str]:

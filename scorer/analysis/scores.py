@@ -97,41 +97,46 @@ class TaskScores:
         def intervals(rows: Ints) -> Floats:
             return bca_intervals(self.resampled[rows].T, self.scores[rows])
 
-        if self.kept is None or not self.is_complete:
-            return intervals(np.arange(len(self.scores)))
-        return self.kept.within(self.seed).few(f"bca of {self.resamples}", 2, intervals)
+        return intervals(self._all) if self._kept is None else self._kept.few(f"bca of {self.resamples}", 2, intervals)
 
     @cached_property
     def sums(self) -> Sums:
         """Of the scores, which are all defined."""
         flips = max(self.flips, FLIPS)
-        if self.kept is not None and flips > FLIPS:
+        if self._kept is not None and flips > FLIPS:
             flips = MOST_FLIPS  # as for any other size of the ranking that needs more flips
         values = self._values(_SUMS, flips + 2, lambda rows: _in_one(Sums.of(self.scores[rows], flips, self.seed)))
-        return Sums(values[:, 0], values[:, 1], values[:, 2:])
+        return Sums(values[:, -2], values[:, -1], values[:, :-2])
+
+    @property
+    def _all(self) -> Ints:
+        """[row]: the positions of all rows."""
+        return np.arange(len(self.scores))
+
+    @cached_property
+    def _kept(self) -> Kept | None:
+        """What is kept of rows that are all complete; None: nothing is, or what a row has depends on the others."""
+        return self.kept.within(self.seed) if self.kept is not None and self.is_complete else None
 
     def _values(self, what: str, width: int, compute: Callable[[Ints], Floats]) -> Floats:
-        """[row, value]: computed, or kept if all rows are complete."""
-        if self.kept is None or not self.is_complete:
-            return compute(np.arange(len(self.scores)))
-        return self.kept.within(self.seed).values(what, width, compute)
+        """[row, value]: kept or computed."""
+        return compute(self._all) if self._kept is None else self._kept.values(what, width, compute)
 
     def of_pairs(
         self, what: str, width: int, first: Ints, second: Ints, compute: Callable[[Ints, Ints], Floats]
     ) -> Floats:
-        """Return values of pairs of rows, [pair, value]: computed, or kept if all rows are complete."""
-        if self.kept is None or not self.is_complete:
-            return compute(first, second)
-        return self.kept.within(self.seed).of_pairs(what, width, first, second, compute)
+        """Return values of pairs of rows, [pair, value]: kept or computed."""
+        return (
+            compute(first, second) if self._kept is None else self._kept.of_pairs(what, width, first, second, compute)
+        )
 
     def p_values(self, first: Ints, second: Ints) -> Floats:
         """Return the p-values of the randomisation test of pairs of rows, [pair]."""
         if not self.is_complete:
             return pair_p_values(self.scores[first] - self.scores[second], self.flips, self.seed)
-        sums = self.sums.rows(np.arange(len(self.scores)), self.flips)
 
         def computed(rows: Ints, others: Ints) -> Floats:
-            return p_values_of_sums(sums, rows, others)[:, None]
+            return p_values_of_sums(self.sums.with_flips(self.flips), rows, others)[:, None]
 
         return self.of_pairs(f"p-values of {self.flips}", 1, first, second, computed)[:, 0]
 
@@ -141,11 +146,11 @@ class TaskScores:
         scores = self.scores[self.ranked]
         if not self.is_complete:
             return sign_flips(scores, seed=self.seed)
-        sums = self.sums.rows(self.ranked, FLIPS)
-        if self.kept is None or unit_of(scores) != 1:
+        sums = self.sums.with_flips(FLIPS).of_rows(self.ranked)
+        if self._kept is None or unit_of(scores) != 1:
             return sign_flips(scores, seed=self.seed, sums=sums)
-        kept = self.kept.within(self.seed).of(self.ranked.tolist())
-        pairs = kept.all_pairs(_SUMS, self.sums.flipped.shape[1] + 2, scores, sums.flipped)
+        width = self.sums.flipped.shape[1] + 2
+        pairs = self._kept.of(self.ranked.tolist()).all_pairs(_SUMS, width, scores, sums.flipped)
         return sign_flips(scores, seed=self.seed, sums=sums, pairs=pairs)
 
     @cached_property
@@ -232,5 +237,5 @@ def _medians_of_others(scores: Floats, ranked: Ints) -> Floats:
 
 
 def _in_one(sums: Sums) -> Floats:
-    """[row, value]: the observed sum, the absolute sum, and the flipped sums."""
-    return np.column_stack(sums)
+    """[row, value]: the flipped sums, the observed sum and the absolute sum."""
+    return np.column_stack([sums.flipped, sums.observed, sums.absolute])

@@ -18,7 +18,7 @@ from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.statistics.agreement import SETS, shake_up, split_means, tau_b
 from scorer.statistics.bootstrap import percentile_intervals, resampled_means
 from scorer.statistics.rankings import rank_ranges, tiers
-from scorer.statistics.sign_flips import queries_needed, smallest_differences, typical_smallest_difference
+from scorer.statistics.sign_flips import queries_needed, smallest_differences, typical_difference
 
 _AT_ONCE = 1024
 """Rows whose resampled means are in memory at a time."""
@@ -126,16 +126,14 @@ def certainty(task: TaskScores, order: Sequence[int]) -> Certainty | None:
     """
     if len(task.ranked) < 2 or not task.queries:
         return None
-    smallest, all_smallest = (
-        typical_smallest_difference(task.tests, task.queries),
-        smallest_differences(task.tests, task.queries),
-    )
+    smallest = smallest_differences(task.tests, task.queries)
+    typical = typical_difference(smallest, task.tests)
     places = [int(np.searchsorted(task.ranked, row)) for row in order]
     return Certainty(
         queries=task.queries,
-        tiers=tuple(_tier(task, tier, all_smallest) for tier in tiers(places, task.better)),
+        tiers=tuple(_tier(task, tier, smallest) for tier in tiers(places, task.better)),
         separable_neighbours=sum(bool(task.better[above, below]) for above, below in pairwise(places)),
-        smallest_difference=smallest if math.isfinite(smallest) else None,
+        smallest_difference=typical if math.isfinite(typical) else None,
     )
 
 

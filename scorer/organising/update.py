@@ -43,9 +43,15 @@ def update(challenge: Challenge, store: Store) -> Rendered:
 
     Raises as `render`.
     """
-    state, notes = store.read(lambda view: (site_state(view, challenge, pending=True), site_notes(view, challenge)))
     last_state, manifest = _last_shown(challenge, store)
-    if state == last_state and shows(challenge.site_path, manifest):
+
+    def read(view: Snapshot) -> tuple[str, ...] | None:
+        """The notes on the site if it shows the state of the snapshot."""
+        is_shown = site_state(view, challenge, pending=True) == last_state and shows(challenge.site_path, manifest)
+        return site_notes(view, challenge) if is_shown else None
+
+    notes = store.read(read)
+    if notes is not None:
         return Rendered(challenge.site_path / FRONT_PAGE, notes)
     from scorer.organising.render import render  # noqa: PLC0415 (Jinja2 and the pages are slow to load)
 

@@ -36,10 +36,7 @@ class AllPairs:
         """The pairs of all submissions, from `scores`, [submission, query], and their sums with signs,
         [submission, flip].
         """
-        size, norms = np.zeros((len(scores), len(scores))), _norms(scores)
-        for i in range(len(scores) - 1):
-            later = slice(i + 1, None)
-            size[i, later] = size[later, i] = _sizes(scores[i] - scores[later], norms[i] + norms[later])
+        size = sizes(scores)
         inverse, largest = inverse_of(size), np.zeros(sums.shape)
 
         def fill(start: int) -> None:
@@ -104,6 +101,20 @@ def _without(largest: Floats, gone: Floats, inverse_of_gone: Floats, sums: Float
         if len(draws):
             largest[i, draws] = _statistics(sums[i, draws], sums[:, draws], inverse[i]).max(axis=0)
     return largest
+
+
+def sizes(scores: Floats) -> Floats:
+    """Return sqrt(sum d^2) of all pairs, [i, j], over the queries with scores of both; 0 where they differ by rounding
+    only. `scores` are [submission, query], NaN where undefined.
+    """
+    found, norms = np.zeros((len(scores), len(scores))), _norms(np.nan_to_num(scores))
+    lack_any = bool(np.isnan(scores).any())
+    for i in range(len(scores) - 1):
+        later = slice(i + 1, None)
+        differences = scores[i] - scores[later]
+        differences = np.nan_to_num(differences) if lack_any else differences
+        found[i, later] = found[later, i] = _sizes(differences, norms[i] + norms[later])
+    return found
 
 
 def inverse_of(size: Floats) -> Floats:

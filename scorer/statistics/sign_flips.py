@@ -17,7 +17,7 @@ import numpy as np
 
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.options import LEVEL, SEED
-from scorer.statistics.all_pairs import AllPairs, inverse_of
+from scorer.statistics.all_pairs import AllPairs, inverse_of, sizes
 from scorer.statistics.exact_sums import ROUNDING, ExactSums, magnitude
 
 FLIPS = 10_000
@@ -150,9 +150,13 @@ class Sums(NamedTuple):
         """The sums of the scores divided by a power of two."""
         return Sums(*(sums / unit for sums in self))
 
-    def rows(self, rows: Ints, flips: int) -> Sums:
-        """The sums of some submissions, with the first flips."""
-        return Sums(self.observed[rows], self.absolute[rows], self.flipped[rows, :flips])
+    def with_flips(self, flips: int) -> Sums:
+        """The same with the first flips only."""
+        return self._replace(flipped=self.flipped[:, :flips])
+
+    def of_rows(self, rows: Ints) -> Sums:
+        """The sums of some submissions."""
+        return Sums(*(sums[rows] for sums in self))
 
     def differences(self) -> Floats:
         """[i, j]: the sums of the scores of i minus those of j."""
@@ -185,7 +189,7 @@ def sign_flips(
     unit = unit_of(scores)
     scores = scores / unit
     if np.isnan(scores).any():
-        of_pairs, size = PairSums(scores), _sizes(scores)
+        of_pairs, size = PairSums(scores), sizes(scores)
         inverse, queries = inverse_of(size), of_pairs.queries()
         differences, rounding = of_pairs.observed(), of_pairs.rounding()
         largest = _largest(of_pairs, inverse, scores.shape, flips, seed)
@@ -234,20 +238,6 @@ def pair_p_values(differences: Floats, flips: int = FLIPS, seed: int = SEED) -> 
     return np.asarray((counts + 1) / (flips + 1))
 
 
-def _sizes(scores: Floats) -> Floats:
-    """[i, j]: sqrt(sum d^2); 0 where the scores differ by rounding only."""
-    norm = np.sqrt(np.nansum(scores**2, axis=1))
-    complete = not np.isnan(scores).any()
-    size = np.zeros((len(scores), len(scores)))
-    for i, own in enumerate(scores):
-        differences = own - scores[i + 1 :]
-        differences = differences if complete else np.nan_to_num(differences)
-        found: Floats = np.sqrt(np.einsum("jq,jq->j", differences, differences))
-        found[found <= ROUNDING * (norm[i] + norm[i + 1 :])] = 0
-        size[i, i + 1 :] = size[i + 1 :, i] = found
-    return size
-
-
 def p_values_of_sums(sums: Sums, first: Ints, second: Ints) -> Floats:
     """Return the p-value of each pair of submissions, as `pair_p_values` of the differences of their scores."""
     observed, flipped = np.abs(sums.observed[first] - sums.observed[second]), sums.flipped
@@ -291,8 +281,13 @@ def smallest_differences(tests: SignFlips, queries: int) -> Floats:
 
 def typical_smallest_difference(tests: SignFlips, queries: int) -> float:
     """Return the median of `smallest_differences` over all pairs that differ; NaN without such a pair."""
+    return typical_difference(smallest_differences(tests, queries), tests)
+
+
+def typical_difference(smallest: Floats, tests: SignFlips) -> float:
+    """Return the median over all pairs that differ, given `smallest_differences`; NaN without such a pair."""
     differs = np.triu(tests.size, 1) > 0
-    return float(np.median(smallest_differences(tests, queries)[differs])) if differs.any() else math.nan
+    return float(np.median(smallest[differs])) if differs.any() else math.nan
 
 
 def queries_needed(statistic: float, critical: float, queries: int) -> float:

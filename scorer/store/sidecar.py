@@ -33,11 +33,6 @@ class Sidecar:
     used: set[str] = field(default_factory=set)
     """The keys that were loaded or saved, or that otherwise must stay."""
 
-    @classmethod
-    def beside(cls, database: Path) -> Sidecar:
-        """The sidecar of the database file at `database`."""
-        return cls(database.with_name(database.name + STATISTICS))
-
     def load(self, key: str) -> Floats | None:
         """Return the array of a key, [value], mapped into memory and read-only; None if it is absent."""
         self.used.add(key)

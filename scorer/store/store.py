@@ -27,7 +27,7 @@ from scorer.store.log import Kind
 from scorer.store.migrations import prepare
 from scorer.store.records import Basis, FolderScan, ScannedFile
 from scorer.store.schema import cached_table, event_table, last_run_table, mean_table, result_table, solution_table
-from scorer.store.sidecar import Sidecar
+from scorer.store.sidecar import STATISTICS, Sidecar
 from scorer.store.snapshot import Means, Snapshot
 
 GENERATIONS = {"matching": MATCHING_GENERATION, "measures": MEASURE_GENERATION}
@@ -105,7 +105,7 @@ class Store:
 
     def sidecar(self, root: Path) -> Sidecar:
         """Where arrays are kept that are costly to derive: next to the solutions."""
-        return Sidecar.beside(self.database.file or root / "scores")
+        return Sidecar(self.beside(root, STATISTICS))
 
     # The record
 
