@@ -5,12 +5,11 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.meter import Cost, measured, quiet
+from benchmarks.meter import Cost, in_columns, measured, quiet
 from benchmarks.parts import Bench, Results
 from benchmarks.tools import SCORER
 
@@ -26,31 +25,38 @@ def live(bench: Bench) -> Results:
 def _live(bench: Bench, teams: int, queries: int) -> Results:
     bench.say(f"live challenge of {teams:,} teams and {queries:,} queries")
     generated = bench.generated("challenge", teams, queries)
-    steps: dict[str, list[dict[str, float | None]]] = {}
+    costs: dict[str, list[Cost]] = {}
+    until_boards: dict[str, list[float]] = {}
     same = True
     for _ in range(bench.sizes.rounds):
         folder = generated.with_name(f"{generated.name}-live")
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(generated, folder)
-        last = max((folder / "submissions" / "main").iterdir())
-        aside = folder / last.name
-        sites: dict[str, dict[str, bytes]] = {}
-        work: dict[str, tuple[str, Callable[[], object]]] = {
-            "first run": ("run", lambda last=last, aside=aside: last.rename(aside)),  # type: ignore[misc]
-            "one file more": ("run", lambda last=last, aside=aside: shutil.copy2(aside, last)),  # type: ignore[misc]
-            "nothing new": ("run", lambda: None),
-            "render from nothing": ("render", lambda folder=folder: _forget(folder)),  # type: ignore[misc]
-            "one file less": ("run", lambda last=last: last.unlink()),  # type: ignore[misc]
-        }
-        for name, (command, prepare) in work.items():
-            prepare()
-            cost, until_boards = _run(bench, command, folder)
-            bench.say(f"  {name}: {cost.wall:.1f} s, boards after {until_boards:.1f} s, {cost.memory / 1e6:.0f} MB")
-            steps.setdefault(name, []).append({**asdict(cost), "boards": until_boards})
+        sites = {}
+        for name, command in _steps(folder):
+            cost, until = _run(bench, command, folder)
+            bench.say(f"  {name}: {cost.wall:.1f} s, boards after {until:.1f} s, {cost.memory / 1e6:.0f} MB")
+            costs.setdefault(name, []).append(cost)
+            until_boards.setdefault(name, []).append(until)
             sites[name] = _content(folder / "site")
         same &= sites["one file more"] == sites["nothing new"] == sites["render from nothing"]
         shutil.rmtree(folder)
-    return {"teams": teams, "queries": queries, "steps": steps, "same": same}
+    tools = {name: {**in_columns(costs[name]), "boards": until_boards[name]} for name in costs}
+    return {"teams": teams, "queries": queries, "tools": tools, "same": same}
+
+
+def _steps(folder: Path) -> Iterator[tuple[str, str]]:
+    """The name of each step and the command of `scorer` to measure; before, the folder is prepared for it."""
+    last = max((folder / "submissions" / "main").iterdir())
+    aside = last.rename(folder / last.name)
+    yield "first run", "run"
+    shutil.copy2(aside, last)
+    yield "one file more", "run"
+    yield "nothing new", "run"
+    _forget(folder)
+    yield "render from nothing", "render"
+    last.unlink()
+    yield "one file less", "run"
 
 
 def _run(bench: Bench, command: str, folder: Path) -> tuple[Cost, float]:

@@ -10,9 +10,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes in a unit of the peak memory: macOS reports bytes, Linux KiB."""
@@ -48,6 +48,11 @@ class Cost:
     def disturbed(self) -> bool:
         """Whether other processes used so much time that the measurement is unreliable."""
         return self.others is not None and self.others >= QUIET
+
+
+def in_columns(costs: Sequence[Cost]) -> dict[str, list[Any]]:
+    """Return the costs of several runs of a command by resource."""
+    return {key: [asdict(cost)[key] for cost in costs] for key in ("wall", "processor", "memory", "others")}
 
 
 def measured(

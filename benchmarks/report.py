@@ -259,34 +259,32 @@ def _statistics(board: Results) -> str:
 
 
 def _live(part: Results) -> str:
-    rows = [
-        [
-            name,
-            f"{median(cost['boards'] for cost in costs):.1f}" if any(cost["boards"] for cost in costs) else "—",
-            f"{median(cost['wall'] for cost in costs):.1f}",
-            f"{median(cost['processor'] for cost in costs):.1f}",
-            f"{max(cost['memory'] for cost in costs) / 1e6:,.0f}",
-        ]
-        for name, costs in part["steps"].items()
-    ]
-    table = _table(["step", "seconds until the boards", "until the end", "processor seconds", "peak MB"], rows)
+    ours = {name: tool["boards"] for name, tool in part["tools"].items()}
+    first = {name: f"{median(boards):.1f}" if any(boards) else "—" for name, boards in ours.items()}
+    table = _processes("step", "seconds until the boards", first, part)
     verdict = "A run writes the site of a render from nothing." if part["same"] else "The sites differ."
     return f"### A live challenge of {part['teams']:,} teams and {part['queries']:,} queries\n\n{table}\n\n{verdict}"
 
 
-def _verification(part: Results) -> str:
-    ours = median(part["tools"]["scorer verify log"]["wall"])
+def _processes(what: str, heading: str, column: Mapping[str, str], part: Results) -> str:
+    """The table of the costs of commands, with a further column."""
     rows = [
         [
             name,
-            f"{median(each['wall']):.2f}",
-            f"{median(each['wall']) / ours:.2f}",
-            f"{median(each['processor']):.2f}",
-            f"{max(each['memory']) / 1e6:,.0f}",
+            f"{median(tool['wall']):.2f}",
+            column[name],
+            f"{median(tool['processor']):.2f}",
+            f"{max(tool['memory']) / 1e6:,.0f}",
         ]
-        for name, each in part["tools"].items()
+        for name, tool in part["tools"].items()
     ]
-    table = _table(["process", "seconds", "× scorer", "processor seconds", "peak MB"], rows)
+    return _table([what, "seconds", heading, "processor seconds", "peak MB"], rows)
+
+
+def _verification(part: Results) -> str:
+    ours = median(part["tools"]["scorer verify log"]["wall"])
+    times = {name: f"{median(tool['wall']) / ours:.2f}" for name, tool in part["tools"].items()}
+    table = _processes("process", "× scorer", times, part)
     verdict = "Both compute the same head." if part["same"] else "The heads differ."
     return f"### Verification of a log of {part['events']:,} events\n\n{table}\n\n{verdict}"
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 
-from benchmarks.meter import Cost, measured, quiet
+from benchmarks.meter import Cost, in_columns, measured, quiet
 from benchmarks.parts import Bench, Results
 from benchmarks.tools import SCORER
 
@@ -41,9 +40,6 @@ def verification(bench: Bench) -> Results:
             costs[name].append(cost)
     return {
         "events": events,
-        "tools": {
-            name: {key: [asdict(cost)[key] for cost in each] for key in ("wall", "processor", "memory", "others")}
-            for name, each in costs.items()
-        },
+        "tools": {name: in_columns(each) for name, each in costs.items()},
         "same": texts["only the heads"].strip() in texts["scorer verify log"],
     }

@@ -44,6 +44,10 @@ class Manifest:
     """The name of the snapshot that the last complete render shows; empty before that. It is public, so it must not
     tell how often the database has changed: that would say during a freeze what arrives."""
 
+    def shows_later(self, snapshot: str, is_later: Callable[[str], bool]) -> bool:
+        """Whether the folder shows a later snapshot, which `is_later` says of its name."""
+        return self.snapshot not in ("", snapshot) and is_later(self.snapshot)
+
     def encoded(self) -> bytes:
         document: dict[str, object] = {"written by scorer": sorted(self.files)}
         if self.snapshot:
@@ -72,7 +76,7 @@ def write(
     Raises ScorerError if the folder cannot be written or stays locked, or if a file that no render wrote has the name
     of a page.
     """
-    contents = {path: page.encode() if isinstance(page, str) else page for path, page in pages.items()}
+    contents = _encoded(pages)
     if folder.exists() and not folder.is_dir():
         raise ScorerError(f"{folder}: cannot write the site (Not a directory)")
     try:
@@ -81,7 +85,7 @@ def write(
         raise ScorerError(f"{error.filename or folder}: cannot write the site ({error.strerror or error})") from error
     with _locked(folder):
         before = _read_manifest(folder)
-        if before.snapshot not in ("", snapshot) and is_later(before.snapshot):
+        if before.shows_later(snapshot, is_later):
             return None
         return _update(folder, contents, before, Manifest(frozenset(contents), snapshot))
 
@@ -100,16 +104,19 @@ def write_first(
     missing = frozenset(path for path in set(_linked(pages)) if path not in pages and not (folder / path).exists())
     if missing:
         return missing
-    contents = {path: page.encode() if isinstance(page, str) else page for path, page in pages.items()}
+    contents = _encoded(pages)
     with _locked(folder):
         before = _read_manifest(folder)
-        may_write = before.snapshot and not (before.snapshot != snapshot and is_later(before.snapshot))
-        if may_write and _changed(folder, contents):
+        if before.snapshot and not before.shows_later(snapshot, is_later) and _changed(folder, contents):
             _refuse_to_overwrite(folder, contents, before.files)
             replace_content(folder / MANIFEST, Manifest(before.files | contents.keys()).encoded())
             for path in _in_order(contents, folder):
                 replace_content(folder / path, contents[path])
     return missing
+
+
+def _encoded(pages: Mapping[str, str | bytes]) -> dict[str, bytes]:
+    return {path: page.encode() if isinstance(page, str) else page for path, page in pages.items()}
 
 
 def _linked(pages: Mapping[str, str | bytes]) -> Iterator[str]:
