@@ -12,7 +12,7 @@ from docs.api_examples import EXAMPLES
 from docs.templates import attributes
 from scorer.analysis.comparison import DecisiveCase, Pair
 from scorer.errors import Findings
-from scorer.matching.match import Counts
+from scorer.matching.counts import Counts
 
 RESULTS: tuple[type, ...] = (Pair, DecisiveCase, Counts, Findings)
 """Classes of values in results; they are documented, and no user makes one."""

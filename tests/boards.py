@@ -19,7 +19,7 @@ from scorer.live.log import PublishedLog
 from scorer.live.rules import ChangedRule, SaltedDigest
 from scorer.live.teams import Team
 from scorer.live.timeline import Happening, Timeline
-from scorer.matching.match import Counts
+from scorer.matching.counts import Counts
 from scorer.store.events import Event
 from scorer.store.log import log_lines
 from tests.board_certainty import with_certainty

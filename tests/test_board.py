@@ -30,7 +30,7 @@ from scorer.live.entries import with_outcomes
 from scorer.live.entry import Entry, rounded
 from scorer.live.presence import SubmissionState, submissions
 from scorer.live.teams import slugs
-from scorer.matching.match import Counts
+from scorer.matching.counts import Counts
 from scorer.measures import parse
 from scorer.organising.rules import record_basis
 from scorer.organising.scan import import_submissions

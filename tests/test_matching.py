@@ -17,7 +17,8 @@ from scorer.errors import Findings
 from scorer.formats.reading import memory
 from scorer.formats.reading.arrow import fingerprints
 from scorer.formats.reading.batches import Graded, Ranked
-from scorer.matching.match import Counts, ScatteredError, match
+from scorer.matching.counts import Counts
+from scorer.matching.match import ScatteredError, match
 from scorer.matching.partition import by_query, whole_lists
 from scorer.matching.solution import IdSet, Solution
 from scorer.measures.matched import JudgedItems, Matched

@@ -22,7 +22,7 @@ from sqlalchemy.exc import IntegrityError
 from scorer.errors import Findings, Problem, StoreError
 from scorer.live.entries import with_outcomes
 from scorer.live.presence import SubmissionState, submissions
-from scorer.matching.match import Counts
+from scorer.matching.counts import Counts
 from scorer.measures import Measure, parse
 from scorer.organising.rules import record_basis
 from scorer.organising.scan import import_submissions

@@ -15,7 +15,7 @@ from scorer.errors import LONGEST, Problem
 from scorer.errors import SHOWN as MOST_SHOWN
 from scorer.live.entry import State
 from scorer.live.teams import Team
-from scorer.matching.match import Counts
+from scorer.matching.counts import Counts
 from scorer.site.distribution import distribution, query_table
 from scorer.site.folder import write
 from scorer.site.neighbours import field_of, neighbours

@@ -96,7 +96,7 @@ def test_a_run_with_nothing_new_loads_no_library_for_pages(new_challenge: Path) 
     assert here("run", new_challenge).code == 0
     program = (
         "import sys\nfrom scorer.cli import main\ntry:\n    main()\nfinally:\n"
-        "    print(sorted({'altair', 'jinja2', 'markdown_it', 'scipy', 'scorer.site.pages'} & set(sys.modules)))"
+        "    print(sorted({'altair', 'jinja2', 'markdown_it', 'pyarrow', 'scipy', 'scorer.site.pages'} & set(sys.modules)))"
     )
     answer = process("run", new_challenge, program=program)
     assert answer.code == 0, answer.err

@@ -25,7 +25,7 @@ from scorer.statistics.sign_flips import (
     sign_flips,
     unit_of,
 )
-from scorer.statistics.threads import in_threads
+from scorer.statistics.threads import blocks, in_threads
 
 MOST_FLIPS = 100_000
 """The largest number of random sign flips of the randomisation test."""
@@ -33,6 +33,7 @@ MOST_FLIPS = 100_000
 _SUMS = "sums"
 
 _PAIRS_AT_ONCE = 64
+_QUERIES_AT_ONCE = 256
 """Pairs whose differences are in memory at a time, in each thread."""
 
 EXTREMES = 5
@@ -220,19 +221,25 @@ def _medians_of_others(scores: Floats, ranked: Ints) -> Floats:
     others = len(ranked) - 1
     if not len(ranked):
         return medians
-    medians[:] = np.median(of_ranked, axis=0)
+    if len(ranked) < len(scores):
+        medians[:] = np.median(of_ranked, axis=0)
     if others < 1:
         medians[ranked] = np.nan
         return medians
-    # A row takes one place in the ascending scores: those from there on move down by one.
-    order = np.argsort(of_ranked, axis=0, kind="stable")
-    ascending, place = np.take_along_axis(of_ranked, order, axis=0), np.empty(order.shape, dtype=np.int64)
-    np.put_along_axis(place, order, np.arange(len(ranked))[:, None], axis=0)
-    middle = np.zeros(of_ranked.shape)
-    for index in {(others - 1) // 2, others // 2}:
-        shifted = index + (place <= index)
-        middle += np.take_along_axis(ascending, shifted, axis=0) / len({(others - 1) // 2, others // 2})
-    medians[ranked] = middle
+
+    def fill(queries: slice) -> None:
+        # A row takes one place in the ascending scores: those from there on move down by one.
+        own = of_ranked[:, queries].T.copy()
+        order = np.argsort(own, axis=1, kind="stable")
+        ascending, place = np.take_along_axis(own, order, axis=1), np.empty(order.shape, dtype=np.int64)
+        np.put_along_axis(place, order, np.arange(len(ranked)), axis=1)
+        middle = np.zeros(own.shape)
+        for index in {(others - 1) // 2, others // 2}:
+            shifted = index + (place <= index)
+            middle += np.take_along_axis(ascending, shifted, axis=1) / len({(others - 1) // 2, others // 2})
+        medians[ranked, queries] = middle.T
+
+    in_threads(fill, blocks(scores.shape[1], _QUERIES_AT_ONCE))
     return medians
 
 

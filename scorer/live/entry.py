@@ -10,9 +10,7 @@ from typing import Literal
 
 from scorer.challenge.settings import Track
 from scorer.errors import SHOWN, Problem, SolutionError
-from scorer.matching.match import Counts
-from scorer.matching.notes import FEW_KNOWN, NO_LIST
-from scorer.matching.solution import Solution
+from scorer.matching.counts import FEW_KNOWN, NO_LIST, Counts
 from scorer.scoring.means import Mean
 
 ColumnScores = tuple[float | None, ...]
@@ -250,6 +248,8 @@ def are_queries_public(track: Track, queries: Collection[str]) -> bool:
     """Whether the public list of a track has exactly these queries of its solution."""
     if track.queries_path is None:
         return False
+    from scorer.matching.solution import Solution  # noqa: PLC0415 (Arrow is slow to load)
+
     try:
         return set(Solution.read_queries(track.queries_path).queries.to_pylist()) == set(queries)
     except SolutionError:

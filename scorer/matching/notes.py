@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from scorer.errors import Findings, Problem
 from scorer.formats.reading.arrow import take
+from scorer.matching.counts import FEW_KNOWN, NO_LIST
 from scorer.matching.finding import FoundItems
 from scorer.matching.ranked_lists import RankedLists
 from scorer.matching.solution import UNKNOWN, Solution
@@ -142,10 +143,6 @@ def _items(lists: RankedLists, length: Ints, which: Bools) -> Ints:
 
 EXAMPLES = 5
 """The number of queries or items that a message names."""
-
-FEW_KNOWN = "none or hardly any of its "
-NO_LIST = " queries have no list ("
-"""These parts of messages identify them in stored results: boards hide what they say until final scores are shown."""
 
 
 def check_queries(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scorer.board.board import Board, Row
 from scorer.board.build import board
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
-from scorer.executors.base import Executor
 from scorer.live.entries import with_outcomes
 from scorer.live.errata import BeforeAfter, Changes, Erratum, Placing, Scale, recorded_changes
 from scorer.live.state import in_force, track_state
@@ -22,6 +21,9 @@ from scorer.store.records import Basis, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, printable_name
+
+if TYPE_CHECKING:
+    from scorer.executors.base import Executor
 
 
 def preview(challenge: Challenge, store: Store, track: Track, executor: Executor | None = None) -> Changes:

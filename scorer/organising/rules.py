@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from scorer.challenge.settings import Track
 from scorer.challenge.splits import split_of
@@ -13,8 +14,6 @@ from scorer.live.entries import Entries, entries
 from scorer.live.entry import Entry
 from scorer.live.rules import changed_names, with_rules
 from scorer.live.state import in_force, track_state
-from scorer.matching.solution import Solution, read_ids
-from scorer.matching.subtopics import NO_ITERATIONS
 from scorer.organising.splits import check_preliminary
 from scorer.paths import Location, digest, is_regular
 from scorer.scoring.means import check_gains
@@ -25,6 +24,9 @@ from scorer.store.records import Basis, RecordedBasis, StoredQueries
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import GENERATIONS, Store
 from scorer.wording import counted, quoted
+
+if TYPE_CHECKING:
+    from scorer.matching.solution import Solution
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,9 @@ class RuleSet:
         Raises SolutionError if the solution is invalid or cannot be read, ChallengeError if the list of items cannot be
         read, and MeasureError if the gains of a measure are too large for the grades.
         """
+        from scorer.matching.solution import Solution, read_ids  # noqa: PLC0415 (Arrow is slow to load)
+        from scorer.matching.subtopics import NO_ITERATIONS  # noqa: PLC0415
+
         solution = Solution.read(self.solution_path, self.track.solution_format, digest=self.solution_digest)
         if self.solution_path != self.track.solution_path:  # a recorded solution stays valid
             solution = replace(solution, iterations=NO_ITERATIONS)
@@ -101,6 +106,8 @@ class RuleSet:
         """Refuse a public list that lacks queries: a file that passes the participant's check could lack them too."""
         if self.track.queries_path is None:
             return
+        from scorer.matching.solution import Solution  # noqa: PLC0415 (Arrow is slow to load)
+
         public = set(Solution.read_queries(self.track.queries_path).queries.to_pylist())
         lacking = [query for query in solution.queries.to_pylist() if query not in public]
         if lacking:

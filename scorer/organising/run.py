@@ -8,16 +8,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scorer.challenge.settings import Challenge, Track
-from scorer.executors.base import Executor, FileOutcome
 from scorer.limits import Limits
 from scorer.live.entries import Entries
 from scorer.live.entry import Entry
 from scorer.live.presence import key_of, track_digests
 from scorer.live.state import track_state
-from scorer.matching.match import Counts
-from scorer.matching.solution import Solution
+from scorer.matching.counts import Counts
 from scorer.organising.phases import announce
 from scorer.organising.picks import import_picks
 from scorer.organising.rules import RuleSet, record_basis, rules_in_force
@@ -29,6 +28,10 @@ from scorer.paths.writing import remove_abandoned_folders
 from scorer.store.records import Failure, Submission
 from scorer.store.store import Store
 from scorer.wording import quoted
+
+if TYPE_CHECKING:
+    from scorer.executors.base import Executor, FileOutcome
+    from scorer.matching.solution import Solution
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,6 @@ from pathlib import Path
 from scorer.challenge.settings import Challenge, Track
 from scorer.challenge.splits import QuerySplit, check_ladder, check_split, check_stage, make_key
 from scorer.errors import ChallengeError
-from scorer.matching.solution import Solution
 from scorer.store.records import Basis, StoredQueries
 
 
@@ -41,6 +40,8 @@ def with_split(tracks: Sequence[Track]) -> list[Track]:
 
 def selected_queries(track: Track, split: QuerySplit) -> tuple[int, int]:
     """How many queries of the solution a split selects for the preliminary scores, and how many there are."""
+    from scorer.matching.solution import Solution  # noqa: PLC0415 (Arrow is slow to load)
+
     solution = Solution.read(track.solution_path, track.solution_format)
     flags = split.flags(solution.queries.to_pylist())
     check_split(track.name, int(solution.flagged.sum()), sum(flags), len(flags))

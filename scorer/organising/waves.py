@@ -8,12 +8,11 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from scorer.executors.base import Executor, FileOutcome, FileToScore, Processes
 from scorer.limits import MB, Limits
 from scorer.live.entries import Entries
 from scorer.live.presence import key_of, present_digests
-from scorer.matching.solution import Solution
 from scorer.organising.rules import RuleSet
 from scorer.organising.submission_files import SubmissionFile, WithFile
 from scorer.scoring.outcomes import Failed
@@ -21,6 +20,10 @@ from scorer.store.archive import Archive, SourceError, content_of
 from scorer.store.records import Submission
 from scorer.store.store import Store
 from scorer.wording import printable_name
+
+if TYPE_CHECKING:
+    from scorer.executors.base import Executor, FileOutcome
+    from scorer.matching.solution import Solution
 
 STORE_EVERY = 0.5
 """Seconds between two transactions that store results."""
@@ -121,6 +124,8 @@ def score(
     `first` is the first wave, as `Sources.pending` returns it. Yields each submission with its outcome, once it is
     stored. Its bytes are kept before: those that are scored, because both have the digest of the submission.
     """
+    from scorer.executors.base import FileToScore, Processes  # noqa: PLC0415 (Arrow is slow to load)
+
     queries = rules.store_solution(store, solution)
     solution = solution.with_flags(rules.basis.flags(queries))
     chosen = executor or Processes(os.cpu_count() or 1)

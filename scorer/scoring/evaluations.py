@@ -10,7 +10,7 @@ import numpy as np
 
 from scorer.errors import Findings, MeasureError, Problem
 from scorer.formats.reading.arrow import take
-from scorer.matching.match import Counts
+from scorer.matching.counts import Counts
 from scorer.matching.solution import Solution
 from scorer.measures import Measure, parse
 from scorer.options import Split

@@ -7,19 +7,20 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from scorer.errors import ContentError, Findings
-from scorer.formats.writing import shortest
-from scorer.matching.solution import Solution
 from scorer.measures import Aggregation, Measure
 from scorer.measures.arrays import Bools, Floats
 from scorer.measures.gain import ROUNDING
 from scorer.measures.matched import Matched
 from scorer.options import Split
 from scorer.wording import quoted
+
+if TYPE_CHECKING:
+    from scorer.matching.solution import Solution
 
 GEOMETRIC_FLOOR = 1e-5
 """The lowest value that a score has in a geometric mean, as in trec_eval."""
@@ -118,6 +119,8 @@ def check_gains(solution: Solution, measures: Sequence[Measure], where: str = "t
 
 
 def _too_large(solution: Solution, what: str, query: int) -> str:
+    from scorer.formats.writing import shortest  # noqa: PLC0415 (Arrow is slow to load)
+
     best = int(solution.first_entry[query])
     item, grade = solution.items[int(solution.item_of_entry[best])].as_py(), float(solution.ideal.grade[best])
     return (

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from scorer.errors import Findings
-from scorer.matching.match import Counts
+from scorer.matching.counts import Counts
 from scorer.measures import Measure
 from scorer.measures.arrays import Bools, Floats
 from scorer.measures.matched import Matched

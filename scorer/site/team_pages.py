@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -15,7 +15,7 @@ from scorer.site.distribution import Distribution, QueryTable, distribution, que
 from scorer.site.entry_words import entry_notes, looks_in_words, quota_left, status_words
 from scorer.site.neighbours import Field, Neighbours, field_of, neighbours
 from scorer.site.rank_reasons import entries_in_words, heading, hidden, reasons, summary
-from scorer.site.strip import Axis, svg_percent
+from scorer.site.strip import svg_percent
 from scorer.site.team_decisions import HistoryLine, TeamLink, decision, history, links, merged_into
 from scorer.site.views import BoardView, RowView
 
@@ -212,7 +212,7 @@ def _team_result(part: _Participation) -> TeamResult:
     return TeamResult(
         heading=heading(part.view.row),
         reasons=reasons(field, position),
-        others=_marks(part.board.axis, (view.scores[0] for view in rows if view is not part.view)),
+        others=_other_marks(part.board, part.view),
         leader=leader,
         neighbours=neighbours(field, position),
         distribution=distribution(field, position),
@@ -221,10 +221,11 @@ def _team_result(part: _Participation) -> TeamResult:
     )
 
 
-def _marks(axis: Axis, scores: Iterable[float | None]) -> tuple[str, ...]:
-    """Where scores are on the axis. Marks that would cover each other are one, so that a long board has few."""
-    positions = {round(2 * axis.position(score)) / 2 for score in scores if score is not None}
-    return tuple(map(svg_percent, sorted(positions)))
+def _other_marks(board: BoardView, own: RowView) -> tuple[str, ...]:
+    """Where the scores of the other rows are on the axis."""
+    marks = board.marks
+    place = board.mark(own)
+    return tuple(svg_percent(mark) for mark in sorted(marks) if mark != place or marks[mark] > 1)
 
 
 def _chart(board: BoardView, entries: Sequence[EntryView]) -> tuple[Svg | None, str]:

@@ -16,6 +16,10 @@ from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.options import LEVEL
 from scorer.statistics.exact_sums import ROUNDING
 from scorer.statistics.paired_tests import holm_matrix, wilcoxon_greater
+from scorer.statistics.threads import blocks, in_threads
+
+_AT_ONCE = 1 << 17
+"""Values that are ranked at a time: what is computed of them remains in the cache of a processor."""
 
 # Ranks
 
@@ -38,6 +42,18 @@ def ranked(values: Floats) -> Ints:
     Values that differ by rounding only are equal. NaN ranks one after the last rank that a number has, as in R's
     challengeR.
     """
+    if values.ndim == 2 and values.size > _AT_ONCE:
+        ranks = np.empty(values.shape, dtype=np.int64)
+
+        def fill(block: slice) -> None:
+            ranks[block] = _ranked(np.ascontiguousarray(values[block]))
+
+        in_threads(fill, blocks(len(values), max(1, _AT_ONCE // values.shape[1])))
+        return ranks
+    return _ranked(values)
+
+
+def _ranked(values: Floats) -> Ints:
     order = np.argsort(-values, axis=-1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=-1)
     before, after = ordered[..., :-1], ordered[..., 1:]

@@ -148,7 +148,7 @@ class Sums(NamedTuple):
 
     def __truediv__(self, unit: float) -> Sums:
         """The sums of the scores divided by a power of two."""
-        return Sums(*(sums / unit for sums in self))
+        return self if unit == 1 else Sums(*(sums / unit for sums in self))
 
     def with_flips(self, flips: int) -> Sums:
         """The same with the first flips only."""
@@ -156,7 +156,8 @@ class Sums(NamedTuple):
 
     def of_rows(self, rows: Ints) -> Sums:
         """The sums of some submissions."""
-        return Sums(*(sums[rows] for sums in self))
+        is_all = len(rows) == len(self.observed) and bool((rows == np.arange(len(rows))).all())
+        return self if is_all else Sums(*(sums[rows] for sums in self))
 
     def differences(self) -> Floats:
         """[i, j]: the sums of the scores of i minus those of j."""
@@ -187,7 +188,7 @@ def sign_flips(
     the sums.
     """
     unit = unit_of(scores)
-    scores = scores / unit
+    scores = scores if unit == 1 else scores / unit
     if np.isnan(scores).any():
         of_pairs, size = PairSums(scores), sizes(scores)
         inverse, queries = inverse_of(size), of_pairs.queries()

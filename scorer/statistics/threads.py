@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -19,3 +19,8 @@ def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Re
         return [work(item) for item in items]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, items))
+
+
+def blocks(count: int, size: int) -> Iterator[slice]:
+    """The slices of `size` places, or fewer, that together are `count` places."""
+    return (slice(start, start + size) for start in range(0, count, size))

@@ -14,7 +14,7 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, Table, delete, literal_column, null, select
 
 from scorer.errors import StoreError
-from scorer.matching.match import Counts
+from scorer.matching.counts import Counts
 from scorer.measures.matched import Matched
 from scorer.scoring.compact import check_values, unpack_hits
 from scorer.store.checksums import REPAIR, RESTORE, all_columns, is_whole, row_name

@@ -11,7 +11,7 @@ import numpy as np
 
 from scorer.challenge.splits import QuerySplit
 from scorer.errors import Findings
-from scorer.matching.match import Counts
+from scorer.matching.counts import Counts
 from scorer.measures.arrays import Bools
 from scorer.measures.matched import JudgedItems
 from scorer.options import Split

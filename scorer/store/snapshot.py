@@ -16,7 +16,7 @@ from sqlalchemy import select
 
 from scorer.analysis.kept import Arrays
 from scorer.errors import Findings, Problem
-from scorer.matching.match import Counts
+from scorer.matching.counts import Counts
 from scorer.measures import Measure
 from scorer.measures.arrays import Bools, Floats
 from scorer.measures.matched import JudgedItems
