@@ -12,7 +12,7 @@ import pytest
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge
 from scorer.errors import StoreError
-from scorer.executors.base import Executor, FileOutcome, FileToScore, Processes, Serial
+from scorer.executors.base import Executor, FileOutcome, FileToScore, GoOn, Processes, Serial, always
 from scorer.limits import Limits
 from scorer.matching.solution import Solution
 from scorer.organising.run import carry_out, plan
@@ -31,10 +31,10 @@ class Interrupted:
     what: Callable[[], object]
 
     def results(
-        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits
+        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
     ) -> Generator[tuple[int, FileOutcome], None, None]:
         """See `Executor`."""
-        for number, result in enumerate(self.executor.results(solution, rules, files, limits)):
+        for number, result in enumerate(self.executor.results(solution, rules, files, limits, go_on)):
             if number == len(files) // 2:
                 self.what()
             yield result

@@ -10,7 +10,7 @@ import pytest
 
 from scorer.challenge.settings import Challenge
 from scorer.errors import ChallengeError
-from scorer.executors.base import FileOutcomes, FileToScore, Serial
+from scorer.executors.base import FileOutcomes, FileToScore, GoOn, Serial, always
 from scorer.limits import Limits
 from scorer.live.entries import with_outcomes
 from scorer.live.errata import Placing, folded_errata
@@ -384,9 +384,11 @@ class Counting:
 
     files: int = 0
 
-    def results(self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits) -> FileOutcomes:
+    def results(
+        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
+    ) -> FileOutcomes:
         """See `Executor`."""
-        for each in Serial().results(solution, rules, files, limits):
+        for each in Serial().results(solution, rules, files, limits, go_on):
             self.files += 1
             yield each
 

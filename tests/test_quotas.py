@@ -15,7 +15,7 @@ from scorer.challenge.loading import read_challenge
 from scorer.challenge.phases import Phase
 from scorer.challenge.quotas import Quota
 from scorer.errors import ChallengeError
-from scorer.executors.base import Executor, FileOutcomes, FileToScore, Serial
+from scorer.executors.base import Executor, FileOutcomes, FileToScore, GoOn, Serial, always
 from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entries import Entries, quota_line
 from scorer.live.phases import Phases
@@ -425,13 +425,17 @@ class Failing:
     def __init__(self, mark: str) -> None:
         self.mark = mark
 
-    def results(self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits) -> FileOutcomes:
+    def results(
+        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
+    ) -> FileOutcomes:
         """As the serial executor, but for these files."""
         failed = [self.mark in str(each.path) for each in files]
         for position in (position for position, is_failed in enumerate(failed) if is_failed):
             yield position, Failed("it took too long", "time")
         others = [position for position, is_failed in enumerate(failed) if not is_failed]
-        for index, outcome in Serial().results(solution, rules, [files[position] for position in others], limits):
+        for index, outcome in Serial().results(
+            solution, rules, [files[position] for position in others], limits, go_on
+        ):
             yield others[index], outcome
 
 

@@ -96,7 +96,8 @@ def test_a_run_with_nothing_new_loads_no_library_for_pages(new_challenge: Path) 
     assert here("run", new_challenge).code == 0
     program = (
         "import sys\nfrom scorer.cli import main\ntry:\n    main()\nfinally:\n"
-        "    print(sorted({'altair', 'jinja2', 'markdown_it', 'pyarrow', 'scipy', 'scorer.site.pages'} & set(sys.modules)))"
+        "    heavy = {'altair', 'jinja2', 'markdown_it', 'pyarrow', 'scipy', 'scorer.site.pages'}\n"
+        "    print(sorted(heavy & set(sys.modules)))"
     )
     answer = process("run", new_challenge, program=program)
     assert answer.code == 0, answer.err

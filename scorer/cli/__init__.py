@@ -84,16 +84,18 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
     },
     "take part": {
         "check": Command("check:check", "check:add_file"),
+        "submit": Command("submit:submit", "submit:add_delivery"),
         "verify": Command("verify:verify", "verify:add_document"),
     },
     "run a challenge": {
         "init": Command("init:init", "init:add_new_folder"),
-        "run": Command("run:run", "score:add_scoring"),
+        "run": Command("run:run", "run:add_run"),
         "score": Command("score:score", "score:add_scoring"),
         "render": Command("render:render", "render:add_moment"),
         "leaderboard": Command("leaderboard:leaderboard", "leaderboard:add_board"),
         "status": Command("status:status", "arguments:add_challenge"),
         "entries": Command("entries:entries", "entries:add_entries"),
+        "serve": Command("serve:serve", "serve:add_service"),
     },
     "decide": {
         "phases": Command("phases:phases", "phases:add_phases"),

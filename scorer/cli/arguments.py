@@ -317,12 +317,16 @@ def open_challenge(folder: Path, track: str | None = None) -> tuple[Challenge, S
 
 
 @contextmanager
-def open_store(folder: Path, track: str | None = None) -> Iterator[tuple[Challenge, Sequence[Track], Store]]:
-    """Open an existing database: yields the challenge, the requested track or all tracks, and the store."""
+def open_store(
+    folder: Path, track: str | None = None, *, create: bool = False
+) -> Iterator[tuple[Challenge, Sequence[Track], Store]]:
+    """Open the database, which must exist without `create`; yields the challenge, the requested track or all tracks,
+    and the store.
+    """
     from scorer.store.store import Store
 
     challenge, tracks = open_challenge(folder, track)
-    with Store.open(challenge.database_address, create=False) as store:
+    with Store.open(challenge.database_address, create=create) as store:
         yield challenge, tracks, store
 
 

@@ -47,6 +47,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "scorer check lists.txt --track main",
         "scorer check run.csv --track main --submission-format delimited:query=session,item=track",
     ),
+    "submit": (
+        "scorer submit lists.txt --track main --server https://example.org/challenge --wait",
+        "scorer submit run.csv --track main --server https://example.org/challenge --token-file token.txt",
+    ),
     "verify": (
         "scorer verify log site/log.jsonl",
         "scorer verify receipt receipt.txt --key key.txt --log site/log.jsonl",
@@ -57,6 +61,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "scorer run",
         "scorer run challenge --track main",
         "scorer run challenge --executor processes:4 --time-limit 120",
+        "scorer run challenge --watch",
     ),
     "score": ("scorer score", "scorer score challenge --track main --verify-files"),
     "render": ("scorer render", "scorer render challenge --as-of 2011-04-18T10:00:00Z"),
@@ -67,6 +72,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "status": ("scorer status", "scorer status challenge"),
     "entries": ("scorer entries", "scorer entries challenge --track main"),
+    "serve": ("scorer serve", "scorer serve challenge --port 8080 --proxy 127.0.0.1"),
     "phases": (
         "scorer phases",
         'scorer phases extend final --end 2011-07-15T12:00:00Z --reason "The server was down for a day"',
@@ -76,6 +82,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         'scorer teams rename first-team "First Team"',
         'scorer teams merge first-team second-team --reason "One person submitted for both"',
         "scorer teams set first-team affiliation=University code=https://example.org/code",
+        "scorer teams invite first-team --server https://example.org/challenge",
     ),
     "pick": (
         "scorer pick main/first-team/run-3.txt main/first-team/run-7.txt",

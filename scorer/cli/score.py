@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -183,13 +183,16 @@ def _executor(options: ScoringOptions) -> Executor | None:
         raise WrongCallError(f"--executor: {error}") from error
 
 
-def score_tracks(scoring: Scoring) -> bool:
-    """Score each track, and report errors in it; return whether there were none."""
+def score_tracks(scoring: Scoring, go_on: Callable[[], bool] = lambda: True) -> bool:
+    """Score each track, and report errors in it; return whether there were none.
+
+    Once `go_on` is false, no further file is begun.
+    """
     succeeded = True
     _import_teams(scoring)
     for track in scoring.tracks:
         try:
-            succeeded &= _score_track(scoring, track)
+            succeeded &= _score_track(scoring, track, go_on)
         except (ChallengeError, FileError) as error:
             scoring.messages(str(error), f"{track.name}: not scored; its board is unchanged")
             succeeded = False
@@ -209,7 +212,7 @@ def _import_teams(scoring: Scoring) -> tuple[Sequence[str], bool]:
         return [f"{error}\nteams: the recorded names and decisions stay"], False
 
 
-def _score_track(scoring: Scoring, track: Track) -> bool:
+def _score_track(scoring: Scoring, track: Track, go_on: Callable[[], bool]) -> bool:
     from scorer.live.entry import UNRANKED
     from scorer.organising.run import carry_out, hint, plan, present_entries
     from scorer.organising.status import number_in_state
@@ -228,7 +231,7 @@ def _score_track(scoring: Scoring, track: Track) -> bool:
     messages(*map(str, (*work.notes, *work.skipped, *work.warnings, *work.picks)))
     scored, failed = 0, 0
     rejected_now: set[str] = set()
-    results = carry_out(store, work, scoring.executor)
+    results = carry_out(store, work, scoring.executor, go_on)
     shown = results if messages.are_quiet else with_progress(results, len(work.pending), track.name)
     for submission, result in shown:
         name = printable_name(submission.file)

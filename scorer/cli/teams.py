@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorer.cli.arguments import OrChallenge, Parser, WrongCallError, add_challenge, add_form, open_store, stated
+from scorer.cli.arguments import (
+    OrChallenge,
+    Parser,
+    WrongCallError,
+    add_challenge,
+    add_form,
+    moment,
+    open_store,
+    stated,
+)
 from scorer.cli.console import print_result
-from scorer.wording import iso_time, printable_name, quoted, suggestion, utc_time
+from scorer.wording import iso_time, printable, printable_name, quoted, suggestion, utc_time
 
 if TYPE_CHECKING:
     from scorer.live.teams import Team
+    from scorer.live.tokens import Token
     from scorer.store.store import Store
 
 TEXTS = ("affiliation", "code", "paper")
@@ -29,10 +40,11 @@ def add_action(parser: Parser) -> None:
         "action",
         nargs="?",
         default="list",
-        choices=OrChallenge(["list", *ACTIONS]),
+        choices=OrChallenge(["list", *ACTIONS, *OF_TOKENS]),
         metavar="ACTION",
         help="list (the default), rename TEAM NAME, merge TEAM INTO, unmerge TEAM, disqualify TEAM, withdraw TEAM, "
-        f"reinstate TEAM, or set TEAM KEY=VALUE... with the keys {', '.join(KEYS)}; a blank value removes a key",
+        f"reinstate TEAM, or set TEAM KEY=VALUE... with the keys {', '.join(KEYS)}; a blank value removes a key; "
+        "for the service: token TEAM, invite TEAM, tokens (a list), or revoke TOKEN",
     )
     parser.add_argument(
         "values", nargs="*", metavar="VALUE", help="TEAM is the name of the team's folder, as messages show it"
@@ -42,6 +54,16 @@ def add_action(parser: Parser) -> None:
         type=stated,
         metavar="TEXT",
         help="why; it is published and recorded; required by merge, unmerge, disqualify, withdraw and reinstate",
+    )
+    parser.add_argument("--label", default="", metavar="TEXT", help="with token and invite: what the token is for")
+    parser.add_argument(
+        "--expires", type=moment, metavar="TIME", help="with token and invite: when it ends, as 2011-04-18T10:00:00Z"
+    )
+    parser.add_argument(
+        "--server",
+        default="",
+        metavar="URL",
+        help="with invite: the address of the service; default: url in the table [site] of challenge.toml",
     )
     add_form(parser, ("table", "json"), "of the list")
     add_challenge(parser, "action")
@@ -69,13 +91,30 @@ ACTIONS = {
 }
 """By the names of their functions in `scorer.organising.teams`; that of ``set`` is `describe`."""
 
+OF_TOKENS = {"token": 1, "invite": 1, "tokens": 0, "revoke": 1}
+"""The actions on tokens, and how many values each has."""
 
-def teams(action: str, values: list[str], reason: str | None, form: str, challenge: Path) -> int:
+
+def teams(
+    action: str,
+    values: list[str],
+    reason: str | None,
+    form: str,
+    challenge: Path,
+    label: str,
+    expires: datetime | None,
+    server: str,
+) -> int:
     """List the teams of a challenge, or decide about one: its name, merges, disqualification, links.
 
     A decision is written to teams.toml, next to challenge.toml, and recorded with its reason and its time. `scorer run`
     records changes that were made in the file by hand. `scorer run` or `scorer render` shows them.
+
+    `token` prints a token with which a team hands in files, and `invite` a link that the team opens once to take its
+    token. Either is printed once and kept nowhere: the record has its SHA-256. The team may be new.
     """
+    if action in OF_TOKENS:
+        return _tokens(action, values, challenge, form, label, expires, server)
     chosen = ACTIONS.get(action)
     _check(action, chosen, values, reason)
     with open_store(challenge) as (settings, _, store):
@@ -92,6 +131,58 @@ def teams(action: str, values: list[str], reason: str | None, form: str, challen
             getattr(decisions, action)(settings, store, *values, *stated_reason)
         print_result(f"{printable_name(team)}: {chosen.done}; `scorer render` shows it")
     return 0
+
+
+def _tokens(
+    action: str, values: Sequence[str], challenge: Path, form: str, label: str, expires: datetime | None, server: str
+) -> int:
+    from scorer.organising import tokens as issuing
+
+    if len(values) != OF_TOKENS[action]:
+        raise WrongCallError(f"expected {action}{' and one value' if OF_TOKENS[action] else ''}")
+    with open_store(challenge, create=action in ("token", "invite")) as (settings, _, store):
+        if action == "tokens":
+            _print_tokens(*issuing.listed(store), used=issuing.last_used(store, settings.root), form=form)
+        elif action == "revoke":
+            revoked = issuing.revoke(store, values[0])
+            print_result(f"{printable_name(revoked.team)}: {revoked.use} {revoked.name} is revoked")
+        elif action == "token":
+            print_result(issuing.issue(store, values[0], "token", label, expires))
+        else:
+            address = server or settings.branding.url
+            if not address:
+                raise WrongCallError("invite needs --server URL, or url in the table [site] of challenge.toml")
+            code = issuing.issue(store, values[0], "invitation", label, expires)
+            print_result(f"{address.rstrip('/')}/invite#{code}")
+    return 0
+
+
+def _print_tokens(listed: Mapping[str, Token], now: datetime, *, used: Mapping[str, str], form: str) -> None:
+    import json
+
+    from scorer.reports.table import Cell, Column, Table, text_table
+
+    names = ("token", "team", "use", "state", "label", "issued", "expires", "last used")
+    rows = [
+        (
+            token.name,
+            printable_name(token.team),
+            token.use,
+            token.state(now),
+            printable(token.label),
+            utc_time(token.issued) if token.issued else "",
+            utc_time(token.expires) if token.expires else "",
+            used.get(token.sha256, ""),
+        )
+        for token in listed.values()
+    ]
+    if form == "json":
+        keys = [name.replace(" ", "_") for name in names]
+        document = {"version": VERSION, "tokens": [dict(zip(keys, row, strict=True)) for row in rows]}
+        print_result(json.dumps(document, ensure_ascii=False, indent=1))
+        return
+    columns = [Column(name) for name in names]
+    print_result(text_table(Table(columns, [[Cell(text) for text in row] for row in rows])))
 
 
 def _check(action: str, chosen: Action | None, values: Sequence[str], reason: str | None) -> None:

@@ -39,10 +39,21 @@ FileOutcomes = Generator[tuple[int, FileOutcome], None, None]
 """For each file, its index among the files and its outcome. Closing the generator stops the work."""
 
 
+GoOn = Callable[[], bool]
+"""Asked before each file: whether to begin it. Once it is false, no further file is begun."""
+
+
+def always() -> bool:
+    """Begin every file."""
+    return True
+
+
 class Executor(Protocol):
     """Scores files."""
 
-    def results(self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits) -> FileOutcomes:
+    def results(
+        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
+    ) -> FileOutcomes:
         """Yield the index of each file and its outcome, in the order in which they are done, each within the limits."""
         ...
 
@@ -96,7 +107,9 @@ class Processes:
 
     count: int
 
-    def results(self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits) -> FileOutcomes:
+    def results(
+        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
+    ) -> FileOutcomes:
         """See `Executor`."""
         if not files:
             return
@@ -104,7 +117,7 @@ class Processes:
 
         threads = max(1, (os.cpu_count() or 1) // min(self.count, len(files)))
         scoring = Scoring(solution, rules, limits, threads)
-        with closing(isolated(outcome_of, scoring, files, limits, count=self.count)) as outcomes:
+        with closing(isolated(outcome_of, scoring, files, limits, count=self.count, go_on=go_on)) as outcomes:
             yield from outcomes
 
 
@@ -116,10 +129,14 @@ class Serial:
     crashes Python ends the run.
     """
 
-    def results(self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits) -> FileOutcomes:
+    def results(
+        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
+    ) -> FileOutcomes:
         """See `Executor`."""
         scoring = Scoring(solution, rules, limits, os.cpu_count() or 1)
         for index, file in enumerate(files):
+            if not go_on():
+                return
             yield index, outcome_of(scoring, file)
 
 

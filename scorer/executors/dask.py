@@ -19,7 +19,17 @@ import pyarrow as pa
 
 import scorer
 from scorer.errors import ExecutorError
-from scorer.executors.base import FileOutcome, FileOutcomes, FileToScore, Processes, Scoring, outcome_of, too_slow
+from scorer.executors.base import (
+    FileOutcome,
+    FileOutcomes,
+    FileToScore,
+    GoOn,
+    Processes,
+    Scoring,
+    always,
+    outcome_of,
+    too_slow,
+)
 from scorer.limits import Limits
 from scorer.matching.solution import Solution
 from scorer.paths import Compressed, code_digest
@@ -53,16 +63,18 @@ class Dask:
 
     address: str
 
-    def results(self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits) -> FileOutcomes:
+    def results(
+        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
+    ) -> FileOutcomes:
         """See `Executor`. Raises ExecutorError if the cluster does not answer or a worker has another scorer."""
         for is_kept, results in ((True, Processes(os.cpu_count() or 1).results), (False, self._by_workers)):
             chosen = [index for index, file in enumerate(files) if isinstance(file.path, Compressed) == is_kept]
-            with closing(results(solution, rules, [files[index] for index in chosen], limits)) as outcomes:
+            with closing(results(solution, rules, [files[index] for index in chosen], limits, go_on)) as outcomes:
                 for position, outcome in outcomes:
                     yield chosen[position], outcome
 
     def _by_workers(
-        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits
+        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn
     ) -> FileOutcomes:
         if not files:
             return
@@ -77,7 +89,7 @@ class Dask:
         except (OSError, ValueError) as error:
             raise ExecutorError(f"no Dask scheduler answers at {self.address} ({error})") from error
         with client:
-            yield from _Batch(client, Scoring(solution, rules, limits, 1), files).results()
+            yield from _Batch(client, Scoring(solution, rules, limits, 1), files, go_on).results()
 
 
 @dataclass(slots=True, eq=False)
@@ -106,6 +118,7 @@ class _Batch:
     client: Any
     shared: Scoring
     files: Sequence[FileToScore]
+    go_on: GoOn
     workers: dict[str, _Worker] = field(default_factory=dict)
     """By address."""
     waiting: deque[int] = field(default_factory=deque)
@@ -126,6 +139,8 @@ class _Batch:
             try:
                 done = self._done()
                 yield from self._update_workers()
+                if self.waiting and not self.go_on():
+                    self.waiting.clear()
                 self._assign()
                 for task, index in done:
                     yield from self._outcome(task, index)

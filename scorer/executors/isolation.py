@@ -71,16 +71,17 @@ def isolated(
     limits: Limits,
     *,
     count: int = 1,
+    go_on: Callable[[], bool] = lambda: True,
 ) -> Generator[tuple[int, Answer | Failed], None, None]:
     """Call ``function(shared, job)`` for each job, each within the limits, in up to `count` children at a time.
 
     The function is one of a module. Each child receives `shared` once; `seconds` and `memory_mb` limit each job, in
     addition to the memory of `shared`. Yields the index of a job and its answer, in the order in which they are done:
-    Failed if the job exceeded a limit, its child died, or no child could be started. Closing the generator stops all
-    children.
+    Failed if the job exceeded a limit, its child died, or no child could be started. Once `go_on` is false, no
+    further job is begun. Closing the generator stops all children.
     """
     with temporary_folder() as folder:
-        crew = _Crew(function, shared, jobs, limits, folder)
+        crew = _Crew(function, shared, jobs, limits, folder, go_on)
         try:
             yield from crew.answers(min(count, len(jobs)))
         finally:
@@ -126,13 +127,20 @@ class _Crew:
     """The children that do some jobs."""
 
     def __init__(
-        self, function: Callable[[Any, Any], Any], shared: Any, jobs: Sequence[Any], limits: Limits, folder: Path
+        self,
+        function: Callable[[Any, Any], Any],
+        shared: Any,
+        jobs: Sequence[Any],
+        limits: Limits,
+        folder: Path,
+        go_on: Callable[[], bool],
     ) -> None:
         self.children: list[_Child] = []
         self._work = (function, shared, limits)
         self._jobs = jobs
         self._limits = limits
         self._folder = folder
+        self._go_on = go_on
         self._waiting = deque(range(len(jobs)))
         self._started = 0
         self._broken_starts = 0
@@ -154,6 +162,8 @@ class _Crew:
                 if outcome is _WORKING:
                     continue
                 job = child.job
+                if self._waiting and not self._go_on():
+                    self._waiting.clear()
                 if isinstance(outcome, Failed) or not self._waiting or self._has_grown(child):
                     self.children.remove(child)
                     child.stop()

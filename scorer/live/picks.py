@@ -12,8 +12,8 @@ from scorer.live.presence import Key
 from scorer.store.events import Event
 from scorer.wording import counted
 
-PickSource = Literal["folder", "command"]
-"""Where picks come from: the file `picks.toml` in the team's folder, or `scorer pick`."""
+PickSource = Literal["folder", "command", "service"]
+"""Where picks come from: the file `picks.toml` in the team's folder, `scorer pick`, or the service."""
 
 
 @dataclass(frozen=True, slots=True)

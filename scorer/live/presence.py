@@ -21,6 +21,10 @@ from scorer.wording import printable_name
 FOLDER = "folder"
 """The source of submissions that were imported from the folder. Only these can be withdrawn by an import."""
 
+SERVICE = "service"
+"""The source of submissions that were handed in, at a time by the clock of the service, and of entries that their team
+withdrew there: a scan of the folder does not change them."""
+
 
 @dataclass(frozen=True, slots=True)
 class SubmissionState:
@@ -73,9 +77,12 @@ def key_of(submission: Submission) -> Key:
     return submission.file, submission.digest
 
 
-def arrival(submission: Submission, source: str = FOLDER) -> dict[str, Any]:
-    """The body of the arrival of a submission. Its names are as they are, which those of schema 1 and 2 are not."""
-    return {
+def arrival(submission: Submission, source: str = FOLDER, delivery: str | None = None) -> dict[str, Any]:
+    """The body of the arrival of a submission. Its names are as they are, which those of schema 1 and 2 are not.
+
+    `delivery` is the id by which it was handed in; None: it was found in the folder.
+    """
+    body = {
         "team": submission.team,
         "file": submission.file,
         "names": "raw",
@@ -83,6 +90,7 @@ def arrival(submission: Submission, source: str = FOLDER) -> dict[str, Any]:
         "received": iso(submission.received),
         "source": source,
     }
+    return body if delivery is None else {**body, "delivery": delivery}
 
 
 def submissions(events: Iterable[Event]) -> dict[Key, SubmissionState]:
@@ -98,7 +106,7 @@ def submissions(events: Iterable[Event]) -> dict[Key, SubmissionState]:
     for event in events:
         if event.kind == "arrival":
             state = _arrived(event)
-            if precedes_phases(state.submission.received, announcement):
+            if state.source != SERVICE and precedes_phases(state.submission.received, announcement):
                 state = replace(state, misdated=True)
             states[key_of(state.submission)] = state
         elif event.kind in ABOUT_SUBMISSIONS:
@@ -128,7 +136,7 @@ def _arrived(event: Event) -> SubmissionState:
     team, file = (unescaped(body[name]) if was_escaped else body[name] for name in ("team", "file"))
     submission = Submission(event.track, team, file, body["digest"], received)
     absent_at = datetime.fromisoformat(body["absent_at"]) if "absent_at" in body else None
-    misdated = is_misdated(received, event.at)
+    misdated = body["source"] != SERVICE and is_misdated(received, event.at)
     return SubmissionState(event.index, event.at, submission, True, body["source"], misdated, was_escaped, absent_at)
 
 
@@ -138,7 +146,8 @@ def _changed(state: SubmissionState, event: Event) -> SubmissionState:
         submission = replace(state.submission, received=received)
         return replace(state, submission=submission, misdated=is_misdated(received, event.at), absent_at=None)
     if event.kind in ("withdrawal", "return"):
-        return replace(state, present=event.kind == "return")
+        source = event.body.get("source", state.source)
+        return replace(state, present=event.kind == "return", source=source)
     return state
 
 
@@ -184,10 +193,21 @@ def as_recorded(states: Mapping[Key, SubmissionState], scanned: Iterable[Submiss
     return taken
 
 
+def _of_folder(states: Mapping[Key, SubmissionState], scanned: Iterable[Submission]) -> dict[Key, Submission]:
+    """What a scan of the folder found, without what was handed in or withdrawn over the service."""
+    taken = as_recorded(states, scanned)
+    delivered = {key[0] for key, state in states.items() if state.present and state.source == SERVICE}
+    return {
+        key: submission
+        for key, submission in taken.items()
+        if key[0] not in delivered and (key not in states or states[key].source == FOLDER)
+    }
+
+
 def is_complete(states: Mapping[Key, SubmissionState], scanned: Iterable[Submission]) -> bool:
     """Whether the record already says what a scan of the folder found."""
     present = {key for key, state in states.items() if state.present and state.source == FOLDER}
-    return present == as_recorded(states, scanned).keys()
+    return present == _of_folder(states, scanned).keys()
 
 
 def import_changes(
@@ -199,7 +219,7 @@ def import_changes(
     which it is silent is left as it is. The events are arrivals by time of receipt, team and file, then withdrawals and
     returns.
     """
-    taken = as_recorded(states, scanned)
+    taken = _of_folder(states, scanned)
     files = {key[0] for key, state in states.items() if state.source == FOLDER and state.present != (key in taken)}
     if recheck is None:
         now: Mapping[str, str | None] = dict.fromkeys(files) | {file: digest for file, digest in taken if file in files}

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from scorer.live.phases import Phases, folded_phases
 from scorer.store.canonical import encoded
 from scorer.store.events import Event
-from scorer.store.log import LogLine, event_text, log_lines, nonce_of
+from scorer.store.log import START, event_text, log_lines, nonce_of
 from scorer.store.secret import signature
 from scorer.store.snapshot import Snapshot
 
@@ -19,41 +20,58 @@ VERSION = 1
 
 
 def receipts(view: Snapshot, challenge: str, indexes: set[int]) -> Mapping[int, str]:
-    """The receipts of entries by the indexes of their arrivals, given a snapshot with all events.
+    """The receipts of entries by the indexes of their arrivals, given a snapshot with all events."""
+    issuer = Issuer(challenge, view.secret("log"), view.secret("receipts"))
+    issuer.follow(view.events())
+    return {event.index: issuer.receipt(event) for event in view.events() if event.index in indexes}
+
+
+@dataclass(slots=True)
+class Issuer:
+    """Issues the receipts of the entries of a challenge.
 
     A receipt depends only on the record until its entry and on the name of the challenge, so it is always the same.
     """
-    events, log_key, signing_key = view.events(), view.secret("log"), view.secret("receipts")
-    dates: list[Event] = []
-    issued = {}
-    for event, line in zip(events, log_lines(log_key, events), strict=True):
-        if event.kind in ("phases", "extension"):
-            dates.append(event)
-        if event.index not in indexes:
-            continue
-        phases = folded_phases(date for date in dates if date.track == event.track)
-        text = f"{encoded(_fields(challenge, event, line, log_key, phases))}\n"
-        signed = base64.b64encode(signature(signing_key, text.encode("ascii")))
-        issued[event.index] = f"{text}{signed.decode('ascii')}\n"
-    return issued
 
+    challenge: str
+    log_key: bytes
+    signing_key: bytes
+    _hashes: list[tuple[bytes, bytes]] = field(default_factory=list)
+    """The leaf and the head of each event."""
+    _dates: list[Event] = field(default_factory=list)
+    """The events about phases."""
 
-def _fields(challenge: str, event: Event, line: LogLine, log_key: bytes, phases: Phases) -> Mapping[str, Any]:
-    """What a receipt says; the names are as the event has them."""
-    text, body = event_text(event), event.body
-    phase, place = phases.place(datetime.fromisoformat(body["received"]))
-    return {
-        "version": VERSION,
-        "challenge": challenge,
-        "track": event.track,
-        "team": body["team"],
-        "file": body["file"],
-        "digest": body["digest"],
-        "received": body["received"],
-        "phase": phase if place == "ok" else None,
-        "index": event.index,
-        "event": text.decode("ascii"),
-        "nonce": nonce_of(log_key, event.index, text).hex(),
-        "leaf": line.leaf.hex(),
-        "head": line.head.hex(),
-    }
+    def follow(self, events: Sequence[Event]) -> None:
+        """Take the events that were recorded since; `events` are all of the record."""
+        new = events[len(self._hashes) :]
+        head = self._hashes[-1][1] if self._hashes else START
+        self._hashes += ((line.leaf, line.head) for line in log_lines(self.log_key, new, head))
+        self._dates += (event for event in new if event.kind in ("phases", "extension"))
+
+    def receipt(self, event: Event) -> str:
+        """The receipt of an entry, given its arrival, which was followed."""
+        dates = (date for date in self._dates if date.track == event.track and date.index < event.index)
+        text = f"{encoded(self._fields(event, folded_phases(dates)))}\n"
+        signed = base64.b64encode(signature(self.signing_key, text.encode("ascii")))
+        return f"{text}{signed.decode('ascii')}\n"
+
+    def _fields(self, event: Event, phases: Phases) -> Mapping[str, Any]:
+        """What a receipt says; the names are as the event has them."""
+        text, body = event_text(event), event.body
+        phase, place = phases.place(datetime.fromisoformat(body["received"]))
+        leaf, head = self._hashes[event.index - 1]
+        return {
+            "version": VERSION,
+            "challenge": self.challenge,
+            "track": event.track,
+            "team": body["team"],
+            "file": body["file"],
+            "digest": body["digest"],
+            "received": body["received"],
+            "phase": phase if place == "ok" else None,
+            "index": event.index,
+            "event": text.decode("ascii"),
+            "nonce": nonce_of(self.log_key, event.index, text).hex(),
+            "leaf": leaf.hex(),
+            "head": head.hex(),
+        }

@@ -77,9 +77,13 @@ class TrackState:
     def updated(self) -> datetime | None:
         """When the last event was recorded that visitors may see, in UTC.
 
-        None without such an event, or if schema 1 recorded it. Previews of errata are not public.
+        None without such an event, or if schema 1 recorded it. Tokens and previews of errata are not public.
         """
-        shown = [event for event in self.events if event.kind != "erratum" or event.body["state"] == "applied"]
+        shown = [
+            event
+            for event in self.events
+            if event.kind != "token" and (event.kind != "erratum" or event.body["state"] == "applied")
+        ]
         return shown[-1].at if shown else None
 
 

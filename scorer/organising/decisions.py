@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError, StoreError
-from scorer.live.presence import Key, SubmissionState, key_of, recorded
-from scorer.live.state import submissions_of
+from scorer.live.presence import SERVICE, Key, SubmissionState, key_of, recorded, stays
+from scorer.live.state import submissions_of, track_state
 from scorer.live.times import is_misdated
+from scorer.organising.deliveries import final_path
 from scorer.organising.rules import scored_by
+from scorer.paths import digest
 from scorer.store.canonical import iso
 from scorer.store.snapshot import Snapshot
-from scorer.store.store import Store
+from scorer.store.store import Added, Store
 from scorer.wording import printable_name, quoted
 
 INDEX = re.compile(r"[1-9][0-9]{0,6}")
@@ -58,6 +61,27 @@ def amend(challenge: Challenge, store: Store, name: str, received: datetime, rea
     submission = state.submission
     amend_received(store, submission.track, key_of(submission), received, reason)
     return state
+
+
+def withdraw_entry(store: Store, track: Track, key: Key) -> None:
+    """Record that a team withdraws an entry, whatever the folder of submissions has, and delete its file.
+
+    An entry that is withdrawn already stays so. Raises ChallengeError if its phase has closed.
+    """
+
+    def changed(view: Snapshot) -> Added:
+        state = recorded(view, track.name)[key]
+        if stays(state.submission, track_state(view, track).phases, track, view.now):
+            raise ChallengeError("the phase of the entry has closed, so it stays; ask the organisers")
+        if not state.present and state.source == SERVICE:
+            return []
+        return [("withdrawal", {"file": key[0], "digest": key[1], "source": SERVICE})]
+
+    store.record(track.name, changed)
+    with suppress(OSError):
+        delivered_file = final_path(track, key[0])
+        if digest(delivered_file) == key[1]:
+            delivered_file.unlink()
 
 
 def forget_outcome(store: Store, track: str, key: Key, reason: str) -> None:

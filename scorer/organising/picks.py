@@ -16,7 +16,7 @@ from scorer.board.board import Board
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError, StoreError
 from scorer.live.entry import Entry
-from scorer.live.picks import PickSource, picks
+from scorer.live.picks import Pick, PickSource, picks
 from scorer.live.presence import Key, key_of, recorded, stays
 from scorer.live.state import in_force, track_state
 from scorer.organising.decisions import entry_named
@@ -149,6 +149,8 @@ def examine(
             picked = [present[path] for path in _picks(content, file, track, present)]
             keys = tuple(key_of(state.submission) for state in picked)
             is_new = keys != (last.keys if last else ())
+            if is_new:
+                _check_source(last)
             if is_new and last is not None and last.source == "command" and changed <= last.at:
                 continue  # the command is later than the file
             if is_new:
@@ -179,6 +181,11 @@ def _check_use(track: Track, target: str | None) -> None:
         raise _InvalidPicksError(
             f"has no effect: the team is merged into {printable_name(target)}, which has the picks"
         )
+
+
+def _check_source(last: Pick | None) -> None:
+    if last is not None and last.source == "service":
+        raise _InvalidPicksError("has no effect: the team has picked over the service; pick there")
 
 
 def _check_open(changed: datetime, closed_at: datetime | None, last_run: datetime | None) -> None:
@@ -262,14 +269,16 @@ def _names(document: Mapping[str, Any]) -> Sequence[str]:
 # The command
 
 
-def pick(challenge: Challenge, store: Store, names: Sequence[str]) -> tuple[str, list[Entry]]:
+def pick(
+    challenge: Challenge, store: Store, names: Sequence[str], source: PickSource = "command"
+) -> tuple[str, list[Entry]]:
     """Record which entries a team picks instead of its earlier ones; returns the folder of the team, and the entries.
 
     All entries are of one team in one track, named as for `entry_named`. One that does not count now, but may later, is
     accepted; one that never counts is not.
     """
     track, team, keys, picked = store.read(lambda view: _picked(view, challenge, names))
-    record_pick(store, track, team, keys, "command")
+    record_pick(store, track, team, keys, source)
     return team, picked
 
 
@@ -297,10 +306,10 @@ def _picked(view: Snapshot, challenge: Challenge, names: Sequence[str]) -> tuple
     return name, team, [key_of(state.submission) for state in states], picked
 
 
-def clear_picks(store: Store, track: Track, team: str) -> None:
+def clear_picks(store: Store, track: Track, team: str, source: PickSource = "command") -> None:
     """Record that a team, given by the name of its folder, has no picks. Raises ChallengeError and StoreError."""
     store.read(lambda view: _with_picks(view, track))
-    record_pick(store, track.name, team, (), "command")
+    record_pick(store, track.name, team, (), source)
 
 
 def _with_picks(view: Snapshot, track: Track) -> Track:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -17,6 +17,7 @@ from scorer.live.entry import Entry
 from scorer.live.presence import key_of, track_digests
 from scorer.live.state import track_state
 from scorer.matching.counts import Counts
+from scorer.organising.deliveries import put_in_place
 from scorer.organising.phases import announce
 from scorer.organising.picks import import_picks
 from scorer.organising.rules import RuleSet, record_basis, rules_in_force
@@ -99,6 +100,7 @@ def plan(
     rules = store.read(lambda view: rules_in_force(view, by_files, archive))
 
     before = before_scan(store, rules, limits)
+    put_in_place(rules.track, before.delivered)
     scanned = scan(
         rules.track,
         limits,
@@ -106,6 +108,7 @@ def plan(
         {} if verify_files else before.scanned_files,
         {by_files.solution_digest, rules.solution_digest, *archive.digests()},
         staying=before.staying_files,
+        delivered=before.delivered,
         confirmed=confirm_withdrawals,
     )
 
@@ -168,18 +171,21 @@ def hint(work: Work, counts: Counts) -> str | None:
     return None if example is None else f"the items of the solution look like {quoted(example)}"
 
 
-def carry_out(store: Store, work: Work, executor: Executor | None = None) -> Iterator[tuple[Submission, FileOutcome]]:
+def carry_out(
+    store: Store, work: Work, executor: Executor | None = None, go_on: Callable[[], bool] = lambda: True
+) -> Iterator[tuple[Submission, FileOutcome]]:
     """Score the submissions that have no result, and store the results; the board is based on them afterwards.
 
     Entries whose admission depends on earlier ones of their team are scored after these. While an erratum is open,
-    entries are also scored by its rules. Without an executor, as many processes score as this machine has cores.
+    entries are also scored by its rules. Without an executor, as many processes score as this machine has cores. Once
+    `go_on` is false, no further file is begun; the next run scores the others.
 
     Yields each submission with its outcome, once it is stored. Results are stored every `STORE_EVERY` seconds, so that
     a run that is killed loses no more than that.
     """
     rules = work.rules
     if work.solution is not None:
-        yield from score(store, rules, work.solution, work.sources, work.pending, executor)
+        yield from score(store, rules, work.solution, work.sources, work.pending, executor, go_on)
     _complete_means(store, rules)
     # If an erratum was applied since the plan was made, the next run goes on by its rules.
     archive = store.archive(rules.track.root)

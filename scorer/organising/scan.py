@@ -10,11 +10,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 
 from scorer.challenge.settings import Track
 from scorer.limits import Limits
 from scorer.live.entries import Entries
-from scorer.live.presence import Recheck, SubmissionState, import_changes, is_complete, recorded, stays
+from scorer.live.presence import SERVICE, Recheck, SubmissionState, import_changes, is_complete, recorded, stays
 from scorer.live.state import track_state
 from scorer.live.times import NewScan, content_mark, folder_of
 from scorer.organising.rules import RuleSet
@@ -31,6 +32,7 @@ from scorer.organising.submission_files import (
     submission_files,
     why_skipped,
 )
+from scorer.paths.below import RefusedError
 from scorer.store.log import Kind
 from scorer.store.records import FolderScan, ScannedFile, Submission
 from scorer.store.snapshot import Snapshot
@@ -54,7 +56,7 @@ class Scan:
     skipped: tuple[SkippedFile | UploadInProgress, ...]
     """What is no submission, or is refused."""
     left_out: tuple[str, ...]
-    """Messages about files beyond `files_per_team`."""
+    """Messages about files beyond `files_per_team`, and about those that were handed in and are missing."""
     statuses: Mapping[str, ScannedFile]
     """By file: the status that goes with the digest, of settled files."""
     warning: str | None
@@ -74,14 +76,16 @@ def scan(
     solutions: Collection[str],
     *,
     staying: Collection[str] = (),
+    delivered: Mapping[str, str] = MappingProxyType({}),
     confirmed: bool = False,
 ) -> Scan:
     """Scan the folder of a track. Raises ChallengeError if it cannot be read.
 
     `recorded` has the files of submissions that are recorded as present, with their digests; those in `staying` remain
-    so if they are missing. `known` has the status of files by an earlier scan: a file with the same status is not read
-    again. No submission may have the digest of one of the `solutions`. Missing files are withdrawals, however many
-    there are, only if that is `confirmed`. `file_mb` and `files_per_team` are checked before a file is read.
+    so if they are missing, as do those that were handed in: `delivered`. `known` has the status of files by an earlier
+    scan: a file with the same status is not read again. No submission may have the digest of one of the `solutions`.
+    Missing files are withdrawals, however many there are, only if that is `confirmed`. `file_mb` and `files_per_team`
+    are checked before a file is read.
     """
     listed = submission_files(track)
     chosen, unread, left_out = _within_limit(listed, limits, recorded)
@@ -95,6 +99,8 @@ def scan(
         try:
             read, status = read_file(file, limits, known.get(file.file))
             check_links(read, status.digest, recorded.get(read.file), solutions)
+            if delivered.get(read.file, status.digest) != status.digest:
+                raise RefusedError("has other bytes than the file that was handed in; restore it")
         except OSError as error:
             skipped.append(SkippedFile(file.file, why_skipped(error)))
             continue
@@ -109,11 +115,16 @@ def scan(
                 _, status = read_file(file.upload, limits, known.get(file.file))
                 unread.append(content_mark(file.file, status.digest))
                 statuses |= {file.file: status} if status.inode else {}
-    gone = sorted(file for file in recorded if file not in staying and listed.is_missing(file))
+    gone = sorted(file for file in recorded.keys() - delivered.keys() - set(staying) if listed.is_missing(file))
+    lost = tuple(
+        f"{printable_name(file)}: was handed in, and its file is missing; restore it from a backup"
+        for file in sorted(delivered)
+        if listed.is_missing(file)
+    )
     return Scan(
         submissions=tuple(submissions),
         skipped=tuple(_bounded(skipped)),
-        left_out=left_out,
+        left_out=(*left_out, *lost),
         statuses=statuses,
         warning=None if confirmed else _warning(track, gone, len(recorded), len(submissions)),
         picks=listed.picks,
@@ -198,6 +209,12 @@ class Before:
     @property
     def present(self) -> tuple[Submission, ...]:
         return tuple(state.submission for state in self.entries.stored if state.present)
+
+    @property
+    def delivered(self) -> Mapping[str, str]:
+        """The files that were handed in and are present, with their digests."""
+        handed_in = (state.submission for state in self.entries.stored if state.present and state.source == SERVICE)
+        return {submission.file: submission.digest for submission in handed_in}
 
     @property
     def staying_files(self) -> frozenset[str]:

@@ -33,10 +33,13 @@ FIRST_SECOND = int(datetime(1, 1, 1, tzinfo=UTC).timestamp())
 LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
 """The range of datetime; the times of some file systems exceed it."""
 
+INCOMING = ".incoming"
+"""The folder, in that of a track, of files that are being handed in."""
+
 LITTER = re.compile(
-    r"\.(DS_Store|localized|directory|gitkeep|gitignore|gitattributes|git|keep|nfs[0-9a-f]+|Trash(es|-\d+)?|_.*)"
+    r"\.(incoming|DS_Store|localized|directory|gitkeep|gitignore|gitattributes|git|keep|nfs[0-9a-f]+|Trash(es|-\d+)?|_.*)"
 )
-"""Hidden files and folders that systems and tools create; no upload has such a name."""
+"""Hidden files and folders that systems, tools and the service create; no upload has such a name."""
 
 
 @dataclass(frozen=True, slots=True)

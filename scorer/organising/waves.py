@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -46,7 +47,11 @@ class Sources:
         return frozenset((*(submission.digest for _, submission in self.files), *self.kept.digests()))
 
     def pending(self, entries: Entries) -> tuple[WithFile, ...]:
-        """The submissions to score now, in the order of the record, with their files, or else with their kept bytes."""
+        """The submissions to score now, with their files, or else with their kept bytes.
+
+        Teams take turns: first one submission of each team, in the order of the record, then the second ones. So many
+        files of one team do not delay those of the others.
+        """
         by_key = {key_of(submission): (file, submission) for file, submission in self.files}
         by_digest = {submission.digest: (file, submission) for file, submission in self.files}
         wanted = {}
@@ -59,7 +64,12 @@ class Sources:
                 source = SubmissionFile(path, recorded.file, recorded.team, recorded.received, None), recorded
             if source is not None:
                 wanted[key_of(source[1])] = source
-        return tuple(wanted.values())
+        turns: Counter[str] = Counter()
+        in_turn: list[tuple[int, int, WithFile]] = []
+        for source in wanted.values():
+            turns[source[1].team] += 1
+            in_turn.append((turns[source[1].team], len(in_turn), source))
+        return tuple(source for _, _, source in sorted(in_turn, key=lambda turn: turn[:2]))
 
     @contextmanager
     def keeping(self, files: Collection[WithFile]) -> Iterator[Callable[[str], str]]:
@@ -118,8 +128,9 @@ def score(
     sources: Sources,
     first: tuple[WithFile, ...],
     executor: Executor | None,
+    go_on: Callable[[], bool] = lambda: True,
 ) -> Iterator[tuple[Submission, FileOutcome]]:
-    """Score by some rules, one wave of entries after the other, until no entry can be scored.
+    """Score by some rules, one wave of entries after the other, until no entry can be scored or `go_on` is false.
 
     `first` is the first wave, as `Sources.pending` returns it. Yields each submission with its outcome, once it is
     stored. Its bytes are kept before: those that are scored, because both have the digest of the submission.
@@ -138,7 +149,7 @@ def score(
         # Closing it ends the work if the database fails or the caller stops.
         with (
             sources.keeping(wave) as why_not,
-            closing(chosen.results(solution, rules.rules, to_score, sources.limits)) as outcomes,
+            closing(chosen.results(solution, rules.rules, to_score, sources.limits, go_on)) as outcomes,
         ):
             for position, outcome in outcomes:
                 submission = wave[position][1]
@@ -148,6 +159,8 @@ def score(
                     yield from _stored(store, rules, done)
                     done, stored_at = [], time.monotonic()
         yield from _stored(store, rules, done)
+        if not go_on():
+            return
         following = sources.pending(store.read(rules.entries))
         wave = tuple(source for source in following if source[1].digest not in tried)
 

@@ -41,8 +41,12 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "erratum": ("number", "state", "reason", "basis"),
     "commitment": ("sha256", "opening"),
     "reveal": (),
+    "token": ("state", "sha256", "team"),
 }
 """What the body of each kind of event has at least."""
+
+STATES = ("previewed", "applied", "cancelled", "issued", "ended")
+"""Of errata, and of tokens."""
 
 INVALID = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 """What reading or checking raises for an invalid value."""
@@ -77,6 +81,9 @@ def check_event(kind: Kind, body: Mapping[str, Any]) -> None:
         _VALUES["absent_at"].check(body["absent_at"])
     if kind == "team":
         TeamSettings.model_validate(body["settings"])
+    if kind == "token" and body["state"] == "issued":
+        need(body["use"] in ("token", "invitation") and type(body["label"]) is str)
+        need(body["expires"] is None or time_of(body["expires"]))
     if kind == "erratum" and body["state"] == "applied":
         _check_changes(body["changes"])
 
@@ -179,7 +186,7 @@ _VALUES: Mapping[str, _Value] = {
     "generations": _Value(dict, lambda value: need(type(value) is dict)),
     "settings": _Value(lambda settings: dict(settings or {}), _check_settings),
     "number": _Value(int, lambda value: need(is_whole(value) and value > 0)),
-    "state": _Value(str.strip, lambda value: need(value in ("previewed", "applied", "cancelled"))),
+    "state": _Value(str.strip, lambda value: need(value in STATES)),
     "basis": _Value(partial(_read_body, "basis"), lambda value: _check_keys(value, KEYS["basis"])),
     "opening": _Value(str.strip, lambda value: need(type(content_of(value)["tracks"]) is dict)),
     "phases": _Value(

@@ -37,6 +37,7 @@ Kind = Literal[
     "erratum",
     "commitment",
     "reveal",
+    "token",
 ]
 """The kinds of events."""
 
@@ -90,14 +91,13 @@ def head_of(before: bytes, leaf: bytes) -> bytes:
     return hashlib.sha256(b"\x01" + before + leaf).digest()
 
 
-def log_lines(key: bytes, events: Iterable[Event]) -> Iterator[LogLine]:
-    """The log of events, which must begin with the first event and have no gap."""
-    return chained(key, ((event.index, event.kind, event_text(event)) for event in events))
+def log_lines(key: bytes, events: Iterable[Event], head: bytes = START) -> Iterator[LogLine]:
+    """The log of events without a gap, which follow the event with this head."""
+    return chained(key, ((event.index, event.kind, event_text(event)) for event in events), head)
 
 
-def chained(key: bytes, texts: Iterable[tuple[int, str, bytes]]) -> Iterator[LogLine]:
-    """The log of events, given the index, the kind and the text of each."""
-    head = START
+def chained(key: bytes, texts: Iterable[tuple[int, str, bytes]], head: bytes = START) -> Iterator[LogLine]:
+    """The log of events, given the index, the kind and the text of each, and the head of the event before."""
     for index, kind, text in texts:
         leaf = leaf_of(nonce_of(key, index, text), text)
         head = head_of(head, leaf)

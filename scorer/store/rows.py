@@ -53,6 +53,8 @@ class Rows:
     """The time at which it is read, or the time that `as_of` selected; in UTC."""
     until: tuple[datetime | int, ...] = ()
     """What `as_of` and `before` selected; empty: every event."""
+    only: frozenset[str] | None = None
+    """The digests of the submissions whose outcomes are read; None: of all."""
     _events_of: dict[str | None, Sequence[Event]] = field(default_factory=dict, init=False)
     """The events that were selected before, by track."""
     derived: dict[object, Any] = field(default_factory=dict, init=False)
@@ -89,7 +91,8 @@ class Rows:
     def all_events(self) -> list[Event]:
         """All events, without a gap."""
         indexes = [index for (index,) in self.connection.execute(key_rows(event_table, "sqlite_autoindex_event_1"))]
-        known = self._events if len(self._events) <= len(indexes) else []
+        known = list(self._events)  # other threads may add to them
+        known = known if len(known) <= len(indexes) else []
         statement = rows_of(event_table).order_by(event_table.c.index)
         if known:
             statement = statement.where(event_table.c.index > len(known))
@@ -154,6 +157,15 @@ class Rows:
             )
         return self._events_of[track]
 
+    def with_events(self, track: str, events: Sequence[Event]) -> Self:
+        """The same state with only some events of a track, and only the outcomes of the submissions that arrive in
+        them: what it costs to read does not depend on the other submissions.
+        """
+        digests = frozenset(str(event.body["digest"]) for event in events if event.kind == "arrival")
+        view = replace(self, only=digests, _results={})
+        view._events_of[track] = tuple(events)
+        return view
+
     @cached_property
     def teams(self) -> tuple[str, ...]:
         """The names of all teams of all tracks, in the order in which their first submissions were recorded."""
@@ -203,7 +215,8 @@ class Rows:
         return sorted(rows, key=lambda row: (digests.index(row.matching_digest), row.digest))
 
     def _by(self, table: Table, basis: Basis) -> tuple[ColumnElement[bool], ...]:
-        return table.c.solution_digest == basis.solution, table.c.matching_digest.in_(self._matching(basis))
+        rules = table.c.solution_digest == basis.solution, table.c.matching_digest.in_(self._matching(basis))
+        return rules if self.only is None else (*rules, table.c.submission_digest.in_(sorted(self.only)))
 
     def _matching(self, basis: Basis) -> list[str]:
         """The digests of matching rules that results by a basis have: of schema 1, current, and forgotten ones, the

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from scorer.analysis.kept import Arrays
 from scorer.errors import Findings, Problem
@@ -38,6 +38,7 @@ from scorer.store.records import (
 from scorer.store.rows import Rows
 from scorer.store.schema import (
     cached_table,
+    event_table,
     failure_table,
     last_run_table,
     look_table,
@@ -65,6 +66,10 @@ class Snapshot(Rows):
         """A number that every write increases."""
         with self._database.decoding():
             return int(self.connection.execute(select(schema_table.c.revision)).scalar_one())
+
+    def count_events(self) -> int:
+        """The number of events of all tracks, without reading them."""
+        return int(self.connection.execute(select(func.max(event_table.c.index))).scalar() or 0)
 
     def secret(self, purpose: Purpose) -> bytes:
         """A secret of 32 bytes for one purpose, always the same; to publish it tells nothing about the others."""

@@ -1,0 +1,182 @@
+"""``scorer submit``: hand in a file over the service of a challenge."""
+
+from __future__ import annotations
+
+import os
+import stat
+import uuid
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scorer.cli.arguments import Parser, WrongCallError, add_challenge, is_challenge, number
+from scorer.cli.console import print_message, print_result
+from scorer.errors import FileError, Findings
+from scorer.paths.writing import replace_content
+from scorer.wording import printable, quoted
+
+if TYPE_CHECKING:
+    from scorer.service.client import Client
+
+VARIABLE = "SCORER_TOKEN"
+"""The environment variable with the token."""
+
+DELIVERY = ".delivery"
+"""Ends the name of the file with the id of a delivery that is not answered yet."""
+
+RECEIPT = ".receipt.txt"
+
+
+def add_delivery(parser: Parser) -> None:
+    """Add the arguments of ``submit``."""
+    parser.add_argument("file", type=Path, help="the submission")
+    parser.add_argument("-t", "--track", required=True, metavar="NAME", help="the track that the file is for")
+    parser.add_argument("--server", required=True, metavar="URL", help="the address of the service")
+    parser.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help=f"a file with the token, which only you can read; default: the environment variable {VARIABLE}",
+    )
+    parser.add_argument(
+        "--wait",
+        nargs="?",
+        type=number(least=0),
+        const=600.0,
+        default=0.0,
+        metavar="SECONDS",
+        help="wait until the entry is scored, for 10 minutes or SECONDS, and print its score or its errors",
+    )
+    parser.add_argument(
+        "--receipt", type=Path, metavar="FILE", help=f"where to write the receipt; default: FILE{RECEIPT}"
+    )
+    parser.add_argument("--no-check", action="store_true", help="do not check the file before, even with a challenge")
+    add_challenge(parser, "")
+
+
+def submit(
+    file: Path,
+    track: str,
+    server: str,
+    token_file: Path | None,
+    wait: float,
+    receipt: Path | None,
+    no_check: bool,
+    challenge: Path | None,
+) -> int:
+    """Hand in a file, keep the receipt, and wait for the score if that is requested.
+
+    With --challenge, or in the folder of the challenge, the file is checked first, as by `scorer check`. If the
+    connection is lost, the same command goes on with the same delivery, so that the file becomes one entry. The id of
+    the delivery is in FILE.delivery until the receipt is written.
+
+    Exit code 1 means that the file is invalid, was refused, or was rejected when it was scored.
+    """
+    from scorer.paths import digest
+    from scorer.service.client import Client
+
+    client = Client(_address(server), _token(token_file), print_message)
+    folder = challenge or (Path() if is_challenge(Path()) else None)
+    try:
+        sha256 = digest(file)
+    except OSError as error:
+        raise _unreadable(file, error) from error
+    if folder is not None and not no_check and not _is_valid(file, track, folder):
+        return 1
+    kept = file.with_name(file.name + DELIVERY)
+    delivery = _delivery(kept, sha256, track, client.server)
+    answer = client.hand_in(file, sha256, track, delivery)
+    path = receipt or file.with_name(file.name + RECEIPT)
+    _write(path, answer["receipt"])
+    kept.unlink(missing_ok=True)
+    print_result(
+        f"{printable(str(file))}: received as entry {answer['index']} of track {track} at {answer['received']}"
+    )
+    print_result(f"receipt {printable(str(path))}")
+    return _outcome(client, track, delivery, wait, file) if wait else 0
+
+
+def _address(server: str) -> str:
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(server)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        is_address = False
+    if not is_address:
+        raise WrongCallError(f"--server: found {quoted(server)}, expected an address that begins with https://")
+    return server.rstrip("/")
+
+
+def _token(file: Path | None) -> str:
+    if file is None:
+        token = os.environ.get(VARIABLE, "").strip()
+        if not token:
+            raise WrongCallError(f"no token: set the environment variable {VARIABLE}, or name a file with --token-file")
+        return token
+    try:
+        if os.name == "posix" and file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise WrongCallError(f"--token-file: others can read {quoted(str(file))}; run `chmod 600` on it")
+        token = file.read_text(encoding="ascii").strip()
+    except (OSError, ValueError) as error:
+        raise WrongCallError(f"--token-file: {quoted(str(file))} cannot be read: {error}") from error
+    if not token.isprintable() or " " in token or not token:
+        raise WrongCallError(f"--token-file: {quoted(str(file))} has no token; expected one line with it")
+    return token
+
+
+def _unreadable(file: Path, error: OSError) -> FileError:
+    findings = Findings()
+    findings.add(0, f"cannot be read: {error.strerror}")
+    return FileError(str(file), findings)
+
+
+def _is_valid(file: Path, track: str, folder: Path) -> bool:
+    from scorer.cli.check import check
+
+    return check(str(file), track, folder, None) == 0
+
+
+def _delivery(kept: Path, sha256: str, track: str, server: str) -> str:
+    """The id of the delivery: that of an interrupted try with the same file, track and server, or a new one."""
+    wanted = f"{sha256} {track} {server}"
+    try:
+        last, _, what = kept.read_text(encoding="utf-8").strip().partition(" ")
+        if what == wanted:
+            return str(uuid.UUID(last))
+    except (OSError, ValueError):
+        pass
+    new = str(uuid.uuid4())
+    _write(kept, f"{new} {wanted}\n")
+    return new
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        replace_content(path, text.encode("utf-8"))
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> FileError:
+    findings = Findings()
+    findings.add(0, f"cannot be written: {error.strerror}; name another file with --receipt")
+    return FileError(str(path), findings)
+
+
+def _outcome(client: Client, track: str, delivery: str, wait: float, file: Path) -> int:
+    """Wait for the outcome of an entry, and print it; return the exit code."""
+    (entry,) = deque(client.followed(track, delivery, wait), maxlen=1)
+    name = printable(str(file))
+    for problem in entry["problems"]:
+        line = f"{problem['line']}: " if problem["line"] else ""
+        print_message(f"{name}:{line}{problem['text']}" if line else f"{name}: {problem['text']}")
+    for stage, scores in entry["scores"].items():
+        for measure, value in scores.items():
+            if value is not None:
+                print_result(f"{stage} {measure} {value}")
+    if "rank_of_team" in entry:
+        print_result(f"rank of the team on the board {entry['rank_of_team']}")
+    print_message(f"{name}: {printable(str(entry['words']))}")
+    return 1 if entry["outcome"] == "rejected" else 0

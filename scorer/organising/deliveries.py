@@ -1,0 +1,73 @@
+"""The files of deliveries: where they are while they are received, and how they get their final names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from scorer.challenge.settings import Track
+from scorer.errors import ChallengeError
+from scorer.organising.submission_files import INCOMING
+from scorer.paths import digest
+from scorer.wording import printable
+
+
+def submissions_folder(track: Track) -> Path:
+    """The folder of a track's submissions. Raises ChallengeError if it is on another machine."""
+    folder = track.submissions_path
+    if not isinstance(folder, Path):
+        raise ChallengeError(
+            f"tracks.{track.name}.submissions: found {printable(str(folder))}, but files can be handed in only to a "
+            "folder of this machine; name one"
+        )
+    return folder
+
+
+def incoming_folder(track: Track) -> Path:
+    """The folder of files that are being handed in; it is on the file system of the final files."""
+    return submissions_folder(track) / INCOMING
+
+
+def final_path(track: Track, file: str) -> Path:
+    """The path of a file that was handed in, by its name in the record."""
+    return submissions_folder(track).joinpath(*file.split("/")[1:])
+
+
+def put_in_place(track: Track, delivered: Mapping[str, str]) -> None:
+    """Complete deliveries: the event is recorded, and a crash left the file in the folder of incoming files.
+
+    `delivered` has the digests of the files that were handed in. What cannot be completed is missing in the scan.
+    """
+    if not delivered or not isinstance(track.submissions_path, Path) or not incoming_folder(track).is_dir():
+        return
+    paths = {sha256: final_path(track, file) for file, sha256 in delivered.items()}
+    missing = {sha256: path for sha256, path in paths.items() if not path.exists()}
+    if not missing:
+        return
+    for received in sorted(incoming_folder(track).iterdir()):
+        try:
+            sha256 = digest(received)
+            if sha256 in missing:
+                move(received, missing.pop(sha256))
+        except OSError:  # another process has just moved it
+            continue
+
+
+def move(received: Path, path: Path) -> None:
+    """Give a received file its final name; afterwards it survives a crash of the machine. Raises OSError."""
+    made = not path.parent.exists()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    received.replace(path)
+    sync_folder(path.parent)
+    if made:
+        sync_folder(path.parent.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Write the names in a folder to the disk. Raises OSError."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,224 @@
+"""Accepting: the one way by which a delivered file becomes an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+
+from scorer.challenge.settings import Challenge, Track
+from scorer.errors import ChallengeError
+from scorer.limits import MB
+from scorer.live.entries import entries
+from scorer.live.presence import SERVICE, arrival, is_baseline
+from scorer.live.quotas import left_in_words, next_reset
+from scorer.live.state import in_force, track_state
+from scorer.live.teams import Team
+from scorer.organising.deliveries import final_path, move
+from scorer.organising.rules import scored_by
+from scorer.paths import digest, is_regular
+from scorer.service.following import Followed
+from scorer.service.refusals import RefusedError
+from scorer.store.events import Event
+from scorer.store.records import Submission
+from scorer.store.snapshot import Snapshot
+from scorer.store.store import Added, Store
+from scorer.wording import counted, iso_time, utc_moment
+
+NAME = "{received:%Y%m%dT%H%M%SZ}-{index:06}.txt"
+"""Of an accepted file: its time, and the index of its event, by which files of the same second are in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A file that a team hands in, completely received."""
+
+    id: str
+    """Chosen by the sender: the same delivery again has the same id. Unique for a team and a track."""
+    track: str
+    team: str
+    """The name of its folder."""
+    path: Path
+    """Where its bytes are, on the disk and on the file system of the submissions; `accept` takes the file away."""
+    digest: str
+    """SHA-256 of the bytes, in hexadecimal."""
+    size: int
+    received: datetime
+    """When its last byte was received, by a clock that the sender cannot set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A delivery that is in the record. It was received; that does not say whether it counts."""
+
+    event: Event
+    """Its arrival."""
+    receipt: str
+    is_new: bool
+    """Whether it was not accepted before."""
+
+
+def accept(store: Store, challenge: Challenge, followed: Followed, delivery: Delivery) -> Accepted:
+    """Record a delivery and give its file its final name, or refuse it.
+
+    Everything is checked and recorded in one transaction, while no other process can write. Then the event is on the
+    disk, and the file gets its name; if the process is killed in between, the next run, start or repetition completes
+    it. A delivery that was accepted before gives the same receipt again.
+
+    Raises RefusedError, StoreError if the database fails, and OSError if the file cannot get its name.
+    """
+    track = track_called(challenge, delivery.track)
+    key = delivery.track, delivery.team, delivery.id
+    solutions = solution_digests(store, challenge)
+    is_new = True
+
+    def decide(view: Snapshot) -> Added:
+        nonlocal is_new
+        followed.follow(view)
+        known = followed.deliveries.get(key)
+        is_new = known is None
+        if known is not None:
+            if known.body["digest"] != delivery.digest:
+                raise RefusedError("conflict", "a file with other bytes was handed in with this id; use a new id")
+            return []
+        received = delivery.received.replace(microsecond=0)
+        _check(view, track, challenge, followed, delivery, received, solutions)
+        name = NAME.format(received=received, index=len(view.all_events) + 1)
+        file = f"{track.name}/{delivery.team}/{name}"
+        submission = Submission(track.name, delivery.team, file, delivery.digest, received)
+        return [("arrival", arrival(submission, SERVICE, delivery.id))]
+
+    store.record(track.name, decide)
+    store.read(followed.follow)
+    event = followed.deliveries[key]
+    if any(state.index == event.index and state.present for state in followed.submissions(track.name, delivery.team)):
+        _place(track, event, delivery.path)
+    return Accepted(event, followed.issuer.receipt(event), is_new)
+
+
+def _place(track: Track, event: Event, received: Path) -> None:
+    """Give the file of an accepted delivery its final name, unless it has it."""
+    path = final_path(track, event.body["file"])
+    if path.exists():
+        return
+    try:
+        move(received, path)
+    except FileNotFoundError:
+        if not path.exists():  # otherwise a run has just completed the delivery
+            raise
+
+
+def track_called(challenge: Challenge, name: str) -> Track:
+    """The track with this name. Raises RefusedError."""
+    try:
+        return challenge.track(name)
+    except ChallengeError as error:
+        raise RefusedError("not-found", str(error)) from None
+
+
+def solution_digests(store: Store, challenge: Challenge) -> frozenset[str]:
+    """The digests of all solutions, now and before: no submission may have the bytes of one."""
+    found = set(store.archive(challenge.root).digests())
+    for track in challenge.tracks:
+        if isinstance(track.solution_path, Path) and is_regular(track.solution_path):
+            status = track.solution_path.stat()
+            found.add(_digest(track.solution_path, status.st_ino, status.st_size, status.st_mtime_ns))
+    return frozenset(found)
+
+
+@lru_cache(maxsize=64)
+def _digest(path: Path, *_status: int) -> str:
+    """The digest of a file, computed once for each status that it has."""
+    return digest(path)
+
+
+def _check(
+    view: Snapshot,
+    track: Track,
+    challenge: Challenge,
+    followed: Followed,
+    delivery: Delivery,
+    received: datetime,
+    solutions: Collection[str],
+) -> None:
+    """Refuse what a run would refuse or not admit. Raises RefusedError."""
+    team = delivery.team
+    if delivery.size > challenge.limits.file_mb * MB:
+        raise too_large(challenge)
+    if delivery.digest in solutions:
+        raise RefusedError("of-a-solution", "the file has the bytes of a solution; hand in a file of your own")
+    files = sum(state.present for state in followed.submissions(track.name, team))
+    if files >= challenge.limits.files_per_team:
+        raise RefusedError(
+            "too-many-files",
+            f"the team has {counted(files, 'file')} in the track, as many as it may have; withdraw some",
+            limit=challenge.limits.files_per_team,
+            used=files,
+        )
+    check_now(view, track, followed, team, received)
+
+
+def check_now(view: Snapshot, track: Track, followed: Followed, team: str, now: datetime) -> None:
+    """Refuse a delivery that would be refused whatever its bytes are. Raises RefusedError."""
+    check_team(followed.settings(team))
+    own = followed.own(view, track.name, team)
+    if not is_baseline(team, in_force(own, track)):
+        _check_phase(own, track, now.replace(microsecond=0))
+        _check_quota(own, track, followed.members(track.name, team), now)
+
+
+def check_team(team: Team) -> None:
+    """Refuse a team that the organiser has excluded. Raises RefusedError."""
+    if team.is_excluded:
+        raise RefusedError("excluded", f"the team is {team.status}: {team.reason}")
+
+
+def too_large(challenge: Challenge) -> RefusedError:
+    """The refusal of a file that is larger than the limit."""
+    limit = challenge.limits.file_mb
+    return RefusedError("too-large", f"the file is larger than {limit:,} MB (limits.file_mb)", limit=limit * MB)
+
+
+def _check_phase(view: Snapshot, track: Track, received: datetime) -> None:
+    phases = track_state(view, track).phases
+    phase, place = phases.place(received)
+    if place == "ok":
+        return
+    upcoming, last = phases.upcoming(received), next((one for one in phases.all if one.name == phase), None)
+    ended = f"; the phase {last.name} closed at {utc_moment(last.closes)}" if last else ""
+    opens = f"; the phase {upcoming.name} opens at {utc_moment(upcoming.start)}" if upcoming else ""
+    raise RefusedError(
+        "closed",
+        f"no phase receives files now{ended}{opens}; the file was received at {utc_moment(received)}",
+        received=iso_time(received),
+        closed_at=iso_time(last.closes) if last else None,
+        opens_at=iso_time(upcoming.start) if upcoming else None,
+    )
+
+
+def _check_quota(view: Snapshot, track: Track, members: Collection[str], received: datetime) -> None:
+    """Accept only what is certainly within the quota: an entry without an outcome counts in every limit."""
+    rules = in_force(view, track)
+    if not rules.quota.limits_anything:
+        return
+    quota = entries(view, *scored_by(view, track), measures=()).quota
+    left = quota.left(members, received)
+    full = [limit for limit in left if not limit.left]
+    if not full:
+        return
+    phase = quota.phases.current_or_next(received)
+    waiting = sum(claim.cost == "open" for claim in quota.claims if claim.team in members)
+    open_ones = (
+        f"; {counted(waiting, 'entry', 'entries')} without an outcome, counted in every limit" if waiting else ""
+    )
+    reset = next_reset(left)
+    raise RefusedError(
+        "quota",
+        f"the quota is used up: {left_in_words(full, phase.name if phase else None)}{open_ones}",
+        limit=full[0].limit,
+        used=full[0].used,
+        what=full[0].what,
+        resets_at=iso_time(reset) if reset else None,
+    )

@@ -1,0 +1,359 @@
+"""The application: the routes of the interface, and the site."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route
+
+from scorer.challenge.settings import Track
+from scorer.errors import ChallengeError, ScorerError, StoreError
+from scorer.limits import MB
+from scorer.live.presence import SubmissionState, key_of
+from scorer.live.tokens import Token
+from scorer.organising.decisions import withdraw_entry
+from scorer.organising.deliveries import final_path
+from scorer.organising.picks import clear_picks, pick
+from scorer.organising.tokens import InvalidTokenError, redeem
+from scorer.service.accepting import Accepted, Delivery, accept, check_now
+from scorer.service.documents import (
+    accepted_document,
+    challenge_document,
+    entry_documents,
+    event_documents,
+    quota_document,
+)
+from scorer.service.pages import FILL, Site, form_value, invitation_page, token_page
+from scorer.service.refusals import STATUS, RefusedError
+from scorer.service.state import Service
+from scorer.service.uploads import check_headers, received
+from scorer.store.snapshot import Snapshot
+
+log = logging.getLogger("scorer.service")
+
+SMALL_BODY = 64_000
+"""The bytes that a body may have, but for that of a delivery."""
+
+LOOPBACK = ("127.0.0.1", "::1")
+
+Handler = Callable[[Service, Request], Awaitable[Response]]
+
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+    "Cache-Control": "no-store",
+}
+
+
+def application(service: Service) -> Starlette:
+    """The application that serves a challenge."""
+
+    def route(path: str, handler: Handler, *methods: str, most: int = SMALL_BODY) -> Route:
+        async def endpoint(request: Request) -> Response:
+            service.reload()
+            response = await handler(service, request)
+            for name, value in _HEADERS.items():
+                response.headers.setdefault(name, value)
+            return response
+
+        return Route(path, endpoint, methods=list(methods), max_body_size=most)
+
+    track, entry = "/api/v1/tracks/{track}", "/api/v1/tracks/{track}/entries/{entry}"
+    largest = service.challenge.limits.file_mb * MB
+    routes = [
+        route("/api/v1", _challenge, "GET"),
+        route("/api/v1/token", _token, "POST"),
+        route("/api/v1/events", _events, "GET"),
+        route(f"{track}/quota", _quota, "GET"),
+        route(f"{track}/picks", _picks, "GET"),
+        route(f"{track}/picks", _pick, "PUT"),
+        route(f"{track}/entries", _entries, "GET"),
+        route(entry, _deliver, "PUT", most=largest),
+        route(entry, _entry, "GET"),
+        route(entry, _withdraw, "DELETE"),
+        route(f"{entry}/receipt", _receipt, "GET"),
+        route("/invite", _invite, "GET"),
+        route("/invite", _redeem, "POST"),
+        route("/invite.js", _invite_script, "GET"),
+        route("/healthz", _health, "GET"),
+        route("/readyz", _ready, "GET"),
+        route("/metrics", _metrics, "GET"),
+        Mount("/", app=Site(service.challenge.site_path)),
+    ]
+    handlers: Mapping[Any, Any] = {
+        RefusedError: partial(_refused, service),
+        InvalidTokenError: partial(_invalid_invitation, service),
+        ScorerError: partial(_failed, service),
+        OSError: partial(_failed, service),
+        HTTPException: _http_problem,
+        ClientDisconnect: _left,
+    }
+    return Starlette(routes=routes, exception_handlers=handlers)
+
+
+# Errors
+
+
+def problem(status: int, code: str, text: str, **facts: Any) -> JSONResponse:
+    """An error as RFC 9457 has it."""
+    phrase = HTTPStatus(status).phrase
+    document = {"type": "about:blank", "title": phrase, "status": status, "code": code, "detail": text, **facts}
+    headers = {"Retry-After": str(facts["retry_after"])} if "retry_after" in facts else {}
+    return JSONResponse(document, status, {**_HEADERS, **headers}, media_type="application/problem+json")
+
+
+async def _refused(service: Service, request: Request, error: RefusedError) -> Response:
+    service.metrics.refused.labels(error.code).inc()
+    log.info("refused: %s %s: %s", request.method, _shown_path(request), error.code)
+    response = problem(STATUS[error.code], error.code, error.text, **error.facts)
+    if error.code == "unauthorised":
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+async def _invalid_invitation(service: Service, request: Request, _error: InvalidTokenError) -> Response:
+    refusal = RefusedError(
+        "unauthorised", "the invitation was used, has expired or was revoked; ask the organisers for another one"
+    )
+    return await _refused(service, request, refusal)
+
+
+async def _failed(service: Service, request: Request, error: Exception) -> Response:
+    """The database or the disk failed: the sender may try again; what failed is for the organiser alone."""
+    service.metrics.refused.labels("unavailable").inc()
+    log.error("failed: %s %s: %s", request.method, _shown_path(request), error)
+    return problem(503, "unavailable", "the server cannot do that now; try again later", retry_after=10)
+
+
+async def _http_problem(_request: Request, error: HTTPException) -> Response:
+    codes = {404: "not-found", 405: "invalid", 413: "too-large"}
+    return problem(error.status_code, codes.get(error.status_code, "invalid"), str(error.detail))
+
+
+async def _left(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=408)  # nobody receives it
+
+
+def _shown_path(request: Request) -> str:
+    return request.url.path.encode("unicode_escape").decode("ascii")[:200]
+
+
+# Who asks, and for what
+
+
+def _sender(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+async def _team(service: Service, request: Request) -> Token:
+    return await service.authenticated(request.headers.get("authorization"), _sender(request))
+
+
+def _own_entry(service: Service, track: Track, team: str, name: str) -> SubmissionState:
+    """The entry of a team by the id of its delivery, or by its index. One of another team is not found."""
+    event = service.followed.deliveries.get((track.name, team, name))
+    index = event.index if event else int(name) if name.isascii() and name.isdigit() and len(name) < 12 else 0
+    for state in service.followed.submissions(track.name, team):
+        if state.index == index:
+            return state
+    raise RefusedError("not-found", "the team has no entry with this id in the track")
+
+
+# The interface
+
+
+async def _challenge(service: Service, request: Request) -> Response:
+    service.rates.take(_sender(request))
+    return JSONResponse(await service.read(lambda view: challenge_document(view, service.challenge)))
+
+
+async def _deliver(service: Service, request: Request) -> Response:
+    token = await _team(service, request)
+    track, team = service.track(request.path_params["track"]), token.team
+    try:
+        delivery_id = str(uuid.UUID(request.path_params["entry"]))
+    except ValueError:
+        raise RefusedError("invalid", "the id of the entry in the address is no UUID; choose a random one") from None
+    if service.draining:
+        raise RefusedError("unavailable", "the server is about to restart; try again", retry_after=5)
+    folder, most = service.incoming(track), service.challenge.limits.file_mb * MB
+    check_headers(request.headers, folder, most)
+    is_known = (track.name, team, delivery_id) in service.followed.deliveries
+    if not is_known:
+        await service.read(lambda view: check_now(view, track, service.followed, team, service.store.now()))
+    with service.metrics.uploading.track_inprogress():
+        async with received(request, folder, most) as upload:
+            at, began = service.store.now(), time.monotonic()
+            delivery = Delivery(delivery_id, track.name, team, upload.path, upload.digest, upload.size, at)
+            accepted = await service.write(lambda: accept(service.store, service.challenge, service.followed, delivery))
+            service.metrics.accepting.observe(time.monotonic() - began)
+    _count(service, accepted, upload.size)
+    location = f"/api/v1/tracks/{track.name}/entries/{delivery_id}"
+    return JSONResponse(accepted_document(accepted), 201 if accepted.is_new else 200, {"Location": location})
+
+
+def _count(service: Service, accepted: Accepted, size: int) -> None:
+    if accepted.is_new:
+        service.metrics.accepted.inc()
+        service.metrics.bytes.inc(size)
+        log.info("accepted: entry %d of track %s", accepted.event.index, accepted.event.track)
+    else:
+        service.metrics.repeated.inc()
+
+
+async def _documents(service: Service, track: Track, team: str) -> Mapping[int, dict[str, Any]]:
+    return await service.read(lambda view: entry_documents(view, service.challenge, service.followed, track, team))
+
+
+async def _entries(service: Service, request: Request) -> Response:
+    token = await _team(service, request)
+    track = service.track(request.path_params["track"])
+    return JSONResponse({"entries": list((await _documents(service, track, token.team)).values())})
+
+
+async def _entry(service: Service, request: Request) -> Response:
+    token = await _team(service, request)
+    track = service.track(request.path_params["track"])
+    state = _own_entry(service, track, token.team, request.path_params["entry"])
+    document = (await _documents(service, track, token.team))[state.index]
+    if document["outcome"] == "waiting" and state.present:
+        path = final_path(track, state.submission.file)
+        document["check"] = await service.checks.of(service.challenge.root, track.name, path, state.submission.digest)
+    return JSONResponse(document)
+
+
+async def _receipt(service: Service, request: Request) -> Response:
+    token = await _team(service, request)
+    track = service.track(request.path_params["track"])
+    state = _own_entry(service, track, token.team, request.path_params["entry"])
+    return PlainTextResponse(service.followed.issuer.receipt(service.followed.arrivals[state.index]))
+
+
+async def _withdraw(service: Service, request: Request) -> Response:
+    token = await _team(service, request)
+    track = service.track(request.path_params["track"])
+    state = _own_entry(service, track, token.team, request.path_params["entry"])
+    try:
+        await service.write(lambda: withdraw_entry(service.store, track, key_of(state.submission)))
+    except ChallengeError as error:
+        raise RefusedError("too-late", str(error)) from None
+    return JSONResponse((await _documents(service, track, token.team))[state.index])
+
+
+async def _quota(service: Service, request: Request) -> Response:
+    token = await _team(service, request)
+    track = service.track(request.path_params["track"])
+    return JSONResponse(await service.read(lambda view: quota_document(view, service.followed, track, token.team)))
+
+
+async def _picks(service: Service, request: Request) -> Response:
+    token = await _team(service, request)
+    track = service.track(request.path_params["track"])
+    documents = await _documents(service, track, token.team)
+    return JSONResponse({"entries": [index for index, document in documents.items() if document["picked"]]})
+
+
+async def _pick(service: Service, request: Request) -> Response:
+    token = await _team(service, request)
+    track = service.track(request.path_params["track"])
+    try:
+        names = json.loads(await request.body())["entries"]
+        if not isinstance(names, list) or not all(isinstance(name, str | int) for name in names):
+            raise TypeError  # noqa: TRY301
+    except (ValueError, LookupError, TypeError, RecursionError):
+        raise RefusedError("invalid", 'the body is not {"entries": [...]} with ids or indexes of entries') from None
+    states = [_own_entry(service, track, token.team, str(name)) for name in names]
+
+    def record() -> None:
+        if states:
+            pick(service.challenge, service.store, [str(state.index) for state in states], "service")
+        else:
+            clear_picks(service.store, track, token.team, "service")
+
+    try:
+        await service.write(record)
+    except ChallengeError as error:
+        raise RefusedError("invalid", str(error)) from None
+    return await _picks(service, request)
+
+
+async def _events(service: Service, request: Request) -> Response:
+    token = await _team(service, request)
+    since = request.query_params.get("since", "0")
+    if not (since.isascii() and since.isdigit() and len(since) < 12):
+        raise RefusedError("invalid", "since is not the index of an event")
+    documents = await service.read(
+        lambda view: list(event_documents(view, service.challenge, service.followed, token.team, int(since)))
+    )
+    lines = "".join(f"{json.dumps(document)}\n" for document in documents)
+    return Response(lines, media_type="application/x-ndjson")
+
+
+async def _token(service: Service, request: Request) -> Response:
+    service.rates.take(_sender(request), cost=5)
+    try:
+        invitation = json.loads(await request.body())["invitation"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        invitation = None
+    if not isinstance(invitation, str):
+        raise RefusedError("invalid", 'the body is not {"invitation": "..."}')
+    team, text = await service.write(lambda: redeem(service.store, invitation.strip()))
+    return JSONResponse({"team": team, "token": text}, 201)
+
+
+# Invitations in a browser
+
+
+async def _invite(service: Service, _request: Request) -> Response:
+    return invitation_page(service.challenge.name)
+
+
+async def _invite_script(_service: Service, _request: Request) -> Response:
+    return Response(FILL, media_type="text/javascript")
+
+
+async def _redeem(service: Service, request: Request) -> Response:
+    service.rates.take(_sender(request), cost=5)
+    invitation = await form_value(request, "invitation")
+    try:
+        team, text = await service.write(lambda: redeem(service.store, invitation))
+    except InvalidTokenError:
+        return invitation_page(service.challenge.name, is_invalid=True)
+    return token_page(service.challenge.name, team, text)
+
+
+# The organiser's view
+
+
+async def _health(_service: Service, _request: Request) -> Response:
+    return PlainTextResponse("ok\n")
+
+
+async def _ready(service: Service, _request: Request) -> Response:
+    """Whether deliveries can be accepted."""
+    try:
+        await service.read(lambda view: view.revision)
+        for track in service.challenge.tracks:
+            check_headers({}, service.incoming(track), 0)
+    except (StoreError, OSError, RefusedError):
+        return PlainTextResponse("not ready\n", 503)
+    return PlainTextResponse("draining\n" if service.draining else "ready\n", 503 if service.draining else 200)
+
+
+async def _metrics(service: Service, request: Request) -> Response:
+    if _sender(request) not in LOOPBACK or "x-forwarded-for" in request.headers or "forwarded" in request.headers:
+        raise HTTPException(404)
+    service.metrics.events.set(await service.read(Snapshot.count_events))
+    return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")

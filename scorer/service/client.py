@@ -1,0 +1,123 @@
+"""The client: hands in a file over HTTP and follows its entry. It uses the standard library alone."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+import urllib.parse
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scorer.errors import ScorerError
+
+TIMEOUT = 60.0
+"""Seconds without an answer after which a try ends."""
+
+ATTEMPTS = 5
+
+PAUSES = (1.0, 2.0, 5.0, 10.0)
+"""Seconds between two tries."""
+
+POLL_EVERY = 1.0
+
+_RETRIED = (408, 500, 502, 503, 504, 507)
+
+
+class ServerError(ScorerError):
+    """The server refused a request, or cannot be reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client of a service, for one team."""
+
+    server: str
+    """The address of the service, with https:// or http://."""
+    token: str
+    report: Callable[[str], object] = lambda _text: None
+    """Prints what happens: that a try failed and another one follows."""
+    pause: Callable[[float], object] = time.sleep
+
+    def hand_in(self, path: Path, digest: str, track: str, delivery: str) -> Mapping[str, Any]:
+        """Hand in a file by an id; an interrupted try goes on with the same id, so the file becomes one entry.
+
+        Returns the answer: the entry with its receipt. Raises ServerError.
+        """
+        headers = {
+            "Content-Type": "application/octet-stream",
+            "Content-Length": str(path.stat().st_size),
+            "Repr-Digest": f"sha-256=:{b64encode(bytes.fromhex(digest)).decode('ascii')}:",
+        }
+        return self._json("PUT", _entry(track, delivery), path, headers)
+
+    def entry(self, track: str, delivery: str) -> Mapping[str, Any]:
+        """The entry with an id."""
+        return self._json("GET", _entry(track, delivery))
+
+    def followed(self, track: str, delivery: str, seconds: float) -> Iterator[Mapping[str, Any]]:
+        """The entry again and again, until it has an outcome or the time is over."""
+        deadline = time.monotonic() + seconds
+        while True:
+            entry = self.entry(track, delivery)
+            yield entry
+            if entry["outcome"] != "waiting" or entry["state"] != "waiting" or time.monotonic() > deadline:
+                return
+            self.pause(POLL_EVERY)
+
+    def _json(
+        self, method: str, path: str, file: Path | None = None, headers: Mapping[str, str] | None = None
+    ) -> Mapping[str, Any]:
+        for attempt in range(ATTEMPTS):
+            try:
+                status, answer = self._once(method, path, file, headers or {})
+            except (OSError, http.client.HTTPException) as error:
+                failure, wait = f"{self.server}: cannot be reached: {str(error) or type(error).__name__}", None
+            else:
+                if status < 300:
+                    return answer
+                failure = f"{self.server}: {answer.get('detail', f'HTTP status {status}')}"
+                if status not in _RETRIED and answer.get("code") != "too-fast":
+                    raise ServerError(failure)
+                wait = answer.get("retry_after")
+            if attempt + 1 < ATTEMPTS:
+                seconds = float(wait) if isinstance(wait, int) else PAUSES[min(attempt, len(PAUSES) - 1)]
+                self.report(f"{failure}; trying again in {seconds:g} seconds")
+                self.pause(seconds)
+        raise ServerError(f"{failure}; the same command goes on later")
+
+    def _once(
+        self, method: str, path: str, file: Path | None, headers: Mapping[str, str]
+    ) -> tuple[int, Mapping[str, Any]]:
+        parts = urllib.parse.urlsplit(self.server)
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT)
+        try:
+            address = parts.path.rstrip("/") + path
+            sent = {"Authorization": f"Bearer {self.token}", "Accept": "application/json", **headers}
+            if file is None:
+                connection.request(method, address, headers=sent)
+            else:
+                # The server may have answered before it has the whole body.
+                with file.open("rb") as body, suppress(BrokenPipeError, ConnectionResetError):
+                    connection.request(method, address, body, sent)
+            response = connection.getresponse()
+            return response.status, _document(response.read(10_000_000))
+        finally:
+            connection.close()
+
+
+def _entry(track: str, delivery: str) -> str:
+    return f"/api/v1/tracks/{urllib.parse.quote(track, safe='')}/entries/{delivery}"
+
+
+def _document(body: bytes) -> Mapping[str, Any]:
+    try:
+        document = json.loads(body)
+    except ValueError:
+        return {}
+    return document if isinstance(document, dict) else {}

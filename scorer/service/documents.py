@@ -1,0 +1,204 @@
+"""What the service says about the entries of a team, as plain values for JSON. What is hidden is in none of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from scorer.challenge.settings import Challenge, Track
+from scorer.live.entries import entries
+from scorer.live.entry import Entry, are_queries_public, without_solution
+from scorer.live.state import in_force, public, track_state
+from scorer.live.teams import slugs
+from scorer.organising.rules import scored_by
+from scorer.service.accepting import Accepted
+from scorer.service.following import Followed
+from scorer.site.entry_words import status_words
+from scorer.store.events import Event
+from scorer.store.records import Basis
+from scorer.store.snapshot import Snapshot
+from scorer.wording import iso_time, printable
+
+VERSION = 1
+"""Of the interface."""
+
+Document = dict[str, Any]
+
+_SHOWN_EVENTS = ("phases", "extension", "commitment", "reveal")
+"""The kinds of events that concern all teams and are public at any time."""
+
+_OWN_EVENTS = ("arrival", "withdrawal", "return", "amendment", "pick")
+
+
+def challenge_document(view: Snapshot, challenge: Challenge) -> Document:
+    """The challenge, its tracks, and where they are in their phases."""
+    return {
+        "version": VERSION,
+        "challenge": challenge.name,
+        "time": iso_time(view.now),
+        "tracks": [_track_document(view, track, challenge) for track in challenge.tracks],
+    }
+
+
+def _track_document(view: Snapshot, track: Track, challenge: Challenge) -> Document:
+    phases = track_state(view, track).phases
+    return {
+        "name": track.name,
+        "title": track.title,
+        "state": phases.state(view.now) if phases.all else "open",
+        "phases": [
+            {"name": phase.name, "start": iso_time(phase.start), "end": iso_time(phase.end)} for phase in phases.all
+        ],
+        "list_length": track.list_length,
+        "file_mb": challenge.limits.file_mb,
+    }
+
+
+def accepted_document(accepted: Accepted) -> Document:
+    """A delivery that is in the record."""
+    body = accepted.event.body
+    return {
+        "id": body["delivery"],
+        "index": accepted.event.index,
+        "track": accepted.event.track,
+        "file": printable(body["file"]),
+        "sha256": body["digest"],
+        "received": iso_time(datetime.fromisoformat(body["received"])),
+        "state": "received",
+        "receipt": accepted.receipt,
+    }
+
+
+def entry_documents(
+    view: Snapshot, challenge: Challenge, followed: Followed, track: Track, team: str
+) -> Mapping[int, Document]:
+    """The entries of a team by their indexes, as it may see them.
+
+    Scores that the phase hides are left out, and so are those of entries since a freeze, which the board hides.
+    """
+    own = followed.own(view, track.name, team)
+    rules, basis = scored_by(own, track)
+    # Automatic decimals depend on the results of all teams.
+    whole = own if rules.decimals is not None or basis is None else view
+    found = entries(whole, rules, basis)
+    frozen = track_state(own, track).phases.frozen_since(view.now)
+    shows_rank = _published_rank(challenge, track, followed, view, team)
+    queries_are_public = basis is not None and _are_queries_public(view, track, basis)
+    names = tuple(map(str, rules.all_measures))
+    listed = {}
+    for entry in found.all:
+        if entry.team == team:
+            is_new = frozen is not None and (entry.recorded or view.now) >= frozen
+            shown = without_solution(entry, queries_are_public=queries_are_public)
+            document = _entry_document(shown, names, hides_scores=is_new)
+            event = followed.arrivals[entry.index]
+            listed[entry.index] = {"id": event.body.get("delivery"), **document, **(shows_rank if not is_new else {})}
+    return listed
+
+
+def _entry_document(entry: Entry, names: Sequence[str], *, hides_scores: bool) -> Document:
+    scores: dict[str, Mapping[str, float | None]] = {}
+    if entry.state == "scored" and not hides_scores:
+        for stage, values in (("preliminary", entry.preliminary), ("final", entry.final)):
+            if any(value is not None for value in values):
+                scores[stage] = dict(zip(names, values, strict=True))
+    return {
+        "index": entry.index,
+        "file": entry.file,
+        "sha256": entry.digest,
+        "received": iso_time(entry.received),
+        "phase": entry.phase,
+        "state": entry.state,
+        "outcome": entry.outcome,
+        "words": str(status_words(entry)),
+        "picked": entry.is_picked,
+        "scores": scores,
+        "problems": [{"line": problem.line or None, "text": problem.text} for problem in entry.findings],
+        "problem_count": entry.findings_count,
+    }
+
+
+_PUBLIC: dict[tuple[str, str], bool] = {}
+"""Whether the public list of a track has exactly the queries of a solution, which a process finds out once."""
+
+
+def _are_queries_public(view: Snapshot, track: Track, basis: Basis) -> bool:
+    key = track.name, basis.solution
+    if key not in _PUBLIC and track.queries_path is not None and basis.solution in view.solution_digests():
+        _PUBLIC[key] = are_queries_public(track, view.queries(basis.solution).ids)
+    return _PUBLIC.get(key, False)
+
+
+def _published_rank(
+    challenge: Challenge, track: Track, followed: Followed, view: Snapshot, team: str
+) -> Mapping[str, Any]:
+    """The rank of the team on the published board; empty where it has none."""
+    board = challenge.site_path / track.name / "leaderboard.json"
+    with suppress(OSError, ValueError, LookupError, TypeError, StopIteration):
+        status = board.stat()
+        slug = slugs(view.teams)[followed.final(track.name, team)]
+        rank = _ranks(board, status.st_mtime_ns, status.st_ino)[slug]
+        return {} if rank is None else {"rank_of_team": rank}
+    return {}
+
+
+@lru_cache(maxsize=16)
+def _ranks(board: Path, *_status: int) -> Mapping[str, int | None]:
+    rows = json.loads(board.read_bytes())["rows"]
+    return {row["id"]: row["rank"] for row in rows}
+
+
+def quota_document(view: Snapshot, followed: Followed, track: Track, team: str) -> Document:
+    """What a team has left of its quota, and when it begins again."""
+    own = followed.own(view, track.name, team)
+    rules = in_force(own, track)
+    limits = []
+    if rules.quota.limits_anything:
+        quota = entries(own, *scored_by(own, track), measures=()).quota
+        limits = [
+            {
+                "limit": left.limit,
+                "used": left.used,
+                "left": left.left,
+                "what": left.what,
+                "resets_at": iso_time(left.resets) if left.resets else None,
+            }
+            for left in quota.left(followed.members(track.name, team), view.now)
+        ]
+    return {"track": track.name, "time": iso_time(view.now), "limits": limits}
+
+
+def event_documents(
+    view: Snapshot, challenge: Challenge, followed: Followed, team: str, since: int
+) -> Iterator[Document]:
+    """The events after one with an index that a team may see: its own, and those that are public."""
+    found: list[Event] = []
+    for track in challenge.tracks:
+        erratum_until = public(view, track).last_index
+        found += (
+            event
+            for event in followed.events(track.name, [team])
+            if event.index > since
+            and (
+                event.kind in _SHOWN_EVENTS
+                or (event.kind in _OWN_EVENTS and _team_of(followed, event) == team)
+                or (event.kind == "erratum" and event.body["state"] == "applied" and event.index <= erratum_until)
+            )
+        )
+    for index, event in sorted({event.index: event for event in found}.items()):
+        document = {"index": index, "kind": event.kind, "at": iso_time(event.at) if event.at else None}
+        document |= {"track": event.track} if event.track else {}
+        document |= {key: event.body[key] for key in ("reason", "phase", "end", "number") if key in event.body}
+        if event.kind in _OWN_EVENTS and "file" in event.body:
+            document |= {"file": printable(event.body["file"]), "sha256": event.body["digest"]}
+        yield document
+
+
+def _team_of(followed: Followed, event: Event) -> str | None:
+    team = event.body.get("team")
+    return team if isinstance(team, str) else followed.team_of(event)

@@ -1,0 +1,138 @@
+"""Serving: the web server in this process, and the loop that scores and renders in another one."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+
+from scorer.challenge.settings import Challenge
+from scorer.service.app import application
+from scorer.service.state import Service
+from scorer.store.store import Store
+
+log = logging.getLogger("scorer.service")
+
+CONNECTIONS = 1000
+"""So many connections are served at the same time; a further one is answered with 503."""
+
+RESTART_EVERY = 2.0
+"""Seconds between two starts of the loop that scores, if it ends by itself."""
+
+STOP_WITHIN = 20
+"""Seconds that requests have to end when the service stops."""
+
+_NICE = 10
+"""The loop leaves the processors to the web server when both need them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the service listens."""
+
+    host: str
+    port: int
+    proxies: Sequence[str] = ()
+    """The addresses of proxies, whose headers say which address a request comes from."""
+
+
+def serve(challenge: Challenge, address: Address, *, runner: Sequence[str] | None) -> None:
+    """Serve a challenge until the process gets SIGTERM or SIGINT.
+
+    `runner` has the arguments of the loop that scores, after `scorer run --watch`; None: another process scores. Raises
+    ChallengeError, StoreError, and OSError if the address is in use.
+    """
+    with Store.open(challenge.database_address) as store, _listening(address) as listening:
+        service = Service.open(challenge, store)
+        config = uvicorn.Config(
+            application(service),
+            log_level="warning",
+            access_log=False,
+            proxy_headers=bool(address.proxies),
+            forwarded_allow_ips=list(address.proxies),
+            limit_concurrency=CONNECTIONS,
+            timeout_graceful_shutdown=STOP_WITHIN,
+            server_header=False,
+            h11_max_incomplete_event_size=16_384,
+        )
+        server = _Server(config, service)
+        with _runner(challenge.root, runner):
+            log.info("http://%s:%d", *listening.getsockname()[:2])
+            server.run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """A server that accepts no further delivery once it is about to stop."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    def handle_exit(self, sig: int, frame: object) -> None:
+        """End the server by a signal."""
+        self._service.draining = True
+        super().handle_exit(sig, frame)  # type: ignore[arg-type]
+
+
+@contextmanager
+def _listening(address: Address) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((address.host, address.port))
+        yield listening
+
+
+@contextmanager
+def _runner(root: Path, arguments: Sequence[str] | None) -> Iterator[None]:
+    """The loop that scores, which is started again if it ends."""
+    if arguments is None:
+        yield
+        return
+    stopped = threading.Event()
+    keeper = threading.Thread(target=_keep_running, args=(root, arguments, stopped), name="runner")
+    keeper.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        keeper.join()
+
+
+def _keep_running(root: Path, arguments: Sequence[str], stopped: threading.Event) -> None:
+    command = [sys.executable, "-m", "scorer", "run", "--watch", "--challenge", str(root), *arguments]
+    while not stopped.is_set():
+        began = time.monotonic()
+        # Its own session: a Ctrl-C in the terminal reaches only this process, which then ends the loop.
+        process = subprocess.Popen(  # noqa: S603
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
+        )
+        _be_nice(process.pid)
+        while process.poll() is None and not stopped.wait(0.1):
+            pass
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(STOP_WITHIN)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            return
+        log.error("the loop that scores ended with exit code %d; it is started again", process.returncode)
+        stopped.wait(max(0.0, RESTART_EVERY - (time.monotonic() - began)))
+
+
+def _be_nice(process: int) -> None:
+    if hasattr(os, "setpriority"):
+        os.setpriority(os.PRIO_PROCESS, process, _NICE)

@@ -1,0 +1,144 @@
+"""What the service holds while it runs: the challenge, its database, and what was followed of the record."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+
+from scorer.challenge.loading import read_challenge
+from scorer.challenge.settings import FILE, Challenge, Track
+from scorer.errors import ChallengeError
+from scorer.live.tokens import Token, sha256_of
+from scorer.organising.deliveries import incoming_folder, put_in_place
+from scorer.organising.tokens import note_used
+from scorer.service.accepting import track_called
+from scorer.service.checking import Checks
+from scorer.service.following import Followed
+from scorer.service.metrics import Metrics
+from scorer.service.rates import Rates
+from scorer.service.refusals import RefusedError
+from scorer.service.uploads import remove_abandoned
+from scorer.store.snapshot import Snapshot
+from scorer.store.store import Store
+
+Answer = TypeVar("Answer")
+
+_NOTE_USE_EVERY = 60.0
+"""Seconds between two times at which it is noted when tokens were used."""
+
+
+@dataclass
+class Service:
+    """A challenge that is served. Database and disk are used in threads: `write` one at a time, `read` a few."""
+
+    challenge: Challenge
+    store: Store
+    followed: Followed
+    metrics: Metrics = field(default_factory=Metrics)
+    rates: Rates = field(default_factory=Rates)
+    checks: Checks = field(default_factory=Checks)
+    draining: bool = False
+    """Whether the service is about to stop: no further delivery is accepted."""
+    _revision: int = -1
+    _changed: float = 0.0
+    _used: dict[str, datetime] = field(default_factory=dict)
+    _noted: datetime | None = None
+    _following: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def open(cls, challenge: Challenge, store: Store) -> Service:
+        """Prepare the folders, and complete what an earlier process left. Raises ChallengeError and OSError."""
+        followed = store.read(lambda view: Followed.of(view, challenge.name))
+        service = cls(challenge, store, followed)
+        for track in challenge.tracks:
+            incoming = incoming_folder(track)
+            incoming.mkdir(parents=True, exist_ok=True)
+            put_in_place(track, _delivered(followed, track))
+            remove_abandoned(incoming)
+        return service
+
+    async def read(self, work: Callable[[Snapshot], Answer]) -> Answer:
+        """The result of `work`, which reads one snapshot of the record."""
+
+        def once() -> Answer:
+            def followed(view: Snapshot) -> Answer:
+                self._follow(view)
+                return work(view)
+
+            return self.store.read(followed)
+
+        return await anyio.to_thread.run_sync(once, limiter=_limiter("read", 2))
+
+    async def write(self, work: Callable[[], Answer]) -> Answer:
+        """The result of `work`, which writes to the record."""
+        return await anyio.to_thread.run_sync(work, limiter=_limiter("write", 1))
+
+    def _follow(self, view: Snapshot) -> None:
+        with self._following:
+            if view.revision != self._revision:
+                self.followed.follow(view)
+                self._revision = view.revision
+
+    def reload(self) -> None:
+        """Read challenge.toml again if it has changed; while it is invalid, the earlier settings stay."""
+        try:
+            changed = (self.challenge.root / FILE).stat().st_mtime
+            if changed != self._changed:
+                self._changed = changed
+                self.challenge = read_challenge(self.challenge.root)
+        except (ChallengeError, OSError):
+            return
+
+    def track(self, name: str) -> Track:
+        """The track with this name. Raises RefusedError."""
+        return track_called(self.challenge, name)
+
+    def incoming(self, track: Track) -> Path:
+        """Where the bytes of deliveries to a track are received."""
+        return incoming_folder(track)
+
+    async def authenticated(self, authorization: str | None, sender: str) -> Token:
+        """The token of a request, given the header. Raises RefusedError without a valid one."""
+        scheme, _, text = (authorization or "").partition(" ")
+        sha256 = sha256_of(text.strip())
+        token = await self.read(lambda _: self.followed.tokens.get(sha256))
+        now = self.store.now()
+        if scheme.lower() != "bearer" or token is None or token.use != "token" or not token.is_valid(now):
+            self.rates.take(sender, cost=5)  # whoever guesses is slowed down
+            expired = token is not None and token.ended is None
+            what = "the token has expired" if expired else "no valid token"
+            raise RefusedError(
+                "unauthorised", f"{what}; send the header Authorization: Bearer TOKEN, with a token of the organisers"
+            )
+        self.rates.take(sha256)
+        self._used[sha256] = now
+        if self._noted is None or (now - self._noted).total_seconds() > _NOTE_USE_EVERY:
+            self._noted = now
+            used, self._used = self._used, {}
+            await anyio.to_thread.run_sync(note_used, self.store, self.challenge.root, used)
+        return token
+
+
+def _delivered(followed: Followed, track: Track) -> dict[str, str]:
+    """The files of a track that were handed in and are present, with their digests."""
+    teams = {team for name, team, _ in followed.deliveries if name == track.name}
+    states = (state for team in teams for state in followed.submissions(track.name, team))
+    delivered = {event.index for event in followed.deliveries.values()}
+    return {
+        state.submission.file: state.submission.digest for state in states if state.present and state.index in delivered
+    }
+
+
+_LIMITERS: dict[str, anyio.CapacityLimiter] = {}
+
+
+def _limiter(name: str, count: int) -> anyio.CapacityLimiter:
+    if name not in _LIMITERS:
+        _LIMITERS[name] = anyio.CapacityLimiter(count)
+    return _LIMITERS[name]

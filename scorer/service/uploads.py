@@ -1,0 +1,169 @@
+"""Uploads: the body of a request goes to the disk while its digest is computed, and is never in memory as a whole."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import errno
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import anyio
+from starlette.requests import ClientDisconnect, Request
+
+from scorer.limits import MB
+from scorer.paths.writing import PART
+from scorer.service.refusals import RefusedError
+
+RESERVE = 100 * MB
+"""Bytes that stay free on the disk: the database and the site need room, too."""
+
+SILENCE = 30.0
+"""Seconds without a byte after which an upload ends."""
+
+SLOWEST = 10_000
+"""Bytes a second that an upload must have on average, after `SILENCE`."""
+
+ABANDONED = 3600.0
+"""Seconds after which a file that is not complete was left by a process that was killed."""
+
+_BUFFER = 1 << 20
+
+_REPR_DIGEST = re.compile(r"(?:^|,)\s*sha-256\s*=\s*:([A-Za-z0-9+/=]*):\s*(?:,|$)")
+"""In the header of RFC 9530."""
+
+_FORMS = ("multipart/", "application/x-www-form-urlencoded")
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A completely received body, on the disk."""
+
+    path: Path
+    digest: str
+    """SHA-256 in hexadecimal."""
+    size: int
+
+
+def check_headers(headers: Mapping[str, str], folder: Path, most: int) -> None:
+    """Refuse an upload by its headers, before any byte is stored. Raises RefusedError."""
+    kind = headers.get("content-type", "").lower()
+    if kind.startswith(_FORMS):
+        raise RefusedError("unsupported", "the body is a form; send the bytes of the file, as `curl -T FILE` does")
+    if headers.get("content-encoding", "identity").lower() != "identity":
+        raise RefusedError("unsupported", "the header Content-Encoding is not supported; a file may be compressed")
+    length = headers.get("content-length", "0")
+    size = int(length) if length.isascii() and length.isdigit() and len(length) < 19 else 0
+    if size > most:
+        raise RefusedError("too-large", f"the file has {size:,} bytes; the limit is {most:,}", limit=most)
+    if shutil.disk_usage(folder).free < size + RESERVE:
+        raise _disk_full()
+
+
+@asynccontextmanager
+async def received(request: Request, folder: Path, most: int) -> AsyncIterator[Upload]:
+    """Receive the body of a request into a file of the folder, which is deleted at the end if it is still there.
+
+    Raises RefusedError, and ClientDisconnect if the sender leaves.
+    """
+    path = folder / f"{secrets.token_hex(16)}{PART}"
+    try:
+        with _disk_errors():
+            file = await anyio.to_thread.run_sync(path.open, "xb")
+        try:
+            digest, size = hashlib.sha256(), 0
+            async for block in _blocks(request):
+                size += len(block)
+                if size > most:
+                    raise RefusedError("too-large", f"the file is larger than {most:,} bytes", limit=most)
+                digest.update(block)
+                with _disk_errors():
+                    await anyio.to_thread.run_sync(file.write, block)
+            with _disk_errors():
+                await anyio.to_thread.run_sync(_sync, file)
+        finally:
+            with suppress(OSError):  # what could not be written when the disk was full
+                file.close()
+        if not size:
+            raise RefusedError("invalid", "the body is empty; send the bytes of the file, as `curl -T FILE` does")
+        _check_digest(request.headers.get("repr-digest"), digest.digest())
+        yield Upload(path, digest.hexdigest(), size)
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _sync(file: IO[bytes]) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+async def _blocks(request: Request) -> AsyncIterator[bytes]:
+    """The body in blocks of `_BUFFER` bytes or a little more. Raises RefusedError if it comes too slowly."""
+    began, size, buffer = time.monotonic(), 0, bytearray()
+    stream = request.stream()
+    while True:
+        try:
+            with anyio.fail_after(SILENCE):
+                chunk = await anext(stream, None)
+        except TimeoutError:
+            raise _too_slow() from None
+        if chunk is None:
+            break
+        size += len(chunk)
+        if time.monotonic() - began > SILENCE + size / SLOWEST:
+            raise _too_slow()
+        buffer += chunk
+        if len(buffer) >= _BUFFER:
+            yield bytes(buffer)
+            buffer.clear()
+    if buffer:
+        yield bytes(buffer)
+
+
+def _check_digest(header: str | None, digest: bytes) -> None:
+    stated = _REPR_DIGEST.search(header or "")
+    if stated is None:
+        return
+    with suppress(binascii.Error):
+        if base64.b64decode(stated[1], validate=True) == digest:
+            return
+    raise RefusedError("invalid", "the bytes do not have the SHA-256 of the header Repr-Digest; send them again")
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove what uploads have left whose process was killed, unless it may belong to a recorded delivery."""
+    before = time.time() - ABANDONED
+    for path in folder.glob(f"*{PART}"):
+        with suppress(OSError):
+            if path.stat().st_mtime < before:
+                path.unlink()
+
+
+@contextmanager
+def _disk_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise _disk_full() from error
+        raise
+
+
+def _disk_full() -> RefusedError:
+    return RefusedError("disk-full", "the disk of the server is full; try again later", retry_after=60)
+
+
+def _too_slow() -> RefusedError:
+    return RefusedError("too-slow", f"the bytes come too slowly: at least {SLOWEST:,} a second are needed")
+
+
+__all__ = ["ClientDisconnect", "Upload", "check_headers", "received", "remove_abandoned"]
