@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import signal
-from contextlib import suppress
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scorer.cli.arguments import Parser, number
 from scorer.cli.console import print_message
 from scorer.cli.render import print_rendered
-from scorer.cli.score import Scoring, add_scoring, open_scoring, score_tracks
+from scorer.cli.score import add_scoring, open_scoring, print_outcome, score_tracks
+
+if TYPE_CHECKING:
+    from scorer.organising.watch import Loop
 
 
 def add_run(parser: Parser) -> None:
@@ -47,9 +51,9 @@ def run(challenge: Path, track: str | None, watch: bool, every: float, **options
     """
     from scorer.organising.update import update
 
+    if watch:
+        return _watch(challenge, track, every, options)
     with open_scoring(challenge, track, options) as scoring:
-        if watch:
-            return _watch(scoring, every)
         succeeded = score_tracks(scoring)
         rendered = update(scoring.challenge, scoring.store)
         if scoring.options.quiet:
@@ -59,31 +63,89 @@ def run(challenge: Path, track: str | None, watch: bool, every: float, **options
     return 0 if succeeded else 1
 
 
-def _watch(scoring: Scoring, every: float) -> int:
+def _watch(folder: Path, track: str | None, every: float, options: Mapping[str, Any]) -> int:
+    """Score what is handed in, while another process runs the challenge and renders the site."""
+    import multiprocessing
+    import threading
+
+    from scorer.challenge.loading import read_challenge
+    from scorer.live.following import Followed
+    from scorer.organising.arrivals import Arrivals
+    from scorer.organising.watch import ENDS_WITH_PARENT, LOOK_EVERY, ArrivalLoop
+
+    with open_scoring(folder, track, options) as scoring:
+        followed = scoring.store.read(lambda view: Followed.of(view, scoring.challenge.name))
+        arrivals = Arrivals(scoring.store, followed, scoring.executor)
+
+        def score(name: str, teams: frozenset[str], go_on: Callable[[], bool]) -> None:
+            settings = read_challenge(scoring.challenge.root)
+            if name in {chosen.name for chosen in scoring.tracks}:
+                for submission, outcome in arrivals.scored(settings, settings.track(name), teams, go_on):
+                    print_outcome(submission, outcome)
+
+        loop = ArrivalLoop(scoring.store, print_message, score)
+        _stop_by_signals(loop)
+        if os.environ.get(ENDS_WITH_PARENT):
+            _end_with(os.getppid(), loop)
+        context = multiprocessing.get_context("spawn")
+
+        def keep_running() -> None:
+            while not loop.stopped.is_set():
+                process = context.Process(target=_run_and_render, args=(folder, track, every, dict(options)))
+                process.start()
+                while process.is_alive() and not loop.stopped.wait(LOOK_EVERY):
+                    pass
+                process.terminate()
+                process.join()
+
+        keeper = threading.Thread(target=keep_running, name="runs")
+        keeper.start()
+        try:
+            loop()
+        finally:
+            loop.stopped.set()
+            keeper.join()
+    return 0
+
+
+def _run_and_render(folder: Path, track: str | None, every: float, options: Mapping[str, Any]) -> None:
+    """In another process: run the challenge and render the site until the process is stopped, or its parent ends."""
     from scorer.challenge.loading import read_challenge
     from scorer.organising.update import update
-    from scorer.organising.watch import Watch
-    from scorer.store.store import Store
+    from scorer.organising.watch import RunLoop, is_fresh
 
     # Each message is printed once, as long as it stays true.
-    options = replace(scoring.options, quiet=True)
-    scoring.messages.are_quiet = True
+    with open_scoring(folder, track, {**options, "quiet": True}) as scoring:
 
-    def run_once(go_on: Any) -> None:
-        settings = read_challenge(scoring.challenge.root)  # the organiser may have changed it
-        tracks = [track for track in settings.tracks if track.name in {chosen.name for chosen in scoring.tracks}]
-        score_tracks(replace(scoring, challenge=settings, tracks=tracks, options=options), go_on)
+        def run_once(go_on: Callable[[], bool]) -> None:
+            settings = read_challenge(scoring.challenge.root)  # the organiser may have changed it
+            names = {chosen.name for chosen in scoring.tracks}
+            tracks = [chosen for chosen in settings.tracks if chosen.name in names]
+            now = scoring.store.now()
+            score_tracks(replace(scoring, challenge=settings, tracks=tracks), go_on, lambda state: is_fresh(state, now))
 
-    def render_once(store: Store) -> None:
-        for note in update(read_challenge(scoring.challenge.root), store).notes:
-            print_message(*scoring.messages.new([note]))
+        def render_once() -> None:
+            notes = update(read_challenge(scoring.challenge.root), scoring.store).notes
+            print_message(*scoring.messages.new(notes))
 
-    with Store.open(scoring.challenge.database_address) as store:
-        watching = Watch(
-            scoring.challenge, store, run_once, partial(render_once, store), print_message, scan_every=every
-        )
-        for wanted in (signal.SIGTERM, signal.SIGINT):
-            with suppress(ValueError):  # not in the main thread
-                signal.signal(wanted, lambda *_: watching.stopped.set())
-        watching()
-    return 0
+        loop = RunLoop(scoring.store, print_message, scoring.challenge, run_once, render_once, every)
+        _stop_by_signals(loop)
+        _end_with(os.getppid(), loop)
+        loop()
+
+
+def _end_with(parent: int, loop: Loop) -> None:
+    """End the loop with its parent, however that ends: then the system gives the process another parent."""
+    import threading
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        loop.stopped.set()
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
+
+
+def _stop_by_signals(loop: Loop) -> None:
+    for wanted in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(wanted, lambda *_: loop.stopped.set())

@@ -20,11 +20,12 @@ from scorer.wording import printable, printable_name
 
 if TYPE_CHECKING:
     from scorer.challenge.settings import Challenge, Track
-    from scorer.executors.base import Executor
+    from scorer.executors.base import Executor, FileOutcome
     from scorer.live.entry import Entry
+    from scorer.live.presence import SubmissionState
     from scorer.organising.run import Work
     from scorer.scoring.outcomes import Failed
-    from scorer.store.records import Failure
+    from scorer.store.records import Failure, Submission
     from scorer.store.store import Store
 
 
@@ -183,16 +184,17 @@ def _executor(options: ScoringOptions) -> Executor | None:
         raise WrongCallError(f"--executor: {error}") from error
 
 
-def score_tracks(scoring: Scoring, go_on: Callable[[], bool] = lambda: True) -> bool:
-    """Score each track, and report errors in it; return whether there were none.
-
-    Once `go_on` is false, no further file is begun.
-    """
+def score_tracks(
+    scoring: Scoring,
+    go_on: Callable[[], bool] = lambda: True,
+    leaves: Callable[[SubmissionState], bool] = lambda _: False,
+) -> bool:
+    """Score each track, and report errors in it; return whether there were none. `go_on`, `leaves`: see `carry_out`."""
     succeeded = True
     _import_teams(scoring)
     for track in scoring.tracks:
         try:
-            succeeded &= _score_track(scoring, track, go_on)
+            succeeded &= _score_track(scoring, track, go_on, leaves)
         except (ChallengeError, FileError) as error:
             scoring.messages(str(error), f"{track.name}: not scored; its board is unchanged")
             succeeded = False
@@ -212,7 +214,9 @@ def _import_teams(scoring: Scoring) -> tuple[Sequence[str], bool]:
         return [f"{error}\nteams: the recorded names and decisions stay"], False
 
 
-def _score_track(scoring: Scoring, track: Track, go_on: Callable[[], bool]) -> bool:
+def _score_track(
+    scoring: Scoring, track: Track, go_on: Callable[[], bool], leaves: Callable[[SubmissionState], bool]
+) -> bool:
     from scorer.live.entry import UNRANKED
     from scorer.organising.run import carry_out, hint, plan, present_entries
     from scorer.organising.status import number_in_state
@@ -231,17 +235,16 @@ def _score_track(scoring: Scoring, track: Track, go_on: Callable[[], bool]) -> b
     messages(*map(str, (*work.notes, *work.skipped, *work.warnings, *work.picks)))
     scored, failed = 0, 0
     rejected_now: set[str] = set()
-    results = carry_out(store, work, scoring.executor, go_on)
+    results = carry_out(store, work, scoring.executor, go_on, leaves)
     shown = results if messages.are_quiet else with_progress(results, len(work.pending), track.name)
     for submission, result in shown:
         name = printable_name(submission.file)
+        print_outcome(submission, result, work.failures.get(submission.digest))
         match result:
             case Failed():
                 failed += 1
-                print_message(f"{name}: not scored: {_failure(result, work.failures.get(submission.digest))}")
-            case Rejected(problems):
+            case Rejected():
                 rejected_now.add(name)
-                print_message("\n".join(problems.lines(name)))
             case _:
                 scored += 1
                 if expected := hint(work, result.counts):
@@ -259,6 +262,17 @@ def _score_track(scoring: Scoring, track: Track, go_on: Callable[[], bool]) -> b
     if options.strict and (rejected_ever or work.given_up):
         return False
     return not (failed or unreadable or work.warnings or rejected_now)
+
+
+def print_outcome(submission: Submission, outcome: FileOutcome, before: Failure | None = None) -> None:
+    """Print why a submission is rejected, or could not be scored; `before` has its earlier attempts."""
+    from scorer.scoring.outcomes import Failed, Rejected
+
+    name = printable_name(submission.file)
+    if isinstance(outcome, Failed):
+        print_message(f"{name}: not scored: {_failure(outcome, before)}")
+    elif isinstance(outcome, Rejected):
+        print_message("\n".join(outcome.problems.lines(name)))
 
 
 SHOWN = 20

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -14,7 +14,7 @@ from scorer.challenge.settings import Challenge, Track
 from scorer.limits import Limits
 from scorer.live.entries import Entries
 from scorer.live.entry import Entry
-from scorer.live.presence import key_of, track_digests
+from scorer.live.presence import SubmissionState, key_of, track_digests
 from scorer.live.state import track_state
 from scorer.matching.counts import Counts
 from scorer.organising.deliveries import put_in_place
@@ -59,7 +59,7 @@ class Work:
     @cached_property
     def pending(self) -> tuple[WithFile, ...]:
         """Those to score first. Others may follow, once the quota of their team is clear."""
-        return self.sources.pending(self.entries)
+        return self.sources.pending(self.entries.unscored)
 
     @cached_property
     def failures(self) -> Mapping[str, Failure]:
@@ -139,7 +139,7 @@ def _checked_solution(store: Store, rules: RuleSet, before: Before, sources: Sou
     """The solution, if something may be scored or the board is based on other rules; None without work."""
     recorded = set(map(key_of, before.present))
     unknown = (submission for _, submission in sources.files if submission.digest not in before.known)
-    has_work = bool(sources.pending(before.entries)) or any(
+    has_work = bool(sources.pending(before.entries.unscored)) or any(
         key_of(submission) not in recorded for submission in unknown
     )
     if has_work or not before.is_current:
@@ -172,20 +172,24 @@ def hint(work: Work, counts: Counts) -> str | None:
 
 
 def carry_out(
-    store: Store, work: Work, executor: Executor | None = None, go_on: Callable[[], bool] = lambda: True
+    store: Store,
+    work: Work,
+    executor: Executor | None = None,
+    go_on: Callable[[], bool] = lambda: True,
+    leaves: Callable[[SubmissionState], bool] = lambda _: False,
 ) -> Iterator[tuple[Submission, FileOutcome]]:
     """Score the submissions that have no result, and store the results; the board is based on them afterwards.
 
     Entries whose admission depends on earlier ones of their team are scored after these. While an erratum is open,
     entries are also scored by its rules. Without an executor, as many processes score as this machine has cores. Once
-    `go_on` is false, no further file is begun; the next run scores the others.
+    `go_on` is false, no further file is begun; the next run scores the others, and those that this one `leaves`.
 
     Yields each submission with its outcome, once it is stored. Results are stored every `STORE_EVERY` seconds, so that
     a run that is killed loses no more than that.
     """
     rules = work.rules
     if work.solution is not None:
-        yield from score(store, rules, work.solution, work.sources, work.pending, executor, go_on)
+        yield from score(store, rules, work.solution, work.sources, unscored_by(store, rules, leaves), executor, go_on)
     _complete_means(store, rules)
     # If an erratum was applied since the plan was made, the next run goes on by its rules.
     archive = store.archive(rules.track.root)
@@ -199,6 +203,13 @@ def carry_out(
     store.note_run(rules.track.name)
 
 
+def unscored_by(
+    store: Store, rules: RuleSet, leaves: Callable[[SubmissionState], bool] = lambda _: False
+) -> Callable[[], Iterable[SubmissionState]]:
+    """A function that returns the submissions to score now by some rules, without those that a run `leaves`."""
+    return lambda: [state for state in store.read(rules.entries).unscored if not leaves(state)]
+
+
 def _complete_means(store: Store, rules: RuleSet) -> None:
     digests = store.read(partial(track_digests, track=rules.track.name))
     store.complete_means(digests, rules.basis, rules.rules.measures)
@@ -210,10 +221,10 @@ def score_by_erratum(store: Store, work: Work, executor: Executor | None) -> Non
     if erratum is None:
         return
     rules = RuleSet.of_record(work.rules.track, erratum.basis, store.archive(work.rules.track.root))
-    first = work.sources.pending(store.read(rules.entries))
+    unscored = unscored_by(store, rules)
     is_stored = store.read(lambda view: rules.basis.solution in view.solution_digests())
-    if first or not is_stored:
-        for _ in score(store, rules, rules.read_solution(), work.sources, first, executor):
+    if work.sources.pending(unscored()) or not is_stored:
+        for _ in score(store, rules, rules.read_solution(), work.sources, unscored, executor):
             pass
     _complete_means(store, rules)
 

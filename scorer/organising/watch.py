@@ -1,97 +1,94 @@
-"""Watching: runs, one after the other, whenever something has changed; the site is rendered meanwhile."""
+"""Watching: a challenge is run again and again, by two loops in two processes that share only the database.
+
+The loop of arrivals scores what is handed in at once, at the cost of the entries of its teams. The loop of runs looks
+into the folders, scores all else, and renders the site. If both score a submission, the first result is stored.
+"""
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 
 from scorer.challenge.phases import Phase
 from scorer.challenge.settings import Challenge
 from scorer.errors import ScorerError
+from scorer.live.presence import SERVICE, SubmissionState
 from scorer.live.state import track_state
+from scorer.store.events import Event
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 
 LOOK_EVERY = 0.2
 """Seconds between two looks at the database."""
 
-SCAN_EVERY = 10.0
-"""Seconds after which a run looks into the folders of submissions, if nothing was recorded."""
-
 SLICE = 1.0
-"""Seconds after which a run begins no further file if others were recorded meanwhile: each team has its turn."""
+"""Seconds after which a loop begins no further file if others were recorded meanwhile: each team has its turn."""
+
+PAUSE = 4.0
+"""A run begins at the earliest after so many times the time that the last one took, unless something was decided."""
+
+FRESH = timedelta(seconds=60)
+"""How long a run leaves what was handed in to the loop of arrivals."""
+
+AT_ONCE = timedelta(seconds=3)
+"""How long a render waits for the score of what was just handed in."""
+
+_FEW = 20
+"""The last events that a render looks at for that."""
+
+_OF_RUNS = ("arrival", "return", "team", "phases")
+"""The kinds of events that a run records of what it finds in the folder of the challenge, and takes into account."""
+
+_OF_NO_RUN = ("basis", "pick", "token", "withdrawal", "reveal")
+"""The kinds of events after which nothing else has to be scored."""
+
+ENDS_WITH_PARENT = "SCORER_ENDS_WITH_PARENT"
+"""The environment variable by which a service says that the loop ends if the service does, however that happens."""
+
+GoOn = Callable[[], bool]
 
 
 @dataclass
-class Watch:
-    """Runs a challenge until it is stopped."""
+class Loop:
+    """What both loops share."""
 
-    challenge: Challenge
     store: Store
-    run: Callable[[Callable[[], bool]], object]
-    """Scores all tracks once; begins no further file once the function that it is given is false."""
-    render: Callable[[], object]
-    """Updates the site. It is called in another thread."""
     report: Callable[[str], object]
     """Prints the message of an error, after which everything is tried again."""
-    scan_every: float = SCAN_EVERY
-    stopped: threading.Event = field(default_factory=threading.Event)
+    stopped: threading.Event = field(default_factory=threading.Event, kw_only=True)
 
-    def __call__(self) -> None:
-        """Run and render until `stopped` is set."""
-        rendering = threading.Thread(target=self._render, name="render")
-        rendering.start()
-        try:
-            while not self.stopped.is_set():
-                scanned_at, recorded = time.monotonic(), self._recorded()
-                self._succeeds(lambda: self.run(self._go_on()))
-                while not self.stopped.wait(LOOK_EVERY):
-                    is_due = time.monotonic() - scanned_at >= self.scan_every
-                    if is_due or self._recorded() != recorded:
-                        break
-        finally:
-            self.stopped.set()
-            rendering.join()
+    def count(self) -> int:
+        """The number of events; 0 if they cannot be read."""
+        found = [0]
+        self.succeeds(lambda: found.append(self.store.read(Snapshot.count_events)))
+        return found[-1]
 
-    def _go_on(self) -> Callable[[], bool]:
-        """Whether a run may begin another file: not once it has had its slice, and others were recorded since."""
-        began, recorded = time.monotonic(), self._recorded()
+    def since(self, known: int) -> Sequence[Event]:
+        """The events after so many."""
+        if self.count() == known:
+            return ()
+        found: list[Event] = []
+        self.succeeds(lambda: found.extend(self.store.read(lambda view: view.all_events[known:])))
+        return found
+
+    def slice(self) -> GoOn:
+        """Whether to begin another file: not once a slice of time has passed, and others were recorded since."""
+        began, recorded = time.monotonic(), self.count()
 
         def go_on() -> bool:
             if self.stopped.is_set():
                 return False
-            return time.monotonic() - began < SLICE or self._recorded() == recorded
+            return time.monotonic() - began < SLICE or self.count() == recorded
 
         return go_on
 
-    def _render(self) -> None:
-        shown: object = None
-        while True:
-            state = self._read(self._shown)
-            if state != shown and self._succeeds(self.render):
-                shown = state
-            if self.stopped.wait(LOOK_EVERY):
-                return
-
-    def _recorded(self) -> object:
-        """The number of events; None if it cannot be read."""
-        return self._read(Snapshot.count_events)
-
-    def _shown(self, view: Snapshot) -> object:
-        """What decides whether the site may have to be rendered: the revision, and which times have passed."""
-        tracks = [track_state(view, track).phases for track in self.challenge.tracks]
-        times = (time for phases in tracks for phase in phases.all for time in _times(phase))
-        return view.revision, sum(time <= view.now for time in times), view.now.date()
-
-    def _read(self, work: Callable[[Snapshot], object]) -> object:
-        found: list[object] = []
-        self._succeeds(lambda: found.append(self.store.read(work)))
-        return found[0] if found else None
-
-    def _succeeds(self, work: Callable[[], object]) -> bool:
+    def succeeds(self, work: Callable[[], object]) -> bool:
         """Do some work; after an error that may pass, print its message, and wait a little."""
         try:
             work()
@@ -100,6 +97,101 @@ class Watch:
             self.stopped.wait(SLICE)
             return False
         return True
+
+
+@dataclass
+class ArrivalLoop(Loop):
+    """Scores what teams hand in."""
+
+    score: Callable[[str, frozenset[str], GoOn], object]
+    """Scores the entries of some teams of a track that were handed in."""
+
+    def __call__(self) -> None:
+        """Score until `stopped` is set, beginning with what is there."""
+        known = 0
+        teams: dict[str, set[str]] = defaultdict(set)
+        while not self.stopped.is_set():
+            events = self.since(known)
+            known += len(events)
+            _add_teams(teams, events)
+            if not teams:
+                self.stopped.wait(LOOK_EVERY)
+                continue
+            go_on = self.slice()
+            done = [
+                self.succeeds(partial(self.score, track, frozenset(named), go_on)) for track, named in teams.items()
+            ]
+            if all(done) and go_on():
+                teams.clear()
+
+
+@dataclass
+class RunLoop(Loop):
+    """Runs all tracks when something was decided, and else from time to time; renders the site when it would change."""
+
+    challenge: Challenge
+    run: Callable[[GoOn], object]
+    """Scores all tracks once."""
+    render: Callable[[], object]
+    """Updates the site."""
+    every: float
+    """Seconds after which a run looks into the folders, if nothing was decided."""
+
+    def __call__(self) -> None:
+        """Run and render until `stopped` is set."""
+        known, run_at, shown = 0, -math.inf, None
+        while not self.stopped.is_set():
+            state = self._state()
+            if known and state is not None and state != shown and self.succeeds(self.render):
+                shown = state
+            events = self.since(known)
+            known += len(events)
+            began = time.monotonic()
+            if began < run_at and not any(_needs_run(event) for event in events):
+                self.stopped.wait(LOOK_EVERY)
+                continue
+            self.succeeds(lambda: self.run(self.slice()))
+            events = self.since(known)
+            if not any(_needs_run(event) and event.kind not in _OF_RUNS for event in events):
+                known += len(events)
+            run_at = time.monotonic() + max(self.every, PAUSE * (time.monotonic() - began))
+
+    def _state(self) -> tuple[object, ...] | None:
+        """What decides whether the site may have to be rendered; None if it cannot be read, or will change at once."""
+        found: list[tuple[object, ...] | None] = []
+        self.succeeds(lambda: found.append(self.store.read(self._read_state)))
+        return found[0] if found else None
+
+    def _read_state(self, view: Snapshot) -> tuple[object, ...] | None:
+        """The revision, and which times have passed."""
+        for event in view.all_events[-_FEW:]:
+            is_new = event.at is not None and view.now - event.at < AT_ONCE
+            if is_new and _is_handed_in(event) and not view.has_result(event.body["digest"]):
+                return None
+        phases = [phase for track in self.challenge.tracks for phase in track_state(view, track).phases.all]
+        passed = sum(time <= view.now for phase in phases for time in _times(phase))
+        return view.revision, passed, view.now.date()
+
+
+def is_fresh(state: SubmissionState, now: datetime) -> bool:
+    """Whether a run leaves a submission to the loop of arrivals."""
+    return state.source == SERVICE and state.recorded is not None and now - state.recorded < FRESH
+
+
+def _add_teams(teams: dict[str, set[str]], events: Iterable[Event]) -> None:
+    """Add the teams that handed in files, by track."""
+    for event in events:
+        if _is_handed_in(event):
+            teams[event.track].add(event.body["team"])
+
+
+def _is_handed_in(event: Event) -> bool:
+    return event.kind == "arrival" and bool(event.body["source"] == SERVICE)
+
+
+def _needs_run(event: Event) -> bool:
+    """Whether an event may decide what is scored, of any team."""
+    return event.kind not in _OF_NO_RUN and event.body.get("source") != SERVICE
 
 
 def _times(phase: Phase) -> tuple[datetime, ...]:

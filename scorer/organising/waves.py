@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scorer.limits import MB, Limits
-from scorer.live.entries import Entries
-from scorer.live.presence import key_of, present_digests
+from scorer.live.presence import SubmissionState, key_of, present_digests
 from scorer.organising.rules import RuleSet
 from scorer.organising.submission_files import SubmissionFile, WithFile
 from scorer.scoring.outcomes import Failed
@@ -46,8 +45,8 @@ class Sources:
         """Of all submissions that can be scored."""
         return frozenset((*(submission.digest for _, submission in self.files), *self.kept.digests()))
 
-    def pending(self, entries: Entries) -> tuple[WithFile, ...]:
-        """The submissions to score now, with their files, or else with their kept bytes.
+    def pending(self, unscored: Iterable[SubmissionState]) -> tuple[WithFile, ...]:
+        """The submissions without an outcome that can be scored, with their files, or else with their kept bytes.
 
         Teams take turns: first one submission of each team, in the order of the record, then the second ones. So many
         files of one team do not delay those of the others.
@@ -55,7 +54,7 @@ class Sources:
         by_key = {key_of(submission): (file, submission) for file, submission in self.files}
         by_digest = {submission.digest: (file, submission) for file, submission in self.files}
         wanted = {}
-        for state in entries.unscored:
+        for state in unscored:
             recorded = state.submission
             # A name that schema 1 recorded escaped is found by the content.
             source = by_key.get(key_of(recorded)) or by_digest.get(recorded.digest)
@@ -126,13 +125,13 @@ def score(
     rules: RuleSet,
     solution: Solution,
     sources: Sources,
-    first: tuple[WithFile, ...],
+    unscored: Callable[[], Iterable[SubmissionState]],
     executor: Executor | None,
     go_on: Callable[[], bool] = lambda: True,
 ) -> Iterator[tuple[Submission, FileOutcome]]:
     """Score by some rules, one wave of entries after the other, until no entry can be scored or `go_on` is false.
 
-    `first` is the first wave, as `Sources.pending` returns it. Yields each submission with its outcome, once it is
+    `unscored` returns those without an outcome, for each wave. Yields each submission with its outcome, once it is
     stored. Its bytes are kept before: those that are scored, because both have the digest of the submission.
     """
     from scorer.executors.base import FileToScore, Processes  # noqa: PLC0415 (Arrow is slow to load)
@@ -140,7 +139,7 @@ def score(
     queries = rules.store_solution(store, solution)
     solution = solution.with_flags(rules.basis.flags(queries))
     chosen = executor or Processes(os.cpu_count() or 1)
-    wave, tried = first, set[str]()
+    wave, tried = sources.pending(unscored()), set[str]()
     while wave:
         tried.update(submission.digest for _, submission in wave)
         to_score = [FileToScore(file.path, submission.digest) for file, submission in wave]
@@ -161,8 +160,7 @@ def score(
         yield from _stored(store, rules, done)
         if not go_on():
             return
-        following = sources.pending(store.read(rules.entries))
-        wave = tuple(source for source in following if source[1].digest not in tried)
+        wave = tuple(source for source in sources.pending(unscored()) if source[1].digest not in tried)
 
 
 def _stored(

@@ -12,6 +12,7 @@ from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.limits import MB
 from scorer.live.entries import entries
+from scorer.live.following import Followed
 from scorer.live.presence import SERVICE, arrival, is_baseline
 from scorer.live.quotas import left_in_words, next_reset
 from scorer.live.state import in_force, track_state
@@ -19,7 +20,6 @@ from scorer.live.teams import Team
 from scorer.organising.deliveries import final_path, move
 from scorer.organising.rules import scored_by
 from scorer.paths import digest, is_regular
-from scorer.service.following import Followed
 from scorer.service.refusals import RefusedError
 from scorer.store.events import Event
 from scorer.store.records import Submission
@@ -157,16 +157,21 @@ def _check(
             limit=challenge.limits.files_per_team,
             used=files,
         )
-    check_now(view, track, followed, team, received)
+    own = check_open(view, track, followed, team, received)
+    if not is_baseline(team, in_force(own, track)):
+        _check_quota(own, track, followed.members(track.name, team), received)
 
 
-def check_now(view: Snapshot, track: Track, followed: Followed, team: str, now: datetime) -> None:
-    """Refuse a delivery that would be refused whatever its bytes are. Raises RefusedError."""
+def check_open(view: Snapshot, track: Track, followed: Followed, team: str, now: datetime) -> Snapshot:
+    """Refuse a delivery while no phase receives files, and one of an excluded team, whatever the bytes are.
+
+    Returns the snapshot with only the submissions of the team. Raises RefusedError.
+    """
     check_team(followed.settings(team))
     own = followed.own(view, track.name, team)
     if not is_baseline(team, in_force(own, track)):
         _check_phase(own, track, now.replace(microsecond=0))
-        _check_quota(own, track, followed.members(track.name, team), now)
+    return own
 
 
 def check_team(team: Team) -> None:

@@ -11,6 +11,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
+import anyio
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -26,7 +27,7 @@ from scorer.organising.decisions import withdraw_entry
 from scorer.organising.deliveries import final_path
 from scorer.organising.picks import clear_picks, pick
 from scorer.organising.tokens import InvalidTokenError, redeem
-from scorer.service.accepting import Accepted, Delivery, accept, check_now
+from scorer.service.accepting import Accepted, Delivery, accept, check_open
 from scorer.service.documents import (
     accepted_document,
     challenge_document,
@@ -44,6 +45,9 @@ log = logging.getLogger("scorer.service")
 
 SMALL_BODY = 64_000
 """The bytes that a body may have, but for that of a delivery."""
+
+TIME = 60.0
+"""Seconds that a request may take, but for a delivery, whose bytes must come fast enough."""
 
 LOOPBACK = ("127.0.0.1", "::1")
 
@@ -63,7 +67,11 @@ def application(service: Service) -> Starlette:
     def route(path: str, handler: Handler, *methods: str, most: int = SMALL_BODY) -> Route:
         async def endpoint(request: Request) -> Response:
             service.reload()
-            response = await handler(service, request)
+            try:
+                with anyio.fail_after(None if most > SMALL_BODY else TIME):
+                    response = await handler(service, request)
+            except TimeoutError:
+                raise RefusedError("too-slow", "the request took too long; try again") from None
             for name, value in _HEADERS.items():
                 response.headers.setdefault(name, value)
             return response
@@ -99,6 +107,7 @@ def application(service: Service) -> Starlette:
         OSError: partial(_failed, service),
         HTTPException: _http_problem,
         ClientDisconnect: _left,
+        Exception: _broken,
     }
     return Starlette(routes=routes, exception_handlers=handlers)
 
@@ -140,6 +149,10 @@ async def _failed(service: Service, request: Request, error: Exception) -> Respo
 async def _http_problem(_request: Request, error: HTTPException) -> Response:
     codes = {404: "not-found", 405: "invalid", 413: "too-large"}
     return problem(error.status_code, codes.get(error.status_code, "invalid"), str(error.detail))
+
+
+async def _broken(_request: Request, _error: Exception) -> Response:
+    return problem(500, "unavailable", "the server failed; its organisers find the reason in the log")
 
 
 async def _left(_request: Request, _error: Exception) -> Response:
@@ -192,7 +205,7 @@ async def _deliver(service: Service, request: Request) -> Response:
     check_headers(request.headers, folder, most)
     is_known = (track.name, team, delivery_id) in service.followed.deliveries
     if not is_known:
-        await service.read(lambda view: check_now(view, track, service.followed, team, service.store.now()))
+        await service.read(lambda view: check_open(view, track, service.followed, team, service.store.now()))
     with service.metrics.uploading.track_inprogress():
         async with received(request, folder, most) as upload:
             at, began = service.store.now(), time.monotonic()

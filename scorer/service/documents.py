@@ -13,11 +13,11 @@ from typing import Any
 from scorer.challenge.settings import Challenge, Track
 from scorer.live.entries import entries
 from scorer.live.entry import Entry, are_queries_public, without_solution
+from scorer.live.following import Followed
 from scorer.live.state import in_force, public, track_state
 from scorer.live.teams import slugs
 from scorer.organising.rules import scored_by
 from scorer.service.accepting import Accepted
-from scorer.service.following import Followed
 from scorer.site.entry_words import status_words
 from scorer.store.events import Event
 from scorer.store.records import Basis

@@ -18,6 +18,7 @@ from pathlib import Path
 import uvicorn
 
 from scorer.challenge.settings import Challenge
+from scorer.organising.watch import ENDS_WITH_PARENT
 from scorer.service.app import application
 from scorer.service.state import Service
 from scorer.store.store import Store
@@ -67,6 +68,8 @@ def serve(challenge: Challenge, address: Address, *, runner: Sequence[str] | Non
             h11_max_incomplete_event_size=16_384,
         )
         server = _Server(config, service)
+        for wanted in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(wanted, lambda *_: None)  # uvicorn raises it again once it has stopped
         with _runner(challenge.root, runner):
             log.info("http://%s:%d", *listening.getsockname()[:2])
             server.run(sockets=[listening])
@@ -116,7 +119,11 @@ def _keep_running(root: Path, arguments: Sequence[str], stopped: threading.Event
         began = time.monotonic()
         # Its own session: a Ctrl-C in the terminal reaches only this process, which then ends the loop.
         process = subprocess.Popen(  # noqa: S603
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+            env={**os.environ, ENDS_WITH_PARENT: "1"},
         )
         _be_nice(process.pid)
         while process.poll() is None and not stopped.wait(0.1):

@@ -14,12 +14,12 @@ import anyio
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import FILE, Challenge, Track
 from scorer.errors import ChallengeError
+from scorer.live.following import Followed
 from scorer.live.tokens import Token, sha256_of
 from scorer.organising.deliveries import incoming_folder, put_in_place
 from scorer.organising.tokens import note_used
 from scorer.service.accepting import track_called
 from scorer.service.checking import Checks
-from scorer.service.following import Followed
 from scorer.service.metrics import Metrics
 from scorer.service.rates import Rates
 from scorer.service.refusals import RefusedError

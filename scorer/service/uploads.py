@@ -36,7 +36,8 @@ SLOWEST = 10_000
 ABANDONED = 3600.0
 """Seconds after which a file that is not complete was left by a process that was killed."""
 
-_BUFFER = 1 << 20
+_BUFFER = 1 << 16
+"""Bytes of an upload in memory: with a thousand slow senders, they are few."""
 
 _REPR_DIGEST = re.compile(r"(?:^|,)\s*sha-256\s*=\s*:([A-Za-z0-9+/=]*):\s*(?:,|$)")
 """In the header of RFC 9530."""
@@ -71,11 +72,13 @@ def check_headers(headers: Mapping[str, str], folder: Path, most: int) -> None:
 
 @asynccontextmanager
 async def received(request: Request, folder: Path, most: int) -> AsyncIterator[Upload]:
-    """Receive the body of a request into a file of the folder, which is deleted at the end if it is still there.
+    """Receive the body of a request into a file of the folder.
 
-    Raises RefusedError, and ClientDisconnect if the sender leaves.
+    At the end the file is deleted if it is still there. Only after an error while it was being recorded it stays: the
+    event may be in the record, and then the file is put in place by a later run. Raises RefusedError, and
+    ClientDisconnect if the sender leaves.
     """
-    path = folder / f"{secrets.token_hex(16)}{PART}"
+    path, may_be_recorded = folder / f"{secrets.token_hex(16)}{PART}", False
     try:
         with _disk_errors():
             file = await anyio.to_thread.run_sync(path.open, "xb")
@@ -94,11 +97,17 @@ async def received(request: Request, folder: Path, most: int) -> AsyncIterator[U
             with suppress(OSError):  # what could not be written when the disk was full
                 file.close()
         if not size:
-            raise RefusedError("invalid", "the body is empty; send the bytes of the file, as `curl -T FILE` does")
+            raise _empty()
         _check_digest(request.headers.get("repr-digest"), digest.digest())
+        may_be_recorded = True
         yield Upload(path, digest.hexdigest(), size)
+        may_be_recorded = False
+    except RefusedError:
+        may_be_recorded = False
+        raise
     finally:
-        path.unlink(missing_ok=True)
+        if not may_be_recorded:
+            path.unlink(missing_ok=True)
 
 
 def _sync(file: IO[bytes]) -> None:
@@ -160,6 +169,10 @@ def _disk_errors() -> Iterator[None]:
 
 def _disk_full() -> RefusedError:
     return RefusedError("disk-full", "the disk of the server is full; try again later", retry_after=60)
+
+
+def _empty() -> RefusedError:
+    return RefusedError("invalid", "the body is empty; send the bytes of the file, as `curl -T FILE` does")
 
 
 def _too_slow() -> RefusedError:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, select, true
 
 from scorer.errors import StoreError
 from scorer.measures import Measure
@@ -90,19 +90,23 @@ class Rows:
     @cached_property
     def all_events(self) -> list[Event]:
         """All events, without a gap."""
-        indexes = [index for (index,) in self.connection.execute(key_rows(event_table, "sqlite_autoindex_event_1"))]
+        keys = key_rows(event_table, "sqlite_autoindex_event_1")
+        count = self.connection.execute(select(func.count()).select_from(keys.subquery())).scalar_one()
         known = list(self._events)  # other threads may add to them
-        known = known if len(known) <= len(indexes) else []
-        statement = rows_of(event_table).order_by(event_table.c.index)
-        if known:
-            statement = statement.where(event_table.c.index > len(known))
+        follows = event_table.c.index > len(known) if known else true()
+        new = [index for (index,) in self.connection.execute(keys.where(follows))]
+        if count != len(known) + len(new):  # events are missing, or it is the database of another record
+            known, follows = [], true()
+            new = [index for (index,) in self.connection.execute(keys)]
+        statement = rows_of(event_table).where(follows).order_by(event_table.c.index)
         with self._database.decoding():
-            events = [*known, *(event_of(*tuple(row)[:-1]) for row in self.verified(event_table, statement))]
-        last = max(len(events), len(indexes))
-        for indexes_of_one in ([event.index for event in events], indexes):
-            lacking = set(range(1, last + 1)).difference(indexes_of_one)
+            later = [event_of(*tuple(row)[:-1]) for row in self.verified(event_table, statement)]
+        last = len(known) + max(len(later), len(new))
+        for indexes in ([event.index for event in later], new):
+            lacking = set(range(len(known) + 1, last + 1)).difference(indexes)
             if lacking:
                 raise StoreError(f"{self._database.where}: is damaged: event {min(lacking)} is missing; {RESTORE}")
+        events = [*known, *later]
         self._events[:] = events
         return events
 
@@ -158,12 +162,12 @@ class Rows:
         return self._events_of[track]
 
     def with_events(self, track: str, events: Sequence[Event]) -> Self:
-        """The same state with only some events of a track, and only the outcomes of the submissions that arrive in
-        them: what it costs to read does not depend on the other submissions.
+        """The same state with only these events, of a track and of the whole challenge, and only the outcomes of the
+        submissions that arrive in them: what it costs to read does not depend on the other submissions.
         """
         digests = frozenset(str(event.body["digest"]) for event in events if event.kind == "arrival")
         view = replace(self, only=digests, _results={})
-        view._events_of[track] = tuple(events)
+        view._events_of[track] = view._events_of[None] = tuple(events)
         return view
 
     @cached_property
@@ -179,8 +183,10 @@ class Rows:
 
         Before the first basis was recorded, it is that one: results do not depend on when they were computed.
         """
-        first = (event for event in self.all_events if event.kind == "basis" and event.track == track)
-        event = last_basis_event(self.events(track)) or next(first, None)
+        event = last_basis_event(self.events(track))
+        if event is None:
+            first = (event for event in self.all_events if event.kind == "basis" and event.track == track)
+            event = next(first, None)
         return None if event is None else recorded_basis(event.body, event.at)
 
     def solution_row(self, digest: str) -> Any:

@@ -42,6 +42,7 @@ from scorer.store.schema import (
     failure_table,
     last_run_table,
     look_table,
+    result_table,
     scanned_file_table,
     schema_table,
     solution_table,
@@ -70,6 +71,11 @@ class Snapshot(Rows):
     def count_events(self) -> int:
         """The number of events of all tracks, without reading them."""
         return int(self.connection.execute(select(func.max(event_table.c.index))).scalar() or 0)
+
+    def has_result(self, submission_digest: str) -> bool:
+        """Whether a submission has a result by any rules."""
+        found = select(result_table.c.digest).where(result_table.c.submission_digest == submission_digest).limit(1)
+        return self.connection.execute(found).first() is not None
 
     def secret(self, purpose: Purpose) -> bytes:
         """A secret of 32 bytes for one purpose, always the same; to publish it tells nothing about the others."""
