@@ -107,7 +107,7 @@ def folder_called(name: str, known: Collection[str]) -> str:
     shown = {printable_name(team): team for team in known}
     if name in shown or name in known:
         return shown.get(name, name)
-    is_part = name == name.strip() and PurePosixPath(name).name == name and "\\" not in name
+    is_part = bool(name) and name == name.strip() and PurePosixPath(name).name == name and "\\" not in name
     if not is_part or name.startswith(".") or printable(name) != name or len(name.encode()) > LONGEST_FOLDER:
         raise ChallengeError(
             f"{quoted(name)} cannot be the name of a team's folder; give at most {LONGEST_FOLDER} bytes that all show, "

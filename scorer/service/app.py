@@ -38,13 +38,10 @@ from scorer.service.documents import (
 from scorer.service.pages import FILL, Site, form_value, invitation_page, token_page
 from scorer.service.refusals import STATUS, RefusedError
 from scorer.service.state import Service
-from scorer.service.uploads import check_headers, received
+from scorer.service.uploads import check_headers, received, small_body
 from scorer.store.snapshot import Snapshot
 
 log = logging.getLogger("scorer.service")
-
-SMALL_BODY = 64_000
-"""The bytes that a body may have, but for that of a delivery."""
 
 TIME = 60.0
 """Seconds that a request may take, but for a delivery, whose bytes must come fast enough."""
@@ -64,11 +61,11 @@ _HEADERS = {
 def application(service: Service) -> Starlette:
     """The application that serves a challenge."""
 
-    def route(path: str, handler: Handler, *methods: str, most: int = SMALL_BODY) -> Route:
+    def route(path: str, handler: Handler, *methods: str, seconds: float | None = TIME) -> Route:
         async def endpoint(request: Request) -> Response:
             service.reload()
             try:
-                with anyio.fail_after(None if most > SMALL_BODY else TIME):
+                with anyio.fail_after(seconds):
                     response = await handler(service, request)
             except TimeoutError:
                 raise RefusedError("too-slow", "the request took too long; try again") from None
@@ -76,10 +73,9 @@ def application(service: Service) -> Starlette:
                 response.headers.setdefault(name, value)
             return response
 
-        return Route(path, endpoint, methods=list(methods), max_body_size=most)
+        return Route(path, endpoint, methods=list(methods))
 
     track, entry = "/api/v1/tracks/{track}", "/api/v1/tracks/{track}/entries/{entry}"
-    largest = service.challenge.limits.file_mb * MB
     routes = [
         route("/api/v1", _challenge, "GET"),
         route("/api/v1/token", _token, "POST"),
@@ -88,7 +84,7 @@ def application(service: Service) -> Starlette:
         route(f"{track}/picks", _picks, "GET"),
         route(f"{track}/picks", _pick, "PUT"),
         route(f"{track}/entries", _entries, "GET"),
-        route(entry, _deliver, "PUT", most=largest),
+        route(entry, _deliver, "PUT", seconds=None),
         route(entry, _entry, "GET"),
         route(entry, _withdraw, "DELETE"),
         route(f"{entry}/receipt", _receipt, "GET"),
@@ -282,7 +278,7 @@ async def _pick(service: Service, request: Request) -> Response:
     token = await _team(service, request)
     track = service.track(request.path_params["track"])
     try:
-        names = json.loads(await request.body())["entries"]
+        names = json.loads(await small_body(request))["entries"]
         if not isinstance(names, list) or not all(isinstance(name, str | int) for name in names):
             raise TypeError  # noqa: TRY301
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -317,7 +313,7 @@ async def _events(service: Service, request: Request) -> Response:
 async def _token(service: Service, request: Request) -> Response:
     service.rates.take(_sender(request), cost=5)
     try:
-        invitation = json.loads(await request.body())["invitation"]
+        invitation = json.loads(await small_body(request))["invitation"]
     except (ValueError, LookupError, TypeError, RecursionError):
         invitation = None
     if not isinstance(invitation, str):

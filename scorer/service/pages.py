@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from scorer.service.uploads import small_body
 from scorer.wording import escape_html
 
 _POLICY = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'"
@@ -75,7 +76,7 @@ def _page(title: str, body: str, script: str, status: int) -> Response:
 async def form_value(request: Request, name: str) -> str:
     """A value of a form; empty without one."""
     try:
-        fields = parse_qs((await request.body()).decode("ascii"), max_num_fields=10)
+        fields = parse_qs((await small_body(request)).decode("ascii"), max_num_fields=10)
     except ValueError:
         return ""
     return fields.get(name, [""])[0].strip()

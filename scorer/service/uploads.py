@@ -36,6 +36,9 @@ SLOWEST = 10_000
 ABANDONED = 3600.0
 """Seconds after which a file that is not complete was left by a process that was killed."""
 
+SMALL_BODY = 64_000
+"""The bytes that the body of another request may have."""
+
 _BUFFER = 1 << 16
 """Bytes of an upload in memory: with a thousand slow senders, they are few."""
 
@@ -113,6 +116,16 @@ async def received(request: Request, folder: Path, most: int) -> AsyncIterator[U
 def _sync(file: IO[bytes]) -> None:
     file.flush()
     os.fsync(file.fileno())
+
+
+async def small_body(request: Request) -> bytes:
+    """The body of a request that is no delivery. Raises RefusedError if it is large."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > SMALL_BODY:
+            raise RefusedError("too-large", f"the body has more than {SMALL_BODY:,} bytes", limit=SMALL_BODY)
+    return body
 
 
 async def _blocks(request: Request) -> AsyncIterator[bytes]:
