@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from scorer.cli.arguments import Parser, WrongCallError, add_challenge, is_challenge, number
 from scorer.cli.console import print_message, print_result
-from scorer.errors import FileError, Findings
+from scorer.errors import ChallengeError, FileError, Findings
 from scorer.paths.writing import replace_content
 from scorer.wording import printable, quoted
 
@@ -66,9 +66,9 @@ def submit(
 ) -> int:
     """Hand in a file, keep the receipt, and wait for the score if that is requested.
 
-    With --challenge, or in the folder of the challenge, the file is checked first, as by `scorer check`. If the
-    connection is lost, the same command goes on with the same delivery, so that the file becomes one entry. The id of
-    the delivery is in FILE.delivery until the receipt is written.
+    With --challenge, or in the folder of a challenge with this track, the file is checked first, as by `scorer check`.
+    If the connection is lost, the same command goes on with the same delivery, so that the file becomes one entry: the
+    id of the delivery is in FILE.delivery until the receipt is written.
 
     Exit code 1 means that the file is invalid, was refused, or was rejected when it was scored.
     """
@@ -76,7 +76,7 @@ def submit(
     from scorer.service.client import Client
 
     client = Client(_address(server), _token(token_file), print_message)
-    folder = challenge or (Path() if is_challenge(Path()) else None)
+    folder = challenge or (Path() if _has_track(Path(), track) else None)
     try:
         sha256 = digest(file)
     except OSError as error:
@@ -94,6 +94,16 @@ def submit(
     )
     print_result(f"receipt {printable(str(path))}")
     return _outcome(client, track, delivery, wait, file) if wait else 0
+
+
+def _has_track(folder: Path, track: str) -> bool:
+    """Whether a folder is a challenge with a track of this name."""
+    from scorer.challenge.loading import read_challenge
+
+    try:
+        return is_challenge(folder) and track in {known.name for known in read_challenge(folder).tracks}
+    except ChallengeError:
+        return False
 
 
 def _address(server: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -138,10 +139,10 @@ def team_pages(boards: Sequence[BoardView], first: Container[str] = ()) -> Itera
     """
     teams: dict[str, tuple[Team, list[_Participation]]] = {}
     for board in boards:
-        field = field_of(board.board)
+        field, marks = field_of(board.board), _marks(board)
         for position, view in enumerate(board.rows):
             _, parts = teams.setdefault(view.row.team.slug, (view.row.team, []))
-            parts.append(_Participation(board, field, view, position, _entries(board, view)))
+            parts.append(_Participation(board, field, marks, view, position, _entries(board, view)))
     for team, parts in sorted(teams.values(), key=lambda of_team: f"teams/{of_team[0].slug}.html" not in first):
         count = max(_page_of(len(part.entries) - 1) for part in parts)
         about = "; ".join(summary(part.field, part.position) for part in parts)
@@ -167,6 +168,8 @@ class _Participation:
 
     board: BoardView
     field: Field
+    marks: Mapping[float, int]
+    """Of the board."""
     view: RowView
     position: int
     """In `Board.rows`."""
@@ -212,7 +215,7 @@ def _team_result(part: _Participation) -> TeamResult:
     return TeamResult(
         heading=heading(part.view.row),
         reasons=reasons(field, position),
-        others=_other_marks(part.board, part.view),
+        others=_other_marks(part),
         leader=leader,
         neighbours=neighbours(field, position),
         distribution=distribution(field, position),
@@ -221,11 +224,21 @@ def _team_result(part: _Participation) -> TeamResult:
     )
 
 
-def _other_marks(board: BoardView, own: RowView) -> tuple[str, ...]:
+def _mark(board: BoardView, row: RowView) -> float | None:
+    """Where the primary score of a row is on the axis, in percent. Marks that would cover each other are one."""
+    score = row.scores[0]
+    return None if score is None else round(2 * board.axis.position(score)) / 2
+
+
+def _marks(board: BoardView) -> Mapping[float, int]:
+    """The marks of all rows that have one, and how many rows each is of."""
+    return Counter(mark for row in board.rows if (mark := _mark(board, row)) is not None)
+
+
+def _other_marks(part: _Participation) -> tuple[str, ...]:
     """Where the scores of the other rows are on the axis."""
-    marks = board.marks
-    place = board.mark(own)
-    return tuple(svg_percent(mark) for mark in sorted(marks) if mark != place or marks[mark] > 1)
+    own, marks = _mark(part.board, part.view), part.marks
+    return tuple(svg_percent(mark) for mark in sorted(marks) if mark != own or marks[mark] > 1)
 
 
 def _chart(board: BoardView, entries: Sequence[EntryView]) -> tuple[Svg | None, str]:

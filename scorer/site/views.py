@@ -126,16 +126,6 @@ class BoardView:
     def rules(self) -> tuple[str, ...]:
         return rules(self.board)
 
-    def mark(self, row: RowView) -> float | None:
-        """Where the primary score of a row is on the axis, in percent. Marks that would cover each other are one."""
-        score = row.scores[0]
-        return None if score is None else round(2 * self.axis.position(score)) / 2
-
-    @cached_property
-    def marks(self) -> Counter[float]:
-        """The marks of all rows that have one, and how many rows each is of."""
-        return Counter(mark for row in self.rows if (mark := self.mark(row)) is not None)
-
     @property
     def counting_rule(self) -> str:
         if self.track.has_ladder:
