@@ -21,11 +21,13 @@ from typing import Any
 import psutil
 import pytest
 
+from scorer.challenge.loading import read_challenge
 from scorer.organising.tokens import issue
 from scorer.store.store import Store
 from tests.commands import RUN, command, here, process
 from tests.databases import site_content, without_log
 from tests.live import GOOD, OTHER, POOR, Live
+from tests.served import at_place
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 
@@ -69,9 +71,9 @@ REST = pytest.mark.endurance
 """Of the other steps."""
 
 
-def challenge(folder: Path) -> Path:
+def challenge(folder: Path, place: str = "scores.db") -> Path:
     """A challenge without phases that was run once."""
-    live = Live.graded(folder, phases="", rules='stage = "final"\n')
+    live = at_place(Live.graded(folder, phases="", rules='stage = "final"\n'), place)
     live.put("popular.txt", POOR, live.now)
     assert here("run", folder).code == 0
     return folder
@@ -135,15 +137,20 @@ def until(holds: Callable[[], object]) -> None:
     raise AssertionError("it never held")
 
 
+def opened(folder: Path) -> Store:
+    """The database of a challenge."""
+    return Store.open(read_challenge(folder).database_address)
+
+
 def token_of(folder: Path, team: str = "amber") -> str:
     """A new token."""
-    with Store.open(folder / "scores.db") as store:
+    with opened(folder) as store:
         return issue(store, team, "token")
 
 
 def arrivals(folder: Path) -> list[tuple[str, str]]:
     """The team and the id of each delivery in the record."""
-    with Store.open(folder / "scores.db") as store:
+    with opened(folder) as store:
         events = store.read(lambda view: view.all_events)
     return [(event.body["team"], event.body["delivery"]) for event in events if "delivery" in event.body]
 
@@ -173,9 +180,11 @@ class TestKilled:
     """`kill -9` of the server at every step of a delivery."""
 
     @pytest.mark.parametrize("step", [step if step in SOME else pytest.param(step, marks=REST) for step in STEPS])
-    def test_the_same_delivery_again_is_one_entry(self, tmp_path: Path, step: str, calm: list[dict[str, Any]]) -> None:
+    def test_the_same_delivery_again_is_one_entry(
+        self, tmp_path: Path, place: str, step: str, calm: list[dict[str, Any]]
+    ) -> None:
         """Without a receipt nothing is lost, and nothing counts twice; the site equals an undisturbed one."""
-        folder = challenge(tmp_path / "live")
+        folder = challenge(tmp_path / "live", place)
         token, delivery = token_of(folder), str(uuid.uuid4())
         with serving(folder, "--no-runner", program=KILLED_AT, first=(STEPS[step],)) as server:
             with suppress(OSError, http.client.HTTPException):
