@@ -9,6 +9,7 @@ certainty.py  the statistics of a board, by scorer and by scipy
 parts.py      the parts of the benchmark
 boards.py     the part about the statistics of boards
 live.py       the part about runs of a live challenge
+serving.py    the part about the service
 report.py     the tables
 picture.py    the picture
 """

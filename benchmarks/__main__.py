@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from benchmarks import batch, boards, fusion, live, parts, tools, verification
+from benchmarks import batch, boards, fusion, live, parts, serving, tools, verification
 from benchmarks.meter import CommandError, floor
 from benchmarks.picture import drawn
 from benchmarks.report import limits, tables
@@ -31,6 +31,7 @@ PARTS = (
     "batch",
     "statistics",
     "live",
+    "serving",
     "verification",
     "fusion",
 )
@@ -130,6 +131,7 @@ def _measured(options: argparse.Namespace, folder: Path, compiled: Path) -> dict
         "batch": lambda: batch.batch(bench, dask=find_spec("distributed") is not None and not options.quick),
         "statistics": lambda: boards.statistics(bench),
         "live": lambda: live.live(bench),
+        "serving": lambda: serving.serving(bench),
         "verification": lambda: verification.verification(bench),
         "fusion": lambda: fusion.fusion(bench, python, compiled, with_ranx="ranx" in installed),
     }

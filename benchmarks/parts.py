@@ -68,6 +68,8 @@ class Sizes:
     """Of a log."""
     live: tuple[tuple[int, int], ...]
     """Teams and queries of live challenges."""
+    served: tuple[int, int, int]
+    """Recorded entries, seconds of deliveries, and single deliveries."""
     rounds: int
 
 
@@ -86,6 +88,7 @@ FULL = Sizes(
     calls=20,
     events=100_000,
     live=((300, 5704), (1000, 5704), (2000, 20)),
+    served=(10_000, 30, 20),
     rounds=3,
 )
 QUICK = Sizes(
@@ -103,6 +106,7 @@ QUICK = Sizes(
     calls=4,
     events=1000,
     live=((6, 50),),
+    served=(20, 1, 1),
     rounds=1,
 )
 

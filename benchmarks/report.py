@@ -38,6 +38,7 @@ def tables(results: Results) -> str:
     if "statistics" in results:
         sections += [_statistics(board) for board in results["statistics"]["boards"]]
     sections += [_live(challenge) for challenge in results.get("live", {}).get("challenges", [])]
+    sections += [_serving(results["serving"])] if "serving" in results else []
     if "verification" in results:
         sections.append(_verification(results["verification"]))
     if "fusion" in results:
@@ -264,6 +265,27 @@ def _live(part: Results) -> str:
     table = _processes("step", "seconds until the boards", first, part)
     verdict = "A run writes the site of a render from nothing." if part["same"] else "The sites differ."
     return f"### A live challenge of {part['teams']:,} teams and {part['queries']:,} queries\n\n{table}\n\n{verdict}"
+
+
+def _serving(part: Results) -> str:
+    rows = [
+        [
+            name,
+            f"{each['a_second']:.1f}",
+            f"{1000 * each['median']:.0f}",
+            f"{1000 * each['p99']:.0f}",
+            f"{each['memory'] / 1e6:.0f}",
+        ]
+        for name, each in ((name, part[name]) for name in ("alone", "scoring"))
+    ]
+    head = ["the server", "accepted a second", "median, ms", "99 %, ms", "memory, MB"]
+    scored, shown = (sorted(column) for column in zip(*part["single"], strict=True))
+    last = int(0.95 * (len(scored) - 1))
+    return (
+        f"### The service: {part['recorded']:,} recorded entries of {part['teams']} teams, files of 1 MB, "
+        f"{part['rate']} a second\n\n{_table(head, rows)}\n\nA single entry is scored {scored[last]:.1f} s after its "
+        f"last byte, and on the board {shown[last]:.1f} s later (95 %)."
+    )
 
 
 def _processes(what: str, heading: str, column: Mapping[str, str], part: Results) -> str:

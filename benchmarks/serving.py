@@ -1,0 +1,185 @@
+"""The part of the benchmark about the service: how many deliveries it accepts, and how soon an entry has a score."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from benchmarks.parts import Bench, Results
+from scorer.live.presence import arrival
+from scorer.organising.tokens import issue
+from scorer.store.records import Submission
+from scorer.store.store import Store
+
+TEAMS = 300
+RATE = 20
+"""Deliveries a second."""
+
+QUERIES, ITEMS = 2000, 85
+"""Lists of a delivered file and their items: a megabyte."""
+
+SETTINGS = """\
+name = "Serving"
+[tracks.main]
+title = "Main"
+solution = "solution.txt"
+list_length = 100
+primary = "nDCG@10"
+measures = ["AP", "P@10"]
+quota = {per_day = 100000}
+stage = "final"
+"""
+
+BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def serving(bench: Bench) -> Results:
+    """Measure a server with so many recorded entries: deliveries at a fixed rate, alone and while it scores, and the
+    seconds until a single entry is scored and on the board.
+    """
+    recorded, seconds, single = bench.sizes.served
+    folder = bench.folder / f"served-{recorded}"
+    if not folder.exists():
+        _challenge(folder, recorded)
+    bench.say(f"service with {recorded:,} recorded entries")
+    subprocess.run([*_scorer(), "run", str(folder)], check=False, capture_output=True)
+    results: Results = {"recorded": recorded, "teams": TEAMS, "rate": RATE}
+    for name, options in (("alone", ["--no-runner"]), ("scoring", [])):
+        with _server(folder, options) as sender:
+            results[name] = sender.at_rate(seconds)
+        bench.say(f"  {name}: {results[name]}")
+    with _server(folder, []) as sender:
+        time.sleep(2 * seconds)  # until the loops have nothing to do
+        results["single"] = [sender.until_shown(folder) for _ in range(single)]
+    bench.say(f"  single: {results['single']}")
+    return results
+
+
+def _scorer() -> list[str]:
+    return [sys.executable, "-m", "scorer"]
+
+
+def _challenge(folder: Path, recorded: int) -> None:
+    """A challenge with small recorded entries of all teams."""
+    submissions = folder / "submissions" / "main"
+    submissions.mkdir(parents=True)
+    (folder / "challenge.toml").write_text(SETTINGS)
+    grades = (
+        ",".join(f"i{(7 * query + item) % 5000}|{item % 3 + 1}" for item in range(20)) for query in range(QUERIES)
+    )
+    (folder / "solution.txt").write_text("".join(f"q{query}:0:{line}\n" for query, line in enumerate(grades)))
+    events: list[tuple[Any, dict[str, Any]]] = []
+    for number in range(recorded):
+        team, received = f"team-{number % TEAMS:03}", BEGUN + timedelta(minutes=number)
+        name = f"{received:%Y%m%dT%H%M%SZ}-{number:06}.txt"
+        content = f"q{number % QUERIES}:i1,i{number}\n".encode()
+        (submissions / team).mkdir(exist_ok=True)
+        (submissions / team / name).write_bytes(content)
+        submission = Submission("main", team, f"main/{team}/{name}", sha256(content).hexdigest(), received)
+        events.append(("arrival", arrival(submission)))
+    with Store.open(folder / "scores.db") as store:
+        store.record("main", lambda _: events)
+
+
+class _Sender:
+    """Hands in files."""
+
+    def __init__(self, port: int, tokens: list[str], process: psutil.Process) -> None:
+        self.port, self.tokens, self.process = port, tokens, process
+        chance = random.Random(1)
+        lines = (
+            f"q{query}:{','.join(f'i{chance.randrange(5000)}' for _ in range(ITEMS))}\n" for query in range(QUERIES)
+        )
+        self.content = "".join(lines).encode()
+        self.number = 0
+
+    def request(self, method: str, path: str, team: int, body: bytes | None = None) -> tuple[int, Any]:
+        """The status and the document of an answer."""
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)) as connection:
+            connection.request(method, path, body, {"Authorization": f"Bearer {self.tokens[team]}"})
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+
+    def hand_in(self) -> tuple[str, int, float]:
+        """The address of a new entry, its team, and the seconds that its delivery took."""
+        self.number += 1
+        number = self.number
+        body = self.content[:-1] + f",x{number}-{os.getpid()}-{time.time_ns()}\n".encode()
+        path, team = f"/api/v1/tracks/main/entries/{uuid.uuid4()}", number % TEAMS
+        began = time.monotonic()
+        status, answer = self.request("PUT", path, team, body)
+        if status != 201:
+            raise SystemExit(f"a delivery was refused: {answer}")
+        return path, team, time.monotonic() - began
+
+    def at_rate(self, seconds: int) -> Results:
+        """Hand in files at a fixed rate."""
+        took: list[float] = []
+        threads = []
+        began = time.monotonic()
+        for number in range(seconds * RATE):
+            time.sleep(max(0.0, began + number / RATE - time.monotonic()))
+            threads.append(threading.Thread(target=lambda: took.append(self.hand_in()[2])))
+            threads[-1].start()
+        for thread in threads:
+            thread.join()
+        elapsed = time.monotonic() - began
+        took.sort()
+        return {
+            "accepted": len(took),
+            "a_second": len(took) / elapsed,
+            "median": took[len(took) // 2],
+            "p99": took[int(0.99 * (len(took) - 1))],
+            "memory": self.process.memory_info().rss,
+        }
+
+    def until_shown(self, folder: Path) -> tuple[float, float]:
+        """The seconds from the last byte until an entry is scored, and from then until the board is written."""
+        board = folder / "site" / "main" / "index.html"
+        path, team, _ = self.hand_in()
+        began, before = time.monotonic(), board.stat().st_mtime_ns
+        while self.request("GET", path, team)[1]["outcome"] == "waiting":
+            time.sleep(0.1)
+        scored = time.monotonic()
+        while board.stat().st_mtime_ns == before and time.monotonic() - scored < 60:
+            time.sleep(0.05)
+        shown = time.monotonic()
+        time.sleep(10)  # until the other pages are written
+        return scored - began, shown - scored
+
+
+@contextmanager
+def _server(folder: Path, options: list[str]) -> Iterator[_Sender]:
+    """A server of a challenge on a free port."""
+    with Store.open(folder / "scores.db") as store:
+        tokens = [issue(store, f"team-{number:03}", "token") for number in range(TEAMS)]
+    log = folder / "service.log"
+    with log.open("w") as errors:
+        command = [*_scorer(), "serve", str(folder), "--port", "0", *options]
+        server = subprocess.Popen(command, stderr=errors)
+    try:
+        while "http://" not in log.read_text():
+            if server.poll() is not None:
+                raise SystemExit(log.read_text())
+            time.sleep(0.1)
+        port = int(log.read_text().split("http://", 1)[1].split()[0].rpartition(":")[2])
+        yield _Sender(port, tokens, psutil.Process(server.pid))
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(60)
