@@ -150,6 +150,18 @@ class TestAccepting:
             found.run()
             assert {entry["state"] for entry in found.get("amber", "/entries").json()["entries"]} == {"scored"}
 
+    def test_a_withdrawn_file_costs_nothing_until_its_bytes_are_scored(self, tmp_path: Path) -> None:
+        """The result of a file belongs to its bytes: handed in again, it gives the withdrawn entry an outcome, too."""
+        with served(Live.graded(tmp_path / "live", rules="quota = {per_day = 2}\n")) as found:
+            index = found.put("amber", GOOD).json()["index"]
+            headers = found.headers("amber")
+            found.client.delete(f"/api/v1/tracks/main/entries/{index}", headers=headers)
+            assert found.put("amber", GOOD).status_code == 201
+            assert found.put("amber", POOR).status_code == 429
+            found.run()
+            states = [entry["state"] for entry in found.get("amber", "/entries").json()["entries"]]
+            assert states == ["withdrawn", "scored"]
+
 
 class TestTimes:
     """When files are accepted."""

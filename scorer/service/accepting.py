@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -11,10 +11,10 @@ from pathlib import Path
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.limits import MB
-from scorer.live.entries import entries
+from scorer.live.entries import Entries, entries
 from scorer.live.following import Followed
 from scorer.live.presence import SERVICE, arrival, is_baseline
-from scorer.live.quotas import left_in_words, next_reset
+from scorer.live.quotas import Claim, left_in_words, next_reset
 from scorer.live.state import in_force, track_state
 from scorer.live.teams import Team
 from scorer.organising.deliveries import final_path, move
@@ -159,7 +159,7 @@ def _check(
         )
     own = check_open(view, track, followed, team, received)
     if not is_baseline(team, in_force(own, track)):
-        _check_quota(own, track, followed.members(track.name, team), received)
+        _check_quota(own, track, followed.members(track.name, team), received, delivery.digest)
 
 
 def check_open(view: Snapshot, track: Track, followed: Followed, team: str, now: datetime) -> Snapshot:
@@ -203,12 +203,13 @@ def _check_phase(view: Snapshot, track: Track, received: datetime) -> None:
     )
 
 
-def _check_quota(view: Snapshot, track: Track, members: Collection[str], received: datetime) -> None:
+def _check_quota(view: Snapshot, track: Track, members: Collection[str], received: datetime, digest: str) -> None:
     """Accept only what is certainly within the quota: an entry without an outcome counts in every limit."""
     rules = in_force(view, track)
     if not rules.quota.limits_anything:
         return
-    quota = entries(view, *scored_by(view, track), measures=()).quota
+    found = entries(view, *scored_by(view, track), measures=())
+    quota = replace(found.quota, claims=(*found.quota.claims, *_that_may_cost(found, digest)))
     left = quota.left(members, received)
     full = [limit for limit in left if not limit.left]
     if not full:
@@ -227,3 +228,22 @@ def _check_quota(view: Snapshot, track: Track, members: Collection[str], receive
         what=full[0].what,
         resets_at=iso_time(reset) if reset else None,
     )
+
+
+def _that_may_cost(found: Entries, digest: str) -> list[Claim]:
+    """The entries that were withdrawn without an outcome, and get one if a file with the same bytes is scored.
+
+    `digest` is that of the file that is handed in.
+    """
+    waiting = {digest, *(state.submission.digest for state in found.stored if state.is_open)}
+    return [
+        Claim(
+            state.index,
+            state.submission.team,
+            state.submission.received,
+            found.phases.place(state.submission.received)[0],
+            "open",
+        )
+        for state in found.stored
+        if not state.present and state.result is None and state.submission.digest in waiting
+    ]
