@@ -79,7 +79,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "teams": (
         "scorer teams",
-        'scorer teams rename first-team "First Team"',
         'scorer teams merge first-team second-team --reason "One person submitted for both"',
         "scorer teams set first-team affiliation=University code=https://example.org/code",
         "scorer teams invite first-team --server https://example.org/challenge",

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import anyio
-
+from scorer.service.threads import in_thread
 from scorer.wording import printable
 
 _KEPT = 1000
@@ -26,14 +25,12 @@ class Checks:
 
     _known: OrderedDict[tuple[str, str], dict[str, Any]] = field(default_factory=OrderedDict)
     """By track and digest."""
-    _limiter: anyio.CapacityLimiter | None = None
 
     async def of(self, root: Path, track: str, path: Path, digest: str) -> dict[str, Any] | None:
         """What the check of a file says; None if it cannot be checked now."""
         key = track, digest
         if key not in self._known:
-            self._limiter = self._limiter or anyio.CapacityLimiter(1)
-            answer = await anyio.to_thread.run_sync(_checked, root, track, path, limiter=self._limiter)
+            answer = await in_thread("check", _checked, root, track, path)
             if answer is None:
                 return None
             self._known[key] = answer

@@ -9,8 +9,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
-import anyio
-
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import FILE, Challenge, Track
 from scorer.errors import ChallengeError
@@ -23,6 +21,7 @@ from scorer.service.checking import Checks
 from scorer.service.metrics import Metrics
 from scorer.service.rates import Rates
 from scorer.service.refusals import RefusedError
+from scorer.service.threads import in_thread
 from scorer.service.uploads import remove_abandoned
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -73,11 +72,11 @@ class Service:
 
             return self.store.read(followed)
 
-        return await anyio.to_thread.run_sync(once, limiter=_limiter("read", 2))
+        return await in_thread("read", once)
 
     async def write(self, work: Callable[[], Answer]) -> Answer:
         """The result of `work`, which writes to the record."""
-        return await anyio.to_thread.run_sync(work, limiter=_limiter("write", 1))
+        return await in_thread("write", work)
 
     def _follow(self, view: Snapshot) -> None:
         with self._following:
@@ -121,7 +120,7 @@ class Service:
         if self._noted is None or (now - self._noted).total_seconds() > _NOTE_USE_EVERY:
             self._noted = now
             used, self._used = self._used, {}
-            await anyio.to_thread.run_sync(note_used, self.store, self.challenge.root, used)
+            await in_thread("disk", note_used, self.store, self.challenge.root, used)
         return token
 
 
@@ -133,12 +132,3 @@ def _delivered(followed: Followed, track: Track) -> dict[str, str]:
     return {
         state.submission.file: state.submission.digest for state in states if state.present and state.index in delivered
     }
-
-
-_LIMITERS: dict[str, anyio.CapacityLimiter] = {}
-
-
-def _limiter(name: str, count: int) -> anyio.CapacityLimiter:
-    if name not in _LIMITERS:
-        _LIMITERS[name] = anyio.CapacityLimiter(count)
-    return _LIMITERS[name]

@@ -23,6 +23,7 @@ from starlette.requests import ClientDisconnect, Request
 from scorer.limits import MB
 from scorer.paths.writing import PART
 from scorer.service.refusals import RefusedError
+from scorer.service.threads import in_thread
 
 RESERVE = 100 * MB
 """Bytes that stay free on the disk: the database and the site need room, too."""
@@ -84,7 +85,7 @@ async def received(request: Request, folder: Path, most: int) -> AsyncIterator[U
     path, may_be_recorded = folder / f"{secrets.token_hex(16)}{PART}", False
     try:
         with _disk_errors():
-            file = await anyio.to_thread.run_sync(path.open, "xb")
+            file = await in_thread("disk", path.open, "xb")
         try:
             digest, size = hashlib.sha256(), 0
             async for block in _blocks(request):
@@ -93,9 +94,9 @@ async def received(request: Request, folder: Path, most: int) -> AsyncIterator[U
                     raise RefusedError("too-large", f"the file is larger than {most:,} bytes", limit=most)
                 digest.update(block)
                 with _disk_errors():
-                    await anyio.to_thread.run_sync(file.write, block)
+                    await in_thread("disk", file.write, block)
             with _disk_errors():
-                await anyio.to_thread.run_sync(_sync, file)
+                await in_thread("disk", _sync, file)
         finally:
             with suppress(OSError):  # what could not be written when the disk was full
                 file.close()
