@@ -1,0 +1,149 @@
+"""Requests that attack the service: by headers, addresses, cookies and bodies. None is accepted, and it goes on."""
+
+from __future__ import annotations
+
+import socket
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.live import GOOD
+from tests.test_service_processes import Server, arrivals, challenge, delivered_files, serving, token_of
+
+ENTRY = f"/api/v1/tracks/main/entries/{uuid.UUID(int=7)}"
+BODY = GOOD.encode()
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A request, as its bytes; TOKEN is replaced by a valid token."""
+
+    head: str
+    body: bytes = b""
+
+    def sent(self, token: str) -> bytes:
+        """The bytes to send."""
+        return self.head.replace("\n", "\r\n").replace("TOKEN", token).encode("latin-1") + b"\r\n\r\n" + self.body
+
+
+def put(*headers: str, path: str = ENTRY, body: bytes = BODY, length: bool = True) -> Attack:
+    """A delivery with these headers."""
+    lines = [f"PUT {path} HTTP/1.1", "Host: x", "Connection: close", *headers]
+    return Attack("\n".join(lines + ([f"Content-Length: {len(body)}"] if length else [])), body)
+
+
+def get(path: str, *headers: str) -> Attack:
+    """A request for an address."""
+    return Attack("\n".join([f"GET {path} HTTP/1.1", "Host: x", "Connection: close", *headers]))
+
+
+HEADERS = {
+    "no token": put(),
+    "an empty token": put("Authorization: Bearer "),
+    "another scheme": put("Authorization: Basic TOKEN"),
+    "a token twice": put("Authorization: Bearer x", "Authorization: Bearer TOKEN"),
+    "a token with more": put("Authorization: Bearer TOKEN x"),
+    "a token in capitals": put("Authorization: Bearer SCORER_X"),
+    "a token as a cookie": put("Cookie: token=TOKEN; session=TOKEN; SCORER_TOKEN=TOKEN"),
+    "a token in the address": put(path=f"{ENTRY}?token=TOKEN&access_token=TOKEN"),
+    "a token as another header": put("X-Api-Key: TOKEN", "X-Authorization: Bearer TOKEN"),
+    "two lengths": put("Authorization: Bearer TOKEN", "Content-Length: 1"),
+    "a length and chunks": put("Authorization: Bearer TOKEN", "Transfer-Encoding: chunked"),
+    "a negative length": put("Authorization: Bearer TOKEN", "Content-Length: -1", length=False),
+    "a length in hexadecimal": put("Authorization: Bearer TOKEN", "Content-Length: 0x10", length=False),
+    "an enormous length": put("Authorization: Bearer TOKEN", "Content-Length: 9" + "9" * 40, length=False),
+    "an unknown transfer encoding": put("Authorization: Bearer TOKEN", "Transfer-Encoding: x", length=False),
+    "chunks that are none": put("Authorization: Bearer TOKEN", "Transfer-Encoding: chunked", length=False),
+    "a header without a colon": put("Authorization Bearer TOKEN"),
+    "a folded header": put("Authorization: Bearer\n TOKEN"),
+    "a null byte": put("Authorization: Bearer TOKEN\0"),
+    "a large header": put("Authorization: Bearer TOKEN", "X: " + "x" * 100_000),
+    "many headers": put(*(f"X-{number}: {'x' * 100}" for number in range(1000))),
+    "another method by a header": get(ENTRY, "X-HTTP-Method-Override: PUT"),
+    "an address of a proxy": get("/metrics", "X-Forwarded-For: 127.0.0.1"),
+    "an address by another header": get("/metrics", "Forwarded: for=127.0.0.1"),
+}
+
+PATHS = {
+    **{
+        f"outside {number}": get(path)
+        for number, path in enumerate(
+            (
+                "/../challenge.toml",
+                "/../../etc/passwd",
+                "/%2e%2e/challenge.toml",
+                "/%2e%2e%2fscores.db",
+                "/..%5c..%5cscores.db",
+                "/..%c0%afscores.db",
+                "/main/../../scores.db",
+                "/main/%2e%2e/%2e%2e/solutions/main.txt",
+                "//../challenge.toml",
+                "/./../challenge.toml",
+                "/.manifest.json",
+                "/main/.lock",
+                "/.%00/challenge.toml",
+                "/%00",
+                "/static/..;/challenge.toml",
+                "http://x/../challenge.toml",
+                "/submissions/main/.incoming/",
+                "/solutions/main.txt",
+                "/scores.db",
+                "/split.key",
+            )
+        )
+    },
+    **{
+        f"an entry {number}": put("Authorization: Bearer TOKEN", path=f"/api/v1/tracks/{path}")
+        for number, path in enumerate(
+            (
+                "main/entries/../../../x",
+                "main/entries/%2e%2e%2fx",
+                "main/entries/x.txt",
+                "main/entries/",
+                "../main/entries/" + "0" * 32,
+                "main%2f..%2fmain/entries/" + "0" * 32,
+                "main%00/entries/" + "0" * 32,
+                f"MAIN/entries/{uuid.UUID(int=7)}",
+                f"main/entries/{uuid.UUID(int=7)}/x",
+                "main/entries/-1",
+                "main/entries/" + "9" * 5000,
+            )
+        )
+    },
+}
+
+ATTACKS = HEADERS | PATHS
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Path, str]]:
+    """A server, its challenge, and a token."""
+    folder = challenge(tmp_path_factory.mktemp("attacked") / "live")
+    with serving(folder, "--no-runner") as found:
+        yield found, folder, token_of(folder)
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
+def test_nothing_is_accepted(server: tuple[Server, Path, str], attack: Attack) -> None:
+    """The answer is an error or a closed connection, without a secret; afterwards the service answers as before."""
+    found, folder, token = server
+    with socket.create_connection(("127.0.0.1", found.port), timeout=60) as sender:
+        answer = b""
+        try:
+            sender.sendall(attack.sent(token))
+            sender.shutdown(socket.SHUT_WR)
+            while chunk := sender.recv(65_536):
+                answer += chunk
+        except OSError:  # the server closed the connection before it had the request
+            pass
+    status = answer[:12].decode("ascii", "replace")
+    assert not answer or status.startswith("HTTP/1.1 4"), answer[:300]
+    assert token.encode() not in answer
+    assert b"Traceback" not in answer
+    assert found.request("GET", "/healthz")[0] == 200
+    assert arrivals(folder) == []
+    assert delivered_files(folder) == []
+    assert token not in (folder / "service.log").read_text()
