@@ -276,7 +276,7 @@ def _serving(part: Results) -> str:
             f"{1000 * each['p99']:.0f}",
             f"{each['memory'] / 1e6:.0f}",
         ]
-        for name, each in ((name, part[name]) for name in ("alone", "scoring"))
+        for name, each in ((name, part[name]) for name in ("accepting", "scoring"))
     ]
     head = ["the server", "accepted a second", "median, ms", "99 %, ms", "memory, MB"]
     scored, shown = (sorted(column) for column in zip(*part["single"], strict=True))

@@ -50,8 +50,8 @@ BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def serving(bench: Bench) -> Results:
-    """Measure a server with so many recorded entries: deliveries at a fixed rate, alone and while it scores, and the
-    seconds until a single entry is scored and on the board.
+    """Measure a server with many recorded entries: deliveries at a fixed rate, which are accepted or also scored, and
+    the seconds until a single entry is scored and on the board.
     """
     recorded, seconds, single = bench.sizes.served
     folder = bench.folder / f"served-{recorded}"
@@ -60,7 +60,7 @@ def serving(bench: Bench) -> Results:
     bench.say(f"service with {recorded:,} recorded entries")
     subprocess.run([*_scorer(), "run", str(folder)], check=False, capture_output=True)
     results: Results = {"recorded": recorded, "teams": TEAMS, "rate": RATE}
-    for name, options in (("alone", ["--no-runner"]), ("scoring", [])):
+    for name, options in (("accepting", ["--no-runner"]), ("scoring", [])):
         with _server(folder, options) as sender:
             results[name] = sender.at_rate(seconds)
         bench.say(f"  {name}: {results[name]}")

@@ -33,6 +33,11 @@ CHANGES = [
     "when an entry is late, the times of phases, a freeze",
     "another rule of a running challenge",
     "an event of the record",
+    "what the service answers, its addresses and its errors",
+    "when a delivery is accepted",
+    "tokens and invitations",
+    "where the files of deliveries are, and their names",
+    "when new files are scored",
     "a document that can be verified",
     "the bundle of a challenge",
     "an interval, a test or a tier",
@@ -112,7 +117,7 @@ def test_modules_are_short(module: Path) -> None:
 
 
 def test_every_change_names_a_file_or_a_folder_that_exists() -> None:
-    """The twelve changes, each with at least one path."""
+    """All changes, each with at least one path."""
     table = rows("Where do I change ...?")
 
     assert [change for change, _ in table] == CHANGES

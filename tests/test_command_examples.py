@@ -16,11 +16,12 @@ ALL = [example for examples in EXAMPLES.values() for example in examples]
 
 NEEDS_MORE = {
     *("amend", "commit", "erratum", "forget", "import", "init", "phases", "pick", "receipt", "retry", "reveal"),
-    *("split", "teams", "verify"),
+    *("serve", "split", "submit", "teams", "verify"),
 }
-"""Commands whose examples need entries, keys or phases that the folder of the test does not have."""
+"""Commands whose examples go on, or need entries, keys, phases or a service that the folder of the test does not have.
+"""
 
-FREE = {"scorer phases", "scorer retry", "scorer teams", 'scorer teams rename first-team "First Team"'}
+FREE = {"scorer phases", "scorer retry", "scorer teams"}
 """Examples of these commands that need nothing more."""
 
 SLOW = {*EXAMPLES["run"], "scorer render", "scorer report challenge", EXAMPLES["report"][-1]}

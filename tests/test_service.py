@@ -582,7 +582,7 @@ class TestScans:
         assert here_served.entry("amber", index)["state"] == "scored"
         assert len(here_served.live.events("arrival")) == 1
 
-    def test_the_folder_alone_gives_the_same_scores(self, here_served: Served, tmp_path: Path) -> None:
+    def test_the_folder_without_the_record_gives_the_same_scores(self, here_served: Served, tmp_path: Path) -> None:
         """Without the record, as after its loss."""
         for team, text in (("amber", POOR), ("amber", GOOD), ("brass", OTHER)):
             here_served.put(team, text)

@@ -240,7 +240,7 @@ class TestKilled:
 
 
 def test_from_a_file_to_a_score_and_a_board(tmp_path: Path) -> None:
-    """With the loops of the service; a file that arrives in the folder is scored, too, and a bad file fails alone."""
+    """With the loops of the service; a file that arrives in the folder is scored, too, and a bad file delays no other."""
     folder = challenge(tmp_path / "live")
     file, receipt = tmp_path / "lists.txt", tmp_path / "receipt.txt"
     file.write_text(GOOD)
@@ -262,6 +262,22 @@ def test_from_a_file_to_a_score_and_a_board(tmp_path: Path) -> None:
     site = folder / "site"
     assert here("verify", "receipt", receipt, "--key", site / "receipts.pem", "--log", site / "log.jsonl").code == 0
     assert without_log(site_content(site))
+
+
+def test_a_file_that_is_handed_in_before_the_first_run_is_scored_by_it(tmp_path: Path) -> None:
+    """Nothing was scored before, so the loop of arrivals leaves it to the run."""
+    Live.graded(tmp_path / "live", phases="", rules='stage = "final"\n')
+    folder = tmp_path / "live"
+    with Store.open(folder / "scores.db") as store:
+        token = issue(store, "amber", "token")
+    delivery = str(uuid.uuid4())
+    with serving(folder) as server:
+        assert server.put(token, delivery, GOOD)[0] == 201
+        path = f"/api/v1/tracks/main/entries/{delivery}"
+        deadline = time.monotonic() + 30
+        while server.request("GET", path, token)[1]["outcome"] != "scored":
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
 
 
 class TestSubmit:
@@ -384,7 +400,7 @@ def cutting(port: int, faults: list[int]) -> Iterator[int]:
 
 
 class TestSenders:
-    """Senders that are slow, or lie."""
+    """Senders that are slow, or state a wrong length."""
 
     def test_many_slow_senders_cost_little_memory_and_delay_nobody(self, tmp_path: Path) -> None:
         """Each has begun a delivery and sends nothing more."""
@@ -411,7 +427,7 @@ class TestSenders:
             until(lambda: not list(incoming.iterdir()))
         assert len(arrivals(folder)) == 2
 
-    def test_a_length_that_is_a_lie(self, tmp_path: Path) -> None:
+    def test_a_wrong_length(self, tmp_path: Path) -> None:
         """Fewer bytes than stated are no file; more are another request, which is invalid."""
         folder = challenge(tmp_path / "live")
         token = token_of(folder)

@@ -16,6 +16,7 @@ from scorer.cli.render import print_rendered
 from scorer.cli.score import add_scoring, open_scoring, print_outcome, score_tracks
 
 if TYPE_CHECKING:
+    from scorer.live.presence import SubmissionState
     from scorer.organising.watch import Loop
 
 
@@ -85,13 +86,15 @@ def _watch(folder: Path, track: str | None, every: float, options: Mapping[str, 
 
         loop = ArrivalLoop(scoring.store, print_message, score)
         _stop_by_signals(loop)
-        if os.environ.get(ENDS_WITH_PARENT):
-            _end_with(os.getppid(), loop)
+        if parent := os.environ.get(ENDS_WITH_PARENT):
+            _end_with(int(parent), loop)
         context = multiprocessing.get_context("spawn")
 
         def keep_running() -> None:
             while not loop.stopped.is_set():
-                process = context.Process(target=_run_and_render, args=(folder, track, every, dict(options)))
+                process = context.Process(
+                    target=_run_and_render, args=(os.getpid(), folder, track, every, dict(options))
+                )
                 process.start()
                 while process.is_alive() and not loop.stopped.wait(LOOK_EVERY):
                     pass
@@ -108,9 +111,10 @@ def _watch(folder: Path, track: str | None, every: float, options: Mapping[str, 
     return 0
 
 
-def _run_and_render(folder: Path, track: str | None, every: float, options: Mapping[str, Any]) -> None:
+def _run_and_render(parent: int, folder: Path, track: str | None, every: float, options: Mapping[str, Any]) -> None:
     """In another process: run the challenge and render the site until the process is stopped, or its parent ends."""
     from scorer.challenge.loading import read_challenge
+    from scorer.organising.arrivals import is_ready
     from scorer.organising.update import update
     from scorer.organising.watch import RunLoop, is_fresh
 
@@ -122,7 +126,12 @@ def _run_and_render(folder: Path, track: str | None, every: float, options: Mapp
             names = {chosen.name for chosen in scoring.tracks}
             tracks = [chosen for chosen in settings.tracks if chosen.name in names]
             now = scoring.store.now()
-            score_tracks(replace(scoring, challenge=settings, tracks=tracks), go_on, lambda state: is_fresh(state, now))
+            ready = {chosen.name for chosen in tracks if is_ready(scoring.store, settings, chosen)}
+
+            def leaves(state: SubmissionState) -> bool:
+                return state.submission.track in ready and is_fresh(state, now)
+
+            score_tracks(replace(scoring, challenge=settings, tracks=tracks), go_on, leaves)
 
         def render_once() -> None:
             notes = update(read_challenge(scoring.challenge.root), scoring.store).notes
@@ -130,7 +139,7 @@ def _run_and_render(folder: Path, track: str | None, every: float, options: Mapp
 
         loop = RunLoop(scoring.store, print_message, scoring.challenge, run_once, render_once, every)
         _stop_by_signals(loop)
-        _end_with(os.getppid(), loop)
+        _end_with(parent, loop)
         loop()
 
 

@@ -1,4 +1,4 @@
-"""Arrivals: what was handed in is scored at once, at the cost of the entries of its teams alone."""
+"""Arrivals: what was handed in is scored at once, at the cost of the entries of its teams."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scorer.challenge.settings import Challenge, Track
+from scorer.errors import ChallengeError, FileError
 from scorer.live.entries import entries
 from scorer.live.following import Followed
 from scorer.live.presence import SERVICE, SubmissionState
@@ -40,8 +41,7 @@ class Arrivals:
 
         Only by rules by which the track was scored before: otherwise nothing is scored.
         """
-        by_files, archive = RuleSet.of_files(track), self.store.archive(challenge.root)
-        rules = self.store.read(lambda view: rules_in_force(view, by_files, archive))
+        rules = _rules(self.store, challenge, track)
 
         def unscored(view: Snapshot) -> list[SubmissionState]:
             self.followed.follow(view)
@@ -52,10 +52,10 @@ class Arrivals:
                 found |= {state.index: state for state in listed if state.source == SERVICE}
             return [found[index] for index in sorted(found)]
 
-        first, is_stored = self.store.read(
-            lambda view: (unscored(view), rules.basis.solution in view.solution_digests())
-        )
-        if not first or not is_stored:
+        if not _is_stored(self.store, rules):
+            return
+        first = self.store.read(unscored)
+        if not first:
             return
         files = tuple(_with_file(track, state.submission) for state in first)
         sources = Sources(
@@ -70,6 +70,23 @@ class Arrivals:
             self._solutions = {other: kept for other, kept in self._solutions.items() if other[0] != key[0]}
             self._solutions[key] = rules.read_solution()
         return self._solutions[key]
+
+
+def is_ready(store: Store, challenge: Challenge, track: Track) -> bool:
+    """Whether arrivals of a track can be scored: a run has stored its solution."""
+    try:
+        return _is_stored(store, _rules(store, challenge, track))
+    except (ChallengeError, FileError):  # the run reports it
+        return False
+
+
+def _rules(store: Store, challenge: Challenge, track: Track) -> RuleSet:
+    by_files, archive = RuleSet.of_files(track), store.archive(challenge.root)
+    return store.read(lambda view: rules_in_force(view, by_files, archive))
+
+
+def _is_stored(store: Store, rules: RuleSet) -> bool:
+    return store.read(lambda view: rules.basis.solution in view.solution_digests())
 
 
 def _with_file(track: Track, submission: Submission) -> WithFile:

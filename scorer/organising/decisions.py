@@ -64,7 +64,7 @@ def amend(challenge: Challenge, store: Store, name: str, received: datetime, rea
 
 
 def withdraw_entry(store: Store, track: Track, key: Key) -> None:
-    """Record that a team withdraws an entry, whatever the folder of submissions has, and delete its file.
+    """Record that a team withdraws an entry, which no scan brings back, and delete its file.
 
     An entry that is withdrawn already stays so. Raises ChallengeError if its phase has closed.
     """

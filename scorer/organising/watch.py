@@ -49,7 +49,7 @@ _OF_NO_RUN = ("basis", "pick", "token", "withdrawal", "reveal")
 """The kinds of events after which nothing else has to be scored."""
 
 ENDS_WITH_PARENT = "SCORER_ENDS_WITH_PARENT"
-"""The environment variable by which a service says that the loop ends if the service does, however that happens."""
+"""The environment variable with the process of a service: the loop ends if the service does, however that happens."""
 
 GoOn = Callable[[], bool]
 

@@ -163,7 +163,7 @@ def _check(
 
 
 def check_open(view: Snapshot, track: Track, followed: Followed, team: str, now: datetime) -> Snapshot:
-    """Refuse a delivery while no phase receives files, and one of an excluded team, whatever the bytes are.
+    """Refuse a delivery while no phase receives files, and one of an excluded team.
 
     Returns the snapshot with only the submissions of the team. Raises RefusedError.
     """

@@ -7,19 +7,17 @@ import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
-from http import HTTPStatus
 from typing import Any
 
 import anyio
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 
 from scorer.challenge.settings import Track
-from scorer.errors import ChallengeError, ScorerError, StoreError
+from scorer.errors import ChallengeError, StoreError
 from scorer.limits import MB
 from scorer.live.presence import SubmissionState, key_of
 from scorer.live.tokens import Token
@@ -36,7 +34,8 @@ from scorer.service.documents import (
     quota_document,
 )
 from scorer.service.pages import FILL, Site, form_value, invitation_page, token_page
-from scorer.service.refusals import STATUS, RefusedError
+from scorer.service.problems import HEADERS, error_handlers
+from scorer.service.refusals import RefusedError
 from scorer.service.state import Service
 from scorer.service.uploads import check_headers, received, small_body
 from scorer.store.snapshot import Snapshot
@@ -50,13 +49,6 @@ LOOPBACK = ("127.0.0.1", "::1")
 
 Handler = Callable[[Service, Request], Awaitable[Response]]
 
-_HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-    "X-Frame-Options": "DENY",
-    "Cache-Control": "no-store",
-}
-
 
 def application(service: Service) -> Starlette:
     """The application that serves a challenge."""
@@ -69,7 +61,7 @@ def application(service: Service) -> Starlette:
                     response = await handler(service, request)
             except TimeoutError:
                 raise RefusedError("too-slow", "the request took too long; try again") from None
-            for name, value in _HEADERS.items():
+            for name, value in HEADERS.items():
                 response.headers.setdefault(name, value)
             return response
 
@@ -96,67 +88,7 @@ def application(service: Service) -> Starlette:
         route("/metrics", _metrics, "GET"),
         Mount("/", app=Site(service.challenge.site_path)),
     ]
-    handlers: Mapping[Any, Any] = {
-        RefusedError: partial(_refused, service),
-        InvalidTokenError: partial(_invalid_invitation, service),
-        ScorerError: partial(_failed, service),
-        OSError: partial(_failed, service),
-        HTTPException: _http_problem,
-        ClientDisconnect: _left,
-        Exception: _broken,
-    }
-    return Starlette(routes=routes, exception_handlers=handlers)
-
-
-# Errors
-
-
-def problem(status: int, code: str, text: str, **facts: Any) -> JSONResponse:
-    """An error as RFC 9457 has it."""
-    phrase = HTTPStatus(status).phrase
-    document = {"type": "about:blank", "title": phrase, "status": status, "code": code, "detail": text, **facts}
-    headers = {"Retry-After": str(facts["retry_after"])} if "retry_after" in facts else {}
-    return JSONResponse(document, status, {**_HEADERS, **headers}, media_type="application/problem+json")
-
-
-async def _refused(service: Service, request: Request, error: RefusedError) -> Response:
-    service.metrics.refused.labels(error.code).inc()
-    log.info("refused: %s %s: %s", request.method, _shown_path(request), error.code)
-    response = problem(STATUS[error.code], error.code, error.text, **error.facts)
-    if error.code == "unauthorised":
-        response.headers["WWW-Authenticate"] = "Bearer"
-    return response
-
-
-async def _invalid_invitation(service: Service, request: Request, _error: InvalidTokenError) -> Response:
-    refusal = RefusedError(
-        "unauthorised", "the invitation was used, has expired or was revoked; ask the organisers for another one"
-    )
-    return await _refused(service, request, refusal)
-
-
-async def _failed(service: Service, request: Request, error: Exception) -> Response:
-    """The database or the disk failed: the sender may try again; what failed is for the organiser alone."""
-    service.metrics.refused.labels("unavailable").inc()
-    log.error("failed: %s %s: %s", request.method, _shown_path(request), error)
-    return problem(503, "unavailable", "the server cannot do that now; try again later", retry_after=10)
-
-
-async def _http_problem(_request: Request, error: HTTPException) -> Response:
-    codes = {404: "not-found", 405: "invalid", 413: "too-large"}
-    return problem(error.status_code, codes.get(error.status_code, "invalid"), str(error.detail))
-
-
-async def _broken(_request: Request, _error: Exception) -> Response:
-    return problem(500, "unavailable", "the server failed; its organisers find the reason in the log")
-
-
-async def _left(_request: Request, _error: Exception) -> Response:
-    return Response(status_code=408)  # nobody receives it
-
-
-def _shown_path(request: Request) -> str:
-    return request.url.path.encode("unicode_escape").decode("ascii")[:200]
+    return Starlette(routes=routes, exception_handlers=error_handlers(service))
 
 
 # Who asks, and for what
@@ -209,8 +141,8 @@ async def _deliver(service: Service, request: Request) -> Response:
             accepted = await service.write(lambda: accept(service.store, service.challenge, service.followed, delivery))
             service.metrics.accepting.observe(time.monotonic() - began)
     _count(service, accepted, upload.size)
-    location = f"/api/v1/tracks/{track.name}/entries/{delivery_id}"
-    return JSONResponse(accepted_document(accepted), 201 if accepted.is_new else 200, {"Location": location})
+    status = 201 if accepted.is_new else 200
+    return JSONResponse(accepted_document(accepted), status, {"Location": delivery_id})
 
 
 def _count(service: Service, accepted: Accepted, size: int) -> None:

@@ -1,4 +1,4 @@
-"""Checking: what `scorer check` finds in a file that is not scored yet, by that command in a process of its own."""
+"""Checking: what `scorer check` finds in a file that is not scored yet, by that command in another process."""
 
 from __future__ import annotations
 

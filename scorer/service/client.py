@@ -1,4 +1,4 @@
-"""The client: hands in a file over HTTP and follows its entry. It uses the standard library alone."""
+"""The client: hands in a file over HTTP and follows its entry. It uses only the standard library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics: what the service counts, for the organiser alone. No label names a team."""
+"""Metrics: what the service counts, for the organiser only. No label names a team."""
 
 from __future__ import annotations
 

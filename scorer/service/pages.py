@@ -24,7 +24,7 @@ _PAGE = """\
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>{title}</title>
-<link rel="stylesheet" href="/style.css">
+<link rel="stylesheet" href="style.css">
 </head>
 <body>
 <main>
@@ -38,7 +38,7 @@ _PAGE = """\
 _INVITATION = """\
 {note}<p>The organisers have invited a team. Take the token of the team here. It is shown once: keep it in a safe
 place.</p>
-<form method="post" action="/invite">
+<form method="post" action="invite">
 <p><label for="invitation">Invitation, the part of the link after #</label><br>
 <input id="invitation" name="invitation" required autocomplete="off" size="50"></p>
 <p><button>Take the token</button></p>
@@ -60,7 +60,7 @@ def invitation_page(challenge: str, *, is_invalid: bool = False) -> Response:
     """The page that exchanges an invitation for a token."""
     note = "<p><strong>The invitation was used, has expired or was revoked.</strong></p>\n" if is_invalid else ""
     body = _INVITATION.format(note=note)
-    return _page(f"{challenge}: invitation", body, '<script src="/invite.js"></script>\n', 403 if is_invalid else 200)
+    return _page(f"{challenge}: invitation", body, '<script src="invite.js"></script>\n', 403 if is_invalid else 200)
 
 
 def token_page(challenge: str, team: str, token: str) -> Response:

@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import uvicorn
 
@@ -29,7 +28,7 @@ CONNECTIONS = 1000
 """So many connections are served at the same time; a further one is answered with 503."""
 
 RESTART_EVERY = 2.0
-"""Seconds between two starts of the loop that scores, if it ends by itself."""
+"""Seconds between two starts of the loop that scores, if it ends before the service."""
 
 STOP_WITHIN = 20
 """Seconds that requests have to end when the service stops."""
@@ -70,7 +69,7 @@ def serve(challenge: Challenge, address: Address, *, runner: Sequence[str] | Non
         server = _Server(config, service)
         for wanted in (signal.SIGTERM, signal.SIGINT):
             signal.signal(wanted, lambda *_: None)  # uvicorn raises it again once it has stopped
-        with _runner(challenge.root, runner):
+        with _runner(service, runner):
             log.info("http://%s:%d", *listening.getsockname()[:2])
             server.run(sockets=[listening])
 
@@ -98,13 +97,13 @@ def _listening(address: Address) -> Iterator[socket.socket]:
 
 
 @contextmanager
-def _runner(root: Path, arguments: Sequence[str] | None) -> Iterator[None]:
+def _runner(service: Service, arguments: Sequence[str] | None) -> Iterator[None]:
     """The loop that scores, which is started again if it ends."""
     if arguments is None:
         yield
         return
     stopped = threading.Event()
-    keeper = threading.Thread(target=_keep_running, args=(root, arguments, stopped), name="runner")
+    keeper = threading.Thread(target=_keep_running, args=(service, arguments, stopped), name="runner")
     keeper.start()
     try:
         yield
@@ -113,9 +112,14 @@ def _runner(root: Path, arguments: Sequence[str] | None) -> Iterator[None]:
         keeper.join()
 
 
-def _keep_running(root: Path, arguments: Sequence[str], stopped: threading.Event) -> None:
-    command = [sys.executable, "-m", "scorer", "run", "--watch", "--challenge", str(root), *arguments]
-    while not stopped.is_set():
+def _keep_running(service: Service, arguments: Sequence[str], stopped: threading.Event) -> None:
+    root = str(service.challenge.root)
+    command = [sys.executable, "-m", "scorer", "run", "--watch", "--challenge", root, *arguments]
+
+    def is_ending() -> bool:
+        return stopped.is_set() or service.draining
+
+    while not is_ending():
         began = time.monotonic()
         # Its own session: a Ctrl-C in the terminal reaches only this process, which then ends the loop.
         process = subprocess.Popen(  # noqa: S603
@@ -123,7 +127,7 @@ def _keep_running(root: Path, arguments: Sequence[str], stopped: threading.Event
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             start_new_session=True,
-            env={**os.environ, ENDS_WITH_PARENT: "1"},
+            env={**os.environ, ENDS_WITH_PARENT: str(os.getpid())},
         )
         _be_nice(process.pid)
         while process.poll() is None and not stopped.wait(0.1):
@@ -135,6 +139,8 @@ def _keep_running(root: Path, arguments: Sequence[str], stopped: threading.Event
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+            return
+        if is_ending():  # the same signal has ended it
             return
         log.error("the loop that scores ended with exit code %d; it is started again", process.returncode)
         stopped.wait(max(0.0, RESTART_EVERY - (time.monotonic() - began)))

@@ -56,8 +56,7 @@ class Service:
         followed = store.read(lambda view: Followed.of(view, challenge.name))
         service = cls(challenge, store, followed)
         for track in challenge.tracks:
-            incoming = incoming_folder(track)
-            incoming.mkdir(parents=True, exist_ok=True)
+            incoming = service.incoming(track)
             put_in_place(track, _delivered(followed, track))
             remove_abandoned(incoming)
         return service
@@ -100,7 +99,9 @@ class Service:
 
     def incoming(self, track: Track) -> Path:
         """Where the bytes of deliveries to a track are received."""
-        return incoming_folder(track)
+        folder = incoming_folder(track)
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
 
     async def authenticated(self, authorization: str | None, sender: str) -> Token:
         """The token of a request, given the header. Raises RefusedError without a valid one."""
