@@ -240,7 +240,7 @@ class TestKilled:
 
 
 def test_from_a_file_to_a_score_and_a_board(tmp_path: Path) -> None:
-    """With the loops of the service; a file that arrives in the folder is scored, too, and a bad file delays no other."""
+    """By the loops of the service; a file that arrives in the folder is scored, too, and a bad one delays no other."""
     folder = challenge(tmp_path / "live")
     file, receipt = tmp_path / "lists.txt", tmp_path / "receipt.txt"
     file.write_text(GOOD)
