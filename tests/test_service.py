@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import os
@@ -732,6 +733,22 @@ def test_a_faulty_file_is_no_http_error(here_served: Served) -> None:
     here_served.run()
     entry = here_served.entry("amber", document["id"])
     assert (entry["outcome"], entry["problems"][0]["line"]) == ("rejected", 2)
+
+
+def test_a_file_that_expands_without_end_is_rejected_and_the_others_are_scored(here_served: Served) -> None:
+    """A compressed file is delivered as it is."""
+    bomb = here_served.put("amber", gzip.compress(b"q1:" + b"a," * 20_000_000, 9)).json()["index"]
+    good = here_served.put("brass", gzip.compress(GOOD.encode())).json()["index"]
+    here_served.run()
+    assert here_served.entry("amber", bomb)["outcome"] == "rejected"
+    assert here_served.entry("brass", good)["scores"]["preliminary"]["nDCG@3"] == 1.0
+
+
+def test_a_length_of_two_gigabytes_is_refused_at_once(here_served: Served) -> None:
+    """By its header: no byte is read."""
+    headers = {**here_served.headers("amber"), "Content-Length": "2000000000"}
+    answer = here_served.client.put(f"/api/v1/tracks/main/entries/{uuid.uuid4()}", content=b"x", headers=headers)
+    assert (answer.status_code, answer.json()["limit"]) == (413, 1_000_000_000)
 
 
 def test_the_overview_and_the_states_of_the_service(here_served: Served) -> None:
