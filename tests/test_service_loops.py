@@ -192,6 +192,29 @@ def test_runs_render_when_the_site_would_change_and_follow_decisions(found: Serv
     assert not is_fresh(state, day(12))
 
 
+def test_a_long_run_is_cut_so_that_the_site_follows(found: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next run goes on at once."""
+    monkeypatch.setattr("scorer.organising.watch.SLICE_OF_RUN", 0.1)
+    for number in range(40):
+        found.live.put(f"amber/{number}.txt", different(number), found.now)
+    done: list[str] = []
+    rendered: list[int] = []
+
+    def run(go_on: GoOn) -> None:
+        work = plan(found.store, found.live.challenge, found.live.track)
+        done.extend(submission.file for submission, _ in carry_out(found.store, work, Slow(), go_on))
+
+    loop = RunLoop(found.store, done.append, found.live.challenge, run, lambda: rendered.append(len(done)), every=3600)
+    thread = threading.Thread(target=loop)
+    thread.start()
+    try:
+        until(lambda: len(done) == 40)
+    finally:
+        loop.stopped.set()
+        thread.join()
+    assert [count for count in rendered if 0 < count < 40]
+
+
 def _amended(found: Served, index: int) -> dict[str, str]:
     body = found.service.followed.arrivals[index].body
     return {"file": body["file"], "digest": body["digest"], "received": body["received"], "reason": "a test"}

@@ -30,7 +30,10 @@ LOOK_EVERY = 0.2
 SLICE = 1.0
 """Seconds after which a loop begins no further file if others were recorded meanwhile: each team has its turn."""
 
-PAUSE = 4.0
+SLICE_OF_RUN = 5.0
+"""Seconds after which a run begins no further file, so that the site is rendered; then the next run goes on."""
+
+PAUSE = 9.0
 """A run begins at the earliest after so many times the time that the last one took, unless something was decided."""
 
 FRESH = timedelta(seconds=60)
@@ -150,11 +153,24 @@ class RunLoop(Loop):
             if began < run_at and not any(_needs_run(event) for event in events):
                 self.stopped.wait(LOOK_EVERY)
                 continue
-            self.succeeds(lambda: self.run(self.slice()))
+            was_cut = self._run()
             events = self.since(known)
             if not any(_needs_run(event) and event.kind not in _OF_RUNS for event in events):
                 known += len(events)
-            run_at = time.monotonic() + max(self.every, PAUSE * (time.monotonic() - began))
+            ended = time.monotonic()
+            run_at = ended if was_cut else ended + max(self.every, PAUSE * (ended - began))
+
+    def _run(self) -> bool:
+        """Run all tracks for a slice of time; return whether files are left."""
+        end, was_cut = time.monotonic() + SLICE_OF_RUN, False
+
+        def go_on() -> bool:
+            nonlocal was_cut
+            was_cut = was_cut or time.monotonic() > end
+            return not was_cut and not self.stopped.is_set()
+
+        self.succeeds(lambda: self.run(go_on))
+        return was_cut
 
     def _state(self) -> tuple[object, ...] | None:
         """What decides whether the site may have to be rendered; None if it cannot be read, or will change at once."""
