@@ -520,6 +520,19 @@ def test_a_folder_without_a_challenge_is_an_error(tmp_path: Path, terminal: Term
 CHECKED = "q1:apple,pear,fig,plum,lemon\nq2:fig,apple,grape\nq3:lemon\nq4:pear,pear\n"
 
 
+def test_check_needs_the_track_only_where_there_are_several(challenge: Path, terminal: Terminal) -> None:
+    """The message lists them."""
+    file = challenge / "mine.txt"
+    file.write_text(CHECKED, encoding="utf-8")
+    settings = challenge / "challenge.toml"
+    text = settings.read_text(encoding="utf-8")
+    settings.write_text(
+        text + text[text.index("[tracks.main]") :].replace("tracks.main", "tracks.other"), encoding="utf-8"
+    )
+    answer = terminal.run("check", file, "--challenge", challenge)
+    assert (answer.code, "name that of the file with --track: main, other" in answer.err) == (2, True)
+
+
 def test_check_accepts_a_valid_file(challenge: Path, terminal: Terminal) -> None:
     """It prints notes, and the digest that the board will show."""
     file = challenge / "mine.txt"
@@ -528,6 +541,7 @@ def test_check_accepts_a_valid_file(challenge: Path, terminal: Terminal) -> None
     answer = terminal.run("check", file, "--track", "main", "--challenge", challenge)
 
     assert answer.code == 0
+    assert terminal.run("check", file, "--challenge", challenge) == answer  # it has one track
     assert f"{file}: valid for track main: 4 lists, 11 items" in answer.out
     assert "sha256 " in answer.out
     assert f'{file}:4: item "pear" is listed twice for query "q4" (first at rank 1)' in answer.err

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import FORMAT_HELP, Parser, add_challenge, format_name, open_challenge
+from scorer.cli.arguments import FORMAT_HELP, Parser, WrongCallError, add_challenge, format_name, open_challenge
 from scorer.cli.console import print_message, print_result
 from scorer.paths import shown
 from scorer.wording import counted, printable, printable_name
@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 def add_file(parser: Parser) -> None:
     """Add the arguments of ``check``."""
     parser.add_argument("file", help="the submission: a path or a URL")
-    parser.add_argument("-t", "--track", required=True, metavar="NAME", help="the track that the file is for")
+    parser.add_argument(
+        "-t", "--track", metavar="NAME", help="the track that the file is for; needed if there are several"
+    )
     add_challenge(parser)
     parser.add_argument("--team", metavar="TEAM", help="also print what is left of the quota of this team's folder")
     parser.add_argument("--submission-format", metavar="FORMAT", help=f"the format of the file, {FORMAT_HELP}")
 
 
-def check(file: str, track: str, challenge: Path, submission_format: str | None, team: str | None = None) -> int:
+def check(file: str, track: str | None, challenge: Path, submission_format: str | None, team: str | None = None) -> int:
     """Check a submission before you submit it: format, queries, items, lengths, duplicates.
 
     The check needs no solution, and shows nothing that only the solution knows. It reports unknown queries and items if
@@ -34,7 +36,11 @@ def check(file: str, track: str, challenge: Path, submission_format: str | None,
     With --team, the command also says what is left of the team's quota and when it begins again, if the folder of the
     challenge has the database.
     """
-    settings, (requested,) = open_challenge(challenge, track)
+    settings, tracks = open_challenge(challenge, track)
+    if len(tracks) > 1:
+        names = ", ".join(each.name for each in tracks)
+        raise WrongCallError(f"the challenge has several tracks; name that of the file with --track: {names}")
+    (requested,) = tracks
     code = _check(file, settings, requested, submission_format)
     if team is not None:
         print_result(_left(settings, requested, team))
