@@ -29,7 +29,7 @@ FURTHER: Mapping[str, tuple[str, ...]] = {
 """The other arguments that a command needs."""
 
 OPTION_ONLY = {"compare", "submit"}
-"""The name of a team can be that of a folder, and a file to hand in is no challenge."""
+"""The name of a team can be that of a folder, and a submission is no challenge."""
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,9 @@ PRESENT = ("key_sha256", "solution", "items", "rules", "phases", "rescheduled")
 FILES = {"solution": "the solution", "items": "the list of items", "split": "the key of the split"}
 """What errata change besides rules."""
 
-HARMLESS = frozenset({"arrival", "withdrawal", "return", "amendment", "forgetting", "basis", "pick", "team", "reveal"})
+HARMLESS = frozenset(
+    {"arrival", "withdrawal", "return", "amendment", "forgetting", "basis", "pick", "team", "reveal", "token"}
+)
 """Kinds of events that change no rule and no phase. The basis changes rules only with an erratum before it. Each other
 kind of event since the commitment must be in the document."""
 
