@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from scorer.errors import ChallengeError
 from scorer.executors.base import FileOutcomes, FileToScore, GoOn, Processes, Serial, always
 from scorer.executors.isolation import isolated
 from scorer.limits import Limits
@@ -218,6 +219,27 @@ def test_a_long_run_is_cut_so_that_the_site_follows(found: Served, monkeypatch: 
 def _amended(found: Served, index: int) -> dict[str, str]:
     body = found.service.followed.arrivals[index].body
     return {"file": body["file"], "digest": body["digest"], "received": body["received"], "reason": "a test"}
+
+
+def test_an_error_that_stays_is_printed_once(found: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop tries again, and goes on once the error is gone."""
+    monkeypatch.setattr("scorer.organising.watch.SLICE", 0.01)
+    said: list[str] = []
+    tried: list[int] = []
+
+    def fail(_track: str, _teams: frozenset[str], _go_on: GoOn) -> None:
+        tried.append(len(tried))
+        if len(tried) < 5:
+            raise ChallengeError("challenge.toml: not TOML")
+
+    found.accept("amber", GOOD)
+    loop = ArrivalLoop(found.store, said.append, fail)
+    thread = threading.Thread(target=loop)
+    thread.start()
+    until(lambda: len(tried) >= 5)
+    loop.stopped.set()
+    thread.join()
+    assert said == ["challenge.toml: not TOML"]
 
 
 class TestDisk:

@@ -100,6 +100,7 @@ def _watch(folder: Path, track: str | None, every: float, options: Mapping[str, 
                     pass
                 process.terminate()
                 process.join()
+                loop.stopped.wait(1.0)  # it ended by an error, and the next one may do so, too
 
         keeper = threading.Thread(target=keep_running, name="runs")
         keeper.start()

@@ -65,6 +65,8 @@ class Loop:
     report: Callable[[str], object]
     """Prints the message of an error, after which everything is tried again."""
     stopped: threading.Event = field(default_factory=threading.Event, kw_only=True)
+    _last: str = field(default="", init=False)
+    """The last message of an error."""
 
     def count(self) -> int:
         """The number of events; 0 if they cannot be read."""
@@ -92,11 +94,13 @@ class Loop:
         return go_on
 
     def succeeds(self, work: Callable[[], object]) -> bool:
-        """Do some work; after an error that may pass, print its message, and wait a little."""
+        """Do some work; after an error, wait a little, and print its message unless it was the last one."""
         try:
             work()
         except (ScorerError, OSError) as error:
-            self.report(str(error))
+            if str(error) != self._last:
+                self._last = str(error)
+                self.report(self._last)
             self.stopped.wait(SLICE)
             return False
         return True
