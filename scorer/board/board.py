@@ -213,11 +213,16 @@ def counting_scores(board: Board, row: Row) -> Steps:
         else:
             is_excluded = {"disqualified": True, "withdrawn": True, "reinstated": False}.get(change, is_excluded)
             among = received
-        then = [replace(entry, picks=tuple(pick for pick in entry.picks if pick[0] <= when)) for entry in among]
+        then = [_as_of(entry, when) if entry.picks else entry for entry in among]
         best = counting_entry(sorted(then, key=lambda entry: entry.index), board.track, board.preliminary_queries > 0)
         steps[when] = None if is_excluded else board.shown_scores(best)[0]
     befores = [None, *steps.values()]
     return tuple(step for step, before in zip(steps.items(), befores, strict=False) if step[1] != before)
+
+
+def _as_of(entry: Entry, when: datetime) -> Entry:
+    """The entry with the picks until a time."""
+    return replace(entry, picks=tuple(pick for pick in entry.picks if pick[0] <= when))
 
 
 def score_at(steps: Steps, when: datetime) -> float | None:
