@@ -165,7 +165,7 @@ def present_digests(view: Snapshot) -> frozenset[str]:
 
 def is_baseline(team: str, track: Track) -> bool:
     """Whether a team, by the name of its folder, is a baseline: it has no phase and no quota."""
-    return not {team, printable_name(team)}.isdisjoint(track.baselines)
+    return bool(track.baselines) and not {team, printable_name(team)}.isdisjoint(track.baselines)
 
 
 def stays(submission: Submission, phases: Phases, track: Track, now: datetime) -> bool:
