@@ -151,6 +151,12 @@ def _changed(state: SubmissionState, event: Event) -> SubmissionState:
     return state
 
 
+def delivered_files(states: Iterable[SubmissionState]) -> dict[str, str]:
+    """The files that were handed in and are present, with their digests."""
+    handed_in = (state.submission for state in states if state.present and state.source == SERVICE)
+    return {submission.file: submission.digest for submission in handed_in}
+
+
 def track_digests(view: Snapshot, track: str) -> frozenset[str]:
     """The digests of all submissions of a track."""
     return frozenset(state.submission.digest for state in recorded(view, track).values())

@@ -142,6 +142,11 @@ class UsedQuota:
             if (limit := getattr(quota, key)) is not None
         )
 
+    def open_in_words(self, members: Collection[str]) -> str:
+        """How many entries of a team have no outcome yet, for the end of a sentence; empty if all have one."""
+        waiting = sum(claim.cost == "open" for claim in self.claims if claim.team in members)
+        return f"; {counted(waiting, 'entry', 'entries')} without an outcome, counted in every limit" if waiting else ""
+
     def in_words(self, members: Collection[str], now: datetime, note: str = "") -> str:
         """What a team has left, on one line, with a note after the limits; empty where `left` is."""
         left = self.left(members, now)
@@ -149,10 +154,7 @@ class UsedQuota:
             return ""
         phase = self.phases.current_or_next(now)
         words = f"left of its quota: {left_in_words(left, phase.name if phase else None)}"
-        waiting = sum(claim.cost == "open" for claim in self.claims if claim.team in members)
-        note += (
-            f"; {counted(waiting, 'entry', 'entries')} without an outcome, counted in every limit" if waiting else ""
-        )
+        note += self.open_in_words(members)
         reset = next_reset(left)
         again = f"; the limits of a day begin again at {utc_moment(reset)}" if reset else ""
         return f"{words}{note}{again}"

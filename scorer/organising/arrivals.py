@@ -62,7 +62,9 @@ class Arrivals:
             files, self.store.kept_submissions(challenge.root), challenge.keep_submissions, challenge.limits
         )
         solution = self._solution(rules)
-        yield from score(self.store, rules, solution, sources, lambda: self.store.read(unscored), self.executor, go_on)
+        yield from score(
+            self.store, rules, solution, sources, first, lambda: self.store.read(unscored), self.executor, go_on
+        )
 
     def _solution(self, rules: RuleSet) -> Solution:
         key = rules.track.name, rules.solution_digest, rules.items_digest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -189,7 +189,9 @@ def carry_out(
     """
     rules = work.rules
     if work.solution is not None:
-        yield from score(store, rules, work.solution, work.sources, unscored_by(store, rules, leaves), executor, go_on)
+        first = [state for state in work.entries.unscored if not leaves(state)]
+        unscored = unscored_by(store, rules, leaves)
+        yield from score(store, rules, work.solution, work.sources, first, unscored, executor, go_on)
     _complete_means(store, rules)
     # If an erratum was applied since the plan was made, the next run goes on by its rules.
     archive = store.archive(rules.track.root)
@@ -205,7 +207,7 @@ def carry_out(
 
 def unscored_by(
     store: Store, rules: RuleSet, leaves: Callable[[SubmissionState], bool] = lambda _: False
-) -> Callable[[], Iterable[SubmissionState]]:
+) -> Callable[[], Sequence[SubmissionState]]:
     """A function that returns the submissions to score now by some rules, without those that a run `leaves`."""
     return lambda: [state for state in store.read(rules.entries).unscored if not leaves(state)]
 
@@ -223,8 +225,9 @@ def score_by_erratum(store: Store, work: Work, executor: Executor | None) -> Non
     rules = RuleSet.of_record(work.rules.track, erratum.basis, store.archive(work.rules.track.root))
     unscored = unscored_by(store, rules)
     is_stored = store.read(lambda view: rules.basis.solution in view.solution_digests())
-    if work.sources.pending(unscored()) or not is_stored:
-        for _ in score(store, rules, rules.read_solution(), work.sources, unscored, executor):
+    first = unscored()
+    if work.sources.pending(first) or not is_stored:
+        for _ in score(store, rules, rules.read_solution(), work.sources, first, unscored, executor):
             pass
     _complete_means(store, rules)
 

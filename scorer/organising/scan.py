@@ -15,7 +15,15 @@ from types import MappingProxyType
 from scorer.challenge.settings import Track
 from scorer.limits import Limits
 from scorer.live.entries import Entries
-from scorer.live.presence import SERVICE, Recheck, SubmissionState, import_changes, is_complete, recorded, stays
+from scorer.live.presence import (
+    Recheck,
+    SubmissionState,
+    delivered_files,
+    import_changes,
+    is_complete,
+    recorded,
+    stays,
+)
 from scorer.live.state import track_state
 from scorer.live.times import NewScan, content_mark, folder_of
 from scorer.organising.rules import RuleSet
@@ -213,8 +221,7 @@ class Before:
     @property
     def delivered(self) -> Mapping[str, str]:
         """The files that were handed in and are present, with their digests."""
-        handed_in = (state.submission for state in self.entries.stored if state.present and state.source == SERVICE)
-        return {submission.file: submission.digest for submission in handed_in}
+        return delivered_files(self.entries.stored)
 
     @property
     def staying_files(self) -> frozenset[str]:

@@ -125,21 +125,23 @@ def score(
     rules: RuleSet,
     solution: Solution,
     sources: Sources,
+    first: Iterable[SubmissionState],
     unscored: Callable[[], Iterable[SubmissionState]],
     executor: Executor | None,
     go_on: Callable[[], bool] = lambda: True,
 ) -> Iterator[tuple[Submission, FileOutcome]]:
     """Score by some rules, one wave of entries after the other, until no entry can be scored or `go_on` is false.
 
-    `unscored` returns those without an outcome, for each wave. Yields each submission with its outcome, once it is
-    stored. Its bytes are kept before: those that are scored, because both have the digest of the submission.
+    `first` are those without an outcome, and `unscored` returns those of a later wave. Yields each submission with its
+    outcome, once it is stored. Its bytes are kept before: those that are scored, because both have the digest of the
+    submission.
     """
     from scorer.executors.base import FileToScore, Processes  # noqa: PLC0415 (Arrow is slow to load)
 
     queries = rules.store_solution(store, solution)
     solution = solution.with_flags(rules.basis.flags(queries))
     chosen = executor or Processes(os.cpu_count() or 1)
-    wave, tried = sources.pending(unscored()), set[str]()
+    wave, tried = sources.pending(first), set[str]()
     while wave:
         tried.update(submission.digest for _, submission in wave)
         to_score = [FileToScore(file.path, submission.digest) for file, submission in wave]

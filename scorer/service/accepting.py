@@ -20,7 +20,7 @@ from scorer.live.teams import Team
 from scorer.organising.deliveries import final_path, move
 from scorer.organising.rules import scored_by
 from scorer.paths import digest, is_regular
-from scorer.service.refusals import RefusedError
+from scorer.service.refusals import RefusedError, too_large
 from scorer.store.events import Event
 from scorer.store.records import Submission
 from scorer.store.snapshot import Snapshot
@@ -146,7 +146,7 @@ def _check(
     """Refuse what a run would refuse or not admit. Raises RefusedError."""
     team = delivery.team
     if delivery.size > challenge.limits.file_mb * MB:
-        raise too_large(challenge)
+        raise too_large(challenge.limits.file_mb * MB)
     if delivery.digest in solutions:
         raise RefusedError("of-a-solution", "the file has the bytes of a solution; hand in a file of your own")
     files = sum(state.present for state in followed.submissions(track.name, team))
@@ -180,12 +180,6 @@ def check_team(team: Team) -> None:
         raise RefusedError("excluded", f"the team is {team.status}: {team.reason}")
 
 
-def too_large(challenge: Challenge) -> RefusedError:
-    """The refusal of a file that is larger than the limit."""
-    limit = challenge.limits.file_mb
-    return RefusedError("too-large", f"the file is larger than {limit:,} MB (limits.file_mb)", limit=limit * MB)
-
-
 def _check_phase(view: Snapshot, track: Track, received: datetime) -> None:
     phases = track_state(view, track).phases
     phase, place = phases.place(received)
@@ -215,14 +209,10 @@ def _check_quota(view: Snapshot, track: Track, members: Collection[str], receive
     if not full:
         return
     phase = quota.phases.current_or_next(received)
-    waiting = sum(claim.cost == "open" for claim in quota.claims if claim.team in members)
-    open_ones = (
-        f"; {counted(waiting, 'entry', 'entries')} without an outcome, counted in every limit" if waiting else ""
-    )
     reset = next_reset(left)
     raise RefusedError(
         "quota",
-        f"the quota is used up: {left_in_words(full, phase.name if phase else None)}{open_ones}",
+        f"the quota is used up: {left_in_words(full, phase.name if phase else None)}{quota.open_in_words(members)}",
         limit=full[0].limit,
         used=full[0].used,
         what=full[0].what,

@@ -65,7 +65,7 @@ class Client:
         while True:
             entry = self.entry(track, delivery)
             yield entry
-            if entry["outcome"] != "waiting" or entry["state"] != "waiting" or time.monotonic() > deadline:
+            if entry["state"] != "waiting" or time.monotonic() > deadline:
                 return
             self.pause(POLL_EVERY)
 

@@ -55,3 +55,8 @@ class RefusedError(Exception):
         self.code = code
         self.text = text
         self.facts = {name: value for name, value in facts.items() if value is not None}
+
+
+def too_large(limit: int) -> RefusedError:
+    """The refusal of a file that has more bytes than the limit."""
+    return RefusedError("too-large", f"the file is larger than {limit:,} bytes (limits.file_mb)", limit=limit)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import FILE, Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.live.following import Followed
+from scorer.live.presence import delivered_files, recorded
 from scorer.live.tokens import Token, sha256_of
 from scorer.organising.deliveries import incoming_folder, put_in_place
 from scorer.organising.tokens import note_used
@@ -48,7 +49,6 @@ class Service:
     _changed: float = 0.0
     _used: dict[str, datetime] = field(default_factory=dict)
     _noted: datetime | None = None
-    _following: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def open(cls, challenge: Challenge, store: Store) -> Service:
@@ -57,7 +57,8 @@ class Service:
         service = cls(challenge, store, followed)
         for track in challenge.tracks:
             incoming = service.incoming(track)
-            put_in_place(track, _delivered(followed, track))
+            states = store.read(partial(recorded, track=track.name))
+            put_in_place(track, delivered_files(states.values()))
             remove_abandoned(incoming)
         return service
 
@@ -78,10 +79,9 @@ class Service:
         return await in_thread("write", work)
 
     def _follow(self, view: Snapshot) -> None:
-        with self._following:
-            if view.revision != self._revision:
-                self.followed.follow(view)
-                self._revision = view.revision
+        if view.revision != self._revision:
+            self.followed.follow(view)
+            self._revision = view.revision
 
     def reload(self) -> None:
         """Read challenge.toml again if it has changed; while it is invalid, the earlier settings stay."""
@@ -123,13 +123,3 @@ class Service:
             used, self._used = self._used, {}
             await in_thread("disk", note_used, self.store, self.challenge.root, used)
         return token
-
-
-def _delivered(followed: Followed, track: Track) -> dict[str, str]:
-    """The files of a track that were handed in and are present, with their digests."""
-    teams = {team for name, team, _ in followed.deliveries if name == track.name}
-    states = (state for team in teams for state in followed.submissions(track.name, team))
-    delivered = {event.index for event in followed.deliveries.values()}
-    return {
-        state.submission.file: state.submission.digest for state in states if state.present and state.index in delivered
-    }

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import IO
 
 import anyio
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from scorer.limits import MB
 from scorer.paths.writing import PART
-from scorer.service.refusals import RefusedError
+from scorer.service.refusals import RefusedError, too_large
 from scorer.service.threads import in_thread
 
 RESERVE = 100 * MB
@@ -69,7 +69,7 @@ def check_headers(headers: Mapping[str, str], folder: Path, most: int) -> None:
     length = headers.get("content-length", "0")
     size = int(length) if length.isascii() and length.isdigit() and len(length) < 19 else 0
     if size > most:
-        raise RefusedError("too-large", f"the file has {size:,} bytes; the limit is {most:,}", limit=most)
+        raise too_large(most)
     if shutil.disk_usage(folder).free < size + RESERVE:
         raise _disk_full()
 
@@ -79,7 +79,7 @@ async def received(request: Request, folder: Path, most: int) -> AsyncIterator[U
     """Receive the body of a request into a file of the folder.
 
     At the end the file is deleted if it is still there. Only after an error while it was being recorded it stays: the
-    event may be in the record, and then the file is put in place by a later run. Raises RefusedError, and
+    event may be in the record, and then the file is put in place by a later run. Raises RefusedError, and Starlette's
     ClientDisconnect if the sender leaves.
     """
     path, may_be_recorded = folder / f"{secrets.token_hex(16)}{PART}", False
@@ -91,7 +91,7 @@ async def received(request: Request, folder: Path, most: int) -> AsyncIterator[U
             async for block in _blocks(request):
                 size += len(block)
                 if size > most:
-                    raise RefusedError("too-large", f"the file is larger than {most:,} bytes", limit=most)
+                    raise too_large(most)
                 digest.update(block)
                 with _disk_errors():
                     await in_thread("disk", file.write, block)
@@ -163,7 +163,7 @@ def _check_digest(header: str | None, digest: bytes) -> None:
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove what uploads have left whose process was killed, unless it may belong to a recorded delivery."""
+    """Remove what uploads have left whose process was killed; call it after `put_in_place`."""
     before = time.time() - ABANDONED
     for path in folder.glob(f"*{PART}"):
         with suppress(OSError):
@@ -191,6 +191,3 @@ def _empty() -> RefusedError:
 
 def _too_slow() -> RefusedError:
     return RefusedError("too-slow", f"the bytes come too slowly: at least {SLOWEST:,} a second are needed")
-
-
-__all__ = ["ClientDisconnect", "Upload", "check_headers", "received", "remove_abandoned"]
