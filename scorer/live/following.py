@@ -15,7 +15,7 @@ from scorer.live.receipts import Issuer
 from scorer.live.teams import Merges, Team, merges, set_teams
 from scorer.live.tokens import Token, tokens
 from scorer.store.canonical import unescaped
-from scorer.store.events import ABOUT_SUBMISSIONS, EVERY_TRACK, Event
+from scorer.store.events import ABOUT_SUBMISSIONS, EVERY_TRACK, Event, name_of
 from scorer.store.snapshot import Snapshot
 
 _ALL = ""
@@ -33,6 +33,8 @@ class Followed:
     """The arrivals of files that were handed in, by track, team and id of the delivery."""
     arrivals: dict[int, Event] = field(default_factory=dict)
     """By index."""
+    teams: dict[str, None] = field(default_factory=dict)
+    """Of all tracks, in the order in which their first submissions were recorded."""
     _events: dict[tuple[str, str], list[Event]] = field(default_factory=lambda: defaultdict(list))
     """Without those on tokens, by track and team."""
     _team_of: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -63,24 +65,23 @@ class Followed:
 
     def _take(self, event: Event) -> None:
         track, body = event.track, event.body
-        team = _ALL
+        team: str | None = _ALL
         if event.kind == "arrival":
-            team = body["team"]
+            team = name_of(body, "team")
             self.arrivals[event.index] = event
-            self._team_of[track, body["file"]] = team
+            self.teams.setdefault(team)
+            self._team_of[track, name_of(body, "file")] = team
             if "delivery" in body:
                 self.deliveries[track, team, body["delivery"]] = event
         elif event.kind in ABOUT_SUBMISSIONS:
             files = (body["file"], unescaped(body["file"]))
-            team = next((self._team_of[track, file] for file in files if (track, file) in self._team_of), _ALL)
+            team = next((self._team_of[track, file] for file in files if (track, file) in self._team_of), None)
         elif event.kind == "pick":
             team = body["team"]
-        if event.kind != "token":
+        elif event.kind == "token":
+            team = None
+        if team is not None:  # an event about a submission that never arrived says nothing
             self._events[track, team].append(event)
-
-    def team_of(self, event: Event) -> str | None:
-        """The team that an event about a submission concerns; None if it is not known."""
-        return self._team_of.get((event.track, event.body.get("file", "")))
 
     def members(self, track: str, team: str) -> tuple[str, ...]:
         """The teams that count as one with a team."""

@@ -12,7 +12,7 @@ from scorer.limits import ATTEMPTS
 from scorer.live.phases import Phases
 from scorer.live.times import is_misdated, precedes_phases
 from scorer.store.canonical import iso, unescaped
-from scorer.store.events import ABOUT_SUBMISSIONS, Event
+from scorer.store.events import ABOUT_SUBMISSIONS, Event, name_of
 from scorer.store.log import Kind
 from scorer.store.records import Failure, StoredResult, Submission
 from scorer.store.snapshot import Snapshot
@@ -133,7 +133,7 @@ def _arrived(event: Event) -> SubmissionState:
     body = event.body
     received = datetime.fromisoformat(body["received"])
     was_escaped = body.get("names") != "raw"
-    team, file = (unescaped(body[name]) if was_escaped else body[name] for name in ("team", "file"))
+    team, file = (name_of(body, key) for key in ("team", "file"))
     submission = Submission(event.track, team, file, body["digest"], received)
     absent_at = datetime.fromisoformat(body["absent_at"]) if "absent_at" in body else None
     misdated = body["source"] != SERVICE and is_misdated(received, event.at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,7 @@ def _resolved(
     notes: list[str] = []
     errors: list[str] = []
     for key, table in teams.items():
-        team = _team_called(key, known)
+        team = team_called(key, known)
         if team is None:
             notes.append(f"{file}: no team is called {quoted(key)} yet{_similar(key, known)}")
             continue
@@ -104,7 +104,7 @@ def _resolved(
             errors.append(f"{quoted(key)}: is a second table of the same team; keep one of them")
         values = table.recorded()
         if table.merged_into is not None:
-            target = _team_called(table.merged_into, known)
+            target = team_called(table.merged_into, known)
             if target is None:
                 errors.append(
                     f"{quoted(key)}: merged_into: found {quoted(table.merged_into)}, but no team is called so"
@@ -119,10 +119,15 @@ def _resolved(
     return settings, reasons, notes
 
 
-def _team_called(name: str, known: Sequence[str]) -> str | None:
+def team_called(name: str, known: Collection[str]) -> str | None:
     """The team whose folder has this name, as messages and pages show it or as it is."""
     shown = {printable_name(team): team for team in known}
     return shown.get(name, name if name in known else None)
+
+
+def team_read_as(name: str, known: Iterable[str]) -> str | None:
+    """The team whose folder has a name that a reader takes for this one; None without one."""
+    return next((team for team in known if compared(printable_name(team)) == compared(name)), None)
 
 
 def _similar(name: str, known: Sequence[str]) -> str:
@@ -131,7 +136,7 @@ def _similar(name: str, known: Sequence[str]) -> str:
 
 def known_team(name: str, known: Sequence[str]) -> str:
     """The folder of the team called `name`. Raises ChallengeError if no team of the record is called so."""
-    team = _team_called(name, known)
+    team = team_called(name, known)
     if team is None:
         raise ChallengeError(
             f"no team is called {quoted(name)}{_similar(name, known)}; give the name of its folder; `scorer teams` "
@@ -153,12 +158,12 @@ def rename(challenge: Challenge, store: Store, team: str, name: str) -> None:
     """
     known = store.read(lambda view: view.teams)
     folder = known_team(team, known)
-    for other in known:
-        if other != folder and compared(printable_name(other)) == compared(name):
-            raise ChallengeError(
-                f"{quoted(name)} reads as the name of the folder of another team, {printable_name(other)}; choose "
-                "another name"
-            )
+    other = team_read_as(name, (other for other in known if other != folder))
+    if other is not None:
+        raise ChallengeError(
+            f"{quoted(name)} reads as the name of the folder of another team, {printable_name(other)}; choose "
+            "another name"
+        )
     _decide(challenge, store, team, lambda _: {"name": None if name == printable_name(folder) else name})
 
 
@@ -213,7 +218,7 @@ def _decide(challenge: Challenge, store: Store, name: str, change: Change) -> No
         teams = read_teams(challenge.root)
         # A command that was killed may have left an edit that is not recorded, with its reason.
         _record(challenge, store, teams)
-        key = next((key for key in teams if _team_called(key, known) == team), printable_name(team))
+        key = next((key for key in teams if team_called(key, known) == team), printable_name(team))
         changes = change(teams.get(key, TeamSettings.model_validate({})))
         _record(challenge, store, _edit(challenge.root / FILE, known, key, changes))
 

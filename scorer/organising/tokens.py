@@ -8,9 +8,9 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
-from scorer.challenge.teams import compared
 from scorer.errors import ChallengeError
 from scorer.live.tokens import Token, Use, ended, issued, new_text, sha256_of, tokens
+from scorer.organising.teams import team_called, team_read_as
 from scorer.paths.writing import replace_content
 from scorer.store.events import EVERY_TRACK
 from scorer.store.snapshot import Snapshot
@@ -104,16 +104,18 @@ def known_teams(view: Snapshot) -> tuple[str, ...]:
 
 def folder_called(name: str, known: Collection[str]) -> str:
     """The folder of the team that messages call `name`; a new one if no team is. Raises ChallengeError."""
-    shown = {printable_name(team): team for team in known}
-    if name in shown or name in known:
-        return shown.get(name, name)
+    team = team_called(name, known)
+    if team is not None:
+        return team
     is_part = bool(name) and name == name.strip() and PurePosixPath(name).name == name and "\\" not in name
     if not is_part or name.startswith(".") or printable(name) != name or len(name.encode()) > LONGEST_FOLDER:
         raise ChallengeError(
             f"{quoted(name)} cannot be the name of a team's folder; give at most {LONGEST_FOLDER} bytes that all show, "
             "without / and \\, not beginning with a dot"
         )
-    alike = next((other for other in shown if compared(other) == compared(name)), None)
+    alike = team_read_as(name, known)
     if alike is not None:
-        raise ChallengeError(f"{quoted(name)} reads as the name of another team, {alike}; give that or another name")
+        raise ChallengeError(
+            f"{quoted(name)} reads as the name of another team, {printable_name(alike)}; give that or another name"
+        )
     return name

@@ -87,7 +87,7 @@ def entry_documents(
     whole = own if rules.decimals is not None or basis is None else view
     found = entries(whole, rules, basis)
     frozen = track_state(own, track).phases.frozen_since(view.now)
-    shows_rank = _published_rank(challenge, track, followed, view, team)
+    shows_rank = _published_rank(challenge, track, followed, team)
     queries_are_public = basis is not None and _are_queries_public(view, track, basis)
     names = tuple(map(str, rules.all_measures))
     listed = {}
@@ -134,14 +134,12 @@ def _are_queries_public(view: Snapshot, track: Track, basis: Basis) -> bool:
     return _PUBLIC.get(key, False)
 
 
-def _published_rank(
-    challenge: Challenge, track: Track, followed: Followed, view: Snapshot, team: str
-) -> Mapping[str, Any]:
+def _published_rank(challenge: Challenge, track: Track, followed: Followed, team: str) -> Mapping[str, Any]:
     """The rank of the team on the published board; empty where it has none."""
     board = challenge.site_path / track.name / "leaderboard.json"
     with suppress(OSError, ValueError, LookupError, TypeError, StopIteration):
         status = board.stat()
-        slug = slugs(view.teams)[followed.final(track.name, team)]
+        slug = slugs(followed.teams)[followed.final(track.name, team)]
         rank = _ranks(board, status.st_mtime_ns, status.st_ino)[slug]
         return {} if rank is None else {"rank_of_team": rank}
     return {}
@@ -185,8 +183,7 @@ def event_documents(
             for event in followed.events(track.name, [team])
             if event.index > since
             and (
-                event.kind in _SHOWN_EVENTS
-                or (event.kind in _OWN_EVENTS and _team_of(followed, event) == team)
+                event.kind in (*_SHOWN_EVENTS, *_OWN_EVENTS)
                 or (event.kind == "erratum" and event.body["state"] == "applied" and event.index <= erratum_until)
             )
         )
@@ -197,8 +194,3 @@ def event_documents(
         if event.kind in _OWN_EVENTS and "file" in event.body:
             document |= {"file": printable(event.body["file"]), "sha256": event.body["digest"]}
         yield document
-
-
-def _team_of(followed: Followed, event: Event) -> str | None:
-    team = event.body.get("team")
-    return team if isinstance(team, str) else followed.team_of(event)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from scorer.challenge.phases import Phase, check_order
 from scorer.challenge.splits import SHA256
 from scorer.challenge.teams import TeamSettings
-from scorer.store.canonical import encoded, iso
+from scorer.store.canonical import encoded, iso, unescaped
 from scorer.store.log import Kind
 from scorer.store.records import Basis, RecordedBasis
 from scorer.store.secret import content_of
@@ -65,6 +65,12 @@ class Event:
     at: datetime | None
     """When it was recorded, in UTC; None if schema 1 recorded it."""
     body: Mapping[str, Any]
+
+
+def name_of(body: Mapping[str, Any], key: str) -> str:
+    """A name in the body of an arrival, as the system has it: schema 1 and 2 escaped it."""
+    name: str = body[key]
+    return name if body.get("names") == "raw" else unescaped(name)
 
 
 def event_of(index: int, track: str, kind: Kind, at: str | None, body: str) -> Event:

@@ -15,7 +15,7 @@ from scorer.errors import StoreError
 from scorer.measures import Measure
 from scorer.scoring.compact import DamagedError
 from scorer.scoring.rules import MEASURE_GENERATION
-from scorer.store.canonical import RESOLUTION, unescaped
+from scorer.store.canonical import RESOLUTION
 from scorer.store.checksums import (
     REPAIR,
     RESTORE,
@@ -29,7 +29,7 @@ from scorer.store.checksums import (
     verified,
 )
 from scorer.store.database import AT_A_TIME, Database
-from scorer.store.events import EVERY_TRACK, Event, event_of, last_basis_event, recorded_basis
+from scorer.store.events import EVERY_TRACK, Event, event_of, last_basis_event, name_of, recorded_basis
 from scorer.store.records import Basis, RecordedBasis
 from scorer.store.schema import event_table, failure_table, mean_table, result_table, schema_table, solution_table
 from scorer.wording import iso_time
@@ -173,10 +173,7 @@ class Rows:
     @cached_property
     def teams(self) -> tuple[str, ...]:
         """The names of all teams of all tracks, in the order in which their first submissions were recorded."""
-        arrivals = (event.body for event in self.events() if event.kind == "arrival")
-        return tuple(
-            dict.fromkeys(body["team"] if body.get("names") == "raw" else unescaped(body["team"]) for body in arrivals)
-        )
+        return tuple(dict.fromkeys(name_of(event.body, "team") for event in self.events() if event.kind == "arrival"))
 
     def recorded_basis(self, track: str) -> RecordedBasis | None:
         """The basis of a track's board; None if it has never been scored.
