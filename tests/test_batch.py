@@ -12,7 +12,8 @@ import pytest
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge
 from scorer.errors import StoreError
-from scorer.executors.base import Executor, FileOutcome, FileToScore, GoOn, Processes, Serial, always
+from scorer.executors import GoOn, always
+from scorer.executors.base import Executor, FileOutcome, FileToScore, Processes, Serial
 from scorer.limits import Limits
 from scorer.matching.solution import Solution
 from scorer.organising.run import carry_out, plan

@@ -10,7 +10,8 @@ import pytest
 
 from scorer.challenge.settings import Challenge
 from scorer.errors import ChallengeError
-from scorer.executors.base import FileOutcomes, FileToScore, GoOn, Serial, always
+from scorer.executors import GoOn, always
+from scorer.executors.base import FileOutcomes, FileToScore, Serial
 from scorer.limits import Limits
 from scorer.live.entries import with_outcomes
 from scorer.live.errata import Placing, folded_errata

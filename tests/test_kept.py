@@ -63,7 +63,7 @@ def vanish(live: Live) -> None:
 
 def kept(live: Live) -> Archive:
     """The bytes that are kept."""
-    return Archive.beside(live.folder / "scores.db", SUBMISSIONS)
+    return Archive(live.folder / f"scores.db{SUBMISSIONS}", is_compressed=True)
 
 
 def sha256(lists: str) -> str:

@@ -15,7 +15,8 @@ from scorer.challenge.loading import read_challenge
 from scorer.challenge.phases import Phase
 from scorer.challenge.quotas import Quota
 from scorer.errors import ChallengeError
-from scorer.executors.base import Executor, FileOutcomes, FileToScore, GoOn, Serial, always
+from scorer.executors import GoOn, always
+from scorer.executors.base import Executor, FileOutcomes, FileToScore, Serial
 from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entries import Entries, quota_line
 from scorer.live.phases import Phases

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from scorer.errors import ChallengeError
-from scorer.executors.base import FileOutcomes, FileToScore, GoOn, Processes, Serial, always
+from scorer.executors import GoOn, always
+from scorer.executors.base import FileOutcomes, FileToScore, Processes, Serial
 from scorer.executors.isolation import isolated
 from scorer.limits import Limits
 from scorer.matching.solution import Solution

@@ -34,7 +34,7 @@ _SUMS = "sums"
 
 _PAIRS_AT_ONCE = 64
 _QUERIES_AT_ONCE = 256
-"""Pairs whose differences are in memory at a time, in each thread."""
+"""Pairs whose differences, and queries whose medians, are in memory at a time in each thread."""
 
 EXTREMES = 5
 """How many of the best queries of a row there are, and how many of the worst."""
@@ -179,8 +179,7 @@ class TaskScores:
         """[pair, 6]: the parts of `Differences`."""
         means = self.resampled if self.is_complete else None  # before threads need them
 
-        def of_block(start: int) -> Floats:
-            block = slice(start, start + _PAIRS_AT_ONCE)
+        def of_block(block: slice) -> Floats:
             rows, others = first[block], second[block]
             differences = self.scores[rows] - self.scores[others]
             if means is None:
@@ -192,7 +191,7 @@ class TaskScores:
             intervals = bca_intervals(resampled.T, differences) if has_interval else np.full((len(rows), 2), np.nan)
             return np.column_stack([means_of(differences), intervals, outcomes(differences)])
 
-        return np.concatenate(in_threads(of_block, range(0, max(len(first), 1), _PAIRS_AT_ONCE)))
+        return np.concatenate(in_threads(of_block, blocks(max(len(first), 1), _PAIRS_AT_ONCE)))
 
     def extreme_queries(self) -> list[tuple[tuple[ExtremeQuery, ...], tuple[ExtremeQuery, ...]]]:
         """Return, for each row, the queries on which it is the furthest above the other ranked rows, and below them.

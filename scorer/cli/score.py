@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from scorer.cli.arguments import Parser, WrongCallError, add_challenge, add_track, number, open_challenge
 from scorer.cli.console import print_message, with_progress
 from scorer.errors import ChallengeError, ExecutorError, FileError
+from scorer.executors import GoOn, always
 from scorer.limits import ATTEMPTS, Limits
 from scorer.paths.writing import replace_content
 from scorer.wording import printable, printable_name
@@ -186,7 +187,7 @@ def _executor(options: ScoringOptions) -> Executor | None:
 
 def score_tracks(
     scoring: Scoring,
-    go_on: Callable[[], bool] = lambda: True,
+    go_on: GoOn = always,
     leaves: Callable[[SubmissionState], bool] = lambda _: False,
 ) -> bool:
     """Score each track, and report errors in it; return whether there were none. `go_on`, `leaves`: see `carry_out`."""
@@ -214,9 +215,7 @@ def _import_teams(scoring: Scoring) -> tuple[Sequence[str], bool]:
         return [f"{error}\nteams: the recorded names and decisions stay"], False
 
 
-def _score_track(
-    scoring: Scoring, track: Track, go_on: Callable[[], bool], leaves: Callable[[SubmissionState], bool]
-) -> bool:
+def _score_track(scoring: Scoring, track: Track, go_on: GoOn, leaves: Callable[[SubmissionState], bool]) -> bool:
     from scorer.live.entry import UNRANKED
     from scorer.organising.run import carry_out, hint, plan, present_entries
     from scorer.organising.status import number_in_state

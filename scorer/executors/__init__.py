@@ -12,6 +12,7 @@ dies, or exceeds the time limit, only the submission that it was scoring becomes
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from scorer.errors import ExecutorError
@@ -20,7 +21,15 @@ from scorer.wording import quoted
 if TYPE_CHECKING:
     from scorer.executors.base import Executor
 
+GoOn = Callable[[], bool]
+"""Asked before each file: whether to begin it. Once it is false, no further file is begun."""
+
 FORMS = "serial, processes, processes:N or dask:ADDRESS"
+
+
+def always() -> bool:
+    """Begin every file."""
+    return True
 
 
 def executor_named(name: str) -> Executor:

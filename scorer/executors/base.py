@@ -13,6 +13,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from scorer.executors import GoOn, always
 from scorer.formats.reading.bytes import system_failure
 from scorer.limits import MB, Limits
 from scorer.matching.solution import Solution
@@ -37,15 +38,6 @@ class FileToScore:
 
 FileOutcomes = Generator[tuple[int, FileOutcome], None, None]
 """For each file, its index among the files and its outcome. Closing the generator stops the work."""
-
-
-GoOn = Callable[[], bool]
-"""Asked before each file: whether to begin it. Once it is false, no further file is begun."""
-
-
-def always() -> bool:
-    """Begin every file."""
-    return True
 
 
 class Executor(Protocol):

@@ -19,14 +19,13 @@ import pyarrow as pa
 
 import scorer
 from scorer.errors import ExecutorError
+from scorer.executors import GoOn, always
 from scorer.executors.base import (
     FileOutcome,
     FileOutcomes,
     FileToScore,
-    GoOn,
     Processes,
     Scoring,
-    always,
     outcome_of,
     too_slow,
 )

@@ -29,6 +29,7 @@ from typing import Any, TypeVar
 
 import psutil
 
+from scorer.executors import GoOn, always
 from scorer.executors.base import too_slow, unexpected
 from scorer.limits import MB, Limits
 from scorer.matching.partition import MAX_PARTITIONS
@@ -71,7 +72,7 @@ def isolated(
     limits: Limits,
     *,
     count: int = 1,
-    go_on: Callable[[], bool] = lambda: True,
+    go_on: GoOn = always,
 ) -> Generator[tuple[int, Answer | Failed], None, None]:
     """Call ``function(shared, job)`` for each job, each within the limits, in up to `count` children at a time.
 
@@ -133,7 +134,7 @@ class _Crew:
         jobs: Sequence[Any],
         limits: Limits,
         folder: Path,
-        go_on: Callable[[], bool],
+        go_on: GoOn,
     ) -> None:
         self.children: list[_Child] = []
         self._work = (function, shared, limits)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError, FileError
+from scorer.executors import GoOn
 from scorer.live.entries import entries
 from scorer.live.following import Followed
 from scorer.live.presence import SERVICE, SubmissionState
@@ -35,7 +36,7 @@ class Arrivals:
     """By track, digest, and digest of the candidate items."""
 
     def scored(
-        self, challenge: Challenge, track: Track, teams: Collection[str], go_on: Callable[[], bool]
+        self, challenge: Challenge, track: Track, teams: Collection[str], go_on: GoOn
     ) -> Iterator[tuple[Submission, FileOutcome]]:
         """Score the entries of some teams that were handed in and have no outcome; as `carry_out`.
 

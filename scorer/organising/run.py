@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorer.challenge.settings import Challenge, Track
+from scorer.executors import GoOn, always
 from scorer.limits import Limits
 from scorer.live.entries import Entries
 from scorer.live.entry import Entry
@@ -175,7 +176,7 @@ def carry_out(
     store: Store,
     work: Work,
     executor: Executor | None = None,
-    go_on: Callable[[], bool] = lambda: True,
+    go_on: GoOn = always,
     leaves: Callable[[SubmissionState], bool] = lambda _: False,
 ) -> Iterator[tuple[Submission, FileOutcome]]:
     """Score the submissions that have no result, and store the results; the board is based on them afterwards.

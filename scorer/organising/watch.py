@@ -18,6 +18,7 @@ from functools import partial
 from scorer.challenge.phases import Phase
 from scorer.challenge.settings import Challenge
 from scorer.errors import ScorerError
+from scorer.executors import GoOn
 from scorer.live.presence import SERVICE, SubmissionState
 from scorer.live.state import track_state
 from scorer.store.events import Event
@@ -53,8 +54,6 @@ _OF_NO_RUN = ("basis", "pick", "token", "withdrawal", "reveal")
 
 ENDS_WITH_PARENT = "SCORER_ENDS_WITH_PARENT"
 """The environment variable with the process of a service: the loop ends if the service does, however that happens."""
-
-GoOn = Callable[[], bool]
 
 
 @dataclass

@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scorer.executors import GoOn, always
 from scorer.limits import MB, Limits
 from scorer.live.presence import SubmissionState, key_of, present_digests
 from scorer.organising.rules import RuleSet
@@ -128,7 +129,7 @@ def score(
     first: Iterable[SubmissionState],
     unscored: Callable[[], Iterable[SubmissionState]],
     executor: Executor | None,
-    go_on: Callable[[], bool] = lambda: True,
+    go_on: GoOn = always,
 ) -> Iterator[tuple[Submission, FileOutcome]]:
     """Score by some rules, one wave of entries after the other, until no entry can be scored or `go_on` is false.
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from scorer.measures.arrays import Floats, Ints, ratio
 from scorer.statistics.exact_sums import ROUNDING
-from scorer.statistics.threads import in_threads
+from scorer.statistics.threads import blocks, in_threads
 
 _AT_ONCE = 512
 """Draws in a block: their sums for all submissions remain in the cache of a processor."""
@@ -39,8 +39,7 @@ class AllPairs:
         size = sizes(scores)
         inverse, largest = inverse_of(size), np.zeros(sums.shape)
 
-        def fill(start: int) -> None:
-            block = slice(start, start + _AT_ONCE)
+        def fill(block: slice) -> None:
             own = np.ascontiguousarray(sums[:, block])
             found, buffer = np.zeros(own.shape), np.empty(own.shape)
             for i in range(len(own) - 1):
@@ -50,7 +49,7 @@ class AllPairs:
                 np.maximum(found[i], statistics.max(axis=0), out=found[i])
             largest[:, block] = found
 
-        in_threads(fill, range(0, sums.shape[1], _AT_ONCE))
+        in_threads(fill, blocks(sums.shape[1], _AT_ONCE))
         return cls(size, largest)
 
     def changed(self, stay: Ints, gone: Ints, sums_of_gone: Floats, scores: Floats, sums: Floats) -> AllPairs:
@@ -69,8 +68,7 @@ class AllPairs:
         largest, inverse, stayed = np.zeros(sums.shape), inverse_of(size), stay[old]
         inverse_of_gone = inverse_of(self.size[np.ix_(gone, stayed)])
 
-        def fill(start: int) -> None:
-            block = slice(start, start + _AT_ONCE)
+        def fill(block: slice) -> None:
             own = np.ascontiguousarray(sums[:, block])
             found = np.zeros(own.shape)
             found[old] = _without(
@@ -88,7 +86,7 @@ class AllPairs:
                 present.append(i)
             largest[:, block] = found
 
-        in_threads(fill, range(0, sums.shape[1], _AT_ONCE))
+        in_threads(fill, blocks(sums.shape[1], _AT_ONCE))
         return AllPairs(size, largest)
 
 

@@ -36,11 +36,6 @@ class Archive:
     folder: Path
     is_compressed: bool = False
 
-    @classmethod
-    def beside(cls, database: Path, suffix: str) -> Archive:
-        """The archive of the database file at `database` that ends with `SOLUTIONS` or `SUBMISSIONS`."""
-        return cls(database.with_name(database.name + suffix), suffix == SUBMISSIONS)
-
     def path(self, digest: str) -> Path:
         """The file for the bytes with a digest."""
         return self.folder / (digest + COMPRESSED * self.is_compressed)

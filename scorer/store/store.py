@@ -97,11 +97,11 @@ class Store:
 
     def archive(self, root: Path) -> Archive:
         """Where the bytes of solutions are stored: next to the database file, or in `root` if it is on a server."""
-        return Archive.beside(self.database.file or root / "scores", SOLUTIONS)
+        return Archive(self.beside(root, SOLUTIONS))
 
     def kept_submissions(self, root: Path) -> Archive:
         """Where the bytes of submissions are kept that were scored: next to the solutions."""
-        return Archive.beside(self.database.file or root / "scores", SUBMISSIONS)
+        return Archive(self.beside(root, SUBMISSIONS), is_compressed=True)
 
     def sidecar(self, root: Path) -> Sidecar:
         """Where arrays are kept that are costly to derive: next to the solutions."""
