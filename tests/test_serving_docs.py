@@ -234,7 +234,7 @@ def test_a_file_handed_in_through_nginx_is_scored(tmp_path: Path) -> None:
     assert "preliminary nDCG@5 " in shown.stdout
     assert "received as entry " in shown.stdout
     assert large.returncode == 1
-    assert "the file has 2,000,000 bytes; the limit is 1,000,000" in large.stderr
+    assert "the file is larger than 1,000,000 bytes (limits.file_mb)" in large.stderr
     (file,) = (folder / "submissions" / "main" / "red-kite").iterdir()
     assert file.read_text() == LISTS
     assert token not in "".join(path.read_text() for path in tmp_path.glob("*.log"))
