@@ -178,6 +178,7 @@ def test_notes_report_what_is_scored_nevertheless() -> None:
         "f: 1 list is shorter than 3 items; unused ranks earn nothing",
         "f: 1 list is longer than 3 items; later items are ignored",
         'f:1: item "a" is listed twice for query "q1" (first at rank 1); list each item once',
+        'f:3: the list of query "q9" has 1 of 3 items',
         'f:3: query "q9" is unknown; its list is ignored',
     ]
 

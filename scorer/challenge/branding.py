@@ -74,6 +74,7 @@ class Branding(SettingsTable):
 
     folder: PathText = Field("site", description="the path of a folder for the site only")
     url: str = Field("", description="the address of the published site, as in https://example.org/challenge/")
+    service: str = Field("", description="the address of the service for files, as in https://example.org/challenge/")
     accent: str = Field("", description=f"{COLOUR} the backgrounds of light pages: {', '.join(LIGHT)}")
     accent_dark: str = Field("", description=f"{COLOUR} the backgrounds of dark pages: {', '.join(DARK)}")
     logo: str = Field("", description=f"the path of an image in {STATIC}/ ({', '.join(IMAGES)})")
@@ -84,7 +85,7 @@ class Branding(SettingsTable):
         description='links to http://, https:// or mailto:, as in [{ title = "Us", url = "mailto:us@example.org" }]',
     )
 
-    @field_validator("url")
+    @field_validator("url", "service")
     @classmethod
     def _address(cls, url: str) -> str:
         parts = split_url(url)

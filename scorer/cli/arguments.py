@@ -39,6 +39,8 @@ class Parser(ArgumentParser):
     """Returns the texts above and below the arguments, which only the help needs."""
     place_of_challenge = ""
     """The argument that may be the challenge, as for `add_challenge`."""
+    takes_sites = False
+    """Whether the challenge may be the address of its site."""
     wrong_call = 2
     """The exit code for wrong arguments."""
 
@@ -73,8 +75,11 @@ class Parser(ArgumentParser):
             words = {word for action in self._actions if action.dest == place for word in action.choices or ()}
             folders = [given] if given is not None and given not in words and is_challenge(given) else []
             values[place] = self.get_default(place) if folders else given
-        folders = [Path(folder) for folder in (values["challenge"], *folders) if folder is not None]
-        if len({challenge_folder(folder).resolve() for folder in folders}) > 1:
+        folders = [place_of(folder) for folder in (values["challenge"], *folders) if folder is not None]
+        sites = [folder for folder in folders if isinstance(folder, str)]
+        if sites and not self.takes_sites:
+            self.error(f"found the address {quoted(sites[0])}, expected the folder of a challenge")
+        if len({folder if isinstance(folder, str) else challenge_folder(folder).resolve() for folder in folders}) > 1:
             names = " and ".join(quoted(shown(str(folder))) for folder in folders)
             self.error(f"found two challenges, {names}; name one, as a folder or with --challenge")
         values["challenge"] = folders[0] if folders else Path()
@@ -103,15 +108,23 @@ def challenge_folder(path: str | Path) -> Path:
     return Path(path).parent if Path(path).name == SETTINGS else Path(path)
 
 
-def add_challenge(parser: Parser, place: str = "folder") -> None:
+def place_of(challenge: str | Path) -> str | Path:
+    """A challenge as an argument names it: the address of its site over HTTP, or a path."""
+    return str(challenge) if str(challenge).startswith(("https://", "http://")) else Path(challenge)
+
+
+def add_challenge(parser: Parser, place: str = "folder", *, sites: bool = False) -> None:
     """Add the challenge as an option, and as the last argument or in the place of another one.
 
     Each value of the argument called `place` that is a challenge is taken out of it. The values of the parser have the
     challenge as `challenge`, which is the current folder by default. If `place` is empty, only the option names it, and
-    it is None by default.
+    it is None by default. With `sites`, the challenge may also be the address of its site, which is a str.
     """
     about = "a folder with challenge.toml, or that file; default: the current folder"
-    parser.add_argument("-C", "--challenge", type=Path, metavar="FOLDER", help=f"the challenge: {about}")
+    if sites:
+        about = f"the address of its site, as https://example.org/lists/, or {about}"
+        parser.takes_sites = True
+    parser.add_argument("-C", "--challenge", type=place_of, metavar="FOLDER", help=f"the challenge: {about}")
     if place == "folder":
         parser.add_argument("folder", nargs="?", help="the challenge, like --challenge")
     parser.place_of_challenge = place

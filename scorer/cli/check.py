@@ -22,20 +22,30 @@ def add_file(parser: Parser) -> None:
     parser.add_argument(
         "-t", "--track", metavar="NAME", help="the track that the file is for; needed if there are several"
     )
-    add_challenge(parser)
+    add_challenge(parser, sites=True)
     parser.add_argument("--team", metavar="TEAM", help="also print what is left of the quota of this team's folder")
     parser.add_argument("--submission-format", metavar="FORMAT", help=f"the format of the file, {FORMAT_HELP}")
 
 
-def check(file: str, track: str | None, challenge: Path, submission_format: str | None, team: str | None = None) -> int:
+def check(
+    file: str, track: str | None, challenge: Path | str, submission_format: str | None, team: str | None = None
+) -> int:
     """Check a submission before you submit it: format, queries, items, lengths, duplicates.
 
     The check needs no solution, and shows nothing that only the solution knows. It reports unknown queries and items if
-    the challenge has public lists of them.
+    the challenge has public lists of them. The address of the published site is enough: it has the public settings and
+    lists.
 
     With --team, the command also says what is left of the team's quota and when it begins again, if the folder of the
     challenge has the database.
     """
+    if isinstance(challenge, str):
+        from scorer.challenge.published import downloaded
+
+        if team is not None:
+            raise WrongCallError("--team needs the folder of the challenge; a site does not publish quotas")
+        with downloaded(challenge, track) as folder:
+            return check(file, track, folder, submission_format)
     settings, tracks = open_challenge(challenge, track)
     if len(tracks) > 1:
         names = ", ".join(each.name for each in tracks)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from scorer.cli.arguments import ENTRY_HELP, Parser, WrongCallError, add_challenge, open_store, requested_track
 from scorer.cli.console import print_message, print_result
+from scorer.cli.submit import add_token, client_of
 from scorer.wording import printable_name
 
 
@@ -14,18 +15,36 @@ def add_entries(parser: Parser) -> None:
     """Add the arguments of ``pick``."""
     parser.add_argument("entries", nargs="*", metavar="ENTRY", help=ENTRY_HELP)
     parser.add_argument("--clear", action="store_true", help="remove the picks of --team in --track")
-    parser.add_argument("-t", "--track", metavar="NAME", help="with --clear: the track")
+    parser.add_argument("-t", "--track", metavar="NAME", help="with --clear or --server: the track")
     parser.add_argument("--team", metavar="TEAM", help="with --clear: the name of the team's folder")
+    parser.add_argument(
+        "--server", metavar="URL", help="for a team: the address of the service; ENTRY is the id of an entry"
+    )
+    add_token(parser)
     add_challenge(parser, "entries")
 
 
-def pick(entries: Sequence[str], clear: bool, track: str | None, team: str | None, challenge: Path) -> int:
+def pick(
+    entries: Sequence[str],
+    clear: bool,
+    track: str | None,
+    team: str | None,
+    server: str | None,
+    token_file: Path | None,
+    challenge: Path,
+) -> int:
     """Pick the entries of a team of which the best one counts, in a track with entry = "picks".
 
     The entries are those of one team, at most as many as the track's `picks`, and replace its earlier picks. An entry
     that never counts is refused: one that is rejected, early, late or over the quota, or whose file is gone or replaced
     since its phase closed. A team can also write a file picks.toml into its folder; of the two, the later one counts.
+
+    With --server, a team picks its own entries over the service, with its token.
     """
+    if server is not None:
+        return _pick_over_service(entries, clear, track, team, server, token_file)
+    if token_file is not None:
+        raise WrongCallError("--token-file needs --server")
     from scorer.organising.picks import clear_picks
     from scorer.organising.picks import pick as pick_entries
     from scorer.organising.teams import known_team
@@ -46,4 +65,16 @@ def pick(entries: Sequence[str], clear: bool, track: str | None, team: str | Non
                     print_message(f"{entry.file}: does not count now ({status_words(entry)})")
             files = ", ".join(entry.file for entry in picked)
             print_result(f"{printable_name(folder)}: picks {files}; `scorer run` shows it")
+    return 0
+
+
+def _pick_over_service(
+    entries: Sequence[str], clear: bool, track: str | None, team: str | None, server: str, token_file: Path | None
+) -> int:
+    if clear == bool(entries) or team is not None:
+        raise WrongCallError("expected ENTRY... or --clear, and no --team: the token says which team picks")
+    client = client_of(server, token_file)
+    track = track or client.only_track()
+    picked = client.pick(track, entries)
+    print_result(f"{track}: picks {', '.join(map(str, picked))}" if picked else f"{track}: no picks")
     return 0

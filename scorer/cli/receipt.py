@@ -19,7 +19,7 @@ def add_entries(parser: Parser) -> None:
         dest="folder",
         type=Path,
         metavar="FOLDER",
-        help="write the receipts of all entries into this folder, as TRACK/TEAM/ID.txt; those it has stay",
+        help="write the receipts of all entries into this folder, as TRACK/TEAM/ID-FILE.receipt.txt; those it has stay",
     )
     add_track(parser)
     add_challenge(parser, "entries")

@@ -9,7 +9,7 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import Parser, WrongCallError, add_challenge, is_challenge, number
+from scorer.cli.arguments import Parser, WrongCallError, add_challenge, number
 from scorer.cli.console import print_message, print_result
 from scorer.errors import ChallengeError, FileError, Findings
 from scorer.paths.writing import replace_content
@@ -24,20 +24,15 @@ VARIABLE = "SCORER_TOKEN"
 DELIVERY = ".delivery"
 """Ends the name of the file with the id of a delivery that is not answered yet."""
 
-RECEIPT = ".receipt.txt"
-
 
 def add_delivery(parser: Parser) -> None:
     """Add the arguments of ``submit``."""
     parser.add_argument("file", type=Path, help="the submission")
-    parser.add_argument("-t", "--track", required=True, metavar="NAME", help="the track that the file is for")
-    parser.add_argument("--server", required=True, metavar="URL", help="the address of the service")
     parser.add_argument(
-        "--token-file",
-        type=Path,
-        metavar="FILE",
-        help=f"a file with the token, which only you can read; default: the environment variable {VARIABLE}",
+        "-t", "--track", metavar="NAME", help="the track that the file is for; needed if there are several"
     )
+    parser.add_argument("--server", required=True, metavar="URL", help="the address of the service")
+    add_token(parser)
     parser.add_argument(
         "--wait",
         nargs="?",
@@ -48,45 +43,58 @@ def add_delivery(parser: Parser) -> None:
         help="wait until the entry is scored, for 10 minutes or SECONDS, and print its score or its errors",
     )
     parser.add_argument(
-        "--receipt", type=Path, metavar="FILE", help=f"where to write the receipt; default: FILE{RECEIPT}"
+        "--receipt",
+        type=Path,
+        metavar="FILE",
+        help="where to write the receipt; default: next to the file, as 7-FILE.receipt.txt for entry 7",
     )
-    parser.add_argument("--no-check", action="store_true", help="do not check the file before, even with a challenge")
-    add_challenge(parser, "")
+    parser.add_argument("--no-check", action="store_true", help="do not check the file before")
+    add_challenge(parser, "", sites=True)
+
+
+def add_token(parser: Parser) -> None:
+    """Add the option for the token of a team."""
+    parser.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help=f"a file with the token, which only you can read; default: the environment variable {VARIABLE}",
+    )
 
 
 def submit(
     file: Path,
-    track: str,
+    track: str | None,
     server: str,
     token_file: Path | None,
     wait: float,
     receipt: Path | None,
     no_check: bool,
-    challenge: Path | None,
+    challenge: Path | str | None,
 ) -> int:
     """Hand in a file, keep the receipt, and wait for the score if that is requested.
 
-    With --challenge, or in the folder of a challenge with this track, the file is checked first, as by `scorer check`.
-    If the connection is lost, the same command goes on with the same delivery, so that the file becomes one entry: the
-    id of the delivery is in FILE.delivery until the receipt is written.
+    The file is checked first, as by `scorer check`, with what the site of the service publishes, or by --challenge. If
+    the connection is lost, the same command goes on with the same delivery, so that the file becomes one entry: the id
+    of the delivery is in FILE.delivery until the receipt is written.
 
     Exit code 1 means that the file is invalid, was refused, or was rejected when it was scored.
     """
+    from scorer.live.receipts import receipt_name
     from scorer.paths import digest
-    from scorer.service.client import Client
 
-    client = Client(_address(server), _token(token_file), print_message)
-    folder = challenge or (Path() if _has_track(Path(), track) else None)
+    client = client_of(server, token_file)
+    track = track or client.only_track()
     try:
         sha256 = digest(file)
     except OSError as error:
         raise _unreadable(file, error) from error
-    if folder is not None and not no_check and not _is_valid(file, track, folder):
+    if not no_check and not _is_valid(file, track, challenge, client.server):
         return 1
     kept = file.with_name(file.name + DELIVERY)
     delivery = _delivery(kept, sha256, track, client.server)
     answer = client.hand_in(file, sha256, track, delivery)
-    path = receipt or file.with_name(file.name + RECEIPT)
+    path = receipt or file.with_name(receipt_name(answer["index"], file.name))
     _write(path, answer["receipt"])
     kept.unlink(missing_ok=True)
     print_result(
@@ -96,14 +104,11 @@ def submit(
     return _outcome(client, track, delivery, wait, file) if wait else 0
 
 
-def _has_track(folder: Path, track: str) -> bool:
-    """Whether a folder is a challenge with a track of this name."""
-    from scorer.challenge.loading import read_challenge
+def client_of(server: str, token_file: Path | None) -> Client:
+    """The client of the service at an address, for the team of a token."""
+    from scorer.service.client import Client
 
-    try:
-        return is_challenge(folder) and track in {known.name for known in read_challenge(folder).tracks}
-    except ChallengeError:
-        return False
+    return Client(_address(server), _token(token_file), print_message)
 
 
 def _address(server: str) -> str:
@@ -142,10 +147,17 @@ def _unreadable(file: Path, error: OSError) -> FileError:
     return FileError(str(file), findings)
 
 
-def _is_valid(file: Path, track: str, folder: Path) -> bool:
+def _is_valid(file: Path, track: str, challenge: Path | str | None, server: str) -> bool:
+    """Whether the check finds no error; without a challenge, the site of the service has what the check needs."""
     from scorer.cli.check import check
 
-    return check(str(file), track, folder, None) == 0
+    try:
+        return check(str(file), track, challenge or server, None) == 0
+    except ChallengeError as error:
+        if challenge is not None:
+            raise
+        print_message(f"{error}; the file is handed in without a check")
+        return True
 
 
 def _delivery(kept: Path, sha256: str, track: str, server: str) -> str:

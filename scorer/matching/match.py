@@ -17,7 +17,7 @@ from scorer.formats.reading.bytes import LimitError
 from scorer.limits import OWN_FILES, Limits
 from scorer.matching.counts import Counts
 from scorer.matching.finding import BY_GRADE, FoundItems, find
-from scorer.matching.notes import Membership, check_items, check_lengths, check_queries
+from scorer.matching.notes import Membership, check_items, check_lengths, check_queries, short_lists
 from scorer.matching.partition import AHEAD, ordered
 from scorer.matching.ranked_dicts import RankedDicts
 from scorer.matching.ranked_lists import RankedLists
@@ -70,7 +70,7 @@ def match(
     problems.extend(seen.problems)
     lengths = np.concatenate([np.zeros(0, dtype=np.int64), *seen.lengths])
     check_queries(solution, seen.answered, lengths.size, missing, problems, notes)
-    check_lengths(lengths, list_length, notes)
+    check_lengths(lengths, list_length, seen.short, notes)
     limit = np.iinfo(np.int64).max if list_length is None else list_length
     retrieved = np.minimum(seen.length, limit)
     items = int(retrieved.sum())
@@ -114,6 +114,8 @@ class _Part:
     members: Membership
     problems: Findings
     notes: Findings
+    short: Findings
+    """As `short_lists` returns them."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -134,6 +136,7 @@ class _Matches:
     repeated: int = 0
     problems: Findings = field(default_factory=Findings)
     notes: Findings = field(default_factory=Findings)
+    short: Findings = field(default_factory=Findings)
 
     def add(self, part: _Part) -> None:
         """Add a part. Raises ScatteredError if an earlier part has one of its queries."""
@@ -151,6 +154,7 @@ class _Matches:
         self.members.add(part.members)
         self.problems.extend(part.problems)
         self.notes.extend(part.notes)
+        self.short.extend(part.short)
 
     def joined(self) -> FoundItems:
         """The found items of all parts, in any order."""
@@ -185,10 +189,12 @@ def _match_part(
         report_repeated(lists.query_of_row, lists.queries, lists.line, problems)
     lists.report_repeated_ranks(problems)
     number = solution.query_codes(lists.queries)
-    names = _unknown(lists.queries, number, lists.line[lists.first_rows()], notes)
+    line = lists.line[lists.first_rows()]
+    names = _unknown(lists.queries, number, line, notes)
     found, repeated = find(lists, solution, number, list_length, ties, notes, with_groups=with_groups)
     members = Membership.of(lists, solution, number, found, list_length)
-    return _Part(number, names, lists.length, found, repeated, members, problems, notes)
+    short = short_lists(lists, line, list_length)
+    return _Part(number, names, lists.length, found, repeated, members, problems, notes, short)
 
 
 def _match_dicts(lists: RankedDicts, *, ties: Ties, with_groups: bool) -> _Part:
@@ -197,7 +203,7 @@ def _match_dicts(lists: RankedDicts, *, ties: Ties, with_groups: bool) -> _Part:
     found = lists.find(ties, with_groups=with_groups)
     members = Membership(lists.solution)
     members.hold(lists.items, lists.number, found, np.where(lists.number == UNKNOWN, 0, lists.length))
-    return _Part(lists.number, names, lists.length, found, 0, members, Findings(), notes)
+    return _Part(lists.number, names, lists.length, found, 0, members, Findings(), notes, Findings())
 
 
 def _unknown(queries: pa.StringArray, number: Ints, line: Ints, notes: Findings) -> list[str]:

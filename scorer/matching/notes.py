@@ -169,16 +169,32 @@ def check_queries(
             notes.add(0, f"{found}; each scores 0, unless nothing is relevant to it")
 
 
-def check_lengths(length: Ints, list_length: int | None, notes: Findings) -> None:
+def short_lists(lists: RankedLists, line: Ints, list_length: int | None) -> Findings:
+    """The lists that have items, but fewer than the list length. `line` is [list]: where each begins."""
+    short = Findings()
+    if list_length is not None:
+        which = np.flatnonzero((lists.length < list_length) & (lists.length > 0))
+        which = which[np.argsort(line[which], kind="stable")]
+        short.add_each(
+            line[which],
+            lambda at: (
+                f"the list of query {quoted(lists.queries[int(which[at])].as_py())} has "
+                f"{lists.length[which[at]]:,} of {counted(list_length, 'item')}"
+            ),
+        )
+    return short
+
+
+def check_lengths(length: Ints, list_length: int | None, short: Findings, notes: Findings) -> None:
     """Report empty lists, and lists that are shorter or longer than the list length."""
     empty = int((length == 0).sum())
     if empty:
         notes.add(0, f"{_lists(empty)} empty; each scores 0, unless nothing is relevant to its query")
     if list_length is None:
         return
-    shorter = int(((length < list_length) & (length > 0)).sum())
-    if shorter:
-        notes.add(0, f"{_lists(shorter)} shorter than {list_length} items; unused ranks earn nothing")
+    if short:
+        notes.add(0, f"{_lists(short.count)} shorter than {list_length} items; unused ranks earn nothing")
+        notes.extend(Findings(short.shown[:EXAMPLES], min(short.count, EXAMPLES)))
     longer = int((length > list_length).sum())
     if longer:
         notes.add(0, f"{_lists(longer)} longer than {list_length} items; later items are ignored")

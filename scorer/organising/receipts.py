@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
-from scorer.live.receipts import receipts
+from scorer.live.receipts import receipt_name, receipts
 from scorer.live.state import submissions_of
 from scorer.live.teams import slugs
 from scorer.organising.decisions import entry_named
@@ -28,7 +28,7 @@ def named_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], 
 
 
 def write_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], folder: Path) -> tuple[int, int]:
-    """Write the receipt of every entry of some tracks into a folder, as ``<track>/<team>/<index>.txt``.
+    """Write the receipt of every entry of some tracks into a folder, as ``<track>/<team>/<index>-<file>.receipt.txt``.
 
     Returns how many receipts were written, and how many were there already; these are left as they are.
     """
@@ -37,7 +37,11 @@ def write_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], 
         states = submissions_of(view, tracks)
         names, texts = slugs(view.teams), receipts(view, challenge.name, {state.index for state in states})
         return [
-            (Path(state.submission.track, names[state.submission.team], f"{state.index}.txt"), texts[state.index])
+            (
+                Path(state.submission.track, names[state.submission.team])
+                / receipt_name(state.index, state.submission.file),
+                texts[state.index],
+            )
             for state in states
         ]
 

@@ -15,6 +15,7 @@ from scorer.live.entries import Entries, entries
 from scorer.live.following import Followed
 from scorer.live.presence import SERVICE, arrival, is_baseline
 from scorer.live.quotas import Claim, left_in_words, next_reset
+from scorer.live.receipts import plain_name
 from scorer.live.state import in_force, track_state
 from scorer.live.teams import Team
 from scorer.organising.deliveries import final_path, move
@@ -27,8 +28,9 @@ from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, iso_time, utc_moment
 
-NAME = "{received:%Y%m%dT%H%M%SZ}-{index:06}.txt"
-"""Of an accepted file: its time, and the index of its event, by which files of the same second are in order."""
+NAME = "{received:%Y%m%dT%H%M%SZ}-{index:06}"
+"""The beginning of the name of an accepted file: its time, and the index of its event, by which files of the same
+second are in order. The name that it had for its team follows, as far as it is plain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class Delivery:
     size: int
     received: datetime
     """When its last byte was received, by a clock that the sender cannot set."""
+    name: str = ""
+    """The name that the file has for its team; any text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +89,8 @@ def accept(store: Store, challenge: Challenge, followed: Followed, delivery: Del
             return []
         received = delivery.received.replace(microsecond=0)
         _check(view, track, challenge, followed, delivery, received, solutions)
-        name = NAME.format(received=received, index=len(view.all_events) + 1)
-        file = f"{track.name}/{delivery.team}/{name}"
+        name, sent = NAME.format(received=received, index=len(view.all_events) + 1), plain_name(delivery.name)
+        file = f"{track.name}/{delivery.team}/{name}{f'-{sent}' if sent else '.txt'}"
         submission = Submission(track.name, delivery.team, file, delivery.digest, received)
         return [("arrival", arrival(submission, SERVICE, delivery.id))]
 

@@ -137,7 +137,8 @@ async def _deliver(service: Service, request: Request) -> Response:
     with service.metrics.uploading.track_inprogress():
         async with received(request, folder, most) as upload:
             at, began = service.store.now(), time.monotonic()
-            delivery = Delivery(delivery_id, track.name, team, upload.path, upload.digest, upload.size, at)
+            name = request.query_params.get("name", "")
+            delivery = Delivery(delivery_id, track.name, team, upload.path, upload.digest, upload.size, at, name)
             accepted = await service.write(lambda: accept(service.store, service.challenge, service.followed, delivery))
             service.metrics.accepting.observe(time.monotonic() - began)
     _count(service, accepted, upload.size)

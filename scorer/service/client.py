@@ -1,4 +1,4 @@
-"""The client: hands in a file over HTTP and follows its entry. It uses only the standard library."""
+"""The client: hands in a file over HTTP, follows its entry, and picks. It uses only the standard library."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import time
 import urllib.parse
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,16 +48,30 @@ class Client:
 
         Returns the answer: the entry with its receipt. Raises ServerError.
         """
+        name = urllib.parse.urlencode({"name": path.name})
         headers = {
             "Content-Type": "application/octet-stream",
             "Content-Length": str(path.stat().st_size),
             "Repr-Digest": f"sha-256=:{b64encode(bytes.fromhex(digest)).decode('ascii')}:",
         }
-        return self._json("PUT", _entry(track, delivery), path, headers)
+        return self._json("PUT", f"{_entry(track, delivery)}?{name}", path, headers)
 
     def entry(self, track: str, delivery: str) -> Mapping[str, Any]:
         """The entry with an id."""
         return self._json("GET", _entry(track, delivery))
+
+    def only_track(self) -> str:
+        """The name of the only track of the challenge. Raises ServerError if there are several."""
+        names = [str(track["name"]) for track in self._json("GET", "/api/v1").get("tracks", ())]
+        if len(names) != 1:
+            raise ServerError(f"{self.server}: has the tracks {', '.join(names)}; name one with --track")
+        return names[0]
+
+    def pick(self, track: str, entries: Sequence[str]) -> Sequence[int]:
+        """Pick entries of the team by their indexes or ids of delivery; return the indexes of all picks."""
+        body = json.dumps({"entries": list(entries)}).encode("ascii")
+        picked = self._json("PUT", f"{_track(track)}/picks", body, {"Content-Type": "application/json"})
+        return [int(index) for index in picked["entries"]]
 
     def followed(self, track: str, delivery: str, seconds: float) -> Iterator[Mapping[str, Any]]:
         """The entry again and again, until it has an outcome or the time is over."""
@@ -70,11 +84,11 @@ class Client:
             self.pause(POLL_EVERY)
 
     def _json(
-        self, method: str, path: str, file: Path | None = None, headers: Mapping[str, str] | None = None
+        self, method: str, path: str, body: Path | bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Mapping[str, Any]:
         for attempt in range(ATTEMPTS):
             try:
-                status, answer = self._once(method, path, file, headers or {})
+                status, answer = self._once(method, path, body, headers or {})
             except (OSError, http.client.HTTPException) as error:
                 failure, wait = f"{self.server}: cannot be reached: {str(error) or type(error).__name__}", None
             else:
@@ -91,7 +105,7 @@ class Client:
         raise ServerError(f"{failure}; the same command goes on later")
 
     def _once(
-        self, method: str, path: str, file: Path | None, headers: Mapping[str, str]
+        self, method: str, path: str, body: Path | bytes | None, headers: Mapping[str, str]
     ) -> tuple[int, Mapping[str, Any]]:
         parts = urllib.parse.urlsplit(self.server)
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
@@ -99,20 +113,24 @@ class Client:
         try:
             address = parts.path.rstrip("/") + path
             sent = {"Authorization": f"Bearer {self.token}", "Accept": "application/json", **headers}
-            if file is None:
-                connection.request(method, address, headers=sent)
-            else:
+            if isinstance(body, Path):
                 # The server may have answered before it has the whole body.
-                with file.open("rb") as body, suppress(BrokenPipeError, ConnectionResetError):
-                    connection.request(method, address, body, sent)
+                with body.open("rb") as file, suppress(BrokenPipeError, ConnectionResetError):
+                    connection.request(method, address, file, sent)
+            else:
+                connection.request(method, address, body, sent)
             response = connection.getresponse()
             return response.status, _document(response.read(10_000_000))
         finally:
             connection.close()
 
 
+def _track(name: str) -> str:
+    return f"/api/v1/tracks/{urllib.parse.quote(name, safe='')}"
+
+
 def _entry(track: str, delivery: str) -> str:
-    return f"/api/v1/tracks/{urllib.parse.quote(track, safe='')}/entries/{delivery}"
+    return f"{_track(track)}/entries/{delivery}"
 
 
 def _document(body: bytes) -> Mapping[str, Any]:

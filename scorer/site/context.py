@@ -39,6 +39,8 @@ class Brand:
 
     url: str
     """The address of the published site, which ends with a slash; empty if it is not set."""
+    service: str
+    """The address of the service to which teams hand in files, which ends with a slash; empty if it is not set."""
     logo: str
     """The path of the logo in the site; empty without one."""
     footer: str

@@ -51,6 +51,7 @@ from scorer.site.figures import analysis_figures, board_figures
 from scorer.site.latest import latest_entries
 from scorer.site.measure_page import definitions, kind_sections
 from scorer.site.own_files import STATIC_FOLDER, markdown_pages, static_files
+from scorer.site.participants import participants_files
 from scorer.site.team_decisions import merged_pages
 from scorer.site.team_pages import team_pages
 from scorer.site.templates import TemplateFolder, environment_with, has_templates, render_template
@@ -102,11 +103,12 @@ def site_files(
     commitment: PublishedCommitment = NO_COMMITMENT,
     publish: Publish = publish_at_the_end,
 ) -> dict[str, str | bytes]:
-    """Return every file of the site by its relative path: the pages, and the organiser's files.
+    """Return every file of the site by its relative path: the pages, the files for participants, the organiser's files.
 
-    Raises ScorerError as `pages`, and if a file of the organiser cannot be copied or there is no such logo.
+    Raises ScorerError as `pages`; and if a list of queries or items cannot be read, a file of the organiser cannot be
+    copied, or there is no such logo.
     """
-    copied = static_files(challenge.root)
+    copied = {**participants_files(challenge, boards), **static_files(challenge.root)}
     logo = challenge.branding.logo
     if logo and f"{STATIC_FOLDER}/{logo}" not in copied:
         raise ScorerError(
@@ -304,6 +306,7 @@ def _brand(challenge: Challenge, style_sheets: tuple[str, ...]) -> Brand:
     branding = challenge.branding
     return Brand(
         url=branding.url,
+        service=branding.service,
         logo=f"{STATIC_FOLDER}/{branding.logo}" if branding.logo else "",
         footer=branding.footer,
         links=branding.links,

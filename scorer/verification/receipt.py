@@ -16,7 +16,7 @@ from scorer.store.log import leaf_of
 from scorer.store.secret import is_signed, key_of_pem
 from scorer.verification.log import read_log, too_short
 from scorer.verification.statement import VERSION, Verified, read_bytes
-from scorer.wording import quoted
+from scorer.wording import printable, quoted
 
 TEXTS = {
     "challenge": re.compile(r"(?s).+"),
@@ -51,7 +51,9 @@ def verified_receipt(path: Path, key: Path, log: Path | None = None, file: Path 
     leaf = leaf_of(bytes.fromhex(fields["nonce"]), event).hex()
     differs = "" if leaf == fields["leaf"] else f"the leaf of the event is {leaf}, not {fields['leaf']}"
     yield Verified("the receipt has the leaf of its event", differs)
-    yield Verified("the event says what the receipt says", _difference(fields))
+    phase = f"in the phase {printable(fields['phase'])}" if isinstance(fields.get("phase"), str) else "in no phase"
+    said = f"{printable(fields['team'])} handed in {printable(fields['file'])} at {fields['received']}, {phase}"
+    yield Verified(f"the event says what the receipt says: {said}", _difference(fields))
     if log is not None:
         statement = f"the log has this leaf and this head at event {fields['index']}"
         yield Verified(statement, _not_in_log(fields, log))
