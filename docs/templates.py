@@ -13,7 +13,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
-from scorer.site import context
+from scorer.site import context, submit_page
 from scorer.site.templates import FILTERS
 
 FILE = Path(__file__).with_name("templates.md")
@@ -37,6 +37,8 @@ PAGES: tuple[type, ...] = (
     context.ErratumPage,
     context.OwnPage,
     context.MissingPage,
+    submit_page.SignInPage,
+    submit_page.SubmitPage,
 )
 """The classes whose fields are the names that a template can use."""
 

@@ -1,4 +1,4 @@
-"""The exceptions of the package, and the problems found in a file.
+"""The exceptions of the package, the problems found in a file, and failures of the system.
 
     ScorerError            an error that the user can correct; its text is the message
     |-- ChallengeError     challenge.toml, or a file that it names
@@ -19,6 +19,11 @@ Any other exception that leaves the package is a bug.
 
 from __future__ import annotations
 
+import errno
+import os
+import re
+import sys
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -201,3 +206,26 @@ def _lines(name: str, error: SubmissionError) -> list[str]:
 
 class TableError(FileError):
     """A table of values is invalid or cannot be read."""
+
+
+# Failures of the system
+
+NO_MEMORY = re.compile(r"(?<!too much )memory|alloc", re.IGNORECASE)
+"""A frame of zstd that "requires too much memory" states so itself, on every machine."""
+NO_ROOM = re.compile(r"failed to map segment|cannot allocate memory", re.IGNORECASE)
+"""Of a library that is imported while memory is short."""
+NO_THREAD = re.compile(r"can't start new thread|Failed to launch worker thread")
+
+
+def system_failure(error: BaseException) -> MemoryError | OSError | None:
+    """The failure of the system that an error means, as Python raises it; None if it may mean something else."""
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno is not None):
+        return error
+    if isinstance(error, ImportError) and NO_ROOM.search(str(error)):
+        return MemoryError(str(error))
+    of_arrow = getattr(sys.modules.get("pyarrow"), "ArrowException", MemoryError)  # Arrow may be what cannot be loaded
+    if not isinstance(error, of_arrow | OSError | RuntimeError | zlib.error):
+        return None
+    if NO_THREAD.search(str(error)):
+        return OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+    return MemoryError(str(error)) if NO_MEMORY.search(str(error)) else None

@@ -10,7 +10,9 @@ from html.parser import HTMLParser
 
 VOID = frozenset({"meta", "link", "input", "br", "wbr", "img", "hr", "col"})
 
-PLAIN_PATH = re.compile(r"\.lock|\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|jsonl?|bib|cff|pem|txt)")
+PLAIN_PATH = re.compile(
+    r"\.lock|\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|jsonl?|bib|cff|pem|toml|txt)"
+)
 """The path of a file of a site, with nothing in it that comes from a file of a team."""
 
 

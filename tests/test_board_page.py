@@ -184,7 +184,8 @@ def test_an_empty_board_says_so() -> None:
     page = page_of(empty)
     assert "No submissions yet." in read(page).words()
     assert "0 queries" not in read(page).words()
-    assert not {"table", "form"} & {each.tag for each in read(page).all()}
+    assert not {"form"} & {each.tag for each in read(page).all()}
+    assert 'id="board"' not in page
 
 
 def test_there_is_a_box_for_baselines_only_where_there_are_some(site: dict[str, str]) -> None:

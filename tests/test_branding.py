@@ -134,7 +134,7 @@ def test_every_key_of_the_table_is_read(tmp_path: Path) -> None:
         ('links = [{ url = "https://example.org" }]', "site.links[0].title: is missing"),
         (
             'colour = "#0a4c7a"',
-            "site.colour: unknown key; known: folder, url, accent, accent_dark, logo, footer, links",
+            "site.colour: unknown key; known: folder, url, service, accent, accent_dark, logo, footer, links",
         ),
         ('folder = "."', 'site.folder: found ".", which contains the challenge itself'),
         ("folder = 3", "site.folder: found 3; allowed: the path of a folder"),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -81,7 +81,12 @@ def seasons(draw: st.DrawFn) -> tuple[Floats, list[tuple[Ints, Ints, Ints]]]:
     return scores, rankings
 
 
+NOBODY = (np.arange(3), np.array([], dtype=np.int64), np.arange(2))
+"""A ranking without a team that has a rank."""
+
+
 @given(seasons(), st.sampled_from([MemoryArrays, Forgetful]), st.sampled_from([19, 10_000, 10_050]))
+@example((np.zeros((8, 2)), [NOBODY, NOBODY]), MemoryArrays, 19)
 @examples(60)
 def test_changed_rankings_equal_those_that_are_computed_from_nothing(
     season: tuple[Floats, list[tuple[Ints, Ints, Ints]]], arrays_of: type[MemoryArrays], flips: int

@@ -175,10 +175,9 @@ def test_notes_report_what_is_scored_nevertheless() -> None:
     assert notes.lines("f") == [
         'f: 1 of 3 queries have no list ("q3"); each scores 0, unless nothing is relevant to it',
         "f: 1 list is empty; each scores 0, unless nothing is relevant to its query",
-        "f: 1 list is shorter than 3 items; unused ranks earn nothing",
         "f: 1 list is longer than 3 items; later items are ignored",
         'f:1: item "a" is listed twice for query "q1" (first at rank 1); list each item once',
-        'f:3: the list of query "q9" has 1 of 3 items',
+        'f:3: 1 list is shorter than 3 items, that of query "q9" with 1; unused ranks earn nothing',
         'f:3: query "q9" is unknown; its list is ignored',
     ]
 

@@ -147,7 +147,7 @@ def test_all_receipts_are_written_once(live: Committed, terminal: Terminal) -> N
     assert {path: path.stat().st_mtime_ns for path in times} == times
     for path in folder.rglob("*.txt"):
         said = fields(path.read_text())
-        assert path.relative_to(folder).as_posix() == f"{said['track']}/{said['team']}/{said['index']}.txt"
+        assert path.relative_to(folder).as_posix() == f"{said['track']}/{said['team']}/{said['index']}-1.receipt.txt"
         assert path.read_text() == live.receipt(str(said["index"]))
 
 
@@ -165,7 +165,7 @@ def test_one_track_can_be_chosen(live: Committed, terminal: Terminal) -> None:
 def test_another_receipt_is_never_replaced(live: Committed, terminal: Terminal) -> None:
     """Nothing is written then."""
     folder = live.folder / "receipts"
-    path = folder / "main" / "cedar" / f"{fields(live.receipt('main/cedar/1.txt'))['index']}.txt"
+    path = folder / "main" / "cedar" / f"{fields(live.receipt('main/cedar/1.txt'))['index']}-1.receipt.txt"
     path.parent.mkdir(parents=True)
     path.write_text("another\n")
 
@@ -248,11 +248,12 @@ def test_a_receipt_is_verified(held: Held) -> None:
     said = fields(held.receipt.read_text())
     first = ["ok      the receipt is signed by the key", "ok      the receipt has the leaf of its event"]
     first.append("ok      the event says what the receipt says")
+    about = "note    birch handed in main/birch/1.txt, received 2027-01-10 01:00:00 UTC, in the phase one"
 
-    assert held.verify() == Answer(0, "\n".join([*first, ""]), "")
+    assert held.verify() == Answer(0, "\n".join([*first, about, ""]), "")
     more = f"ok      the log has this leaf and this head at event {said['index']}"
     last = "ok      the file is the one that was received"
-    assert held.verify_all() == Answer(0, "\n".join([*first, more, last, ""]), "")
+    assert held.verify_all() == Answer(0, "\n".join([*first, more, last, about, ""]), "")
 
 
 def test_every_changed_byte_of_a_receipt_is_found(held: Held) -> None:

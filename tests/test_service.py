@@ -382,12 +382,13 @@ class TestTokens:
         page = here_served.client.get("/invite")
         assert 'method="post"' in page.text
         assert "script-src 'self'" in page.headers["content-security-policy"]
-        answer = here_served.client.post("/invite", data={"invitation": invitation})
+        form, origin = {"action": "sign-in", "key": invitation}, {"Origin": "http://testserver"}
+        answer = here_served.client.post("/submit", data=form, headers=origin)
         assert answer.status_code == 201
         assert "&lt;b&gt;amber" in answer.text
         assert "scorer_" in answer.text
         assert answer.headers["cache-control"] == "no-store"
-        assert "was used" in here_served.client.post("/invite", data={"invitation": invitation}).text
+        assert "was used" in here_served.client.post("/submit", data=form, headers=origin).text
 
     def test_the_record_and_the_files_have_no_token(self, here_served: Served) -> None:
         invitation = issue(here_served.store, "brass", "invitation")
@@ -704,8 +705,8 @@ class TestSecrets:
         outside = (
             "/.manifest.json",
             "/.lock",
-            "/../challenge.toml",
-            "/%2e%2e/challenge.toml",
+            "/../teams.toml",
+            "/..%2fchallenge.toml",
             "/..%2fscores.db",
             "//etc/passwd",
             "/main/..%5c..%5cx",

@@ -148,14 +148,14 @@ def test_the_name_of_a_track_is_no_id() -> None:
 def test_the_command_that_checks_a_file_works(
     new_challenge: Path, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As the front page has it, in a folder with challenge.toml."""
+    """As the front page has it, with a copy of the site at its address."""
     assert terminal.run("run", new_challenge).code == 0
     shutil.copy(next((new_challenge / "submissions" / "main").glob("*.txt")), new_challenge / "my-run.txt")
     codes = [code.words() for code in read((new_challenge / "site" / "index.html").read_text("utf-8")).all("code")]
     (command,) = (code for code in codes if code.startswith("scorer check"))
 
     monkeypatch.chdir(new_challenge)
-    assert terminal.run(*shlex.split(command)[1:]).code == 0
+    assert terminal.run(*shlex.split(command.replace("ADDRESS/", "site"))[1:]).code == 0
 
 
 def test_a_challenge_without_submissions_has_pages() -> None:

@@ -19,8 +19,10 @@ from scorer.live.teams import MergedTeam
 from scorer.paths import shipped_templates
 from scorer.reports.document import TaskView
 from scorer.site import pages as site_pages
+from scorer.site import submit_page
 from scorer.site.context import EveryPage
 from scorer.site.pages import pages
+from scorer.site.submit_page import SignInPage, SubmitPage, service_page
 from scorer.site.templates import FILTERS
 from tests.boards import START, board_of, challenge, erratum, in_state, published_log, scored_row, team, timeline
 
@@ -39,9 +41,12 @@ def contexts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, set[s
 
     def record(environment: Environment, template: str, context: Mapping[str, object]) -> str:
         found[template] = set(context)
+        if template == SubmitPage.template:  # its documents are those of a service
+            return ""
         return environment.get_template(template).render(context)
 
-    monkeypatch.setattr(site_pages, "render_template", record)
+    for module in (site_pages, submit_page):
+        monkeypatch.setattr(module, "render_template", record)
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "rules.md").write_text("# Rules")
     declared = challenge(tmp_path)
@@ -53,6 +58,9 @@ def contexts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, set[s
     live = replace(one, merged=merged, phases=Phases((phase,)), late=(late,), past=past)
     analyses = {one.track.name: lambda: TaskView("Cold start", "cold-start", ())}
     pages(declared, [live], analyses, timeline=timeline(erratum()), log=published_log())
+    signed_in = SubmitPage("solo", "", live.track, {}, None, {}, (), {}, None, "", None)
+    for of_service in (SignInPage("", "", ""), signed_in):
+        service_page(declared, of_service)
     return found
 
 

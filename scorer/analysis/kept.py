@@ -154,7 +154,7 @@ class Kept:
             if stored is None or stored.size < sums.shape[1]:
                 return None
             sums_of_gone[place] = stored[: sums.shape[1]]
-        return pairs.changed(np.array(stay), np.array(gone, dtype=np.int64), sums_of_gone, scores, sums)
+        return pairs.changed(np.array(stay, dtype=np.int64), np.array(gone, dtype=np.int64), sums_of_gone, scores, sums)
 
     def _keys(self, what: str, width: int) -> list[str]:
         return [self._key(what, width, row) for row in self.rows]

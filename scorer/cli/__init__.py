@@ -141,7 +141,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except Exception as error:
-        from scorer.formats.reading.bytes import system_failure
+        from scorer.errors import system_failure
 
         failure = system_failure(error)
         if failure is None:

@@ -120,10 +120,9 @@ def add_challenge(parser: Parser, place: str = "folder", *, sites: bool = False)
     challenge as `challenge`, which is the current folder by default. If `place` is empty, only the option names it, and
     it is None by default. With `sites`, the challenge may also be the address of its site, which is a str.
     """
+    parser.takes_sites = sites
     about = "a folder with challenge.toml, or that file; default: the current folder"
-    if sites:
-        about = f"the address of its site, as https://example.org/lists/, or {about}"
-        parser.takes_sites = True
+    about = f"the address of its site, as https://example.org/lists/, or {about}" if sites else about
     parser.add_argument("-C", "--challenge", type=place_of, metavar="FOLDER", help=f"the challenge: {about}")
     if place == "folder":
         parser.add_argument("folder", nargs="?", help="the challenge, like --challenge")

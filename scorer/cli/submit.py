@@ -191,7 +191,7 @@ def _outcome(client: Client, track: str, delivery: str, wait: float, file: Path)
     """Wait for the outcome of an entry, and print it; return the exit code."""
     (entry,) = deque(client.followed(track, delivery, wait), maxlen=1)
     name = printable(str(file))
-    for problem in entry["problems"]:
+    for problem in entry["problems"] if entry["outcome"] == "rejected" else ():
         line = f"{problem['line']}: " if problem["line"] else ""
         print_message(f"{name}:{line}{problem['text']}" if line else f"{name}: {problem['text']}")
     for stage, scores in entry["scores"].items():

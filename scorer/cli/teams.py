@@ -63,7 +63,7 @@ def add_action(parser: Parser) -> None:
         "--server",
         default="",
         metavar="URL",
-        help="with invite: the address of the service; default: url in the table [site] of challenge.toml",
+        help="with invite: the address of the service; default: service or url in the table [site] of challenge.toml",
     )
     add_form(parser, ("table", "json"), "of the list")
     add_challenge(parser, "action")
@@ -149,7 +149,7 @@ def _tokens(
         elif action == "token":
             print_result(issuing.issue(store, values[0], "token", label, expires))
         else:
-            address = server or settings.branding.url
+            address = server or settings.branding.service or settings.branding.url
             if not address:
                 raise WrongCallError("invite needs --server URL, or url in the table [site] of challenge.toml")
             code = issuing.issue(store, values[0], "invitation", label, expires)

@@ -13,8 +13,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from scorer.errors import system_failure
 from scorer.executors import GoOn, always
-from scorer.formats.reading.bytes import system_failure
 from scorer.limits import MB, Limits
 from scorer.matching.solution import Solution
 from scorer.paths import AnyFile, chunks_of, is_standard_input

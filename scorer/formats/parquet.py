@@ -11,13 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from scorer.errors import Findings
+from scorer.errors import Findings, system_failure
 from scorer.formats.reading import compute as pc
 from scorer.formats.reading import tables
 from scorer.formats.reading.arrow import texts
 from scorer.formats.reading.batches import Batch, Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block
-from scorer.formats.reading.bytes import SMALL, LimitError, UnreadableError, system_failure
+from scorer.formats.reading.bytes import SMALL, LimitError, UnreadableError
 from scorer.formats.writing import SolutionContent, SubmissionContent, fitting
 from scorer.limits import MB
 from scorer.wording import printable

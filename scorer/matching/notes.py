@@ -170,17 +170,17 @@ def check_queries(
 
 
 def short_lists(lists: RankedLists, line: Ints, list_length: int | None) -> Findings:
-    """The lists that have items, but fewer than the list length. `line` is [list]: where each begins."""
+    """The lists that have items, but fewer than the list length: ``query "q1" with 2``.
+
+    `line` is [list]: where each begins.
+    """
     short = Findings()
     if list_length is not None:
         which = np.flatnonzero((lists.length < list_length) & (lists.length > 0))
         which = which[np.argsort(line[which], kind="stable")]
         short.add_each(
             line[which],
-            lambda at: (
-                f"the list of query {quoted(lists.queries[int(which[at])].as_py())} has "
-                f"{lists.length[which[at]]:,} of {counted(list_length, 'item')}"
-            ),
+            lambda at: f"query {quoted(lists.queries[int(which[at])].as_py())} with {lists.length[which[at]]:,}",
         )
     return short
 
@@ -193,8 +193,9 @@ def check_lengths(length: Ints, list_length: int | None, short: Findings, notes:
     if list_length is None:
         return
     if short:
-        notes.add(0, f"{_lists(short.count)} shorter than {list_length} items; unused ranks earn nothing")
-        notes.extend(Findings(short.shown[:EXAMPLES], min(short.count, EXAMPLES)))
+        first, the = short.shown[0], "that" if short.count == 1 else "the first that"
+        found = f"{_lists(short.count)} shorter than {list_length} items, {the} of {first.text}"
+        notes.add(first.line, f"{found}; unused ranks earn nothing")
     longer = int((length > list_length).sum())
     if longer:
         notes.add(0, f"{_lists(longer)} longer than {list_length} items; later items are ignored")

@@ -19,13 +19,13 @@ from starlette.routing import Mount, Route
 from scorer.challenge.settings import Track
 from scorer.errors import ChallengeError, StoreError
 from scorer.limits import MB
-from scorer.live.presence import SubmissionState, key_of
+from scorer.live.presence import key_of
 from scorer.live.tokens import Token
 from scorer.organising.decisions import withdraw_entry
 from scorer.organising.deliveries import final_path
 from scorer.organising.picks import clear_picks, pick
-from scorer.organising.tokens import InvalidTokenError, redeem
-from scorer.service.accepting import Accepted, Delivery, accept, check_open
+from scorer.organising.tokens import redeem
+from scorer.service.accepting import Delivery, accept, check_open
 from scorer.service.documents import (
     accepted_document,
     challenge_document,
@@ -33,11 +33,13 @@ from scorer.service.documents import (
     event_documents,
     quota_document,
 )
-from scorer.service.pages import FILL, Site, form_value, invitation_page, token_page
 from scorer.service.problems import HEADERS, error_handlers
 from scorer.service.refusals import RefusedError
 from scorer.service.state import Service
+from scorer.service.static_site import Site
+from scorer.service.submitting import act, receipt, show
 from scorer.service.uploads import check_headers, received, small_body
+from scorer.site.submit_page import ASSETS, asset
 from scorer.store.snapshot import Snapshot
 
 log = logging.getLogger("scorer.service")
@@ -80,9 +82,11 @@ def application(service: Service) -> Starlette:
         route(entry, _entry, "GET"),
         route(entry, _withdraw, "DELETE"),
         route(f"{entry}/receipt", _receipt, "GET"),
-        route("/invite", _invite, "GET"),
-        route("/invite", _redeem, "POST"),
-        route("/invite.js", _invite_script, "GET"),
+        route("/invite", show, "GET"),
+        route("/submit", show, "GET"),
+        route("/submit", act, "POST", seconds=None),
+        route("/submit/receipts/{track}/{which}", receipt, "GET"),
+        *(route(f"/{name}", _script, "GET") for name in ASSETS),
         route("/healthz", _health, "GET"),
         route("/readyz", _ready, "GET"),
         route("/metrics", _metrics, "GET"),
@@ -100,16 +104,6 @@ def _sender(request: Request) -> str:
 
 async def _team(service: Service, request: Request) -> Token:
     return await service.authenticated(request.headers.get("authorization"), _sender(request))
-
-
-def _own_entry(service: Service, track: Track, team: str, name: str) -> SubmissionState:
-    """The entry of a team by the id of its delivery, or by its index. One of another team is not found."""
-    event = service.followed.deliveries.get((track.name, team, name))
-    index = event.index if event else int(name) if name.isascii() and name.isdigit() and len(name) < 12 else 0
-    for state in service.followed.submissions(track.name, team):
-        if state.index == index:
-            return state
-    raise RefusedError("not-found", "the team has no entry with this id in the track")
 
 
 # The interface
@@ -141,18 +135,9 @@ async def _deliver(service: Service, request: Request) -> Response:
             delivery = Delivery(delivery_id, track.name, team, upload.path, upload.digest, upload.size, at, name)
             accepted = await service.write(lambda: accept(service.store, service.challenge, service.followed, delivery))
             service.metrics.accepting.observe(time.monotonic() - began)
-    _count(service, accepted, upload.size)
+    service.count(accepted, upload.size)
     status = 201 if accepted.is_new else 200
     return JSONResponse(accepted_document(accepted), status, {"Location": delivery_id})
-
-
-def _count(service: Service, accepted: Accepted, size: int) -> None:
-    if accepted.is_new:
-        service.metrics.accepted.inc()
-        service.metrics.bytes.inc(size)
-        log.info("accepted: entry %d of track %s", accepted.event.index, accepted.event.track)
-    else:
-        service.metrics.repeated.inc()
 
 
 async def _documents(service: Service, track: Track, team: str) -> Mapping[int, dict[str, Any]]:
@@ -168,7 +153,7 @@ async def _entries(service: Service, request: Request) -> Response:
 async def _entry(service: Service, request: Request) -> Response:
     token = await _team(service, request)
     track = service.track(request.path_params["track"])
-    state = _own_entry(service, track, token.team, request.path_params["entry"])
+    state = service.own_entry(track, token.team, request.path_params["entry"])
     document = (await _documents(service, track, token.team))[state.index]
     if document["outcome"] == "waiting" and state.present:
         path = final_path(track, state.submission.file)
@@ -179,14 +164,14 @@ async def _entry(service: Service, request: Request) -> Response:
 async def _receipt(service: Service, request: Request) -> Response:
     token = await _team(service, request)
     track = service.track(request.path_params["track"])
-    state = _own_entry(service, track, token.team, request.path_params["entry"])
+    state = service.own_entry(track, token.team, request.path_params["entry"])
     return PlainTextResponse(service.followed.issuer.receipt(service.followed.arrivals[state.index]))
 
 
 async def _withdraw(service: Service, request: Request) -> Response:
     token = await _team(service, request)
     track = service.track(request.path_params["track"])
-    state = _own_entry(service, track, token.team, request.path_params["entry"])
+    state = service.own_entry(track, token.team, request.path_params["entry"])
     try:
         await service.write(lambda: withdraw_entry(service.store, track, key_of(state.submission)))
     except ChallengeError as error:
@@ -216,7 +201,7 @@ async def _pick(service: Service, request: Request) -> Response:
             raise TypeError  # noqa: TRY301
     except (ValueError, LookupError, TypeError, RecursionError):
         raise RefusedError("invalid", 'the body is not {"entries": [...]} with ids or indexes of entries') from None
-    states = [_own_entry(service, track, token.team, str(name)) for name in names]
+    states = [service.own_entry(track, token.team, str(name)) for name in names]
 
     def record() -> None:
         if states:
@@ -255,25 +240,12 @@ async def _token(service: Service, request: Request) -> Response:
     return JSONResponse({"team": team, "token": text}, 201)
 
 
-# Invitations in a browser
+# The page for handing in
 
 
-async def _invite(service: Service, _request: Request) -> Response:
-    return invitation_page(service.challenge.name)
-
-
-async def _invite_script(_service: Service, _request: Request) -> Response:
-    return Response(FILL, media_type="text/javascript")
-
-
-async def _redeem(service: Service, request: Request) -> Response:
-    service.rates.take(_sender(request), cost=5)
-    invitation = await form_value(request, "invitation")
-    try:
-        team, text = await service.write(lambda: redeem(service.store, invitation))
-    except InvalidTokenError:
-        return invitation_page(service.challenge.name, is_invalid=True)
-    return token_page(service.challenge.name, team, text)
+async def _script(service: Service, request: Request) -> Response:
+    name = request.url.path.rpartition("/")[2]
+    return Response(asset(service.challenge, name), media_type=ASSETS[name])
 
 
 # The organiser's view

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -12,8 +13,10 @@ from typing import Any
 
 from scorer.challenge.settings import Challenge, Track
 from scorer.live.entries import entries
-from scorer.live.entry import Entry, are_queries_public, without_solution
+from scorer.live.entry import Entry, are_queries_public, counting_entry, without_solution
 from scorer.live.following import Followed
+from scorer.live.presence import stays
+from scorer.live.receipts import sent_name
 from scorer.live.state import in_force, public, track_state
 from scorer.live.teams import slugs
 from scorer.organising.rules import scored_by
@@ -41,11 +44,12 @@ def challenge_document(view: Snapshot, challenge: Challenge) -> Document:
         "version": VERSION,
         "challenge": challenge.name,
         "time": iso_time(view.now),
-        "tracks": [_track_document(view, track, challenge) for track in challenge.tracks],
+        "tracks": [track_document(view, track, challenge) for track in challenge.tracks],
     }
 
 
-def _track_document(view: Snapshot, track: Track, challenge: Challenge) -> Document:
+def track_document(view: Snapshot, track: Track, challenge: Challenge) -> Document:
+    """A track, and where it is in its phases."""
     phases = track_state(view, track).phases
     return {
         "name": track.name,
@@ -87,17 +91,33 @@ def entry_documents(
     whole = own if rules.decimals is not None or basis is None else view
     found = entries(whole, rules, basis)
     frozen = track_state(own, track).phases.frozen_since(view.now)
-    shows_rank = _published_rank(challenge, track, followed, team)
+    published = published_scores(challenge, track)
+    slug = slugs(followed.teams).get(followed.final(track.name, team), "")
     queries_are_public = basis is not None and _are_queries_public(view, track, basis)
     names = tuple(map(str, rules.all_measures))
+    members = followed.members(track.name, team)
+    since_freeze = {entry.index for entry in found.all if frozen and (entry.recorded or view.now) >= frozen}
+    may_count = [entry for entry in found.all if entry.team in members and entry.may_count]
+    shown = [entry for entry in may_count if not rules.hides_scores and entry.index not in since_freeze]
+    counting = counting_entry(shown, found.track, basis is not None and bool(view.flags(basis).any()))
+    submissions = {state.index: state.submission for state in found.stored}
     listed = {}
     for entry in found.all:
-        if entry.team == team:
-            is_new = frozen is not None and (entry.recorded or view.now) >= frozen
-            shown = without_solution(entry, queries_are_public=queries_are_public)
-            document = _entry_document(shown, names, hides_scores=is_new)
-            event = followed.arrivals[entry.index]
-            listed[entry.index] = {"id": event.body.get("delivery"), **document, **(shows_rank if not is_new else {})}
+        if entry.team != team:
+            continue
+        is_new = entry.index in since_freeze
+        public_entry = without_solution(entry, queries_are_public=queries_are_public)
+        document = _entry_document(public_entry, names, hides_scores=is_new)
+        document["id"] = followed.arrivals[entry.index].body.get("delivery")
+        document["counts"] = entry is counting
+        has_closed = stays(submissions[entry.index], found.phases, rules, view.now)
+        document["may_withdraw"] = entry.presence == "present" and not has_closed
+        if not is_new and slug in published.ranks:
+            document["rank_of_team"] = published.ranks[slug]
+        score = document["scores"].get(published.stage, {}).get(names[0])
+        document["rank"] = published.rank_of(score, slug)
+        document["rank_range"] = published.ranges.get(slug) if entry is counting else None
+        listed[entry.index] = document
     return listed
 
 
@@ -110,6 +130,7 @@ def _entry_document(entry: Entry, names: Sequence[str], *, hides_scores: bool) -
     return {
         "index": entry.index,
         "file": entry.file,
+        "name": sent_name(entry.file),
         "sha256": entry.digest,
         "received": iso_time(entry.received),
         "phase": entry.phase,
@@ -134,21 +155,50 @@ def _are_queries_public(view: Snapshot, track: Track, basis: Basis) -> bool:
     return _PUBLIC.get(key, False)
 
 
-def _published_rank(challenge: Challenge, track: Track, followed: Followed, team: str) -> Mapping[str, Any]:
-    """The rank of the team on the published board; empty where it has none."""
+@dataclass(frozen=True, slots=True)
+class PublishedScores:
+    """The primary scores on the published board, by the ids of the teams that have a rank."""
+
+    stage: str = ""
+    """Which scores they are: "preliminary" or "final"; empty if there is no board yet."""
+    scores: Mapping[str, float] = field(default_factory=dict)
+    ranks: Mapping[str, int] = field(default_factory=dict)
+    ranges: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """The first and the last rank that a team may have."""
+
+    @property
+    def best(self) -> float | None:
+        """The best score; None without one."""
+        return max(self.scores.values(), default=None)
+
+    def rank_of(self, score: float | None, own: str) -> int | None:
+        """The rank that an entry of a team would have if it counted; None without a score."""
+        if score is None:
+            return None
+        return 1 + sum(other > score for team, other in self.scores.items() if team != own)
+
+
+def published_scores(challenge: Challenge, track: Track) -> PublishedScores:
+    """What the published board of a track shows."""
     board = challenge.site_path / track.name / "leaderboard.json"
-    with suppress(OSError, ValueError, LookupError, TypeError, StopIteration):
+    with suppress(OSError, ValueError, LookupError, TypeError):
         status = board.stat()
-        slug = slugs(followed.teams)[followed.final(track.name, team)]
-        rank = _ranks(board, status.st_mtime_ns, status.st_ino)[slug]
-        return {} if rank is None else {"rank_of_team": rank}
-    return {}
+        return _published_scores(board, status.st_mtime_ns, status.st_ino)
+    return PublishedScores()
 
 
 @lru_cache(maxsize=16)
-def _ranks(board: Path, *_status: int) -> Mapping[str, int | None]:
-    rows = json.loads(board.read_bytes())["rows"]
-    return {row["id"]: row["rank"] for row in rows}
+def _published_scores(board: Path, *_status: int) -> PublishedScores:
+    document = json.loads(board.read_bytes())
+    stage, primary = document["track"]["stage"], document["track"]["primary"]
+    column = primary if stage == "final" else f"{stage} {primary}"
+    rows = {row["id"]: row for row in document["rows"] if row["rank"] is not None}
+    return PublishedScores(
+        stage,
+        {team: row[column] for team, row in rows.items() if row.get(column) is not None},
+        {team: row["rank"] for team, row in rows.items()},
+        {team: (row["rank from"], row["rank to"]) for team, row in rows.items() if row.get("rank from")},
+    )
 
 
 def quota_document(view: Snapshot, followed: Followed, track: Track, team: str) -> Document:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 Code = Literal[
     "unauthorised",
+    "cross-site",
     "closed",
     "excluded",
     "of-a-solution",
@@ -27,6 +28,7 @@ Code = Literal[
 
 STATUS: Mapping[Code, HTTPStatus] = {
     "unauthorised": HTTPStatus.UNAUTHORIZED,
+    "cross-site": HTTPStatus.FORBIDDEN,
     "closed": HTTPStatus.FORBIDDEN,
     "excluded": HTTPStatus.FORBIDDEN,
     "of-a-solution": HTTPStatus.FORBIDDEN,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,19 +14,23 @@ from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import FILE, Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.live.following import Followed
-from scorer.live.presence import delivered_files, recorded
+from scorer.live.presence import SubmissionState, delivered_files, recorded
 from scorer.live.tokens import Token, sha256_of
 from scorer.organising.deliveries import incoming_folder, put_in_place
 from scorer.organising.tokens import note_used
-from scorer.service.accepting import track_called
+from scorer.service.accepting import Accepted, track_called
 from scorer.service.checking import Checks
+from scorer.service.held import HeldFiles
 from scorer.service.metrics import Metrics
 from scorer.service.rates import Rates
 from scorer.service.refusals import RefusedError
+from scorer.service.sessions import Sessions
 from scorer.service.threads import in_thread
 from scorer.service.uploads import remove_abandoned
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
+
+log = logging.getLogger("scorer.service")
 
 Answer = TypeVar("Answer")
 
@@ -40,9 +45,11 @@ class Service:
     challenge: Challenge
     store: Store
     followed: Followed
+    sessions: Sessions
     metrics: Metrics = field(default_factory=Metrics)
     rates: Rates = field(default_factory=Rates)
     checks: Checks = field(default_factory=Checks)
+    held: HeldFiles = field(default_factory=HeldFiles)
     draining: bool = False
     """Whether the service is about to stop: no further delivery is accepted."""
     _revision: int = -1
@@ -53,8 +60,8 @@ class Service:
     @classmethod
     def open(cls, challenge: Challenge, store: Store) -> Service:
         """Prepare the folders, and complete what an earlier process left. Raises ChallengeError and OSError."""
-        followed = store.read(lambda view: Followed.of(view, challenge.name))
-        service = cls(challenge, store, followed)
+        followed, key = store.read(lambda view: (Followed.of(view, challenge.name), view.secret("sessions")))
+        service = cls(challenge, store, followed, Sessions(key))
         for track in challenge.tracks:
             incoming = service.incoming(track)
             states = store.read(partial(recorded, track=track.name))
@@ -96,6 +103,26 @@ class Service:
     def track(self, name: str) -> Track:
         """The track with this name. Raises RefusedError."""
         return track_called(self.challenge, name)
+
+    def own_entry(self, track: Track, team: str, name: str) -> SubmissionState:
+        """The entry of a team by the id of its delivery, or by its index. Raises RefusedError, also for one of another
+        team.
+        """
+        event = self.followed.deliveries.get((track.name, team, name))
+        index = event.index if event else int(name) if name.isascii() and name.isdigit() and len(name) < 12 else 0
+        for state in self.followed.submissions(track.name, team):
+            if state.index == index:
+                return state
+        raise RefusedError("not-found", "the team has no entry with this id in the track")
+
+    def count(self, accepted: Accepted, size: int) -> None:
+        """Count a delivery that was accepted."""
+        if accepted.is_new:
+            self.metrics.accepted.inc()
+            self.metrics.bytes.inc(size)
+            log.info("accepted: entry %d of track %s", accepted.event.index, accepted.event.track)
+        else:
+            self.metrics.repeated.inc()
 
     def incoming(self, track: Track) -> Path:
         """Where the bytes of deliveries to a track are received."""

@@ -59,10 +59,10 @@ class Upload:
     size: int
 
 
-def check_headers(headers: Mapping[str, str], folder: Path, most: int) -> None:
+def check_headers(headers: Mapping[str, str], folder: Path, most: int, *, form: bool = False) -> None:
     """Refuse an upload by its headers, before any byte is stored. Raises RefusedError."""
     kind = headers.get("content-type", "").lower()
-    if kind.startswith(_FORMS):
+    if kind.startswith(_FORMS) and not form:
         raise RefusedError("unsupported", "the body is a form; send the bytes of the file, as `curl -T FILE` does")
     if headers.get("content-encoding", "identity").lower() != "identity":
         raise RefusedError("unsupported", "the header Content-Encoding is not supported; a file may be compressed")
@@ -75,8 +75,10 @@ def check_headers(headers: Mapping[str, str], folder: Path, most: int) -> None:
 
 
 @asynccontextmanager
-async def received(request: Request, folder: Path, most: int) -> AsyncIterator[Upload]:
-    """Receive the body of a request into a file of the folder.
+async def received(
+    request: Request, folder: Path, most: int, blocks: AsyncIterator[bytes] | None = None
+) -> AsyncIterator[Upload]:
+    """Receive the body of a request, or other blocks that are made of it, into a file of the folder.
 
     At the end the file is deleted if it is still there. Only after an error while it was being recorded it stays: the
     event may be in the record, and then the file is put in place by a later run. Raises RefusedError, and Starlette's
@@ -88,7 +90,7 @@ async def received(request: Request, folder: Path, most: int) -> AsyncIterator[U
             file = await in_thread("disk", path.open, "xb")
         try:
             digest, size = hashlib.sha256(), 0
-            async for block in _blocks(request):
+            async for block in blocks or body_blocks(request):
                 size += len(block)
                 if size > most:
                     raise too_large(most)
@@ -129,7 +131,7 @@ async def small_body(request: Request) -> bytes:
     return body
 
 
-async def _blocks(request: Request) -> AsyncIterator[bytes]:
+async def body_blocks(request: Request) -> AsyncIterator[bytes]:
     """The body in blocks of `_BUFFER` bytes or a little more. Raises RefusedError if it comes too slowly."""
     began, size, buffer = time.monotonic(), 0, bytearray()
     stream = request.stream()

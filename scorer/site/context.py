@@ -6,13 +6,11 @@ The names are the fields of the classes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from markupsafe import Markup
 
 from scorer.board.board import PastBoard
 from scorer.board.rules import RuleSection
-from scorer.challenge.branding import Link
 from scorer.challenge.settings import Challenge
 from scorer.live.commitment import PublishedCommitment
 from scorer.live.errata import PublishedErratum
@@ -24,6 +22,7 @@ from scorer.site.figures import Figure
 from scorer.site.latest import LatestEntry
 from scorer.site.measure_page import Definition, KindSection
 from scorer.site.own_files import MarkdownPage
+from scorer.site.page import Brand, PageContext
 from scorer.site.team_decisions import MergedTeamPage
 from scorer.site.team_pages import TeamPage, TeamSection
 from scorer.site.timeline import Month
@@ -31,24 +30,6 @@ from scorer.site.track_pages import ErratumRow, LateEntry, PastRowView
 from scorer.site.views import BoardView
 from scorer.site.worked_example import WorkedExample
 from scorer.store.log import LogLine
-
-
-@dataclass(frozen=True, slots=True)
-class Brand:
-    """What the organiser adds to every page."""
-
-    url: str
-    """The address of the published site, which ends with a slash; empty if it is not set."""
-    service: str
-    """The address of the service to which teams hand in files, which ends with a slash; empty if it is not set."""
-    logo: str
-    """The path of the logo in the site; empty without one."""
-    footer: str
-    """Markdown; the filter `markdown` makes HTML of it."""
-    links: tuple[Link, ...]
-    """The links of the footer, each with `title` and `url`."""
-    style_sheets: tuple[str, ...]
-    """The paths of further style sheets, which come after those of the page."""
 
 
 @dataclass(frozen=True)
@@ -72,16 +53,6 @@ class EveryPage:
     """What happened in public; empty if nothing did, and then there is no page with it, and no feed."""
     log: PublishedLog
     """The log; empty without an event, and then there is no ``verification.html``, and no ``log.jsonl``."""
-
-
-class PageContext:
-    """What one page has, in addition to `EveryPage`. Each subclass is a dataclass, and names its template."""
-
-    template: ClassVar[str]
-    """Its name."""
-
-    def __init_subclass__(cls, template: str) -> None:
-        cls.template = template
 
 
 @dataclass(frozen=True)

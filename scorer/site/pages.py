@@ -30,7 +30,6 @@ from scorer.site.columns import measure_columns
 from scorer.site.context import (
     AnalysisPage,
     BoardPage,
-    Brand,
     ErrataPage,
     ErratumPage,
     EveryPage,
@@ -40,7 +39,6 @@ from scorer.site.context import (
     MergedPage,
     MissingPage,
     OwnPage,
-    PageContext,
     PastPage,
     RulesPage,
     TeamPages,
@@ -51,6 +49,7 @@ from scorer.site.figures import analysis_figures, board_figures
 from scorer.site.latest import latest_entries
 from scorer.site.measure_page import definitions, kind_sections
 from scorer.site.own_files import STATIC_FOLDER, markdown_pages, static_files
+from scorer.site.page import PageContext, brand_of
 from scorer.site.participants import participants_files
 from scorer.site.team_decisions import merged_pages
 from scorer.site.team_pages import team_pages
@@ -108,7 +107,7 @@ def site_files(
     Raises ScorerError as `pages`; and if a list of queries or items cannot be read, a file of the organiser cannot be
     copied, or there is no such logo.
     """
-    copied = {**participants_files(challenge, boards), **static_files(challenge.root)}
+    copied: dict[str, str | bytes] = {**participants_files(challenge, boards), **static_files(challenge.root)}
     logo = challenge.branding.logo
     if logo and f"{STATIC_FOLDER}/{logo}" not in copied:
         raise ScorerError(
@@ -151,7 +150,7 @@ def pages(
     )
     own = markdown_pages(challenge.root)
     sheets = _style_sheets(challenge, loader)
-    brand = _brand(challenge, tuple(sheets))
+    brand = brand_of(challenge, tuple(sheets))
     site = {asset: _source(loader, asset) for asset in ASSETS} | sheets
 
     def add(path: str, about: str, page: PageContext) -> None:
@@ -300,15 +299,3 @@ def _accent_sheet(light: str, dark: str) -> str:
         for accent, paper in ((light, LIGHT[0]), (dark, DARK[0]))
     )
     return "@media screen {{ {} }}\n@media screen and (prefers-color-scheme: dark) {{ {} }}\n".format(*rules)
-
-
-def _brand(challenge: Challenge, style_sheets: tuple[str, ...]) -> Brand:
-    branding = challenge.branding
-    return Brand(
-        url=branding.url,
-        service=branding.service,
-        logo=f"{STATIC_FOLDER}/{branding.logo}" if branding.logo else "",
-        footer=branding.footer,
-        links=branding.links,
-        style_sheets=style_sheets,
-    )

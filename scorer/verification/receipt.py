@@ -7,6 +7,8 @@ import binascii
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from scorer.store.log import leaf_of
 from scorer.store.secret import is_signed, key_of_pem
 from scorer.verification.log import read_log, too_short
 from scorer.verification.statement import VERSION, Verified, read_bytes
-from scorer.wording import printable, quoted
+from scorer.wording import printable, quoted, utc_moment
 
 TEXTS = {
     "challenge": re.compile(r"(?s).+"),
@@ -51,9 +53,7 @@ def verified_receipt(path: Path, key: Path, log: Path | None = None, file: Path 
     leaf = leaf_of(bytes.fromhex(fields["nonce"]), event).hex()
     differs = "" if leaf == fields["leaf"] else f"the leaf of the event is {leaf}, not {fields['leaf']}"
     yield Verified("the receipt has the leaf of its event", differs)
-    phase = f"in the phase {printable(fields['phase'])}" if isinstance(fields.get("phase"), str) else "in no phase"
-    said = f"{printable(fields['team'])} handed in {printable(fields['file'])} at {fields['received']}, {phase}"
-    yield Verified(f"the event says what the receipt says: {said}", _difference(fields))
+    yield Verified("the event says what the receipt says", _difference(fields))
     if log is not None:
         statement = f"the log has this leaf and this head at event {fields['index']}"
         yield Verified(statement, _not_in_log(fields, log))
@@ -61,6 +61,16 @@ def verified_receipt(path: Path, key: Path, log: Path | None = None, file: Path 
         found = _digest(file)
         differs = "" if found == fields["digest"] else f"its SHA-256 is {found}, that of the entry {fields['digest']}"
         yield Verified("the file is the one that was received", differs)
+    yield Verified(_summary(fields), is_note=True)
+
+
+def _summary(fields: Mapping[str, Any]) -> str:
+    """What the receipt is about, for people."""
+    received = fields["received"]
+    with suppress(ValueError):
+        received = utc_moment(datetime.fromisoformat(received))
+    phase = f"in the phase {printable(fields['phase'])}" if isinstance(fields.get("phase"), str) else "in no phase"
+    return f"{printable(fields['team'])} handed in {printable(fields['file'])}, received {received}, {phase}"
 
 
 def read_key(path: Path) -> bytes:

@@ -27,7 +27,7 @@ class Verified:
     contradiction: str = ""
     """Empty if the statement is true."""
     is_note: bool = False
-    """Whether the statement is not verified, but says what cannot be."""
+    """Whether the statement is not verified, but says what cannot be, or what the document is about."""
 
 
 def read_bytes(path: Path) -> bytes:

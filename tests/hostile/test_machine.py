@@ -23,8 +23,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from scorer.errors import system_failure
 from scorer.executors.base import Processes
-from scorer.formats.reading.bytes import system_failure
 from scorer.store.store import Store
 from tests.commands import RUN, Answer, command, here, process
 from tests.databases import site_content

@@ -1,12 +1,10 @@
-"""From a path to bytes: opening, decompression, digests, limits on sizes, and failures of the system."""
+"""From a path to bytes: opening, decompression, digests, and limits on sizes."""
 
 from __future__ import annotations
 
-import errno
 import gzip
 import io
 import os
-import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,28 +13,9 @@ from typing import Any, BinaryIO, Protocol, cast
 
 import pyarrow as pa
 
+from scorer.errors import system_failure
 from scorer.limits import MB, OWN_FILES, Limits
 from scorer.paths import is_standard_input, located, regular_size
-
-NO_MEMORY = re.compile(r"(?<!too much )memory|alloc", re.IGNORECASE)
-"""A frame of zstd that "requires too much memory" states so itself, on every machine."""
-NO_ROOM = re.compile(r"failed to map segment|cannot allocate memory", re.IGNORECASE)
-"""Of a library that is imported while memory is short."""
-NO_THREAD = re.compile(r"can't start new thread|Failed to launch worker thread")
-
-
-def system_failure(error: BaseException) -> MemoryError | OSError | None:
-    """The failure of the system that an error means, as Python raises it; None if it may mean something else."""
-    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno is not None):
-        return error
-    if isinstance(error, ImportError) and NO_ROOM.search(str(error)):
-        return MemoryError(str(error))
-    if not isinstance(error, pa.ArrowException | OSError | RuntimeError | zlib.error):
-        return None
-    if NO_THREAD.search(str(error)):
-        return OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-    return MemoryError(str(error)) if NO_MEMORY.search(str(error)) else None
-
 
 BLOCK = 1 << 23
 """Bytes read at a time."""

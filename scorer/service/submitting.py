@@ -1,0 +1,305 @@
+"""The page for handing in: a team signs in, checks a file, hands it in, and follows its entries, with forms."""
+
+from __future__ import annotations
+
+import io
+import secrets
+import shutil
+import uuid
+import zipfile
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlencode
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from scorer.errors import ChallengeError
+from scorer.limits import MB
+from scorer.live.presence import key_of
+from scorer.live.receipts import receipt_name
+from scorer.live.state import in_force, track_state
+from scorer.live.tokens import PREFIXES, Token, sha256_of
+from scorer.organising.decisions import withdraw_entry
+from scorer.organising.picks import clear_picks, pick
+from scorer.organising.tokens import InvalidTokenError, redeem
+from scorer.paths.writing import PART
+from scorer.service.accepting import Delivery, accept, check_open
+from scorer.service.documents import entry_documents, published_scores, quota_document, track_document
+from scorer.service.forms import FileForm
+from scorer.service.refusals import STATUS, RefusedError
+from scorer.service.sessions import check_same_origin
+from scorer.service.state import Service
+from scorer.service.uploads import Upload, body_blocks, check_headers, received, small_body
+from scorer.site.submit_page import Held, SignInPage, SubmitPage, service_page
+from scorer.store.snapshot import Snapshot
+from scorer.wording import printable
+
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+_AGAIN = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0"><title>Hand in</title>'
+"""A browser does not send the cookie when a link on another site leads here, but does when the page reloads itself."""
+
+Fields = Mapping[str, list[str]]
+
+
+# What the page shows
+
+
+async def show(service: Service, request: Request) -> Response:
+    """The page, or the form to sign in."""
+    token = await _signed_in(service, request)
+    if token is None:
+        if request.headers.get("sec-fetch-site") == "cross-site":
+            return _html(_AGAIN)
+        return _sign_in_page(service)
+    return await _page(service, token, request.query_params.get("track"))
+
+
+async def _page(service: Service, token: Token, name: str | None, problem: str = "", status: int = 200) -> Response:
+    tracks = service.challenge.tracks
+    track = next((track for track in tracks if track.name == name), tracks[0])
+
+    def read(view: Snapshot) -> SubmitPage:
+        rules = in_force(view, track)
+        phases = track_state(view, track).phases
+        phase = phases.current(view.now)
+        own = {
+            each.name: entry_documents(view, service.challenge, service.followed, each, token.team) for each in tracks
+        }
+        return SubmitPage(
+            team=printable(service.followed.settings(token.team).name or token.team),
+            token_label=token.label,
+            track=rules,
+            where=track_document(view, track, service.challenge),
+            until=phase.closes if phase is not None else None,
+            quota=quota_document(view, service.followed, track, token.team),
+            entries=[own[track.name][index] for index in sorted(own[track.name], reverse=True)],
+            others={each.name: len(own[each.name]) for each in tracks if each.name != track.name},
+            held=service.held.of(token.team, view.now),
+            problem=problem,
+            best=published_scores(service.challenge, track).best,
+        )
+
+    page = await service.read(read)
+    return _html(service_page(service.challenge, page), status)
+
+
+def _sign_in_page(
+    service: Service, problem: str = "", *, team: str = "", token: str = "", status: int = 200
+) -> Response:
+    return _html(service_page(service.challenge, SignInPage(problem, token, team)), status)
+
+
+def _html(text: str, status: int = 200) -> Response:
+    return HTMLResponse(text, status, {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"})
+
+
+async def _signed_in(service: Service, request: Request) -> Token | None:
+    """The token of the session; None without a valid one."""
+    now = service.store.now()
+    sha256 = service.sessions.token_of(request, now)
+    token = None if sha256 is None else await service.read(lambda _: service.followed.tokens.get(sha256))
+    if token is None or not token.is_valid(now):
+        return None
+    service.rates.take(token.sha256)
+    return token
+
+
+# What the forms do
+
+
+async def act(service: Service, request: Request) -> Response:
+    """Carry out a form of the page."""
+    token: Token | None = None
+    fields: Fields = {}
+    try:
+        check_same_origin(request)
+        token = await _signed_in(service, request)
+        if request.headers.get("content-type", "").lower().startswith("multipart/"):
+            return await _check(service, request, _required(token))
+        fields = await _fields(request)
+        action = _one(fields, "action")
+        if action == "sign-in":
+            return await _sign_in(service, request, fields)
+        return await _ACTIONS[action](service, request, _required(token), fields)
+    except KeyError:
+        refusal = RefusedError("invalid", "the form has no known action; open the page again")
+    except RefusedError as error:
+        refusal = error
+    except (ChallengeError, InvalidTokenError) as error:
+        refusal = RefusedError("invalid", str(error) or "the invitation was used, has expired or was revoked")
+    service.metrics.refused.labels(refusal.code).inc()
+    status = STATUS[refusal.code]
+    if token is None:
+        return _sign_in_page(service, refusal.text, status=status)
+    return await _page(service, token, _one(fields, "track"), refusal.text, status)
+
+
+def _required(token: Token | None) -> Token:
+    if token is None:
+        raise RefusedError("unauthorised", "you are not signed in any more; sign in again")
+    return token
+
+
+async def _fields(request: Request) -> Fields:
+    try:
+        return parse_qs((await small_body(request)).decode("ascii"), max_num_fields=100, keep_blank_values=True)
+    except ValueError:
+        raise RefusedError("invalid", "the form cannot be read") from None
+
+
+def _one(fields: Fields, name: str) -> str:
+    return fields.get(name, [""])[0].strip()
+
+
+async def _sign_in(service: Service, request: Request, fields: Fields) -> Response:
+    """With a token, or with an invitation, which is exchanged for a token."""
+    service.rates.take(request.client.host if request.client else "", cost=5)
+    key, new = _one(fields, "key"), ""
+    if key.startswith(PREFIXES["invitation"]):
+        _, new = await service.write(lambda: redeem(service.store, key))
+        key = new
+    now, sha256 = service.store.now(), sha256_of(key)
+    token = await service.read(lambda _: service.followed.tokens.get(sha256))
+    if token is None or token.use != "token" or not token.is_valid(now):
+        raise RefusedError("unauthorised", "this is no valid token and no invitation; ask the organisers for one")
+    team = printable(service.followed.settings(token.team).name or token.team)
+    response = _sign_in_page(service, team=team, token=new, status=201) if new else _back("")
+    service.sessions.begin(response, sha256, now)
+    return response
+
+
+async def _sign_out(service: Service, request: Request, _token: Token, _fields: Fields) -> Response:
+    response = _back("")
+    service.sessions.end(request, response, service.store.now())
+    return response
+
+
+async def _check(service: Service, request: Request, token: Token) -> Response:
+    """Receive a file and check it; it is kept until the team hands it in or checks another one."""
+    form, most = FileForm(request.headers["content-type"]), service.challenge.limits.file_mb * MB
+    # The track is a field of the form, which is not read yet.
+    folder = service.incoming(service.challenge.tracks[0])
+    check_headers(request.headers, folder, most + 64_000, form=True)
+    async with received(request, folder, most, form.file(body_blocks(request), most)) as upload:
+        track = service.track(form.fields.get("track", ""))
+        await service.read(lambda view: check_open(view, track, service.followed, token.team, view.now))
+        answer = await service.checks.of(service.challenge.root, track.name, upload.path, upload.digest)
+        if answer is None:
+            raise RefusedError("unavailable", "the file cannot be checked now; try again")
+        held = _held(upload, service.incoming(track), track.name, form.file_name or "", answer, service.store.now())
+        service.held.keep(token.team, held)
+    return _back(track.name)
+
+
+def _held(upload: Upload, folder: Path, track: str, name: str, answer: Mapping[str, Any], now: datetime) -> Held:
+    """The file as the page shows it; it leaves the place of the upload."""
+    path = folder / f"{secrets.token_hex(16)}{PART}"
+    shutil.move(upload.path, path)
+    lines = [_line(message) for message in answer["messages"]]
+    return Held(
+        id=str(uuid.uuid4()),
+        track=track,
+        name=printable(name.rpartition("/")[2].rpartition("\\")[2])[:200] or "your file",
+        path=path,
+        digest=upload.digest,
+        size=upload.size,
+        at=now,
+        is_valid=answer["valid"],
+        findings=lines[:-1],
+        summary=lines[-1][1] if lines else "",
+    )
+
+
+def _line(message: str) -> tuple[str, str]:
+    line, colon, text = message.partition(":")
+    return (line, text.strip()) if colon and line.isdigit() else ("", message)
+
+
+async def _hand_in(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
+    now = service.store.now()
+    held = service.held.of(token.team, now)
+    sent = _one(fields, "track"), token.team, _one(fields, "file")
+    if sent in service.followed.deliveries:  # the button was pressed twice
+        return _back(sent[0])
+    if held is None or held.id != _one(fields, "file"):
+        raise RefusedError("not-found", "this file is not here any more; choose it again")
+    if service.draining:
+        raise RefusedError("unavailable", "the server is about to restart; try again", retry_after=5)
+    delivery = Delivery(held.id, held.track, token.team, held.path, held.digest, held.size, now, held.name)
+    accepted = await service.write(lambda: accept(service.store, service.challenge, service.followed, delivery))
+    service.count(accepted, held.size)
+    service.held.drop(token.team)
+    return _back(held.track)
+
+
+async def _withdraw(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
+    track = service.track(_one(fields, "track"))
+    state = service.own_entry(track, token.team, _one(fields, "entry"))
+    await service.write(lambda: withdraw_entry(service.store, track, key_of(state.submission)))
+    return _back(track.name)
+
+
+async def _pick(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
+    track = service.track(_one(fields, "track"))
+    states = [service.own_entry(track, token.team, name) for name in fields.get("entry", [])]
+    names = [str(state.index) for state in states]
+
+    def record() -> None:
+        if names:
+            pick(service.challenge, service.store, names, "service")
+        else:
+            clear_picks(service.store, track, token.team, "service")
+
+    await service.write(record)
+    return _back(track.name)
+
+
+_ACTIONS: Mapping[str, Callable[[Service, Request, Token, Fields], Awaitable[Response]]] = {
+    "sign-out": _sign_out,
+    "hand-in": _hand_in,
+    "withdraw": _withdraw,
+    "pick": _pick,
+}
+
+
+def _back(track: str) -> Response:
+    """The answer to a form that was carried out: the page again, so that a reload repeats nothing."""
+    return RedirectResponse(f"submit?{urlencode({'track': track})}" if track else "submit", 303)
+
+
+# Receipts
+
+
+async def receipt(service: Service, request: Request) -> Response:
+    """The receipt of an entry, or those of all entries of the team in a track, as files."""
+    token = _required(await _signed_in(service, request))
+    track = service.track(request.path_params["track"])
+    which = request.path_params["which"]
+    states = service.followed.submissions(track.name, token.team)
+    if which != "all":
+        states = [service.own_entry(track, token.team, which)]
+    texts = {
+        receipt_name(state.index, state.submission.file): service.followed.issuer.receipt(
+            service.followed.arrivals[state.index]
+        )
+        for state in states
+    }
+    if which != "all":
+        ((name, text),) = texts.items()
+        return Response(text, media_type="text/plain", headers=_attachment(name))
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in texts.items():
+            archive.writestr(name, text)
+    return Response(packed.getvalue(), media_type="application/zip", headers=_attachment(f"{track.name}-receipts.zip"))
+
+
+def _attachment(name: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{name}"'}
