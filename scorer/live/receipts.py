@@ -30,7 +30,8 @@ def plain_name(name: str) -> str:
 
     It does not begin with a dot, and has at most 60 characters; empty if nothing of the name is left.
     """
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name.rpartition("/")[2]).lstrip(".-")[:_LONGEST].rstrip(".-")
+    last = re.split(r"[/\\]", name)[-1]
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", last).lstrip(".-")[:_LONGEST].rstrip(".-")
 
 
 def sent_name(file: str) -> str:

@@ -230,6 +230,8 @@ async def _hand_in(service: Service, _request: Request, token: Token, fields: Fi
         return _back(sent[0])
     if held is None or held.id != _one(fields, "file"):
         raise RefusedError("not-found", "this file is not here any more; choose it again")
+    if not held.is_valid:
+        raise RefusedError("invalid", "the file has errors; correct it and choose it again")
     if service.draining:
         raise RefusedError("unavailable", "the server is about to restart; try again", retry_after=5)
     delivery = Delivery(held.id, held.track, token.team, held.path, held.digest, held.size, now, held.name)
