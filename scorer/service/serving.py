@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -33,6 +34,11 @@ RESTART_EVERY = 2.0
 STOP_WITHIN = 20
 """Seconds that requests have to end when the service stops."""
 
+_GARBAGE = 2000
+"""Python searches for garbage after so many new objects. Commands that end soon search less often; here the garbage of
+many requests would take 20 MB.
+"""
+
 _NICE = 10
 """The loop leaves the processors to the web server when both need them."""
 
@@ -53,6 +59,7 @@ def serve(challenge: Challenge, address: Address, *, runner: Sequence[str] | Non
     `runner` has the arguments of the loop that scores, after `scorer run --watch`; None: another process scores. Raises
     ChallengeError, StoreError, and OSError if the address is in use.
     """
+    gc.set_threshold(_GARBAGE)
     with Store.open(challenge.database_address) as store, _listening(address) as listening:
         service = Service.open(challenge, store)
         config = uvicorn.Config(
