@@ -16,6 +16,7 @@ WITHOUT = {"completion", "convert", "evaluate", "fuse", "import", "init", "measu
 
 FURTHER: Mapping[str, tuple[str, ...]] = {
     "amend": ("main/a/run.txt", "--received", "2011-04-18T10:00:00Z", "--reason", "Received by e-mail"),
+    "collect": ("{folder}/queries",),
     "check": ("{folder}/submissions/main/popular/run.txt", "--track", "main"),
     "erratum": ("cancel",),
     "export": ("{folder}.zip",),

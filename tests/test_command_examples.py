@@ -15,8 +15,8 @@ from tests.commands import Terminal, here
 ALL = [example for examples in EXAMPLES.values() for example in examples]
 
 NEEDS_MORE = {
-    *("amend", "commit", "erratum", "forget", "import", "init", "phases", "pick", "receipt", "retry", "reveal"),
-    *("serve", "split", "submit", "teams", "verify"),
+    *("amend", "collect", "commit", "erratum", "forget", "import", "init", "phases", "pick", "receipt", "retry"),
+    *("reveal", "serve", "split", "submit", "teams", "verify"),
 }
 """Commands whose examples go on, or need entries, keys, phases or a service that the folder of the test does not have.
 """

@@ -42,9 +42,10 @@ PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
 BLOCK = re.compile(r"^```(python|console|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PROSE = {
     *("architecture.md", "benchmarks.md", "challenge-toml.md", "index.md", "leaderboard-json.md"),
-    *("notebook.md", "serving.md", "studies.md", "templates.md", "verify.md"),
+    *("notebook.md", "publishing.md", "receiving.md", "serving.md", "studies.md", "templates.md", "verify.md"),
 }
-"""Pages without code that runs here; test_verify_docs, test_serving_docs and test_notebook run that of their pages."""
+"""Pages without code that runs here; test_verify_docs, test_serving_docs, test_recipes and test_notebook run that of
+their pages."""
 
 PLAIN = re.compile(r"scorer [^|<>;&`$*\\]+")
 """A command of `scorer` that needs no shell."""

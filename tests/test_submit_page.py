@@ -38,7 +38,7 @@ class Visitor:
         if signs_in:
             assert self.post(action="sign-in", key=issue(challenge.store, team, "token", "laptop")).status_code == 303
 
-    def post(self, headers: Mapping[str, str] = SAME_ORIGIN, **fields: str | Sequence[str]) -> Response:
+    def post(self, headers: Mapping[str, str] = SAME_ORIGIN, /, **fields: str | Sequence[str]) -> Response:
         """Send a form."""
         return self.client.post("/submit", data=fields, headers=headers, follow_redirects=False)
 
@@ -69,7 +69,6 @@ class Visitor:
         assert found is not None
         return {"track": found[1], "file": found[2]}
 
-    @property
     def is_signed_in(self) -> bool:
         """Whether the page is that of a team."""
         return "You are signed in as" in self.client.get("/submit").text
@@ -121,19 +120,19 @@ class TestSessions:
         assert name.startswith(f"{COOKIE}=")
         assert set(attributes) == {"HttpOnly", "Max-Age=86400", "Path=/", "SameSite=strict", "Secure"}
         assert token not in answer.headers["set-cookie"] + answer.headers["location"]
-        assert visitor.is_signed_in
+        assert visitor.is_signed_in()
 
     def test_an_invitation_gives_a_session_and_its_token_once(self, challenge: Served) -> None:
         visitor, invitation = Visitor(challenge, signs_in=False), issue(challenge.store, "amber", "invitation")
         answer = visitor.post(action="sign-in", key=invitation)
         assert answer.status_code == 201
         (token,) = set(re.findall(r"scorer_[\w-]+", answer.text))
-        assert visitor.is_signed_in
+        assert visitor.is_signed_in()
         other = Visitor(challenge, signs_in=False)
         refused = other.post(action="sign-in", key=invitation)
         assert refused.status_code == 400
         assert "was used, has expired or was revoked" in refused.text
-        assert not other.is_signed_in
+        assert not other.is_signed_in()
         assert other.post(action="sign-in", key=token).status_code == 303
 
     @pytest.mark.parametrize("key", ["", "scorer_x", "invite_x", "<b>", "x" * 10_000, "\N{SNOWMAN}", "a&b=c"])
@@ -146,28 +145,28 @@ class TestSessions:
 
     def test_a_session_ends_with_its_time(self, challenge: Served, visitor: Visitor) -> None:
         challenge.now += LASTS - timedelta(seconds=1)
-        assert visitor.is_signed_in
+        assert visitor.is_signed_in()
         challenge.now += timedelta(seconds=1)
-        assert not visitor.is_signed_in
+        assert not visitor.is_signed_in()
 
     def test_a_session_ends_with_its_token(self, challenge: Served, visitor: Visitor) -> None:
-        assert visitor.is_signed_in
+        assert visitor.is_signed_in()
         names = re.findall(
             r"^(\w{12})\s", here("teams", "tokens", "--challenge", challenge.live.folder).out, re.MULTILINE
         )
         for name in names:
             here("teams", "revoke", name, "--challenge", challenge.live.folder)
-        assert not visitor.is_signed_in
+        assert not visitor.is_signed_in()
         assert visitor.choose(GOOD).status_code == 401
         assert is_untouched(challenge)
 
     def test_a_copy_of_the_cookie_is_worth_nothing_after_signing_out(self, challenge: Served, visitor: Visitor) -> None:
         copy = visitor.client.cookies[COOKIE]
         assert visitor.post(action="sign-out").status_code == 303
-        assert not visitor.is_signed_in
+        assert not visitor.is_signed_in()
         thief = Visitor(challenge, signs_in=False)
         thief.client.cookies.set(COOKIE, copy)
-        assert not thief.is_signed_in
+        assert not thief.is_signed_in()
         assert thief.choose(GOOD).status_code == 401
 
     @pytest.mark.parametrize(
@@ -190,7 +189,7 @@ class TestSessions:
         forged = ".".join(change(visitor.client.cookies[COOKIE].split(".")))
         forger = Visitor(challenge, signs_in=False)
         forger.client.cookies.set(COOKIE, forged)
-        assert not forger.is_signed_in
+        assert not forger.is_signed_in()
         assert forger.choose(GOOD).status_code == 401
         assert is_untouched(challenge)
 
@@ -199,7 +198,7 @@ class TestSessions:
             copy = Visitor(other).client.cookies[COOKIE]
         forger = Visitor(challenge, signs_in=False)
         forger.client.cookies.set(COOKIE, copy)
-        assert not forger.is_signed_in
+        assert not forger.is_signed_in()
 
     def test_a_link_from_another_site_leads_to_the_session(self, visitor: Visitor) -> None:
         """The browser keeps the cookie back at first, so the page loads itself again."""
@@ -207,7 +206,7 @@ class TestSessions:
         assert 'http-equiv="refresh"' in visitor.client.get("/submit", headers={"Sec-Fetch-Site": "cross-site"}).text
         assert 'http-equiv="refresh"' not in visitor.client.get("/submit").text
         visitor.client.cookies = cookies
-        assert visitor.is_signed_in
+        assert visitor.is_signed_in()
 
 
 CROSS_SITE: Mapping[str, Mapping[str, str]] = {
@@ -255,7 +254,7 @@ class TestCrossSite:
         answer = visitor.client.post("/submit", data={"track": "main"}, files=files, headers=headers)
         assert answer.status_code == 403
         assert visitor.held() == held
-        assert visitor.is_signed_in
+        assert visitor.is_signed_in()
         assert challenge.store.read(lambda view: view.revision) == before
 
 

@@ -95,6 +95,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "leaderboard": Command("leaderboard:leaderboard", "leaderboard:add_board"),
         "status": Command("status:status", "arguments:add_challenge"),
         "entries": Command("entries:entries", "entries:add_entries"),
+        "collect": Command("collect:collect", "collect:add_source"),
         "serve": Command("serve:serve", "serve:add_service"),
     },
     "decide": {

@@ -342,6 +342,14 @@ def open_store(
         yield challenge, tracks, store
 
 
+def only_track(tracks: Sequence[Track]) -> Track:
+    """The track of a command that is about one. Raises WrongCallError if none was requested and there are several."""
+    if len(tracks) > 1:
+        names = ", ".join(each.name for each in tracks)
+        raise WrongCallError(f"the challenge has several tracks; name that of the file with --track: {names}")
+    return tracks[0]
+
+
 def requested_track(challenge: Challenge, name: str) -> Track:
     """Return the track called `name`. Raises WrongCallError if no track has this name."""
     try:

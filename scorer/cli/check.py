@@ -6,7 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import FORMAT_HELP, Parser, WrongCallError, add_challenge, format_name, open_challenge
+from scorer.cli.arguments import (
+    FORMAT_HELP,
+    Parser,
+    WrongCallError,
+    add_challenge,
+    format_name,
+    only_track,
+    open_challenge,
+)
 from scorer.cli.console import print_message, print_result
 from scorer.paths import shown
 from scorer.wording import counted, printable, printable_name
@@ -47,10 +55,7 @@ def check(
         with downloaded(challenge, track) as folder:
             return check(file, track, folder, submission_format)
     settings, tracks = open_challenge(challenge, track)
-    if len(tracks) > 1:
-        names = ", ".join(each.name for each in tracks)
-        raise WrongCallError(f"the challenge has several tracks; name that of the file with --track: {names}")
-    (requested,) = tracks
+    requested = only_track(tracks)
     code = _check(file, settings, requested, submission_format)
     if team is not None:
         print_result(_left(settings, requested, team))

@@ -72,6 +72,11 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "status": ("scorer status", "scorer status challenge"),
     "entries": ("scorer entries", "scorer entries challenge --track main"),
+    "collect": (
+        "scorer collect inbox",
+        "scorer collect /srv/inbox challenge --track main",
+        "scorer collect s3://challenge-inbox/main --track main",
+    ),
     "serve": ("scorer serve", "scorer serve challenge --port 8080 --proxy 127.0.0.1"),
     "phases": (
         "scorer phases",

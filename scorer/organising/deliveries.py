@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from scorer.challenge.settings import Track
 from scorer.errors import ChallengeError
+from scorer.limits import MB
+from scorer.live.presence import delivered_files, recorded
 from scorer.organising.submission_files import INCOMING
 from scorer.paths import digest
+from scorer.paths.writing import PART
+from scorer.store.store import Store
 from scorer.wording import printable
+
+RESERVE = 100 * MB
+"""Bytes that stay free on the disk: the database and the site need room, too."""
+
+ABANDONED = 3600.0
+"""Seconds after which a file that is not complete was left by a process that was killed."""
 
 
 def submissions_folder(track: Track) -> Path:
@@ -27,6 +40,23 @@ def submissions_folder(track: Track) -> Path:
 def incoming_folder(track: Track) -> Path:
     """The folder of files that are being handed in; it is on the file system of the final files."""
     return submissions_folder(track) / INCOMING
+
+
+def prepare_incoming(store: Store, track: Track) -> Path:
+    """Make the folder of incoming files, and complete what an earlier process left; returns the folder.
+
+    Raises ChallengeError and OSError.
+    """
+    folder = incoming_folder(track)
+    folder.mkdir(parents=True, exist_ok=True)
+    states = store.read(partial(recorded, track=track.name))
+    put_in_place(track, delivered_files(states.values()))
+    before = time.time() - ABANDONED
+    for path in folder.glob(f"*{PART}"):
+        with suppress(OSError):
+            if path.stat().st_mtime < before:
+                path.unlink()
+    return folder
 
 
 def final_path(track: Track, file: str) -> Path:

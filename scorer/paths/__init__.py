@@ -18,7 +18,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC
+from datetime import UTC, datetime
 from functools import cache, cached_property
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -34,6 +34,9 @@ next to nothing."""
 
 CHUNK = 1 << 20
 """Bytes read at a time."""
+
+CLOCKS = frozenset({"s3", "gs", "az", "abfs"})
+"""The protocols of stores whose times clients cannot set."""
 
 PASSWORD = re.compile(r"(://[^/@:]*:)[^/]*@")
 
@@ -94,6 +97,35 @@ class Remote:
                 return None
             return float(when.replace(tzinfo=when.tzinfo or UTC).timestamp()) if when else None
 
+    def received(self) -> datetime | None:
+        """When the file was complete, by a clock that no client can set; None without one.
+
+        S3 states of an upload in parts when it began; the tag of such a file has a hyphen.
+        """
+        with _os_errors():
+            system, _, facts = self._facts()
+        protocols = {system.protocol} if isinstance(system.protocol, str) else {*system.protocol}
+        changed = None if protocols.isdisjoint(CLOCKS) or "-" in _tag(facts) else self.changed()
+        return None if changed is None else datetime.fromtimestamp(changed, UTC)
+
+    def version(self) -> str:
+        """A text that differs once the file has changed; empty if the store says nothing that would."""
+        tag, changed = _tag(self._facts().facts), self.changed()
+        return f"{self.stat().st_size} {tag} {changed and int(changed)}" if tag or changed else ""
+
+    def fresh(self) -> Remote:
+        """The file with what the store says of it now. Raises OSError."""
+        with _os_errors():
+            system, path = self._address()
+            system.invalidate_cache(path)
+            return Remote(self.url, _RemoteEntry(system, path, system.info(path)))
+
+    def put_next(self, suffix: str, content: bytes | None) -> None:
+        """Write the file whose name is this one and `suffix`; without content, delete it. Raises OSError."""
+        with _os_errors("write"):
+            system, path = self._address()
+            system.rm_file(path + suffix) if content is None else system.pipe_file(path + suffix, content)
+
     def iterdir(self) -> Iterator[Remote]:
         with _os_errors():
             system, path = self._address()
@@ -145,6 +177,11 @@ class Remote:
     def __fspath__(self) -> str:
         """The text that messages show."""
         return str(self)
+
+
+def _tag(facts: Mapping[str, Any]) -> str:
+    """What a store calls the content of a file; empty where it has no such tags."""
+    return str(facts.get("ETag") or facts.get("etag") or "")
 
 
 @dataclass(frozen=True)
@@ -230,14 +267,14 @@ class _Stream(io.RawIOBase):
 
 
 @contextmanager
-def _os_errors() -> Iterator[None]:
-    """Turn every exception of a store into an OSError with a text."""
+def _os_errors(work: str = "read") -> Iterator[None]:
+    """Turn every exception of a store into an OSError with a text. `work` is what is done to a file."""
     try:
         yield
     except FileNotFoundError as error:
         raise FileNotFoundError(errno.ENOENT, "no such file") from error
     except PermissionError as error:
-        raise PermissionError(errno.EACCES, "no permission to read it") from error
+        raise PermissionError(errno.EACCES, f"no permission to {work} it") from error
     except Exception as error:
         if isinstance(error, OSError) and error.strerror:
             raise

@@ -7,7 +7,7 @@ import io
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,10 @@ BY_DESCRIPTOR = os.open in os.supports_dir_fd
 
 A_LINK = "a link; links are not followed: submit the file itself"
 NOT_REGULAR = "not a regular file"
+
+
+NEW = ".answer.part"
+"""The name of a file that is being written."""
 
 
 class RefusedError(OSError):
@@ -70,6 +74,31 @@ class FileBelow:
         """The status of the file, of a link itself. Raises OSError."""
         with _opened_folder(self.root, self.parts[:-1]) as folder:
             return _status(self.name, folder, self.path)
+
+    def version(self) -> str:
+        """A text that differs once the file has changed. Raises OSError."""
+        status = self.stat()
+        return f"{status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
+
+    def put_next(self, suffix: str, content: bytes | None) -> None:
+        """Write the file whose name is this one and `suffix` at once; without content, delete it. Raises OSError.
+
+        A link in its place is replaced, not followed.
+        """
+        with _opened_folder(self.root, self.parts[:-1]) as folder:
+            new, name = (
+                each if folder is not None else self.path.with_name(each) for each in (NEW, self.name + suffix)
+            )
+            with suppress(FileNotFoundError):
+                os.unlink(name if content is None else new, dir_fd=folder)
+            if content is None:
+                return
+            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINKS, 0o666, dir_fd=folder)
+            with open(descriptor, "wb") as file:  # noqa: PTH123 (of a descriptor)
+                file.write(content)
+                file.flush()
+                os.fsync(descriptor)
+            os.replace(new, name, src_dir_fd=folder, dst_dir_fd=folder)
 
     def list(self) -> Iterator[tuple[FileBelow, os.stat_result | OSError]]:
         """The files in this folder, by name, with the status of each (of a link itself), or why it is unknown.

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,9 +13,9 @@ from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import FILE, Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.live.following import Followed
-from scorer.live.presence import SubmissionState, delivered_files, recorded
+from scorer.live.presence import SubmissionState
 from scorer.live.tokens import Token, sha256_of
-from scorer.organising.deliveries import incoming_folder, put_in_place
+from scorer.organising.deliveries import incoming_folder, prepare_incoming
 from scorer.organising.tokens import note_used
 from scorer.service.accepting import Accepted, track_called
 from scorer.service.checking import Checks
@@ -26,7 +25,6 @@ from scorer.service.rates import Rates
 from scorer.service.refusals import RefusedError
 from scorer.service.sessions import Sessions
 from scorer.service.threads import in_thread
-from scorer.service.uploads import remove_abandoned
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 
@@ -63,10 +61,7 @@ class Service:
         followed, key = store.read(lambda view: (Followed.of(view, challenge.name), view.secret("sessions")))
         service = cls(challenge, store, followed, Sessions(key))
         for track in challenge.tracks:
-            incoming = service.incoming(track)
-            states = store.read(partial(recorded, track=track.name))
-            put_in_place(track, delivered_files(states.values()))
-            remove_abandoned(incoming)
+            prepare_incoming(store, track)
         return service
 
     async def read(self, work: Callable[[Snapshot], Answer]) -> Answer:

@@ -20,22 +20,16 @@ from typing import IO
 import anyio
 from starlette.requests import Request
 
-from scorer.limits import MB
+from scorer.organising.deliveries import RESERVE
 from scorer.paths.writing import PART
 from scorer.service.refusals import RefusedError, too_large
 from scorer.service.threads import in_thread
-
-RESERVE = 100 * MB
-"""Bytes that stay free on the disk: the database and the site need room, too."""
 
 SILENCE = 30.0
 """Seconds without a byte after which an upload ends."""
 
 SLOWEST = 10_000
 """Bytes a second that an upload must have on average, after `SILENCE`."""
-
-ABANDONED = 3600.0
-"""Seconds after which a file that is not complete was left by a process that was killed."""
 
 SMALL_BODY = 64_000
 """The bytes that the body of another request may have."""
@@ -162,15 +156,6 @@ def _check_digest(header: str | None, digest: bytes) -> None:
         if base64.b64decode(stated[1], validate=True) == digest:
             return
     raise RefusedError("invalid", "the bytes do not have the SHA-256 of the header Repr-Digest; send them again")
-
-
-def remove_abandoned(folder: Path) -> None:
-    """Remove what uploads have left whose process was killed; call it after `put_in_place`."""
-    before = time.time() - ABANDONED
-    for path in folder.glob(f"*{PART}"):
-        with suppress(OSError):
-            if path.stat().st_mtime < before:
-                path.unlink()
 
 
 @contextmanager
