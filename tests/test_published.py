@@ -211,7 +211,7 @@ def test_the_site_follows_a_changed_list(folder: Path) -> None:
     ],
 )
 def test_a_site_without_public_settings_is_reported(tmp_path: Path, files: Mapping[str, bytes], message: str) -> None:
-    """In one message, whatever the server sends."""
+    """In one message, regardless of what the server sends."""
     file = tmp_path / "run.txt"
     file.write_text(LISTS_OF)
     with http(answering(files)) as address:
@@ -276,8 +276,8 @@ def test_an_address_where_nothing_answers_is_reported(tmp_path: Path) -> None:
 def test_other_commands_need_the_folder() -> None:
     """They work on files of the organiser."""
     answer = here("run", "--challenge", "https://lists.example/")
-    assert answer.code == 2
-    assert 'found the address "https://lists.example/", expected the folder of a challenge' in answer.err
+    assert answer.code == 1
+    assert "no such file; a challenge is a folder with a challenge.toml" in answer.err
 
 
 def test_the_team_option_needs_the_folder(site: str, tmp_path: Path) -> None:

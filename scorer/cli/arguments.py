@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from scorer.errors import ChallengeError
-from scorer.options import FORMATS_ALLOWED, MISSING, NOTHING_RELEVANT, ROW_NAME, SPLIT, TIES, UNJUDGED
+from scorer.options import FORMATS_ALLOWED, ROW_NAME
 from scorer.paths import is_regular, shown
-from scorer.wording import counted, printable, quoted
+from scorer.wording import printable, quoted
 
 if TYPE_CHECKING:
     from scorer.challenge.settings import Challenge, Track
@@ -39,8 +39,8 @@ class Parser(ArgumentParser):
     """Returns the texts above and below the arguments, which only the help needs."""
     place_of_challenge = ""
     """The argument that may be the challenge, as for `add_challenge`."""
-    takes_sites = False
-    """Whether the challenge may be the address of its site."""
+    read_challenge: Callable[[str | Path], str | Path] = Path
+    """Makes a challenge of an argument: a path, or the address of a site."""
     wrong_call = 2
     """The exit code for wrong arguments."""
 
@@ -75,11 +75,8 @@ class Parser(ArgumentParser):
             words = {word for action in self._actions if action.dest == place for word in action.choices or ()}
             folders = [given] if given is not None and given not in words and is_challenge(given) else []
             values[place] = self.get_default(place) if folders else given
-        folders = [place_of(folder) for folder in (values["challenge"], *folders) if folder is not None]
-        sites = [folder for folder in folders if isinstance(folder, str)]
-        if sites and not self.takes_sites:
-            self.error(f"found the address {quoted(sites[0])}, expected the folder of a challenge")
-        if len({folder if isinstance(folder, str) else challenge_folder(folder).resolve() for folder in folders}) > 1:
+        folders = [self.read_challenge(folder) for folder in (values["challenge"], *folders) if folder is not None]
+        if len({challenge_folder(folder).resolve() for folder in folders}) > 1:
             names = " and ".join(quoted(shown(str(folder))) for folder in folders)
             self.error(f"found two challenges, {names}; name one, as a folder or with --challenge")
         values["challenge"] = folders[0] if folders else Path()
@@ -108,8 +105,8 @@ def challenge_folder(path: str | Path) -> Path:
     return Path(path).parent if Path(path).name == SETTINGS else Path(path)
 
 
-def place_of(challenge: str | Path) -> str | Path:
-    """A challenge as an argument names it: the address of its site over HTTP, or a path."""
+def folder_or_site(challenge: str | Path) -> str | Path:
+    """A challenge as an argument names it: the address of its site, which stays a text, or a path."""
     return str(challenge) if str(challenge).startswith(("https://", "http://")) else Path(challenge)
 
 
@@ -120,10 +117,12 @@ def add_challenge(parser: Parser, place: str = "folder", *, sites: bool = False)
     challenge as `challenge`, which is the current folder by default. If `place` is empty, only the option names it, and
     it is None by default. With `sites`, the challenge may also be the address of its site, which is a str.
     """
-    parser.takes_sites = sites
+    parser.read_challenge = folder_or_site if sites else Path
     about = "a folder with challenge.toml, or that file; default: the current folder"
     about = f"the address of its site, as https://example.org/lists/, or {about}" if sites else about
-    parser.add_argument("-C", "--challenge", type=place_of, metavar="FOLDER", help=f"the challenge: {about}")
+    parser.add_argument(
+        "-C", "--challenge", type=parser.read_challenge, metavar="FOLDER", help=f"the challenge: {about}"
+    )
     if place == "folder":
         parser.add_argument("folder", nargs="?", help="the challenge, like --challenge")
     parser.place_of_challenge = place
@@ -195,75 +194,6 @@ def add_form(parser: ArgumentParser, forms: Sequence[str], what: str = "of the o
         metavar="FORM",
         help=f"the format {what}: %(choices)s; default: %(default)s",
     )
-
-
-POLICIES = (SPLIT, MISSING, TIES, NOTHING_RELEVANT, UNJUDGED)
-
-
-def add_policies(parser: ArgumentParser) -> None:
-    """Add the options that decide how files are scored: queries, ties, unjudged items, and formats."""
-    for option in POLICIES:
-        parser.add_argument(
-            f"--{option.name.replace('_', '-')}",
-            choices=tuple(option.values),
-            default=option.default,
-            help=option.help,
-        )
-    parser.add_argument(
-        "-l",
-        "--rel",
-        type=number(),
-        metavar="GRADE",
-        help="the lowest relevant grade, for all measures that have one; default: any positive grade is relevant",
-    )
-    parser.add_argument("--solution-format", metavar="FORMAT", help=f"the solution's format, {FORMAT_HELP}")
-    parser.add_argument("--submission-format", metavar="FORMAT", help=f"the submissions' format, {FORMAT_HELP}")
-
-
-def check_no_policies(values: Mapping[str, Any], problem: str) -> None:
-    """Raise WrongCallError for the first given option, of `add_policies` or another; `problem` is the message."""
-    defaults = {option.name: option.default for option in POLICIES}
-    for name, value in values.items():
-        if value != defaults.get(name):
-            raise WrongCallError(f"--{name.replace('_', '-')} {problem}")
-
-
-def add_analysis(parser: ArgumentParser) -> None:
-    """Add the options of analyses and comparisons."""
-    parser.add_argument(
-        "--seed", type=whole_number(0), default=1, metavar="NUMBER", help="of the random numbers; default: %(default)s"
-    )
-    parser.add_argument(
-        "--resamples",
-        type=whole_number(100, 1_000_000),
-        default=10_000,
-        metavar="NUMBER",
-        help="how many resamples the bootstrap draws; default: %(default)s",
-    )
-    parser.add_argument(
-        "--all-pairs",
-        action="store_true",
-        help="test all pairs also if there are more than 60 algorithms; otherwise only neighbours in "
-        "the ranking, and the first with all others",
-    )
-
-
-MEASURES_HELP = "one or several with commas between them, as in AP,nDCG@10,RR"
-
-
-def check_several(names: Sequence[str], what: str) -> None:
-    """Raise WrongCallError for fewer than two files or names of `what`, and for one that is listed twice."""
-    if len(names) < 2:
-        raise WrongCallError(f"found {counted(len(names), what)}; expected two or more to compare")
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None and twice != "-":
-        raise WrongCallError(f"{quoted(shown(twice))} is listed twice; list each {what} once")
-
-
-def check_standard_input(*paths: str) -> None:
-    """Raise WrongCallError if standard input is named more than once."""
-    if paths.count("-") > 1:
-        raise WrongCallError("standard input (-) can be read only once; name a file for the other")
 
 
 def number(least: float = -math.inf, most: float = math.inf) -> Callable[[str], float]:

@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING, Any
 from scorer.cli.arguments import (
     Parser,
     WrongCallError,
-    add_analysis,
     add_challenge,
     add_form,
-    add_policies,
     add_row_names,
-    check_no_policies,
-    check_several,
-    check_standard_input,
     format_name,
     open_challenge,
 )
 from scorer.cli.console import print_message, print_result, row_names
+from scorer.cli.evaluating import add_analysis, add_policies, check_no_policies, check_several, check_standard_input
 from scorer.cli.hints import solution_message, submission_message
 from scorer.errors import MeasureError, ScorerError, SolutionError, SubmissionsError
 from scorer.paths import shown

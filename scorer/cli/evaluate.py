@@ -8,17 +8,9 @@ from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from scorer.cli.arguments import (
-    MEASURES_HELP,
-    WrongCallError,
-    add_form,
-    add_policies,
-    add_row_names,
-    check_standard_input,
-    format_name,
-    number,
-)
+from scorer.cli.arguments import WrongCallError, add_form, add_row_names, format_name, number
 from scorer.cli.console import print_message, print_result, row_names, with_progress
+from scorer.cli.evaluating import MEASURES_HELP, add_policies, check_standard_input
 from scorer.cli.hints import challenge_hint, solution_message, stray_measures, submission_message
 from scorer.errors import MeasureError, SolutionError, SubmissionError
 from scorer.paths import shown

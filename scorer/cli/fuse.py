@@ -7,8 +7,9 @@ from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import FORMAT_HELP, WrongCallError, check_standard_input, format_name, whole_number
+from scorer.cli.arguments import FORMAT_HELP, WrongCallError, format_name, whole_number
 from scorer.cli.console import print_message
+from scorer.cli.evaluating import check_standard_input
 from scorer.errors import FusionError, MeasureError, ScorerError
 from scorer.wording import counted, printable, quoted
 

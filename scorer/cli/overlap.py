@@ -5,16 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import (
-    FORMAT_HELP,
-    WrongCallError,
-    add_form,
-    check_several,
-    check_standard_input,
-    format_name,
-    whole_number,
-)
+from scorer.cli.arguments import FORMAT_HELP, WrongCallError, add_form, format_name, whole_number
 from scorer.cli.console import print_message, print_result
+from scorer.cli.evaluating import check_several, check_standard_input
 from scorer.errors import MeasureError
 from scorer.wording import counted
 

@@ -8,23 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from scorer.cli.arguments import (
-    MEASURES_HELP,
     SETTINGS,
     Parser,
     WrongCallError,
-    add_analysis,
     add_challenge,
     add_form,
-    add_policies,
     add_row_names,
     add_track,
-    check_no_policies,
-    check_several,
     number,
     open_store,
 )
 from scorer.cli.compare import tasks_of_files
 from scorer.cli.console import print_message, print_result
+from scorer.cli.evaluating import MEASURES_HELP, add_analysis, add_policies, check_no_policies, check_several
 from scorer.errors import ScorerError
 from scorer.options import REPORT_FORMS
 from scorer.paths import is_standard_input, is_url, shown

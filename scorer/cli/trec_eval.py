@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from scorer.cli.arguments import WrongCallError, check_standard_input, whole_number
+from scorer.cli.arguments import WrongCallError, whole_number
 from scorer.cli.console import print_message, print_result
+from scorer.cli.evaluating import check_standard_input
 from scorer.errors import ContentError, MeasureError, ScorerError
 from scorer.paths import is_regular, shown
 from scorer.wording import counted, quoted
