@@ -130,7 +130,7 @@ class TestSessions:
         assert visitor.is_signed_in()
         other = Visitor(challenge, signs_in=False)
         refused = other.post(action="sign-in", key=invitation)
-        assert refused.status_code == 400
+        assert refused.status_code == 401
         assert "was used, has expired or was revoked" in refused.text
         assert not other.is_signed_in()
         assert other.post(action="sign-in", key=token).status_code == 303

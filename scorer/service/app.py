@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -17,15 +16,12 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 
 from scorer.challenge.settings import Track
-from scorer.errors import ChallengeError, StoreError
+from scorer.errors import StoreError
 from scorer.limits import MB
-from scorer.live.presence import key_of
 from scorer.live.tokens import Token
-from scorer.organising.decisions import withdraw_entry
 from scorer.organising.deliveries import final_path
-from scorer.organising.picks import clear_picks, pick
 from scorer.organising.tokens import redeem
-from scorer.service.accepting import Delivery, accept, check_open
+from scorer.service.accepting import Delivery, check_open
 from scorer.service.documents import (
     accepted_document,
     challenge_document,
@@ -121,8 +117,7 @@ async def _deliver(service: Service, request: Request) -> Response:
         delivery_id = str(uuid.UUID(request.path_params["entry"]))
     except ValueError:
         raise RefusedError("invalid", "the id of the entry in the address is no UUID; choose a random one") from None
-    if service.draining:
-        raise RefusedError("unavailable", "the server is about to restart; try again", retry_after=5)
+    service.check_running()
     folder, most = service.incoming(track), service.challenge.limits.file_mb * MB
     check_headers(request.headers, folder, most)
     is_known = (track.name, team, delivery_id) in service.followed.deliveries
@@ -130,12 +125,9 @@ async def _deliver(service: Service, request: Request) -> Response:
         await service.read(lambda view: check_open(view, track, service.followed, team, service.store.now()))
     with service.metrics.uploading.track_inprogress():
         async with received(request, folder, most) as upload:
-            at, began = service.store.now(), time.monotonic()
-            name = request.query_params.get("name", "")
+            at, name = service.store.now(), request.query_params.get("name", "")
             delivery = Delivery(delivery_id, track.name, team, upload.path, upload.digest, upload.size, at, name)
-            accepted = await service.write(lambda: accept(service.store, service.challenge, service.followed, delivery))
-            service.metrics.accepting.observe(time.monotonic() - began)
-    service.count(accepted, upload.size)
+            accepted = await service.accept(delivery)
     status = 201 if accepted.is_new else 200
     return JSONResponse(accepted_document(accepted), status, {"Location": delivery_id})
 
@@ -171,11 +163,7 @@ async def _receipt(service: Service, request: Request) -> Response:
 async def _withdraw(service: Service, request: Request) -> Response:
     token = await _team(service, request)
     track = service.track(request.path_params["track"])
-    state = service.own_entry(track, token.team, request.path_params["entry"])
-    try:
-        await service.write(lambda: withdraw_entry(service.store, track, key_of(state.submission)))
-    except ChallengeError as error:
-        raise RefusedError("too-late", str(error)) from None
+    state = await service.withdraw(track, token.team, request.path_params["entry"])
     return JSONResponse((await _documents(service, track, token.team))[state.index])
 
 
@@ -201,18 +189,7 @@ async def _pick(service: Service, request: Request) -> Response:
             raise TypeError  # noqa: TRY301
     except (ValueError, LookupError, TypeError, RecursionError):
         raise RefusedError("invalid", 'the body is not {"entries": [...]} with ids or indexes of entries') from None
-    states = [service.own_entry(track, token.team, str(name)) for name in names]
-
-    def record() -> None:
-        if states:
-            pick(service.challenge, service.store, [str(state.index) for state in states], "service")
-        else:
-            clear_picks(service.store, track, token.team, "service")
-
-    try:
-        await service.write(record)
-    except ChallengeError as error:
-        raise RefusedError("invalid", str(error)) from None
+    await service.pick(track, token.team, [str(name) for name in names])
     return await _picks(service, request)
 
 

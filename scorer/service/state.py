@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -13,11 +14,13 @@ from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import FILE, Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.live.following import Followed
-from scorer.live.presence import SubmissionState
+from scorer.live.presence import SubmissionState, key_of
 from scorer.live.tokens import Token, sha256_of
+from scorer.organising.decisions import withdraw_entry
 from scorer.organising.deliveries import incoming_folder, prepare_incoming
+from scorer.organising.picks import clear_picks, pick
 from scorer.organising.tokens import note_used
-from scorer.service.accepting import Accepted, track_called
+from scorer.service.accepting import Accepted, Delivery, accept, track_called
 from scorer.service.checking import Checks
 from scorer.service.held import HeldFiles
 from scorer.service.metrics import Metrics
@@ -110,14 +113,48 @@ class Service:
                 return state
         raise RefusedError("not-found", "the team has no entry with this id in the track")
 
-    def count(self, accepted: Accepted, size: int) -> None:
-        """Count a delivery that was accepted."""
+    async def accept(self, delivery: Delivery) -> Accepted:
+        """Accept a delivery. Raises as `accept`."""
+        self.check_running()
+        began = time.monotonic()
+        accepted = await self.write(lambda: accept(self.store, self.challenge, self.followed, delivery))
+        self.metrics.accepting.observe(time.monotonic() - began)
         if accepted.is_new:
             self.metrics.accepted.inc()
-            self.metrics.bytes.inc(size)
+            self.metrics.bytes.inc(delivery.size)
             log.info("accepted: entry %d of track %s", accepted.event.index, accepted.event.track)
         else:
             self.metrics.repeated.inc()
+        return accepted
+
+    def check_running(self) -> None:
+        """Refuse a delivery if the service is about to stop. Raises RefusedError."""
+        if self.draining:
+            raise RefusedError("unavailable", "the server is about to restart; try again", retry_after=5)
+
+    async def withdraw(self, track: Track, team: str, name: str) -> SubmissionState:
+        """Withdraw an entry of a team. Raises RefusedError."""
+        state = self.own_entry(track, team, name)
+        try:
+            await self.write(lambda: withdraw_entry(self.store, track, key_of(state.submission)))
+        except ChallengeError as error:
+            raise RefusedError("too-late", str(error)) from None
+        return state
+
+    async def pick(self, track: Track, team: str, names: Sequence[str]) -> None:
+        """Record which entries a team picks. Raises RefusedError."""
+        indexes = [str(self.own_entry(track, team, name).index) for name in names]
+
+        def record() -> None:
+            if indexes:
+                pick(self.challenge, self.store, indexes, "service")
+            else:
+                clear_picks(self.store, track, team, "service")
+
+        try:
+            await self.write(record)
+        except ChallengeError as error:
+            raise RefusedError("invalid", str(error)) from None
 
     def incoming(self, track: Track) -> Path:
         """Where the bytes of deliveries to a track are received."""

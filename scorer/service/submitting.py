@@ -4,35 +4,29 @@ from __future__ import annotations
 
 import io
 import secrets
-import shutil
 import uuid
 import zipfile
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from scorer.errors import ChallengeError
 from scorer.limits import MB
-from scorer.live.presence import key_of
 from scorer.live.receipts import receipt_name
 from scorer.live.state import in_force, track_state
 from scorer.live.tokens import PREFIXES, Token, sha256_of
-from scorer.organising.decisions import withdraw_entry
-from scorer.organising.picks import clear_picks, pick
 from scorer.organising.tokens import InvalidTokenError, redeem
 from scorer.paths.writing import PART
-from scorer.service.accepting import Delivery, accept, check_open
+from scorer.service.accepting import Delivery, check_open
 from scorer.service.documents import entry_documents, published_scores, quota_document, track_document
-from scorer.service.forms import FileForm
+from scorer.service.forms import blocks_of, file_form
 from scorer.service.refusals import STATUS, RefusedError
 from scorer.service.sessions import check_same_origin
 from scorer.service.state import Service
-from scorer.service.uploads import Upload, body_blocks, check_headers, received, small_body
+from scorer.service.uploads import Upload, received, small_body
 from scorer.site.submit_page import Held, SignInPage, SubmitPage, service_page
 from scorer.store.snapshot import Snapshot
 from scorer.wording import printable
@@ -69,9 +63,8 @@ async def _page(service: Service, token: Token, name: str | None, problem: str =
         rules = in_force(view, track)
         phases = track_state(view, track).phases
         phase = phases.current(view.now)
-        own = {
-            each.name: entry_documents(view, service.challenge, service.followed, each, token.team) for each in tracks
-        }
+        own = entry_documents(view, service.challenge, service.followed, track, token.team)
+        counts = {each.name: len(service.followed.submissions(each.name, token.team)) for each in tracks}
         return SubmitPage(
             team=printable(service.followed.settings(token.team).name or token.team),
             token_label=token.label,
@@ -79,8 +72,8 @@ async def _page(service: Service, token: Token, name: str | None, problem: str =
             where=track_document(view, track, service.challenge),
             until=phase.closes if phase is not None else None,
             quota=quota_document(view, service.followed, track, token.team),
-            entries=[own[track.name][index] for index in sorted(own[track.name], reverse=True)],
-            others={each.name: len(own[each.name]) for each in tracks if each.name != track.name},
+            entries=[own[index] for index in sorted(own, reverse=True)],
+            counts=counts,
             held=service.held.of(token.team, view.now),
             problem=problem,
             best=published_scores(service.challenge, track).best,
@@ -121,19 +114,19 @@ async def act(service: Service, request: Request) -> Response:
     try:
         check_same_origin(request)
         token = await _signed_in(service, request)
-        if request.headers.get("content-type", "").lower().startswith("multipart/"):
+        if request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
             return await _check(service, request, _required(token))
         fields = await _fields(request)
         action = _one(fields, "action")
         if action == "sign-in":
             return await _sign_in(service, request, fields)
+        if action not in _ACTIONS:
+            raise RefusedError("invalid", "the form has no known action; open the page again")  # noqa: TRY301
         return await _ACTIONS[action](service, request, _required(token), fields)
-    except KeyError:
-        refusal = RefusedError("invalid", "the form has no known action; open the page again")
     except RefusedError as error:
         refusal = error
-    except (ChallengeError, InvalidTokenError) as error:
-        refusal = RefusedError("invalid", str(error) or "the invitation was used, has expired or was revoked")
+    except InvalidTokenError:
+        refusal = RefusedError("unauthorised", "the invitation was used, has expired or was revoked")
     service.metrics.refused.labels(refusal.code).inc()
     status = STATUS[refusal.code]
     if token is None:
@@ -183,25 +176,24 @@ async def _sign_out(service: Service, request: Request, _token: Token, _fields: 
 
 async def _check(service: Service, request: Request, token: Token) -> Response:
     """Receive a file and check it; it is kept until the team hands it in or checks another one."""
-    form, most = FileForm(request.headers["content-type"]), service.challenge.limits.file_mb * MB
-    # The track is a field of the form, which is not read yet.
-    folder = service.incoming(service.challenge.tracks[0])
-    check_headers(request.headers, folder, most + 64_000, form=True)
-    async with received(request, folder, most, form.file(body_blocks(request), most)) as upload:
-        track = service.track(form.fields.get("track", ""))
+    most = service.challenge.limits.file_mb * MB
+    async with file_form(request, most) as (fields, file):
+        track = service.track(fields.get("track", ""))
+        folder = service.incoming(track)
         await service.read(lambda view: check_open(view, track, service.followed, token.team, view.now))
-        answer = await service.checks.of(service.challenge.root, track.name, upload.path, upload.digest)
-        if answer is None:
-            raise RefusedError("unavailable", "the file cannot be checked now; try again")
-        held = _held(upload, service.incoming(track), track.name, form.file_name or "", answer, service.store.now())
-        service.held.keep(token.team, held)
+        async with received(request, folder, most, blocks_of(file)) as upload:
+            answer = await service.checks.of(service.challenge.root, track.name, upload.path, upload.digest)
+            if answer is None:
+                raise RefusedError("unavailable", "the file cannot be checked now; try again")
+            held = _held(upload, track.name, file.filename or "", answer, service.store.now())
+            service.held.keep(token.team, held)
     return _back(track.name)
 
 
-def _held(upload: Upload, folder: Path, track: str, name: str, answer: Mapping[str, Any], now: datetime) -> Held:
+def _held(upload: Upload, track: str, name: str, answer: Mapping[str, Any], now: datetime) -> Held:
     """The file as the page shows it; it leaves the place of the upload."""
-    path = folder / f"{secrets.token_hex(16)}{PART}"
-    shutil.move(upload.path, path)
+    path = upload.path.with_name(f"{secrets.token_hex(16)}{PART}")
+    upload.path.replace(path)
     lines = [_line(message) for message in answer["messages"]]
     return Held(
         id=str(uuid.uuid4()),
@@ -232,34 +224,21 @@ async def _hand_in(service: Service, _request: Request, token: Token, fields: Fi
         raise RefusedError("not-found", "this file is not here any more; choose it again")
     if not held.is_valid:
         raise RefusedError("invalid", "the file has errors; correct it and choose it again")
-    if service.draining:
-        raise RefusedError("unavailable", "the server is about to restart; try again", retry_after=5)
     delivery = Delivery(held.id, held.track, token.team, held.path, held.digest, held.size, now, held.name)
-    accepted = await service.write(lambda: accept(service.store, service.challenge, service.followed, delivery))
-    service.count(accepted, held.size)
+    await service.accept(delivery)
     service.held.drop(token.team)
     return _back(held.track)
 
 
 async def _withdraw(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
     track = service.track(_one(fields, "track"))
-    state = service.own_entry(track, token.team, _one(fields, "entry"))
-    await service.write(lambda: withdraw_entry(service.store, track, key_of(state.submission)))
+    await service.withdraw(track, token.team, _one(fields, "entry"))
     return _back(track.name)
 
 
 async def _pick(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
     track = service.track(_one(fields, "track"))
-    states = [service.own_entry(track, token.team, name) for name in fields.get("entry", [])]
-    names = [str(state.index) for state in states]
-
-    def record() -> None:
-        if names:
-            pick(service.challenge, service.store, names, "service")
-        else:
-            clear_picks(service.store, track, token.team, "service")
-
-    await service.write(record)
+    await service.pick(track, token.team, fields.get("entry", []))
     return _back(track.name)
 
 

@@ -53,10 +53,10 @@ class Upload:
     size: int
 
 
-def check_headers(headers: Mapping[str, str], folder: Path, most: int, *, form: bool = False) -> None:
+def check_headers(headers: Mapping[str, str], folder: Path, most: int) -> None:
     """Refuse an upload by its headers, before any byte is stored. Raises RefusedError."""
     kind = headers.get("content-type", "").lower()
-    if kind.startswith(_FORMS) and not form:
+    if kind.startswith(_FORMS):
         raise RefusedError("unsupported", "the body is a form; send the bytes of the file, as `curl -T FILE` does")
     if headers.get("content-encoding", "identity").lower() != "identity":
         raise RefusedError("unsupported", "the header Content-Encoding is not supported; a file may be compressed")
@@ -65,7 +65,7 @@ def check_headers(headers: Mapping[str, str], folder: Path, most: int, *, form: 
     if size > most:
         raise too_large(most)
     if shutil.disk_usage(folder).free < size + RESERVE:
-        raise _disk_full()
+        raise disk_full()
 
 
 @asynccontextmanager
@@ -80,7 +80,7 @@ async def received(
     """
     path, may_be_recorded = folder / f"{secrets.token_hex(16)}{PART}", False
     try:
-        with _disk_errors():
+        with disk_errors():
             file = await in_thread("disk", path.open, "xb")
         try:
             digest, size = hashlib.sha256(), 0
@@ -89,9 +89,9 @@ async def received(
                 if size > most:
                     raise too_large(most)
                 digest.update(block)
-                with _disk_errors():
+                with disk_errors():
                     await in_thread("disk", file.write, block)
-            with _disk_errors():
+            with disk_errors():
                 await in_thread("disk", _sync, file)
         finally:
             with suppress(OSError):  # what could not be written when the disk was full
@@ -159,16 +159,18 @@ def _check_digest(header: str | None, digest: bytes) -> None:
 
 
 @contextmanager
-def _disk_errors() -> Iterator[None]:
+def disk_errors() -> Iterator[None]:
+    """Refuse a request if the disk is full."""
     try:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise _disk_full() from error
+            raise disk_full() from error
         raise
 
 
-def _disk_full() -> RefusedError:
+def disk_full() -> RefusedError:
+    """The refusal of a request for which the disk has no room."""
     return RefusedError("disk-full", "the disk of the server is full; try again later", retry_after=60)
 
 

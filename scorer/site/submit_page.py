@@ -73,8 +73,8 @@ class SubmitPage(PageContext, template="submit.html"):
     quota: Document
     entries: Sequence[Document]
     """Of the team in the track, the latest first."""
-    others: Mapping[str, int]
-    """How many entries the team has in the other tracks, by their names."""
+    counts: Mapping[str, int]
+    """How many entries the team has in each track, by its name."""
     held: Held | None
     problem: str
     """Why the last request was refused; empty if it was not."""
