@@ -150,6 +150,10 @@ def analysed(task: Task, settings: Settings | None = None) -> TaskAnalysis:
     tested = tested_pairs(count, all_pairs=settings.all_pairs)
     tests = pair_tests(scores, tested)
     rules = rankings(task, means, tests[ONE_SIDED], tested)
+    better, smallest_difference = scores.better, typical_smallest_difference(flips, int(flips.queries.min()))
+    ranges = rank_ranges(flips.better_marginally() & above, flips.worse_marginally() & above.T)
+    del flips
+    scores.release()
     return TaskAnalysis(
         task=task,
         scores=scores,
@@ -159,11 +163,11 @@ def analysed(task: Task, settings: Settings | None = None) -> TaskAnalysis:
         tested=tested,
         tests=tests,
         tukey=randomised_tukey(task.scores, seed=settings.seed) if settings.tukey else None,
-        better=scores.better,
-        ranges=rank_ranges(flips.better_marginally() & above, flips.worse_marginally() & above.T),
-        simultaneous=rank_ranges(scores.better),
-        tiers=tuple(map(tuple, tiers(range(count), scores.better))),
-        smallest_difference=typical_smallest_difference(flips, int(flips.queries.min())),
+        better=better,
+        ranges=ranges,
+        simultaneous=rank_ranges(better),
+        tiers=tuple(map(tuple, tiers(range(count), better))),
+        smallest_difference=smallest_difference,
         resampling=resampling_of(task, scores, rules["mean"].ranks),
     )
 

@@ -109,6 +109,11 @@ class TaskScores:
         values = self._values(_SUMS, flips + 2, lambda rows: _in_one(Sums.of(self.scores[rows], flips, self.seed)))
         return Sums(values[:, -2], values[:, -1], values[:, :-2])
 
+    def release(self) -> None:
+        """Forget the largest arrays that are kept; each is loaded again when it is read again."""
+        for name in ("sums", "tests", "resampled") if self._kept is not None else ():
+            vars(self).pop(name, None)
+
     @property
     def _all(self) -> Ints:
         """[row]: the positions of all rows."""

@@ -19,6 +19,7 @@ from scorer.statistics.agreement import SETS, shake_up, split_means, tau_b
 from scorer.statistics.bootstrap import percentile_intervals, resampled_means
 from scorer.statistics.rankings import rank_ranges, tiers
 from scorer.statistics.sign_flips import queries_needed, smallest_differences, typical_difference
+from scorer.statistics.threads import blocks
 
 _AT_ONCE = 1024
 """Rows whose resampled means are in memory at a time."""
@@ -152,12 +153,20 @@ def row_certainties(task: TaskScores, of_ranking: Certainty | None, *, has_histo
     if of_ranking is None:
         return rows
     ranges = rank_ranges(task.better).tolist()
-    of_teams = task.resampled[task.ranked]
-    first = (of_teams == of_teams.max(axis=0)).mean(axis=1).tolist()
+    first = _first_shares(task).tolist()
     tier_of = {row: number for number, tier in enumerate(of_ranking.tiers) for row in tier.rows}
     for row, (best, worst), share in zip(task.ranked.tolist(), ranges, first, strict=True):
         rows[row] = replace(rows[row], rank_range=(best, worst), tier=tier_of[row], first=share)
     return rows
+
+
+def _first_shares(task: TaskScores) -> Floats:
+    """[team]: the share of the resamples in which a ranked row has the highest mean."""
+    counts, resamples = np.zeros(len(task.ranked), dtype=np.int64), task.resampled.shape[1]
+    for block in blocks(resamples, _AT_ONCE):
+        means = task.resampled[task.ranked, block]
+        counts += (means == means.max(axis=0)).sum(axis=1)
+    return np.asarray(counts / resamples)
 
 
 def pairs(task: TaskScores, *, has_counts: bool) -> tuple[Pair, ...]:

@@ -16,9 +16,13 @@ from scipy.special import ndtr, ndtri
 from scorer.measures.arrays import Floats
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.statistics.exact_sums import ROUNDING, ExactSums
+from scorer.statistics.threads import blocks, in_threads
 
 _CHUNK = 1 << 21
 """The number of draws that are computed at a time."""
+
+_VALUES_AT_ONCE = 64
+"""Means whose quantiles are computed at a time in each thread."""
 
 _KEPT = 1 << 26
 """The largest number of draws that remain in memory, where their counts take 128 MB."""
@@ -61,7 +65,8 @@ def _counts(queries: int, resamples: int, seed: int) -> Iterator[Counts]:
     at_once = max(1, _CHUNK // max(1, queries))
     for start in range(0, resamples if queries else 0, at_once):
         drawn = random.integers(0, queries, size=(min(at_once, resamples - start), queries), dtype=np.int32)
-        yield np.array([np.bincount(row, minlength=queries) for row in drawn], dtype=np.min_scalar_type(queries))
+        counts = np.array([np.bincount(row, minlength=queries) for row in drawn], dtype=np.min_scalar_type(queries))
+        yield counts.astype(np.min_scalar_type(counts.max()))
 
 
 def percentile_intervals(means: Floats, level: float = LEVEL) -> Floats:
@@ -72,7 +77,13 @@ def percentile_intervals(means: Floats, level: float = LEVEL) -> Floats:
     """
     shares = np.array([level / 2, 1 - level / 2])
     if means.size and not np.isnan(means).any():
-        return np.asarray(np.quantile(means, shares, axis=0).T, dtype=np.float64)
+        intervals = np.empty((means.shape[1], 2))
+
+        def fill(block: slice) -> None:
+            intervals[block] = np.quantile(means[:, block], shares, axis=0).T
+
+        in_threads(fill, blocks(means.shape[1], _VALUES_AT_ONCE))
+        return intervals
     return np.array([_quantiles(column, shares) for column in means.T]).reshape(-1, 2)
 
 

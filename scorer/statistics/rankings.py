@@ -21,6 +21,10 @@ from scorer.statistics.threads import blocks, in_threads
 _AT_ONCE = 1 << 17
 """Values that are ranked at a time: what is computed of them remains in the cache of a processor."""
 
+_RANKS_AT_ONCE = 1 << 20
+_SUBMISSIONS_AT_ONCE = 64
+"""How many are counted, or have their quantiles computed, at a time: the ranks of all resamples take much memory."""
+
 # Ranks
 
 
@@ -77,7 +81,9 @@ def rank_frequencies(ranks: Ints) -> Floats:
     `ranks` is [resample, submission]. The first column is the share in which a submission is best.
     """
     resamples, count = ranks.shape
-    cells = np.bincount((np.arange(count) * count + ranks - 1).ravel(), minlength=count * count)
+    first, cells = np.arange(count) * count - 1, np.zeros(count * count, dtype=np.int64)
+    for block in blocks(resamples, max(1, _RANKS_AT_ONCE // max(1, count))):
+        cells += np.bincount((first + ranks[block]).ravel(), minlength=count * count)
     return np.asarray(cells.reshape(count, count) / max(resamples, 1))
 
 
@@ -91,7 +97,10 @@ def rank_quantiles(ranks: Ints, level: float = LEVEL) -> Floats:
 
     The quantiles at half the level, at one half, and at one minus half the level; interpolated linearly.
     """
-    return np.asarray(np.quantile(ranks, (level / 2, 0.5, 1 - level / 2), axis=0).T, dtype=np.float64)
+    found = np.empty((ranks.shape[1], 3))
+    for block in blocks(ranks.shape[1], _SUBMISSIONS_AT_ONCE):
+        found[block] = np.quantile(ranks[:, block], (level / 2, 0.5, 1 - level / 2), axis=0).T
+    return found
 
 
 # Rules
