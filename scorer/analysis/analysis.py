@@ -149,11 +149,11 @@ def analysed(task: Task, settings: Settings | None = None) -> TaskAnalysis:
     flips, above = scores.tests, scores.above
     tested = tested_pairs(count, all_pairs=settings.all_pairs)
     tests = pair_tests(scores, tested)
-    rules = rankings(task, means, tests[ONE_SIDED], tested)
     better, smallest_difference = scores.better, typical_smallest_difference(flips, int(flips.queries.min()))
     ranges = rank_ranges(flips.better_marginally() & above, flips.worse_marginally() & above.T)
     del flips
-    scores.release()
+    scores.release()  # only the tests need the sums
+    rules = rankings(task, means, tests[ONE_SIDED], tested)
     return TaskAnalysis(
         task=task,
         scores=scores,

@@ -52,7 +52,7 @@ from scorer.site.own_files import STATIC_FOLDER, markdown_pages, static_files
 from scorer.site.page import PageContext, brand_of
 from scorer.site.participants import participants_files
 from scorer.site.team_decisions import merged_pages
-from scorer.site.team_pages import team_pages
+from scorer.site.team_pages import TeamPage, team_pages
 from scorer.site.templates import TemplateFolder, environment_with, has_templates, render_template
 from scorer.site.timeline import FEED, feed, months, with_known_links
 from scorer.site.track_pages import LATE, RULES, erratum_rows, late_entries, past_path, past_rows
@@ -162,7 +162,7 @@ def pages(
     for view in views:
         add(f"{view.track.name}/index.html", markdown.to_text(view.track.description), BoardPage(view))
         site |= _track_data(challenge, view.board, log)
-    _add_teams(views, site, add, publish)
+    teams = _published(views, site, add, publish)
     kinds = kind_sections(columns)
     examples = tuple(worked_example(track) for track in challenge.tracks)
     symbols = definitions(section.kind for section in kinds)
@@ -171,6 +171,8 @@ def pages(
     for view, analysis in zip(views, of_tracks, strict=True):
         for path, text, page_of_track in _track_pages(view, challenge, cache, analysis):
             add(path, text, page_of_track)
+    for page in teams:  # after the analyses, which take the most memory: there may be many pages
+        _add_team(page, add)
     site["leaderboard-schema.json"] = schema()
     site |= _commitment_files(commitment)
     for merged in merged_pages(boards):
@@ -190,15 +192,21 @@ def pages(
     return site
 
 
-def _add_teams(
+def _published(
     views: Sequence[BoardView], site: Mapping[str, str], add: Callable[[str, str, PageContext], None], publish: Publish
-) -> None:
-    """Add the pages of the teams, and publish the boards before, or once the pages that they need are added."""
+) -> Iterator[TeamPage]:
+    """Publish the boards, first adding the pages of teams that they need; return the pages of the other teams."""
     missing = publish(site)
-    for page in team_pages(views, missing):
-        add(page.path, page.about, TeamPages(page.team, page, page.sections))
-        if missing and missing <= site.keys():
+    teams = team_pages(views, missing)
+    while missing and (page := next(teams, None)) is not None:
+        _add_team(page, add)
+        if missing <= site.keys():
             missing = publish(site)
+    return teams
+
+
+def _add_team(page: TeamPage, add: Callable[[str, str, PageContext], None]) -> None:
+    add(page.path, page.about, TeamPages(page.team, page, page.sections))
 
 
 def _track_pages(
