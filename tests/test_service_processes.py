@@ -438,7 +438,10 @@ class TestSenders:
                 with socket.create_connection(("127.0.0.1", server.port)) as sender:
                     head = f"PUT /api/v1/tracks/main/entries/{delivery} HTTP/1.1\r\nHost: x\r\n"
                     head += f"Content-Length: {stated}\r\nAuthorization: Bearer {token}\r\n\r\n"
-                    sender.sendall(head.encode() + GOOD.encode())
+                    sender.sendall(head.encode() + GOOD[:stated].encode())
+                    if stated < len(GOOD):
+                        assert b" 201 " in sender.recv(4096)
+                        sender.sendall(GOOD[stated:].encode())
                     sender.shutdown(socket.SHUT_WR)
                     while sender.recv(4096):
                         pass
