@@ -7,6 +7,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -14,9 +15,13 @@ import numpy as np
 from scorer.measures.arrays import Floats, Ints
 from scorer.paths import code_digest
 from scorer.statistics.all_pairs import AllPairs
+from scorer.statistics.threads import blocks, in_threads
 
 _KEY_FLOATS = 4
 """A key of 32 bytes takes the place of so many numbers."""
+
+_AT_ONCE = 64
+"""Rows whose arrays are loaded at a time in each thread."""
 
 _OTHERS = 3
 """How many times as many rows of a table are kept that another ranking or an earlier one had."""
@@ -31,8 +36,8 @@ class Arrays(Protocol):
     def load(self, key: str) -> Floats | None:
         """Return the array of a key, [value]; None if it is absent."""
 
-    def save(self, key: str, values: Floats) -> None:
-        """Store the array of a key."""
+    def save(self, key: str, *parts: Floats) -> None:
+        """Store the array of a key: these parts, [value], one after the other."""
 
 
 class MemoryArrays:
@@ -46,9 +51,9 @@ class MemoryArrays:
         """Return the array of a key, [value]; None if it is absent."""
         return self._stored.get(key)
 
-    def save(self, key: str, values: Floats) -> None:
-        """Store the array of a key."""
-        self._stored[key] = values
+    def save(self, key: str, *parts: Floats) -> None:
+        """Store the array of a key: these parts, [value], one after the other."""
+        self._stored[key] = np.concatenate(parts)
 
 
 @dataclass(frozen=True)
@@ -75,13 +80,20 @@ class Kept:
         `compute` returns those of some rows, given their positions, and is called if any are absent.
         """
         keys = self._keys(what, width)
-        found, absent = np.empty((len(keys), width)), []
-        for place, key in enumerate(keys):
-            stored = self.arrays.load(key)
-            if stored is not None and stored.size == width:
-                found[place] = stored
-            else:
-                absent.append(place)
+        found = np.empty((len(keys), width))
+
+        def load(block: slice) -> list[int]:
+            """The places whose values are absent."""
+            absent = []
+            for place, key in enumerate(keys[block], block.start):
+                stored = self.arrays.load(key)
+                if stored is not None and stored.size == width:
+                    found[place] = stored
+                else:
+                    absent.append(place)
+            return absent
+
+        absent = [*chain.from_iterable(in_threads(load, blocks(len(keys), _AT_ONCE)))]
         if absent:
             found[absent] = compute(np.array(absent))
             for place in absent:
@@ -142,7 +154,7 @@ class Kept:
         if pairs is None:
             pairs = AllPairs.of(scores, sums)
         if not is_same:
-            self.arrays.save(key, _packed(own, pairs))
+            self.arrays.save(key, *_packed(own, pairs))
         return pairs
 
     def _changed(
@@ -183,10 +195,10 @@ def _positions(keys: Sequence[str], before: Sequence[str]) -> tuple[list[int], l
     return stay, sorted(place for places in free.values() for place in places)
 
 
-def _packed(keys: Sequence[str], pairs: AllPairs) -> Floats:
-    """The pairs as one array: the number of rows, their keys, the sizes, and the largest statistics."""
+def _packed(keys: Sequence[str], pairs: AllPairs) -> tuple[Floats, ...]:
+    """The parts of an array of pairs: the number of rows, their keys, the sizes, and the largest statistics."""
     of_keys = np.frombuffer(bytes.fromhex("".join(keys)), dtype=np.float64)
-    return np.concatenate([[float(len(keys))], of_keys, pairs.size.ravel(), pairs.largest.ravel()])
+    return np.array([float(len(keys))]), of_keys, pairs.size.ravel(), pairs.largest.ravel()
 
 
 def _unpacked(values: Floats | None, flips: int) -> tuple[list[str], AllPairs] | None:

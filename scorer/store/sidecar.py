@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,9 @@ STATISTICS = ".statistics"
 
 _DIGEST_BYTES = 32
 
+_LARGE = 1 << 20
+"""Bytes of a file from which on it is mapped. To read a smaller one is faster."""
+
 
 @dataclass(slots=True)
 class Sidecar:
@@ -34,28 +38,34 @@ class Sidecar:
     """The keys that were loaded or saved, or that otherwise must stay."""
 
     def load(self, key: str) -> Floats | None:
-        """Return the array of a key, [value], mapped into memory and read-only; None if it is absent."""
+        """Return the array of a key, [value], read-only and mapped into memory if it is large; None if it is absent."""
         self.used.add(key)
+        path = self.folder / key
         try:
-            stored = np.memmap(self.folder / key, dtype=np.uint8, mode="r")
-        except (OSError, ValueError):  # ValueError: an empty file
+            is_large = path.stat().st_size >= _LARGE
+            stored = np.memmap(path, dtype=np.uint8, mode="r") if is_large else np.fromfile(path, dtype=np.uint8)
+        except (OSError, ValueError):  # ValueError: it was emptied meanwhile
             return None
+        stored.flags.writeable = False
         digest, values = stored[:_DIGEST_BYTES], stored[_DIGEST_BYTES:]
-        if values.size % 8 or digest.tobytes() != _digest(key, values):
+        if values.size % 8 or digest.tobytes() != _digest(key, (values,)):
             return None
         return values.view("<f8")
 
-    def save(self, key: str, values: Floats) -> None:
-        """Store the array of a key, [value]. A kill leaves the old file or the new one."""
+    def save(self, key: str, *parts: Floats) -> None:
+        """Store the array of a key: these parts, [value], one after the other. A kill leaves the old file or the new
+        one.
+        """
         self.used.add(key)
-        data = np.ascontiguousarray(values, dtype="<f8").view(np.uint8)
+        data = [np.ascontiguousarray(values, dtype="<f8").view(np.uint8) for values in parts]
         part = self.folder / f"{key}.{os.getpid()}.part"
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
             with part.open("wb") as file:
                 part.chmod(0o600)
                 file.write(_digest(key, data))
-                file.write(data.data)
+                for values in data:
+                    file.write(values.data)
             part.replace(self.folder / key)
         except OSError:
             with suppress(OSError):
@@ -69,7 +79,8 @@ class Sidecar:
                     path.unlink(missing_ok=True)
 
 
-def _digest(key: str, data: Bytes) -> bytes:
+def _digest(key: str, parts: Iterable[Bytes]) -> bytes:
     digest = hashlib.sha256(key.encode())
-    digest.update(data.data)
+    for values in parts:
+        digest.update(values.data)
     return digest.digest()
