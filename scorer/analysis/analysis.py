@@ -11,7 +11,7 @@ import numpy as np
 from scorer.analysis.pairs import ONE_SIDED, PairTest, pair_tests, sign_flips_for, tested_pairs
 from scorer.analysis.scores import TaskScores
 from scorer.analysis.task import Na, Task, without_missing
-from scorer.measures.arrays import Bools, Floats, Ints
+from scorer.measures.arrays import Bools, Floats, Ints, rows_of
 from scorer.options import RESAMPLES, SEED
 from scorer.statistics.agreement import consensus, footrule, resampled_taus, tau_b
 from scorer.statistics.paired_tests import randomised_tukey
@@ -28,6 +28,7 @@ from scorer.statistics.rankings import (
 )
 from scorer.statistics.rankings import means as means_of
 from scorer.statistics.sign_flips import typical_smallest_difference
+from scorer.statistics.threads import blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,9 @@ class Settings:
     """Whether to test all pairs of more algorithms than `pairs.MOST_ALGORITHMS`."""
     tukey: bool = False
 
+
+_RESAMPLES_AT_ONCE = 1024
+"""Resamples that are ranked at a time."""
 
 BY_VALUE = ("mean", "median")
 """The rules whose values have the unit of the values of the task."""
@@ -147,12 +151,13 @@ def analysed(task: Task, settings: Settings | None = None) -> TaskAnalysis:
         task.kept,
     )
     flips, above = scores.tests, scores.above
-    tested = tested_pairs(count, all_pairs=settings.all_pairs)
-    tests = pair_tests(scores, tested)
     better, smallest_difference = scores.better, typical_smallest_difference(flips, int(flips.queries.min()))
     ranges = rank_ranges(flips.better_marginally() & above, flips.worse_marginally() & above.T)
     del flips
-    scores.release()  # only the tests need the sums
+    scores.release()
+    tested = tested_pairs(count, all_pairs=settings.all_pairs)
+    tests = pair_tests(scores, tested)
+    scores.release()
     rules = rankings(task, means, tests[ONE_SIDED], tested)
     return TaskAnalysis(
         task=task,
@@ -184,7 +189,7 @@ def _best_first(task: Task) -> Task:
     return replace(
         task,
         algorithms=tuple(task.algorithms[at] for at in order),
-        values=task.values[order],
+        values=rows_of(task.values, np.array(order, dtype=np.int64)),
         means=None if task.means is None else tuple(task.means[at] for at in order),
         kept=task.kept and task.kept.of(order),
     )
@@ -225,7 +230,9 @@ def resampling_of(task: Task, scores: TaskScores, ranks: Ints) -> Resampling:
         intervals, quantiles, frequencies = (np.full((count, columns), np.nan) for columns in (2, 3, count))
         return Resampling(intervals, intervals, quantiles, frequencies, np.zeros(0))
     means = scores.resampled.T
-    drawn = ranked(means if task.decimals is None else np.round(means, task.decimals))
+    drawn = np.empty(means.shape, dtype=np.int64)
+    for block in blocks(len(means), _RESAMPLES_AT_ONCE):
+        drawn[block] = ranked(means[block] if task.decimals is None else np.round(means[block], task.decimals))
     taus = resampled_taus(drawn, ranks)
     return Resampling(
         percentile=_as_reported(scores.percentile, task),

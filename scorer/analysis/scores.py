@@ -11,7 +11,7 @@ import numpy as np
 
 from scorer.analysis.kept import Kept
 from scorer.analysis.task import ExtremeQuery
-from scorer.measures.arrays import Bools, Floats, Ints
+from scorer.measures.arrays import Bools, Floats, Ints, rows_of
 from scorer.options import RESAMPLES, SEED
 from scorer.statistics.bootstrap import bca_intervals, percentile_intervals, resampled_means
 from scorer.statistics.paired_tests import outcomes
@@ -149,7 +149,7 @@ class TaskScores:
     @cached_property
     def tests(self) -> SignFlips:
         """Of all pairs of ranked rows."""
-        scores = self.scores[self.ranked]
+        scores = rows_of(self.scores, self.ranked)
         if not self.is_complete:
             return sign_flips(scores, seed=self.seed)
         sums = self.sums.with_flips(FLIPS).of_rows(self.ranked)
@@ -173,7 +173,7 @@ class TaskScores:
     @cached_property
     def queries(self) -> int:
         """How many queries have a score for every ranked row."""
-        return int((~np.isnan(self.scores[self.ranked]).any(axis=0)).sum())
+        return int((~np.isnan(rows_of(self.scores, self.ranked)).any(axis=0)).sum())
 
     def differences(self, first: Ints, second: Ints) -> Differences:
         """Return the differences of pairs of rows, first minus second."""
@@ -220,7 +220,7 @@ class TaskScores:
 
 def _medians_of_others(scores: Floats, ranked: Ints) -> Floats:
     """[row, query]: the median of the ranked rows without the row itself; NaN where no other row is ranked."""
-    of_ranked = scores[ranked]
+    of_ranked = rows_of(scores, ranked)
     medians = np.full(scores.shape, np.nan)
     others = len(ranked) - 1
     if not len(ranked):

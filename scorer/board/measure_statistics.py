@@ -50,8 +50,9 @@ def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Ke
     of_ranking = None
     if len(ranked) == len(task.ranked) and (not column or track.statistics == "all"):
         of_ranking = certainty(task, sorted(ranked, key=lambda row: -(means[row] or 0.0)))
+    task.release()
     of_pairs = () if column else pairs(task, has_counts=track.shows_queries)
-    task.release()  # only the tests need the sums
+    task.release()
     has_histogram = track.all_measures[column].bounded and track.shows_queries
     rows = tuple(row_certainties(task, of_ranking, has_histogram=has_histogram))
     if column:

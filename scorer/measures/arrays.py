@@ -17,6 +17,11 @@ def ratio(numerator: Floats, denominator: Floats | float, defined: Bools) -> Flo
     return quotients
 
 
+def rows_of(values: Floats, rows: Ints) -> Floats:
+    """Return the rows at some positions; the array itself, not a copy, if these are all of its rows in their order."""
+    return values if np.array_equal(rows, np.arange(len(values))) else values[rows]
+
+
 def distinct(values: Ints) -> Ints:
     """Return the distinct values, ascending. ``np.unique`` loads masked arrays, which takes a tenth of a start-up."""
     ascending = np.sort(values)

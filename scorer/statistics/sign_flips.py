@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scorer.measures.arrays import Bools, Floats, Ints
+from scorer.measures.arrays import Bools, Floats, Ints, rows_of
 from scorer.options import LEVEL, SEED
 from scorer.statistics.all_pairs import AllPairs, inverse_of, sizes
 from scorer.statistics.exact_sums import ROUNDING, ExactSums, magnitude
@@ -156,8 +156,7 @@ class Sums(NamedTuple):
 
     def of_rows(self, rows: Ints) -> Sums:
         """The sums of some submissions."""
-        is_all = len(rows) == len(self.observed) and bool((rows == np.arange(len(rows))).all())
-        return self if is_all else Sums(*(sums[rows] for sums in self))
+        return Sums(*(rows_of(sums, rows) for sums in self))
 
     def differences(self) -> Floats:
         """[i, j]: the sums of the scores of i minus those of j."""
