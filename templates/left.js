@@ -1,4 +1,5 @@
-// Adds how far a time is to each place for it, as in "in 3 days". Without this script, the page has the time itself.
+// Adds how far a time is to each place for it, as in "in 3 days", and marks the present on the bar of a phase. Without
+// this script, the page has the times themselves.
 "use strict";
 
 (() => {
@@ -9,6 +10,12 @@
       const seconds = (Date.parse(place.dataset.until) - Date.now()) / 1000;
       const [unit, size] = units.find(([, each]) => Math.abs(seconds) >= 2 * each) || units.at(-1);
       place.textContent = `(${format.format(Math.trunc(seconds / size), unit)})`;
+    }
+    for (const bar of document.querySelectorAll(".course")) {
+      const [start, end] = [bar.dataset.start, bar.dataset.end].map(Date.parse);
+      const share = `${100 * Math.min(Math.max((Date.now() - start) / (end - start), 0), 1)}%`;
+      bar.querySelector(".past").setAttribute("x2", share);
+      bar.querySelector("circle").setAttribute("cx", share);
     }
   };
   show();

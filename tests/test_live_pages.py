@@ -96,7 +96,9 @@ def test_status_has_the_numbers_of_entries_and_teams_and_the_last_change(live: L
 
     assert "2 entries of 1 team. Last change 10 January 2027, 04:00 UTC." in strip(site)
     times = [each.attributes["datetime"] for each in read(site[BOARD]).of_class("live").all("time")]
-    assert times == ["2027-01-20T00:00:00Z", "2027-01-30T00:00:00Z", "2027-01-10T04:00:00Z"]
+    final, last, opened, frozen, end = times
+    assert (final, last) == ("2027-01-30T00:00:00Z", "2027-01-10T04:00:00Z")
+    assert (opened, frozen, end) == ("2027-01-10T00:00:00Z", "2027-01-19T00:00:00Z", "2027-01-20T00:00:00Z")
 
 
 def test_status_says_when_final_scores_are_shown(live: Live) -> None:
@@ -312,7 +314,7 @@ def test_rules_have_the_exact_second_of_a_deadline(build: Callable[..., Live]) -
         "The phase one receives entries from 2027-01-10 00:00:00 UTC until 2027-01-20 23:59:59 UTC; what is received "
         "up to 1 hour later, before 2027-01-21 00:59:59 UTC, still counts." in words(site[RULES])
     )
-    assert "until 20 January 2027, 23:59:59 UTC" in strip(site)
+    assert "Closes 20 January 2027, 23:59:59 UTC" in strip(site)
 
 
 # The late board
