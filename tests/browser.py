@@ -108,6 +108,12 @@ class Page:
         answer = self.send("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(answer["data"]))
 
+    def pdf(self, *, landscape: bool = False) -> bytes:
+        """The page as it is printed on A4."""
+        size = {"paperWidth": 8.27, "paperHeight": 11.69}
+        answer = self.send("Page.printToPDF", landscape=landscape, preferCSSPageSize=True, **size)
+        return base64.b64decode(answer["data"])
+
     def send(self, method: str, **parameters: Any) -> Message:
         """Send a command and return its answer."""
         number = next(self._numbers)

@@ -18,6 +18,7 @@ from scorer.site.figures import Figure
 from scorer.site.folder import write
 from scorer.site.pages import pages
 from scorer.site.views import LEADING_TEAMS, board_view
+from scorer.wording import long_time
 from tests.accessibility import has_axe, violations
 from tests.board_certainty import with_certainty
 from tests.boards import HOSTILE, baseline_row, board, board_of, challenge, rejected_row, scored_row, team
@@ -166,15 +167,19 @@ def test_the_page_counts_alike_everywhere(site: dict[str, str]) -> None:
     counted = next(each for each in read(site[BOARD]).all("dl") if "counts" in each.classes())
     numbers = [each.words() for each in counted.all("dt")]
     assert numbers == ["14 teams", "35 entries", "500 queries"]
-    assert " · ".join(numbers) in read(site["index.html"]).words()
+    front = read(site["index.html"]).words()
+    assert f"All {numbers[0]}" in front
+    assert " · ".join(numbers[1:]) in front
     assert ", ".join(numbers) in read(site[BOARD]).words()
 
 
-def test_the_page_says_when_the_track_last_changed(site: dict[str, str]) -> None:
-    """As the store knows it."""
-    assert "Final scores. Last change 19 July 2011, 01:30 UTC." in read(site[BOARD]).words()
-    never = replace(board_of(challenge().tracks[0], rejected_row("a", 5)), updated=None)
-    assert "Last change" not in page_of(never)
+def test_the_page_says_when_the_last_entry_was_received(site: dict[str, str]) -> None:
+    """Not when it was recorded, which is the day of the first run if files are older than the database."""
+    board = board_of(challenge().tracks[0], rejected_row("a", 5), scored_row("b", 0.5, 0.4, 5))
+    last = max(row.last_received for row in board.rows if row.last_received)
+    assert f"Final scores. Last entry {long_time(last)}." in read(page_of(board)).words()
+    assert "Final scores. Last entry" in read(site[BOARD]).words()
+    assert "Last entry" not in read(page_of(board_of(challenge().tracks[0]))).words()
 
 
 def test_an_empty_board_says_so() -> None:
@@ -644,13 +649,13 @@ class TestLayout:
         assert tab.ask("document.querySelector('#board tbody bdi').textContent") == "team-40"
         assert tab.ask("document.querySelectorAll('#team-team-40').length") == 1
 
-    def test_upright_paper_has_the_rows_of_a_phone(self, tab: Page, address: str) -> None:
-        """Paper on its side has the table, with the rules of its heading; controls are not printed."""
-        for width, height, kind in ((688, 1000, "grid"), (1017, 690, "table-row")):
+    def test_paper_has_the_table(self, tab: Page, address: str) -> None:
+        """Upright and on its side, with the rules of its heading; controls are not printed."""
+        for width, height in ((688, 1000), (1017, 690)):
             tab.open(f"{address}/{BOARD}", width=width, height=height, medium="print")
-            assert tab.ask("getComputedStyle(document.querySelector('#team-tea-kettle')).display") == kind
+            assert tab.ask("getComputedStyle(document.querySelector('#team-tea-kettle')).display") == "table-row"
             assert not tab.ask("document.getElementById('controls').checkVisibility()")
-            head = "document.querySelector('thead')" if kind == "grid" else "document.querySelector('thead th')"
+            head = "document.querySelector('thead th')"
             for side in ("Top", "Bottom"):
                 assert tab.ask(f"parseFloat(getComputedStyle({head}).border{side}Width)") >= 1
             assert tab.ask("document.documentElement.scrollWidth") <= width

@@ -180,23 +180,22 @@ def test_the_front_page_sums_a_board_up(board: Board, summary: str) -> None:
     [
         (
             {},
-            ": the mean of Rp@z over several cut-offs z, here 5, 10, 15, 20, 25 and 30. Averaged over 484 queries. "
-            "Highest first; equal scores share a rank.",
+            ": the share of the z best items that are among the first z of the list; the mean over several cut-offs "
+            "z, here 5, 10, 15, 20, 25 and 30. Averaged over 484 queries.",
         ),
         (
             {"primary": "AP", "equal_ranks": "earlier"},
             ": the mean, over the query's relevant items, of the precision at the rank of each. Averaged over 484 "
-            "queries. Highest first; of equal scores, the earlier entry first.",
+            "queries. Of equal scores, the earlier entry is first.",
         ),
         (
             {"primary": "NumRelRet", "final": "rest"},
-            ": the number of relevant items in the list. Summed over 387 queries. Highest first; equal scores share a "
-            "rank.",
+            ": the number of relevant items in the list. Summed over 387 queries.",
         ),
     ],
 )
 def test_a_board_says_what_is_ranked(settings: dict[str, Any], text: str) -> None:
-    """The meaning of the primary measure, the number of queries, the order, and the rule for equal scores."""
+    """The meaning of the primary measure, the number of queries, and the rule for equal scores that share no rank."""
     assert what_is_ranked(board_with(teams=2, **settings)) == text
 
 

@@ -201,7 +201,7 @@ def test_a_track_without_phases_keeps_its_stage(tmp_path: Path, terminal: Termin
     terminal.run("run", folder)
     page = (folder / "site" / BOARD).read_text(encoding="utf-8")
 
-    assert "Preliminary scores. Last change" in words(page)
+    assert "Preliminary scores. Last entry" in words(page)
     assert 'class="live"' not in page
     assert "left.js" not in page
     assert "Entries are received at any time." in words((folder / "site" / RULES).read_text(encoding="utf-8"))

@@ -23,7 +23,7 @@ _ROUNDED_UP = 0.9
     source=_VLNET,
 )
 def mean_average_r_precision(matched: Matched, cutoffs: tuple[int, ...], *, rel: Relevant = "positive") -> Floats:
-    """The mean of Rp@z over several cut-offs z.
+    """The share of the z best items that are among the first z of the list; the mean over several cut-offs z.
 
     An item with the same grade as the last of the z best belongs to relevant(z) too. The denominator remains min(m, z),
     and the score never exceeds 1. A list shorter than z is not treated specially. In a solution in VL.NET's format,

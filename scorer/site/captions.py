@@ -197,14 +197,14 @@ def shake_up(board: Board) -> str:
 
 
 def what_is_ranked(board: Board) -> str:
-    """What the primary measure is and how it orders the teams, as the sentence after its name."""
+    """What the primary measure is, and the order of equal scores if they share no rank, as the text after its name."""
     measure, track, queries = board.track.primary_measure, board.track, board_queries(board)
     summary = measure.kind.summary.rstrip(".")
     text = f": {summary[:1].lower()}{summary[1:]}{_cutoffs(measure)}."
     averaged = {"mean": "Averaged", "sum": "Summed", "geometric": "Averaged"}[measure.kind.aggregation]
     over = f" over {counted(queries, 'query', 'queries')}" if queries else " over queries"
-    equal = "equal scores share a rank" if track.equal_ranks == "shared" else "of equal scores, the earlier entry first"
-    return f"{text} {averaged}{over}. Highest first; {equal}."
+    order = "" if track.equal_ranks == "shared" else " Of equal scores, the earlier entry is first."
+    return f"{text} {averaged}{over}.{order}"
 
 
 def _cutoffs(measure: Measure) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
 from functools import cached_property
 
 from scorer.board.board import Board, Row
@@ -224,6 +224,11 @@ class BoardView:
     @property
     def how_sure(self) -> Statement:
         return how_sure(self.board)
+
+    @property
+    def last_received(self) -> datetime | None:
+        """When the last entry that the board lists was received."""
+        return max((row.last_received for row in self.board.rows if row.last_received), default=None)
 
     @property
     def what_is_ranked(self) -> str:
