@@ -42,7 +42,7 @@ def cells(text: str, caption: str) -> list[list[str]]:
 
 
 def test_the_analysis_shows_the_numbers_of_the_board(folder: Path) -> None:
-    """Ranks, teams, means, intervals and ranges of ranks are equal; tiers have numbers in place of letters."""
+    """Tiers, ranks, ranges of ranks, teams, means and intervals are equal."""
     analysed = cells(page(folder, "analysis.html"), "the ranks that remain possible")
     exported = (folder / "site" / "main" / "leaderboard.csv").read_text().splitlines()
     head = exported[0].split(",")
@@ -53,10 +53,9 @@ def test_the_analysis_shows_the_numbers_of_the_board(folder: Path) -> None:
     assert rows
     for found, line in zip(analysed, ranked, strict=True):
         rank, team, _, mean, *_, low, high, first, last, tier = line
-        assert found[:3] == [rank, team, mean]
-        assert found[3] == f"{low} to {high}"
-        assert found[4] == (first if first == last else f"{first} to {last}")
-        assert found[5] == str("ABCDE".index(tier) + 1)
+        assert found[:2] == [tier, rank]
+        assert found[2] == (f"{first} only" if first == last else f"{first} to {last}")
+        assert found[3:6] == [team, mean, f"{low} to {high}"]
 
 
 def test_the_analysis_is_linked_and_describes_every_chart(folder: Path) -> None:

@@ -6,6 +6,7 @@ A sentence states only what the results show; tests hold each of them.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -17,7 +18,7 @@ from scorer.reports.document import Block, Captioned, Figure, Section
 from scorer.reports.phrases import decimals_of, interval, name, names, number, range_of_ranks, share
 from scorer.reports.rules_and_pairs import pairs_blocks, rules_blocks, values_blocks
 from scorer.reports.table import Cell, Table, table_of
-from scorer.wording import counted
+from scorer.wording import counted, letters
 
 
 def task_sections(analysis: TaskAnalysis) -> list[Section]:
@@ -79,20 +80,22 @@ def _leader(analysis: TaskAnalysis) -> str:
 
 def _table(analysis: TaskAnalysis) -> Table:
     decimals, task = decimals_of(analysis), analysis.task
-    tier = {at: index + 1 for index, tier in enumerate(analysis.tiers) for at in tier}
+    tier = {at: letters(index) for index, tier in enumerate(analysis.tiers) for at in tier}
+    ranks = analysis.ranking.ranks.tolist()
+    count = Counter(ranks)
     rows = [
         (
-            int(analysis.ranking.ranks[at]),
+            tier[at],
+            f"={ranks[at]}" if count[ranks[at]] > 1 else f"{ranks[at]}",
+            range_of_ranks(*analysis.simultaneous[at].tolist()),
             algorithm,
             Cell(float(analysis.means[at]), decimals),
             interval(analysis.resampling.percentile[at], decimals),
-            range_of_ranks(*analysis.simultaneous[at].tolist()),
-            tier[at],
             "undefined" if math.isnan(first) else share(first),
         )
         for at, (algorithm, first) in enumerate(zip(analysis.names, analysis.resampling.first.tolist(), strict=True))
     ]
-    heads = ("rank", task.words.algorithm, "mean", "95 % interval", "rank range", "tier", "first")
+    heads = ("tier", "rank", "range", task.words.algorithm, "mean", "95 % interval", "first")
     return table_of(heads, rows, [task.words.algorithm])
 
 

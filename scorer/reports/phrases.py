@@ -65,5 +65,5 @@ def interval(ends: Floats, decimals: int) -> str:
 
 
 def range_of_ranks(first: int, last: int) -> str:
-    """Return ``2`` or ``2 to 5``."""
-    return f"{first}" if first == last else f"{first} to {last}"
+    """Return ``2 only`` or ``2 to 5``."""
+    return f"{first} only" if first == last else f"{first} to {last}"

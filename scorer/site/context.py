@@ -5,6 +5,7 @@ The names are the fields of the classes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -79,6 +80,8 @@ class AnalysisPage(PageContext, template="analysis.html"):
     """The sections of the analysis."""
     figures: tuple[Figure, ...]
     """Further charts."""
+    pages: Mapping[str, str]
+    """The page of each team by its name, in the folder of the site."""
 
 
 @dataclass(frozen=True)

@@ -216,7 +216,8 @@ def _track_pages(
     folder, title = view.track.name, view.track.title
     if analysis is not None:
         about = "How certain the ranking is: intervals, tests of all pairs, stability, and other ranking rules."
-        page = AnalysisPage(view, analysis(), analysis_figures(view.board, cache))
+        of_teams = {row.team.name: f"teams/{row.team.slug}.html" for row in view.board.rows}
+        page = AnalysisPage(view, analysis(), analysis_figures(view.board, cache), of_teams)
         yield f"{folder}/analysis.html", about, page
     about = f"All rules of {title}: scores, times, the number of entries, which entry counts, teams, and files."
     yield f"{folder}/{RULES}", about, RulesPage(view, rule_sections(view.board, challenge.limits))
