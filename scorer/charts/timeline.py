@@ -10,8 +10,8 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from scorer.charts.svg import Svg
 from scorer.wording import utc_time
 
-WIDTH, HEIGHT = 640, 200
-RIGHT, TOP, BOTTOM = 616, 20, 160
+WIDTH, HEIGHT = 640, 140
+RIGHT, TOP, BOTTOM = 616, 12, 108
 """The edges of the plotting area; the scores are printed on its left, the dates below it."""
 
 DIGIT = 12
@@ -31,7 +31,7 @@ class Point:
 
 
 def timeline(points: Sequence[Point], title: str, decimals: int) -> Svg:
-    """Draw one or more scores over time as dots joined in order of time, which may be given in any order.
+    """Draw one or more scores over time as dots joined by steps in order of time, which may be given in any order.
 
     The description of the image gives the first, the best and the last score with their dates. The image is built as an
     element tree, so text in it is escaped; the style sheet sets colours and line widths.
@@ -55,7 +55,8 @@ def timeline(points: Sequence[Point], title: str, decimals: int) -> Svg:
         )
         for point in points
     ]
-    SubElement(image, "polyline", {"points": " ".join(f"{x:.1f},{y:.1f}" for x, y in positions)})
+    steps = " ".join(f"H{x:.1f}V{y:.1f}" for x, y in positions[1:])
+    SubElement(image, "path", {"d": "M{:.1f} {:.1f}".format(*positions[0]) + steps})
     for point, (x, y) in zip(points, positions, strict=True):
         dot = SubElement(image, "circle", {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": "4.5"})
         if point.marked:

@@ -257,4 +257,4 @@ def _chart(board: BoardView, entries: Sequence[EntryView]) -> tuple[Svg | None, 
         for view, score in shown
     ]
     title = f"{board.stage.capitalize()} {board.primary.name} of {drawn} over time"
-    return timeline(points, title, decimals) if len(points) > 1 else None, drawn
+    return timeline(points, title, decimals) if len(points) > 2 else None, drawn
