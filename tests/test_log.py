@@ -200,6 +200,16 @@ def test_the_head_is_on_the_site_in_the_feed_and_in_the_data(live: Live) -> None
     assert ET.fromstring(site["feed.xml"]).findtext(f"{ATOM}subtitle") == f"Log: event 4, head {head}"
 
 
+def test_the_commands_to_verify_fetch_what_they_read(live: Live) -> None:
+    """From the address of the site, if it is set."""
+    assert "curl" not in live.site(day(14))["verification.html"]
+    file = live.challenge.root / "challenge.toml"
+    file.write_text(file.read_text() + '\n[site]\nurl = "https://lectures.example/2027/"\n')
+
+    page = live.site(day(14))["verification.html"]
+    assert "curl -fO https://lectures.example/2027/log.jsonl\nscorer verify log log.jsonl" in page
+
+
 def test_entries_of_the_feed_have_the_heads_of_their_events(live: Live) -> None:
     """On a second line; what follows from the schedule has none, and neither has an event that is not public yet."""
     with live.store(day(19, 7)) as store:
