@@ -25,6 +25,7 @@ PAGES: tuple[type, ...] = (
     context.FrontPage,
     context.BoardPage,
     context.AnalysisPage,
+    context.ReadingPage,
     context.RulesPage,
     context.LatePage,
     context.PastPage,

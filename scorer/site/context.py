@@ -85,6 +85,11 @@ class AnalysisPage(PageContext, template="analysis.html"):
 
 
 @dataclass(frozen=True)
+class ReadingPage(PageContext, template="reading.html"):
+    """What tiers, ranges, intervals and p-values of the boards mean, ``reading.html``."""
+
+
+@dataclass(frozen=True)
 class RulesPage(PageContext, template="rules.html"):
     """The rules of a track, ``<track>/rules.html``."""
 

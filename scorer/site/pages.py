@@ -40,6 +40,7 @@ from scorer.site.context import (
     MissingPage,
     OwnPage,
     PastPage,
+    ReadingPage,
     RulesPage,
     TeamPages,
     TimelinePage,
@@ -168,6 +169,7 @@ def pages(
     symbols = definitions(section.kind for section in kinds)
     about_measures = "How the scores on the boards are computed: symbols, formulas, edge cases and a worked example."
     add("measures.html", about_measures, MeasurePage(kinds, symbols, examples))
+    add("reading.html", "What the tiers, ranges, intervals and p-values of the boards mean.", ReadingPage())
     for view, analysis in zip(views, of_tracks, strict=True):
         for path, text, page_of_track in _track_pages(view, challenge, cache, analysis):
             add(path, text, page_of_track)
