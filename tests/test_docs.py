@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
 import re
-import shlex
-import shutil
 import subprocess
 import sys
 from functools import cache
@@ -35,11 +32,11 @@ from scorer.options import (
     UNJUDGED,
     Option,
 )
+from tests.blocks import run_blocks
 from tests.commands import Terminal
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
-BLOCK = re.compile(r"^```(python|console|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PROSE = {
     *("architecture.md", "benchmarks.md", "challenge-toml.md", "index.md", "leaderboard-json.md"),
     *("notebook.md", "publishing.md", "receiving.md", "serving.md", "studies.md", "templates.md", "verify.md"),
@@ -47,19 +44,17 @@ PROSE = {
 """Pages without code that runs here; test_verify_docs, test_serving_docs, test_recipes and test_notebook run that of
 their pages."""
 
-PLAIN = re.compile(r"scorer [^|<>;&`$*\\]+")
-"""A command of `scorer` that needs no shell."""
-
-FAILS = re.compile(r"# exits with ([12])$")
-
-
 @cache
 def measure_pages() -> dict[str, str]:
     """The pages of measures, which are generated."""
     return pages()
 
 
-@pytest.mark.parametrize("document", PAGES, ids=lambda document: document.name)
+RUN_HERE = [document for document in PAGES if document.name != "i-have.md"]
+"""All pages but the one that tests/test_i_have.py runs by sections, because some need another tool."""
+
+
+@pytest.mark.parametrize("document", RUN_HERE, ids=lambda document: document.name)
 def test_every_code_block_runs(
     document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: Terminal
 ) -> None:
@@ -68,42 +63,8 @@ def test_every_code_block_runs(
     A block of text has the output of the command before it.
     """
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    ran, printed = 0, ""
-    for language, code in BLOCK.findall(document.read_text(encoding="utf-8")):
-        ran += 1
-        if language == "python":
-            exec(compile(code, document.name, "exec"), names)
-            continue
-        if language == "text":
-            assert code == printed
-            continue
-        for line in code.splitlines():
-            assert line.startswith("$ "), line
-            fails = FAILS.search(line)
-            command = FAILS.sub("", line.removeprefix("$ ")).strip()
-            if PLAIN.fullmatch(command):  # in this process, which is faster
-                answer = terminal.run(*shlex.split(command)[1:])
-                exit_code, printed = answer.code, answer.out
-            else:
-                exit_code, printed = shell(command)
-            assert exit_code == (int(fails[1]) if fails else 0), line
+    ran = run_blocks(document.read_text(encoding="utf-8"), document.name, terminal, {})
     assert ran or document.name in PROSE
-
-
-def shell(command: str) -> tuple[int, str]:
-    """Run a command line with the `scorer` of this Python; return its exit code and its output."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    bash = shutil.which("bash") or "/bin/sh"
-    done = subprocess.run(
-        [bash, "-c", command],
-        env={**os.environ, "PATH": path},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        check=False,
-    )
-    return done.returncode, done.stdout
 
 
 def test_every_measure_has_a_page() -> None:
