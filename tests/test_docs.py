@@ -34,15 +34,26 @@ from scorer.options import (
 )
 from tests.blocks import run_blocks
 from tests.commands import Terminal
+from tests.html_links import broken_links
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
 PROSE = {
-    *("architecture.md", "benchmarks.md", "challenge-toml.md", "index.md", "leaderboard-json.md"),
-    *("notebook.md", "publishing.md", "receiving.md", "serving.md", "studies.md", "templates.md", "verify.md"),
+    *("architecture.md", "benchmarks.md", "challenge-toml.md", "leaderboard-json.md"),
+    *(
+        "notebook.md",
+        "publishing.md",
+        "receiving.md",
+        "serving.md",
+        "studies.md",
+        "templates.md",
+        "understanding-the-board.md",
+        "verify.md",
+    ),
 }
 """Pages without code that runs here; test_verify_docs, test_serving_docs, test_recipes and test_notebook run that of
 their pages."""
+
 
 @cache
 def measure_pages() -> dict[str, str]:
@@ -166,6 +177,35 @@ def test_relative_links_lead_to_files(document: Path) -> None:
     assert all((document.parent / link).is_file() for link in local), local
 
 
+def section_ids(document: Path) -> set[str]:
+    """The anchors of the headings of a page, as GitHub and the documentation make them."""
+    text = re.sub(r"^```.*?^```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    heads = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("document", PAGES, ids=lambda document: document.name)
+def test_links_to_sections_lead_to_headings(document: Path) -> None:
+    """In this page, and in other pages that are not generated."""
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for name, place in re.findall(r"\]\(([\w./-]*)#([^)]+)\)", text):
+        target = document.parent / name if name else document
+        assert not target.is_file() or target.suffix != ".md" or place in section_ids(target), (name, place)
+
+
+READERS = ("organise a challenge", "take part", "read a board", "evaluate runs")
+
+
+def test_the_first_page_has_the_board_and_a_path_for_each_reader() -> None:
+    """A paragraph for each, which begins with who the reader is and has links to pages."""
+    text = page("index.md")
+
+    assert "](board.png)" in text
+    for reader in READERS:
+        (path,) = re.findall(rf"^\*\*You {reader}\.\*\*.*?(?=\n\n)", text, re.MULTILINE | re.DOTALL)
+        assert path.count(".md)") >= 2
+
+
 def test_index_links_every_page() -> None:
     """No page is unreachable."""
     assert {file.stem for file in (ROOT / "docs").glob("*.md")} - {"index"} <= set(page("index.md").split())
@@ -234,8 +274,9 @@ def test_every_value_of_an_option_is_documented(option: Option, name: str) -> No
 
 @pytest.mark.ci
 def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
-    """Links, images and tables included."""
+    """Links, images and tables included; each link inside of the HTML leads to its file and place."""
     pytest.importorskip("sphinx", reason="the docs extra is not installed")
+    pytest.importorskip("furo", reason="the docs extra is not installed")
     command = [
         sys.executable,
         "-m",
@@ -255,3 +296,13 @@ def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
     assert done.stderr == ""
     assert (tmp_path / "measures" / "marp.html").is_file()
     assert (tmp_path / "api" / "evaluate.html").is_file()
+    assert "_images/board.png" in (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert list(broken_links(tmp_path)) == []
+
+
+def test_broken_links_are_found(tmp_path: Path) -> None:
+    """To a file that is missing, and to a place that no element has."""
+    (tmp_path / "a.html").write_text('<a id="x" href="b.html#y">b</a><a href="c.html">c</a><a href="#x">x</a>')
+    (tmp_path / "b.html").write_text('<p id="z"><a href="https://example.org/">elsewhere</a><a href="#q">q</a></p>')
+
+    assert sorted(broken_links(tmp_path)) == ["a.html: b.html#y", "a.html: c.html", "b.html: #q"]
