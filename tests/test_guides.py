@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from scorer.challenge.settings import Track
+from scorer.live.rules import RULES
 from scorer.measures import parse_one
 from tests.commands import here
 
@@ -67,6 +69,23 @@ def test_every_source_is_cited() -> None:
     for each in LISTED:
         author, years = re.split(r"[ ,:]", each.removeprefix("van "))[0], re.findall(r"\b(?:19|20)\d\d\b", each)
         assert re.search(rf"{author}[^|\n]*{years[-1]}", text), each
+
+
+# Questions
+
+
+def test_what_may_change_at_any_time_is_no_rule() -> None:
+    """The keys of the table that may change after the start are keys of a track; those that may not are rules."""
+    free, bound = (
+        set(re.findall(r"`([a-z_]+)`", line))
+        for line in page("questions.md").splitlines()
+        if line.startswith(("| `measures`", "| the solution"))
+    )
+
+    assert free
+    assert free <= set(Track.model_fields) - set(RULES)
+    assert bound
+    assert bound <= set(RULES)
 
 
 # Understanding the board, and the numbers on the page of a team
