@@ -12,14 +12,16 @@ project = "scorer"
 extensions = ["myst_parser"]
 exclude_patterns = ["_build"]
 html_show_copyright = False
-html_theme = "alabaster"
+html_theme = "furo"
+html_title = "scorer"
 html_theme_options = {
-    "description": "Scores ranked lists, stores the results, renders the leaderboard.",
-    "page_width": "68rem",  # commands are long
-    "body_max_width": "none",
+    "light_css_variables": {"color-brand-primary": "#0a4c7a", "color-brand-content": "#0a4c7a"},
+    "dark_css_variables": {"color-brand-primary": "#8fc1e6", "color-brand-content": "#8fc1e6"},
 }
-html_sidebars = {"**": ["about.html", "navigation.html", "searchbox.html"]}
+html_static_path = ["static"]
+html_css_files = ["wide.css"]  # commands and tables are long
 myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3  # as the links to sections on GitHub
 nitpicky = True
 
 

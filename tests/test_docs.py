@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
 import re
-import shlex
-import shutil
 import subprocess
 import sys
 from functools import cache
@@ -35,22 +32,27 @@ from scorer.options import (
     UNJUDGED,
     Option,
 )
+from tests.blocks import run_blocks
 from tests.commands import Terminal
+from tests.html_links import broken_links
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
-BLOCK = re.compile(r"^```(python|console|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PROSE = {
-    *("architecture.md", "benchmarks.md", "challenge-toml.md", "index.md", "leaderboard-json.md"),
-    *("notebook.md", "publishing.md", "receiving.md", "serving.md", "studies.md", "templates.md", "verify.md"),
+    *("architecture.md", "benchmarks.md", "challenge-toml.md", "leaderboard-json.md"),
+    *(
+        "notebook.md",
+        "publishing.md",
+        "receiving.md",
+        "serving.md",
+        "studies.md",
+        "templates.md",
+        "understanding-the-board.md",
+        "verify.md",
+    ),
 }
 """Pages without code that runs here; test_verify_docs, test_serving_docs, test_recipes and test_notebook run that of
 their pages."""
-
-PLAIN = re.compile(r"scorer [^|<>;&`$*\\]+")
-"""A command of `scorer` that needs no shell."""
-
-FAILS = re.compile(r"# exits with ([12])$")
 
 
 @cache
@@ -59,7 +61,11 @@ def measure_pages() -> dict[str, str]:
     return pages()
 
 
-@pytest.mark.parametrize("document", PAGES, ids=lambda document: document.name)
+RUN_HERE = [document for document in PAGES if document.name != "i-have.md"]
+"""All pages but the one that tests/test_i_have.py runs by sections, because some need another tool."""
+
+
+@pytest.mark.parametrize("document", RUN_HERE, ids=lambda document: document.name)
 def test_every_code_block_runs(
     document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: Terminal
 ) -> None:
@@ -68,42 +74,8 @@ def test_every_code_block_runs(
     A block of text has the output of the command before it.
     """
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    ran, printed = 0, ""
-    for language, code in BLOCK.findall(document.read_text(encoding="utf-8")):
-        ran += 1
-        if language == "python":
-            exec(compile(code, document.name, "exec"), names)
-            continue
-        if language == "text":
-            assert code == printed
-            continue
-        for line in code.splitlines():
-            assert line.startswith("$ "), line
-            fails = FAILS.search(line)
-            command = FAILS.sub("", line.removeprefix("$ ")).strip()
-            if PLAIN.fullmatch(command):  # in this process, which is faster
-                answer = terminal.run(*shlex.split(command)[1:])
-                exit_code, printed = answer.code, answer.out
-            else:
-                exit_code, printed = shell(command)
-            assert exit_code == (int(fails[1]) if fails else 0), line
+    ran = run_blocks(document.read_text(encoding="utf-8"), document.name, terminal, {})
     assert ran or document.name in PROSE
-
-
-def shell(command: str) -> tuple[int, str]:
-    """Run a command line with the `scorer` of this Python; return its exit code and its output."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    bash = shutil.which("bash") or "/bin/sh"
-    done = subprocess.run(
-        [bash, "-c", command],
-        env={**os.environ, "PATH": path},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        check=False,
-    )
-    return done.returncode, done.stdout
 
 
 def test_every_measure_has_a_page() -> None:
@@ -205,6 +177,35 @@ def test_relative_links_lead_to_files(document: Path) -> None:
     assert all((document.parent / link).is_file() for link in local), local
 
 
+def section_ids(document: Path) -> set[str]:
+    """The anchors of the headings of a page, as GitHub and the documentation make them."""
+    text = re.sub(r"^```.*?^```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    heads = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("document", PAGES, ids=lambda document: document.name)
+def test_links_to_sections_lead_to_headings(document: Path) -> None:
+    """In this page, and in other pages that are not generated."""
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for name, place in re.findall(r"\]\(([\w./-]*)#([^)]+)\)", text):
+        target = document.parent / name if name else document
+        assert not target.is_file() or target.suffix != ".md" or place in section_ids(target), (name, place)
+
+
+READERS = ("organise a challenge", "take part", "read a board", "evaluate runs")
+
+
+def test_the_first_page_has_the_board_and_a_path_for_each_reader() -> None:
+    """A paragraph for each, which begins with who the reader is and has links to pages."""
+    text = page("index.md")
+
+    assert "](board.png)" in text
+    for reader in READERS:
+        (path,) = re.findall(rf"^\*\*You {reader}\.\*\*.*?(?=\n\n)", text, re.MULTILINE | re.DOTALL)
+        assert path.count(".md)") >= 2
+
+
 def test_index_links_every_page() -> None:
     """No page is unreachable."""
     assert {file.stem for file in (ROOT / "docs").glob("*.md")} - {"index"} <= set(page("index.md").split())
@@ -273,8 +274,9 @@ def test_every_value_of_an_option_is_documented(option: Option, name: str) -> No
 
 @pytest.mark.ci
 def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
-    """Links, images and tables included."""
+    """Links, images and tables included; each link inside of the HTML leads to its file and place."""
     pytest.importorskip("sphinx", reason="the docs extra is not installed")
+    pytest.importorskip("furo", reason="the docs extra is not installed")
     command = [
         sys.executable,
         "-m",
@@ -294,3 +296,13 @@ def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
     assert done.stderr == ""
     assert (tmp_path / "measures" / "marp.html").is_file()
     assert (tmp_path / "api" / "evaluate.html").is_file()
+    assert "_images/board.png" in (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert list(broken_links(tmp_path)) == []
+
+
+def test_broken_links_are_found(tmp_path: Path) -> None:
+    """To a file that is missing, and to a place that no element has."""
+    (tmp_path / "a.html").write_text('<a id="x" href="b.html#y">b</a><a href="c.html">c</a><a href="#x">x</a>')
+    (tmp_path / "b.html").write_text('<p id="z"><a href="https://example.org/">elsewhere</a><a href="#q">q</a></p>')
+
+    assert sorted(broken_links(tmp_path)) == ["a.html: b.html#y", "a.html: c.html", "b.html: #q"]
