@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from scorer.organising.phases import extend
 from scorer.organising.teams import disqualify, merge, reinstate, rename, unmerge, withdraw
 from scorer.site.folder import write
 from scorer.site.pages import pages
-from scorer.site.timeline import months
+from scorer.site.timeline import months, of_all_tracks
 from scorer.store.store import Store
 from tests import boards
 from tests.accessibility import has_axe, violations
@@ -396,3 +396,19 @@ class TestInTheBrowser:
         assert tab.ask(shown) == 6
         tab.ask("document.querySelector('#show-1').click()")
         assert tab.ask(shown) == 3
+
+
+def test_what_is_the_same_in_all_tracks_is_one_row() -> None:
+    """Without a link if the tracks have different ones; what differs in anything keeps its track."""
+    at = datetime(2026, 9, 28, 8, tzinfo=UTC)
+    same = [Happening(at, track, "started", "Phase one started", link=f"{track}/rules.html") for track in ("a", "b")]
+    only = Happening(at, "a", "ended", "Phase warm-up ended")
+    later = Happening(at + timedelta(hours=1), "b", "started", "Phase one started")
+
+    assert of_all_tracks([later, *same, only], 2) == (
+        later,
+        Happening(at, "", "started", "Phase one started"),
+        only,
+    )
+    assert of_all_tracks([later, *same, only], 3) == (later, *same, only)
+    assert of_all_tracks(same[:1], 1) == tuple(same[:1])

@@ -55,7 +55,7 @@ from scorer.site.participants import participants_files
 from scorer.site.team_decisions import merged_pages
 from scorer.site.team_pages import TeamPage, team_pages
 from scorer.site.templates import TemplateFolder, environment_with, has_templates, render_template
-from scorer.site.timeline import FEED, feed, months, with_known_links
+from scorer.site.timeline import FEED, feed, months, of_all_tracks, with_known_links
 from scorer.site.track_pages import LATE, RULES, erratum_rows, late_entries, past_path, past_rows
 from scorer.site.views import BoardView, board_view
 from scorer.site.worked_example import worked_example
@@ -277,7 +277,8 @@ def _timeline_pages(
     if timeline.happenings:
         linked = with_known_links(timeline, paths)
         about = "What happened: phases, extensions, errata and decisions about teams; and the dates to come."
-        yield "timeline.html", about, TimelinePage(months(linked.happenings), linked.upcoming)
+        past, next_dates = (of_all_tracks(each, len(views)) for each in (linked.happenings, linked.upcoming))
+        yield "timeline.html", about, TimelinePage(months(past), next_dates)
 
 
 def _check_markdown(challenge: Challenge) -> None:

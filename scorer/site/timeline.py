@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
@@ -53,6 +54,20 @@ def months(happenings: Iterable[Happening]) -> tuple[Month, ...]:
         Month(f"{MONTHS[number - 1]} {year}", f"{year:04}-{number:02}", tuple(group))
         for (year, number), group in groupby(happenings, month)
     )
+
+
+def of_all_tracks(happenings: Sequence[Happening], tracks: int) -> tuple[Happening, ...]:
+    """The happenings, where one that is the same in all of several tracks is one of the whole challenge."""
+    alike: dict[tuple[object, ...], list[Happening]] = defaultdict(list)
+    for happening in happenings:
+        alike[happening.at, happening.kind, happening.text, happening.detail, happening.track == ""].append(happening)
+    merged: dict[int, Happening] = {}
+    for group in alike.values():
+        if group[0].track and len({same.track for same in group}) == tracks > 1:
+            links = {same.link for same in group}
+            one = replace(group[0], track="", link=links.pop() if len(links) == 1 else "")
+            merged |= {id(same): one for same in group}
+    return tuple(dict.fromkeys(merged.get(id(happening), happening) for happening in happenings))
 
 
 def with_known_links(timeline: Timeline, paths: Container[str]) -> Timeline:
