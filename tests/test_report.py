@@ -464,12 +464,12 @@ def files(tmp_path: Path) -> tuple[Path, list[Path]]:
 def test_a_report_of_runs_is_that_of_the_library(form: Any, files: tuple[Path, list[Path]], terminal: Terminal) -> None:
     """Of files, and of the same lists in memory."""
     solution, runs = files
-    command = ("report", "--solution", solution, *runs, "-m", "nDCG@10,AP", "--format", form, "-o", "-")
+    command = ("report", "--solution", solution, *runs, "-m", "nDCG@10,MARp@2,5", "--format", form, "-o", "-")
 
     answer = terminal.run(*command)
 
     assert (answer.code, answer.err) == (0, "")
-    assert answer.out == scorer.report(QRELS, RUNS, ["nDCG@10", "AP"], form=form, title="qrels.txt") + "\n"
+    assert answer.out == scorer.report(QRELS, RUNS, ["nDCG@10", "MARp@2,5"], form=form, title="qrels.txt") + "\n"
 
 
 def test_a_report_of_runs_has_the_numbers_of_compare(files: tuple[Path, list[Path]], terminal: Terminal) -> None:

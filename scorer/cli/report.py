@@ -165,8 +165,7 @@ def _of_files(
     check_several(paths, "submission")
     if measure is None:
         raise WrongCallError("--measure is required to report on files, as in --measure nDCG@10")
-    requested = measure.split(",")
-    tasks, notes = tasks_of_files(paths, solution, lambda: measures_named(requested), row_name, policies)
+    tasks, notes = tasks_of_files(paths, solution, lambda: measures_named(measure), row_name, policies)
     lines = [line for run in notes.values() for line in run]
     return analysed_tasks(_title(solution), tasks, settings, "drop", lines)
 
