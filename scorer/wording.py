@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 from unicodedata import category
@@ -108,6 +108,16 @@ def joined(texts: Sequence[str]) -> str:
     """The texts in a sentence: ``A``, ``A and B``, or ``A, B and C``."""
     *most, last = texts
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def shared_rank(rank: int | None, sharing: Mapping[int | None, int]) -> str:
+    """A rank: ``3``, or ``=3`` if several rows have the rank, given how many have each; empty for None."""
+    return "" if rank is None else f"={rank}" if sharing[rank] > 1 else f"{rank}"
+
+
+def range_of_ranks(first: int, last: int) -> str:
+    """The ranks that are possible: ``2 only`` or ``2 to 5``."""
+    return f"{first} only" if first == last else f"{first} to {last}"
 
 
 def letters(index: int) -> str:

@@ -28,6 +28,9 @@ NAN = np.nan
 
 OF_SUBMISSIONS: dict[str, Callable[[Floats], Floats]] = {
     "resampled_means": lambda scores: bootstrap.resampled_means(scores, 40).T,
+    "column_quantiles": lambda scores: bootstrap.column_quantiles(
+        np.nan_to_num(bootstrap.resampled_means(scores, 40)), np.array([0.25, 0.5])
+    ),
     "percentile_intervals": lambda scores: bootstrap.percentile_intervals(bootstrap.resampled_means(scores, 40)),
     "bca_intervals": lambda scores: bootstrap.bca_intervals(bootstrap.resampled_means(scores, 40), scores),
     "means": rankings.means,

@@ -28,7 +28,6 @@ from scorer.statistics.rankings import (
 )
 from scorer.statistics.rankings import means as means_of
 from scorer.statistics.sign_flips import typical_smallest_difference
-from scorer.statistics.threads import blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +42,6 @@ class Settings:
     """Whether to test all pairs of more algorithms than `pairs.MOST_ALGORITHMS`."""
     tukey: bool = False
 
-
-_RESAMPLES_AT_ONCE = 1024
-"""Resamples that are ranked at a time."""
 
 BY_VALUE = ("mean", "median")
 """The rules whose values have the unit of the values of the task."""
@@ -230,9 +226,7 @@ def resampling_of(task: Task, scores: TaskScores, ranks: Ints) -> Resampling:
         intervals, quantiles, frequencies = (np.full((count, columns), np.nan) for columns in (2, 3, count))
         return Resampling(intervals, intervals, quantiles, frequencies, np.zeros(0))
     means = scores.resampled.T
-    drawn = np.empty(means.shape, dtype=np.int64)
-    for block in blocks(len(means), _RESAMPLES_AT_ONCE):
-        drawn[block] = ranked(means[block] if task.decimals is None else np.round(means[block], task.decimals))
+    drawn = ranked(means, task.decimals)
     taus = resampled_taus(drawn, ranks)
     return Resampling(
         percentile=_as_reported(scores.percentile, task),

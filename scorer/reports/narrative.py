@@ -15,10 +15,10 @@ from scorer.analysis.analysis import TaskAnalysis
 from scorer.analysis.pairs import ONE_SIDED
 from scorer.options import LEVEL
 from scorer.reports.document import Block, Captioned, Figure, Section
-from scorer.reports.phrases import decimals_of, interval, name, names, number, range_of_ranks, share
+from scorer.reports.phrases import decimals_of, interval, name, names, number, share
 from scorer.reports.rules_and_pairs import pairs_blocks, rules_blocks, values_blocks
 from scorer.reports.table import Cell, Table, table_of
-from scorer.wording import counted, letters
+from scorer.wording import counted, letters, range_of_ranks, shared_rank
 
 
 def task_sections(analysis: TaskAnalysis) -> list[Section]:
@@ -82,11 +82,11 @@ def _table(analysis: TaskAnalysis) -> Table:
     decimals, task = decimals_of(analysis), analysis.task
     tier = {at: letters(index) for index, tier in enumerate(analysis.tiers) for at in tier}
     ranks = analysis.ranking.ranks.tolist()
-    count = Counter(ranks)
+    sharing: Counter[int | None] = Counter(ranks)
     rows = [
         (
             tier[at],
-            f"={ranks[at]}" if count[ranks[at]] > 1 else f"{ranks[at]}",
+            shared_rank(ranks[at], sharing),
             range_of_ranks(*analysis.simultaneous[at].tolist()),
             algorithm,
             Cell(float(analysis.means[at]), decimals),

@@ -62,8 +62,3 @@ def interval(ends: Floats, decimals: int) -> str:
     """Return the ends of an interval: ``0.7914 to 0.8279``; ``undefined``."""
     low, high = ends.tolist()
     return "undefined" if math.isnan(low) else f"{number(low, decimals)} to {number(high, decimals)}"
-
-
-def range_of_ranks(first: int, last: int) -> str:
-    """Return ``2 only`` or ``2 to 5``."""
-    return f"{first} only" if first == last else f"{first} to {last}"

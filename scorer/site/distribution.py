@@ -100,7 +100,7 @@ class QueryRow:
     """A query in the table of the best and the worst."""
 
     label: str
-    """Its id, or ``hidden``."""
+    """Its id; empty if it is hidden."""
     score: float
     median: float
     difference: float
@@ -144,7 +144,7 @@ def query_table(field: Field, position: int) -> QueryTable | None:
 
 def _query(query: QueryScore, axis: Axis, *, first: bool = False) -> QueryRow:
     return QueryRow(
-        label=query.query or "hidden",
+        label=query.query,
         score=query.score,
         median=query.median,
         difference=query.score - query.median + 0.0,

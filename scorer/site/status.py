@@ -8,21 +8,8 @@ from datetime import datetime
 from markupsafe import Markup
 
 from scorer.board.board import Board
+from scorer.challenge.phases import Phase
 from scorer.wording import counted, exact_time, iso_time
-
-
-@dataclass(frozen=True, slots=True)
-class Course:
-    """A phase that is open, as a bar from its start to its end."""
-
-    lead: Markup
-    """That it is open; HTML."""
-    start: datetime
-    end: datetime
-    frozen_from: datetime | None
-    """When the board stops before the end."""
-    frozen_share: float
-    """The share of the bar after that, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +24,7 @@ class Status:
     """How many entries of teams were received: ``12 entries of 4 teams``."""
     frozen: Markup
     """That the board is frozen, and until when; HTML, empty if it is not."""
-    course: Course | None
+    open: Phase | None
     """The phase that is open; None while none is."""
 
 
@@ -45,7 +32,7 @@ def status(board: Board) -> Status | None:
     """The status of a track as of its board; None for a track without phases."""
     if not board.phases.all:
         return None
-    return Status(_phase(board), _scores(board), _received(board), _frozen(board), _course(board))
+    return Status(_phase(board), _scores(board), _received(board), _frozen(board), _open(board))
 
 
 def moment(when: datetime) -> Markup:
@@ -74,13 +61,8 @@ def _phase(board: Board) -> Markup:
     return Markup("<b>{}</b>: phase {} starts {}").format(lead, phase.name, _until(phase.start))
 
 
-def _course(board: Board) -> Course | None:
-    phase = board.phases.current(board.now)
-    if phase is None or board.phases.state(board.now) != "open":
-        return None
-    frozen = phase.frozen_from
-    share = (phase.end - frozen) / (phase.end - phase.start) if frozen else 0.0
-    return Course(Markup("<b>Phase {} is open.</b>").format(phase.name), phase.start, phase.end, frozen, share)
+def _open(board: Board) -> Phase | None:
+    return board.phases.current(board.now) if board.phases.state(board.now) == "open" else None
 
 
 def _scores(board: Board) -> Markup:

@@ -12,7 +12,7 @@ from scorer.board.board import Board, PastBoard, PastRow, Row
 from scorer.challenge.phases import Phase
 from scorer.live.entry import Entry
 from scorer.live.errata import BeforeAfter, PublishedErratum
-from scorer.wording import counted
+from scorer.wording import counted, shared_rank
 
 RULES, LATE = "rules.html", "late.html"
 
@@ -104,11 +104,6 @@ def past_rows(board: Board, past: PastBoard) -> tuple[PastRowView, ...]:
     pages = {row.team.folder: row.team.slug for row in board.rows}
     sharing = Counter(row.rank for row in past.rows)
     return tuple(PastRowView(row, shared_rank(row.rank, sharing), pages.get(row.folder, "")) for row in past.rows)
-
-
-def shared_rank(rank: int | None, sharing: Counter[int | None]) -> str:
-    """A rank as pages show it: `=3` if several rows have it; empty for None."""
-    return "" if rank is None else f"={rank}" if sharing[rank] > 1 else f"{rank}"
 
 
 def difference(number: Number | None, other: Number | None) -> Number | None:

@@ -31,8 +31,8 @@ from scorer.site.figures import Figure
 from scorer.site.marks import Mark, histograms, sparklines
 from scorer.site.status import Status, status
 from scorer.site.strip import Axis, Place, Strip, board_axis, places, strips
-from scorer.site.track_pages import PageLink, difference, shared_rank, track_links
-from scorer.wording import letters
+from scorer.site.track_pages import PageLink, difference, track_links
+from scorer.wording import letters, range_of_ranks, shared_rank
 
 LEADING_TEAMS = 5
 MOST_LEADING_TEAMS = 10
@@ -82,8 +82,7 @@ class RowView:
         certainty = self.certainty
         if certainty is None or certainty.rank_range is None:
             return ""
-        first, last = certainty.rank_range
-        return f"{first} only" if first == last else f"{first} to {last}"
+        return range_of_ranks(*certainty.rank_range)
 
     @property
     def css(self) -> str:

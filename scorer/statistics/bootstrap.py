@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from scorer.measures.arrays import Floats
+from scorer.measures.arrays import Floats, Ints
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.statistics.exact_sums import ROUNDING, ExactSums
 from scorer.statistics.threads import blocks, in_threads
@@ -21,8 +21,8 @@ from scorer.statistics.threads import blocks, in_threads
 _CHUNK = 1 << 21
 """The number of draws that are computed at a time."""
 
-_VALUES_AT_ONCE = 64
-"""Means whose quantiles are computed at a time in each thread."""
+_COLUMNS_AT_ONCE = 64
+"""Columns whose quantiles are computed at a time in each thread."""
 
 _KEPT = 1 << 26
 """The largest number of draws that remain in memory, where their counts take 128 MB."""
@@ -69,6 +69,20 @@ def _counts(queries: int, resamples: int, seed: int) -> Iterator[Counts]:
         yield counts.astype(np.min_scalar_type(counts.max()))
 
 
+def column_quantiles(values: Floats | Ints, shares: Floats) -> Floats:
+    """Return the quantiles of each column at these shares, [column, share], interpolated linearly.
+
+    `values` are [row, column] without NaN. Only a part of the columns is copied at a time.
+    """
+    quantiles = np.empty((values.shape[1], len(shares)))
+
+    def fill(block: slice) -> None:
+        quantiles[block] = np.quantile(values[:, block], shares, axis=0).T
+
+    in_threads(fill, blocks(values.shape[1], _COLUMNS_AT_ONCE))
+    return quantiles
+
+
 def percentile_intervals(means: Floats, level: float = LEVEL) -> Floats:
     """Return the percentile interval of each mean, [value, 2], from `means`, [resample, value].
 
@@ -77,13 +91,7 @@ def percentile_intervals(means: Floats, level: float = LEVEL) -> Floats:
     """
     shares = np.array([level / 2, 1 - level / 2])
     if means.size and not np.isnan(means).any():
-        intervals = np.empty((means.shape[1], 2))
-
-        def fill(block: slice) -> None:
-            intervals[block] = np.quantile(means[:, block], shares, axis=0).T
-
-        in_threads(fill, blocks(means.shape[1], _VALUES_AT_ONCE))
-        return intervals
+        return column_quantiles(means, shares)
     return np.array([_quantiles(column, shares) for column in means.T]).reshape(-1, 2)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.options import LEVEL
+from scorer.statistics.bootstrap import column_quantiles
 from scorer.statistics.exact_sums import ROUNDING
 from scorer.statistics.paired_tests import holm_matrix, wilcoxon_greater
 from scorer.statistics.threads import blocks, in_threads
@@ -22,8 +23,7 @@ _AT_ONCE = 1 << 17
 """Values that are ranked at a time: what is computed of them remains in the cache of a processor."""
 
 _RANKS_AT_ONCE = 1 << 20
-_SUBMISSIONS_AT_ONCE = 64
-"""How many are counted, or have their quantiles computed, at a time: the ranks of all resamples take much memory."""
+"""Ranks that are counted at a time: those of all resamples take much memory."""
 
 # Ranks
 
@@ -40,24 +40,25 @@ def rank_ranges(better: Bools, worse: Bools | None = None) -> Ints:
     return np.stack([1 + worse.sum(axis=1), len(better) - better.sum(axis=1)], axis=1)
 
 
-def ranked(values: Floats) -> Ints:
+def ranked(values: Floats, decimals: int | None = None) -> Ints:
     """Return the rank of each value along the last axis, the highest first; equal values share the best rank.
 
-    Values that differ by rounding only are equal. NaN ranks one after the last rank that a number has, as in R's
-    challengeR.
+    `decimals` are those that the values are rounded to before; None: they are not rounded. Values that differ by
+    rounding only are equal. NaN ranks one after the last rank that a number has, as in R's challengeR.
     """
     if values.ndim == 2 and values.size > _AT_ONCE:
         ranks = np.empty(values.shape, dtype=np.int64)
 
         def fill(block: slice) -> None:
-            ranks[block] = _ranked(np.ascontiguousarray(values[block]))
+            ranks[block] = _ranked(np.ascontiguousarray(values[block]), decimals)
 
         in_threads(fill, blocks(len(values), max(1, _AT_ONCE // values.shape[1])))
         return ranks
-    return _ranked(values)
+    return _ranked(values, decimals)
 
 
-def _ranked(values: Floats) -> Ints:
+def _ranked(values: Floats, decimals: int | None) -> Ints:
+    values = values if decimals is None else np.round(values, decimals)
     order = np.argsort(-values, axis=-1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=-1)
     before, after = ordered[..., :-1], ordered[..., 1:]
@@ -97,10 +98,7 @@ def rank_quantiles(ranks: Ints, level: float = LEVEL) -> Floats:
 
     The quantiles at half the level, at one half, and at one minus half the level; interpolated linearly.
     """
-    found = np.empty((ranks.shape[1], 3))
-    for block in blocks(ranks.shape[1], _SUBMISSIONS_AT_ONCE):
-        found[block] = np.quantile(ranks[:, block], (level / 2, 0.5, 1 - level / 2), axis=0).T
-    return found
+    return column_quantiles(ranks, np.array([level / 2, 0.5, 1 - level / 2]))
 
 
 # Rules
