@@ -19,20 +19,21 @@ BODY = GOOD.encode()
 
 @dataclass(frozen=True)
 class Attack:
-    """A request, as its bytes; TOKEN is replaced by a valid token."""
+    """A request, as its bytes; TOKEN is replaced by a valid token. An unfinished one has no answer before it ends."""
 
     head: str
     body: bytes = b""
+    unfinished: bool = False
 
     def sent(self, token: str) -> bytes:
         """The bytes to send."""
         return self.head.replace("\n", "\r\n").replace("TOKEN", token).encode("latin-1") + b"\r\n\r\n" + self.body
 
 
-def put(*headers: str, path: str = ENTRY, body: bytes = BODY, length: bool = True) -> Attack:
+def put(*headers: str, path: str = ENTRY, body: bytes = BODY, length: bool = True, unfinished: bool = False) -> Attack:
     """A delivery with these headers."""
     lines = [f"PUT {path} HTTP/1.1", "Host: x", "Connection: close", *headers]
-    return Attack("\n".join(lines + ([f"Content-Length: {len(body)}"] if length else [])), body)
+    return Attack("\n".join(lines + ([f"Content-Length: {len(body)}"] if length else [])), body, unfinished)
 
 
 def get(path: str, *headers: str) -> Attack:
@@ -51,16 +52,17 @@ HEADERS = {
     "a token in the address": put(path=f"{ENTRY}?token=TOKEN&access_token=TOKEN"),
     "a token as another header": put("X-Api-Key: TOKEN", "X-Authorization: Bearer TOKEN"),
     "two lengths": put("Authorization: Bearer TOKEN", "Content-Length: 1"),
-    "a length and chunks": put("Authorization: Bearer TOKEN", "Transfer-Encoding: chunked"),
+    "a length and chunks": put("Authorization: Bearer TOKEN", "Transfer-Encoding: chunked", unfinished=True),
     "a negative length": put("Authorization: Bearer TOKEN", "Content-Length: -1", length=False),
     "a length in hexadecimal": put("Authorization: Bearer TOKEN", "Content-Length: 0x10", length=False),
     "an enormous length": put("Authorization: Bearer TOKEN", "Content-Length: 9" + "9" * 40, length=False),
     "an unknown transfer encoding": put("Authorization: Bearer TOKEN", "Transfer-Encoding: x", length=False),
-    "chunks that are none": put("Authorization: Bearer TOKEN", "Transfer-Encoding: chunked", length=False),
+    "chunks that are none": put(
+        "Authorization: Bearer TOKEN", "Transfer-Encoding: chunked", length=False, unfinished=True
+    ),
     "a header without a colon": put("Authorization Bearer TOKEN"),
-    "a folded header": put("Authorization: Bearer\n TOKEN"),
     "a null byte": put("Authorization: Bearer TOKEN\0"),
-    "a large header": put("Authorization: Bearer TOKEN", "X: " + "x" * 100_000),
+    "a large header": put("Authorization: Bearer TOKEN", "X: " + "x" * 1_000_000),
     "many headers": put(*(f"X-{number}: {'x' * 100}" for number in range(1000))),
     "another method by a header": get(ENTRY, "X-HTTP-Method-Override: PUT"),
     "an address of a proxy": get("/metrics", "X-Forwarded-For: 127.0.0.1"),
@@ -134,7 +136,8 @@ def test_nothing_is_accepted(server: tuple[Server, Path, str], attack: Attack) -
         answer = b""
         try:
             sender.sendall(attack.sent(token))
-            sender.shutdown(socket.SHUT_WR)
+            if attack.unfinished:  # elsewhere, an end of the sender would hide what the service would have answered
+                sender.shutdown(socket.SHUT_WR)
             while chunk := sender.recv(65_536):
                 answer += chunk
         except OSError:  # the server closed the connection before it had the request
