@@ -155,6 +155,8 @@ def analysed(task: Task, settings: Settings | None = None) -> TaskAnalysis:
     tests = pair_tests(scores, tested)
     scores.release()
     rules = rankings(task, means, tests[ONE_SIDED], tested)
+    resampling = resampling_of(task, scores, rules["mean"].ranks)
+    scores.release()
     return TaskAnalysis(
         task=task,
         scores=scores,
@@ -169,7 +171,7 @@ def analysed(task: Task, settings: Settings | None = None) -> TaskAnalysis:
         simultaneous=rank_ranges(better),
         tiers=tuple(map(tuple, tiers(range(count), better))),
         smallest_difference=smallest_difference,
-        resampling=resampling_of(task, scores, rules["mean"].ranks),
+        resampling=resampling,
     )
 
 

@@ -110,9 +110,15 @@ class TaskScores:
         return Sums(values[:, -2], values[:, -1], values[:, :-2])
 
     def release(self) -> None:
-        """Forget the largest arrays that are kept; each is loaded again when it is read again."""
-        for name in ("sums", "tests", "resampled") if self._kept is not None else ():
-            vars(self).pop(name, None)
+        """Forget the largest arrays that are kept. `sums` and `resampled` are loaded again when they are read again;
+        `tests` have no draws any more.
+        """
+        found = vars(self)
+        if self._kept is not None:
+            found.pop("sums", None)
+            found.pop("resampled", None)
+            if "tests" in found:
+                found["tests"] = self.tests.without_draws()
 
     @property
     def _all(self) -> Ints:

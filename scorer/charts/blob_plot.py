@@ -6,6 +6,9 @@ import math
 from collections.abc import Sequence
 from functools import partial
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from scorer.charts.labels import spoken
 from scorer.charts.panel import DOTTED, INK, INTERVAL, REFERENCE, ROWS, WIDTH, Panel, first_of, row_panel
 from scorer.charts.svg import Chart
@@ -20,7 +23,7 @@ BLOBS = 900
 
 def blob_plot(
     names: Sequence[str],
-    shares: Sequence[Sequence[float]],
+    shares: ArrayLike,
     quantiles: Sequence[tuple[float, float, float]],
     ranks: Sequence[int],
     *,
@@ -33,10 +36,10 @@ def blob_plot(
     joins the `ranks` of the full data, [team]. `shares` is [team, rank from 1], `quantiles` is [team, 3]. Source:
     Wiesenfarth et al. 2021.
     """
-    count = len(names)
+    count, shares = len(names), np.asarray(shares, dtype=np.float64)
     blobs = [
         (share, place, rank)
-        for place, row in enumerate(shares[:ROWS])
+        for place, row in enumerate(shares[:ROWS].tolist())
         for rank, share in enumerate(row, start=1)
         if share > 0
     ]
@@ -50,17 +53,20 @@ def blob_plot(
         list(ranks[:ROWS]),
         width,
     )
-    return Chart(drawing, "Ranks of each team in the resamples", _description(names, shares, quantiles))
+    return Chart(
+        drawing, "Ranks of each team in the resamples", _description(names, [row[0] for row in shares], quantiles)
+    )
 
 
 def _description(
     names: Sequence[str],
-    shares: Sequence[Sequence[float]],
+    best: Sequence[float],
     quantiles: Sequence[tuple[float, float, float]],
 ) -> str:
+    """`best` is how often each team is first, [team]."""
     if not names:
         return "No team has a rank."
-    firsts = sorted(((-row[0], place) for place, row in enumerate(shares) if row[0] > 0))[:3]
+    firsts = sorted(((-share, place) for place, share in enumerate(best) if share > 0))[:3]
     parts = [f"{spoken(names[place])} is first in {_percent(-share)}" for share, place in firsts]
     spans = [high - low for low, _, high in quantiles]
     widest = max(range(len(names)), key=spans.__getitem__)

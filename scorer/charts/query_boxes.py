@@ -76,8 +76,8 @@ def _description(names: Sequence[str], summaries: Sequence[Summary | None], scor
         f"Over {counted(scores.shape[1], 'query', 'queries')}, half of the scores of {spoken(name)} are from "
         f"{number(best.first, 3)} to {number(best.third, 3)}, with the median at {number(best.median, 3)}."
     )
-    defined = scores[~np.isnan(scores)]
-    words += f" Of all scores of all teams, {100 * float((defined == 0).mean()):.0f} % are 0."
+    zeros = np.count_nonzero(scores == 0) / np.count_nonzero(~np.isnan(scores))
+    words += f" Of all scores of all teams, {100 * zeros:.0f} % are 0."
     return " ".join([words, *first_of(ROWS, len(names))])
 
 

@@ -6,25 +6,28 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from scorer.charts.labels import SMALL, column_width, fitted, spoken
 from scorer.charts.panel import BAND, HAIR, INK, INTERVAL, PAPER, ROWS, SOFT, WIDTH, Panel, below, first_of
 from scorer.charts.svg import Chart
+from scorer.measures.arrays import Bools
 from scorer.wording import counted
 
 NUMBERS = 9.0
 """The width of a cell from which each column has its number."""
 
 
-def significance_map(
-    names: Sequence[str], better: Sequence[Sequence[bool]], *, what: str = "team", width: float = WIDTH
-) -> Chart:
+def significance_map(names: Sequence[str], better: ArrayLike, *, what: str = "team", width: float = WIDTH) -> Chart:
     """Draw a square of cells, filled where the team of the row is significantly better than the team of the column.
 
     All pairs are tested at once, at a level of 5 % together. Cells without a decision are empty, those of the diagonal
     have a line. Columns are numbered as the rows. `what` is the kind of the names: team or algorithm.
     """
-    rows = [[bool(cell) for cell in row] for row in better]
-    filled = [(place, start, end) for place, row in enumerate(rows[:ROWS]) for start, end in _runs(row[:ROWS])]
+    rows = np.asarray(better, dtype=bool)
+    shown = rows[:ROWS].tolist()
+    filled = [(place, start, end) for place, row in enumerate(shown) for start, end in _runs(row[:ROWS])]
     title = f"Which {what} is significantly better than which other, at a level of 5 % for all pairs"
     drawing = partial(_panel, tuple(names[:ROWS]), len(names), filled, what, width)
     return Chart(drawing, title, _description(names, rows, what))
@@ -40,14 +43,14 @@ def _runs(row: Sequence[bool]) -> list[tuple[int, int]]:
     return runs
 
 
-def _description(names: Sequence[str], better: Sequence[Sequence[bool]], what: str) -> str:
+def _description(names: Sequence[str], better: Bools, what: str) -> str:
     count = len(names)
     if count < 2:
         return f"There are no two {what}s to compare."
-    decided = sum(map(sum, better))
+    decided = int(better.sum())
     pairs = count * (count - 1) // 2
     words = f"{decided:,} of {counted(pairs, 'pair')} {'is' if decided == 1 else 'are'} significantly different."
-    wins = sum(better[0])
+    wins = int(better[0].sum())
     words += f" {spoken(names[0])} is better than {wins} of {counted(count - 1, 'other')}."
     return " ".join([words, *first_of(ROWS, count, f"{what}s")])
 

@@ -107,14 +107,14 @@ def _intervals(analysis: TaskAnalysis) -> Chart:
 
 def _significance(analysis: TaskAnalysis) -> Chart:
     what = analysis.task.words.algorithm
-    return significance_map(analysis.names, analysis.better.tolist(), what=what, width=WIDTH)
+    return significance_map(analysis.names, analysis.better, what=what, width=WIDTH)
 
 
 def _blobs(analysis: TaskAnalysis) -> Chart:
     resampling = analysis.resampling
     return blob_plot(
         analysis.names,
-        resampling.frequencies.tolist(),
+        resampling.frequencies,
         [(low, median, high) for low, median, high in resampling.quantiles.tolist()],
         analysis.ranking.ranks.tolist(),
         width=WIDTH,

@@ -10,7 +10,7 @@ import numpy as np
 from scorer.measures.arrays import Bools, Floats, Ints, ratio
 from scorer.options import LEVEL, SEED
 from scorer.statistics.exact_sums import ROUNDING, ExactSums, magnitude
-from scorer.statistics.rankings import ranked
+from scorer.statistics.rankings import ranked, small_ranks
 from scorer.statistics.threads import in_threads
 
 _AT_ONCE = 512
@@ -33,7 +33,7 @@ def resampled_taus(resampled: Ints, ranks: Ints) -> Floats:
     order = np.argsort(ranks, kind="stable")
     ascending, count = ranks[order], len(ranks)
     higher = np.searchsorted(ascending, ascending, side="right")  # [submission]: the first one with a higher rank
-    small = np.int16 if count < np.iinfo(np.int16).max else np.int32
+    small = small_ranks(count)
 
     def of_block(start: int) -> Floats:
         """[2, resample]: concordant minus discordant pairs, and the pairs without a tie in the resample."""

@@ -66,7 +66,7 @@ class AllPairs:
         for i in new.tolist():
             size[i] = size[:, i] = _sizes(scores[i] - scores, norms[i] + norms)
         largest, inverse, stayed = np.zeros(sums.shape), inverse_of(size), stay[old]
-        inverse_of_gone = inverse_of(self.size[np.ix_(gone, stayed)])
+        inverse_of_gone, inverse_of_old = inverse_of(self.size[np.ix_(gone, stayed)]), inverse[np.ix_(old, old)]
 
         def fill(block: slice) -> None:
             own = np.ascontiguousarray(sums[:, block])
@@ -76,7 +76,7 @@ class AllPairs:
                 sums_of_gone[:, block],
                 inverse_of_gone,
                 own[old],
-                inverse[np.ix_(old, old)],
+                inverse_of_old,
             )
             present = old.tolist()
             for i in new.tolist():

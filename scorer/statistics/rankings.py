@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -44,10 +45,11 @@ def ranked(values: Floats, decimals: int | None = None) -> Ints:
     """Return the rank of each value along the last axis, the highest first; equal values share the best rank.
 
     `decimals` are those that the values are rounded to before; None: they are not rounded. Values that differ by
-    rounding only are equal. NaN ranks one after the last rank that a number has, as in R's challengeR.
+    rounding only are equal. NaN ranks one after the last rank that a number has, as in R's challengeR. Many ranks have
+    the smallest type that holds them.
     """
     if values.ndim == 2 and values.size > _AT_ONCE:
-        ranks = np.empty(values.shape, dtype=np.int64)
+        ranks = np.empty(values.shape, dtype=small_ranks(values.shape[1]))
 
         def fill(block: slice) -> None:
             ranks[block] = _ranked(np.ascontiguousarray(values[block]), decimals)
@@ -55,6 +57,11 @@ def ranked(values: Floats, decimals: int | None = None) -> Ints:
         in_threads(fill, blocks(len(values), max(1, _AT_ONCE // values.shape[1])))
         return ranks
     return _ranked(values, decimals)
+
+
+def small_ranks(count: int) -> type[np.signedinteger[Any]]:
+    """Return the smallest type that holds the ranks of so many submissions and their differences."""
+    return np.int16 if count < np.iinfo(np.int16).max else np.int32
 
 
 def _ranked(values: Floats, decimals: int | None) -> Ints:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -110,6 +110,10 @@ class SignFlips:
         rows = [_p_values(np.sort(largest), row) for largest, row in zip(self.largest, self.reached, strict=True)]
         return np.array(rows).reshape(self.size.shape)
 
+    def without_draws(self) -> SignFlips:
+        """The same without `largest`, which takes the most memory, and `reached`: only what is marginal needs them."""
+        return replace(self, largest=np.zeros((0, 0)), reached=np.zeros((0, 0)))
+
     def better(self, level: float = LEVEL) -> Bools:
         """[i, j]: whether i is significantly better than j, with all pairs tested at once.
 
@@ -196,11 +200,14 @@ def sign_flips(
     else:
         of_scores = Sums.of(scores, flips, seed) if sums is None else sums / unit
         pairs = pairs or AllPairs.of(scores, of_scores.flipped)
-        size, largest, queries = pairs.size, pairs.largest, np.full(pairs.size.shape, scores.shape[1])
+        size, largest, queries = pairs.size, pairs.largest, np.broadcast_to(scores.shape[1], pairs.size.shape)
         inverse, differences, rounding = inverse_of(size), of_scores.differences(), of_scores.rounding()
-    statistic = differences * inverse
+    # In place: each of these has a value of every pair.
+    statistic = np.multiply(differences, inverse, out=differences)
     # Sums that differ by rounding only must count as equal, so that a flip reaches what it equals.
-    reached = np.abs(statistic) - rounding * inverse
+    reached = np.abs(statistic)
+    reached -= np.multiply(rounding, inverse, out=rounding)
+    del inverse, differences, rounding
     of_all = np.sort(largest.max(axis=0, initial=0.0))
     critical = _critical(of_all, level) if size.any() else float("inf")
     simultaneous = _p_values(of_all, reached)
