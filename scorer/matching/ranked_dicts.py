@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
@@ -72,7 +72,7 @@ class RankedDicts:
         # Each dict is read once, while the processor's cache holds it.
         for listed, query in zip(lists, number.tolist(), strict=True):
             values = listed.values()
-            if not _is_plain(listed) or not NUMBERS.issuperset(map(type, values)):
+            if not _is_plain(listed) or not (_are_all(float, values) or NUMBERS.issuperset(map(type, values))):
                 return None
             try:
                 run_score.fromlist([*values])
@@ -83,11 +83,11 @@ class RankedDicts:
             judged = entries_by_id[query]
             if len(judged) < CHEAPER * len(listed):
                 entries.append(every[first[query] : first[query + 1]])
-                found_score.extend(map(listed.get, judged, repeat(math.nan)))
+                found_score.fromlist([*map(listed.get, judged, repeat(math.nan))])
             else:
                 both = sorted(filter(judged.__contains__, listed), key=judged.__getitem__)
                 entries.append(np.fromiter(map(judged.__getitem__, both), dtype=np.int64, count=len(both)))
-                found_score.extend(map(listed.__getitem__, both))
+                found_score.fromlist([*map(listed.__getitem__, both)])
         scores, of_entry = np.asarray(run_score), np.asarray(found_score)
         if not np.isfinite(scores).all():
             return None
@@ -122,7 +122,7 @@ class RankedDicts:
         place_of_query[self.number[known]] = known
         place = place_of_query[query]
         cost, start = self._rising_cost(), self._start
-        begin = _first_at(cost, -self.found_score, start[place], start[place] + self.length[place])
+        begin = _first_at(cost, -self.found_score, start[place], self.length[place])
         # Whether an item is the last one of its tie group.
         last = np.append(cost[1:] != cost[:-1], True)
         last[start + self.length - 1] = True
@@ -171,20 +171,23 @@ class RankedDicts:
         return np.array(earlier, dtype=np.int64)
 
 
-def _first_at(ascending: Floats, wanted: Floats, first: Ints, end: Ints) -> Ints:
-    """[wanted]: the lowest index of this value between `first` and `end`, where the array ascends and has the value."""
-    last = end - 1
-    while (first < last).any():
-        middle = (first + last) >> 1
-        below = ascending[middle] < wanted
-        first = np.where(below, middle + 1, first)
-        last = np.where(below, last, middle)
-    return first
+def _first_at(ascending: Floats, wanted: Floats, first: Ints, length: Ints) -> Ints:
+    """[wanted]: the lowest index of the value among so many from `first`, where the array ascends and has the value."""
+    # What comes before `found` is lower. The last value of a list is not, so a step that goes too far is not taken.
+    found, last = first.copy(), first + length - 1
+    for step in (1 << power for power in reversed(range(int(length.max(initial=0)).bit_length()))):
+        found += step * (ascending[np.minimum(found + (step - 1), last)] < wanted)
+    return found
 
 
-def _is_plain(ids: Iterable[Any]) -> bool:
+def _are_all(kind: type, values: Collection[Any]) -> bool:
+    """Whether all values have exactly this type."""
+    return [*map(type, values)].count(kind) == len(values)
+
+
+def _is_plain(ids: Collection[Any]) -> bool:
     """Whether all ids are of type str, and UTF-8 can hold them."""
-    if {*map(type, ids)} - {str}:
+    if not _are_all(str, ids):
         return False
     joined = "".join(ids)
     try:
