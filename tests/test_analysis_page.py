@@ -7,10 +7,15 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from scorer.analysis.analysis import Settings, TaskAnalysis, analysed
+from scorer.analysis.task import Task
 from scorer.board.board import Board
 from scorer.board.certainty import ShakeUp
+from scorer.site.analysis_page import analysis_view
+from scorer.site.analysis_view import PairMarks
 from scorer.site.figures import analysis_figures, board_figures
 from tests import boards
 from tests.accessibility import has_axe, violations
@@ -33,40 +38,91 @@ def page(folder: Path, name: str) -> str:
     return (folder / "site" / "main" / name).read_text(encoding="utf-8")
 
 
-def cells(text: str, caption: str) -> list[list[str]]:
-    """The rows of the first table whose caption has these words, as text."""
-    tables: list[str] = re.findall(r"<table.*?</table>", text, re.DOTALL)
-    table = next(each for each in tables if caption in each)
-    rows = re.findall(r"<tr>(.*?)</tr>", table.partition("<tbody>")[2], re.DOTALL)
+def cells(text: str, number: int) -> list[list[str]]:
+    """The rows of the body of a table of the page, by its number from 1, as text."""
+    table = re.findall(r"<table.*?</table>", text, re.DOTALL)[number - 1]
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", re.findall(r"<tbody>.*?</tbody>", table, re.DOTALL)[0], re.DOTALL)
     return [[re.sub("<[^>]*>", "", cell).strip() for cell in re.findall(r"<t[hd].*?</t[hd]>", row)] for row in rows]
 
 
 def test_the_analysis_shows_the_numbers_of_the_board(folder: Path) -> None:
     """Tiers, ranks, ranges of ranks, teams, means and intervals are equal."""
-    analysed = cells(page(folder, "analysis.html"), "the ranks that remain possible")
+    analysed = cells(page(folder, "analysis.html"), 1)
     exported = (folder / "site" / "main" / "leaderboard.csv").read_text().splitlines()
-    head = exported[0].split(",")
-    rows = [dict(zip(head, re.split(r",(?!\d+@)", line), strict=False)) for line in exported[1:]]
     ranked = [line.split(",") for line in exported[1:] if line.split(",")[0]]
 
     assert len(analysed) == len(QUALITY) == len(ranked)
-    assert rows
     for found, line in zip(analysed, ranked, strict=True):
         rank, team, _, mean, *_, low, high, first, last, tier = line
         assert found[:2] == [tier, rank]
         assert found[2] == (f"{first} only" if first == last else f"{first} to {last}")
-        assert found[3:6] == [team, mean, f"{low} to {high}"]
+        assert found[3:5] == [team, mean]
+        assert [float(end) for end in found[5].split(" to ")] == pytest.approx([float(low), float(high)], abs=0.00051)
 
 
 def test_the_analysis_is_linked_and_describes_every_chart(folder: Path) -> None:
-    """Each image has a title and a description, and no query is named."""
+    """Each image has a title and a description, each team is linked, and no query is named."""
     text = page(folder, "analysis.html")
 
     assert 'href="analysis.html"' in page(folder, "index.html")
     charts = re.findall(r'<svg [^>]*class="chart".*?</svg>', text, re.DOTALL)
-    assert len(charts) >= 9
+    assert len(charts) == 3
     assert all("<title>" in chart and "<desc>" in chart for chart in charts)
+    assert all(f'href="../teams/{team}.html"' in text for team in QUALITY)
     assert not any(re.search(rf"\b{query}\b", text) for query in QUERIES)
+
+
+@pytest.mark.parametrize("teams", [2, 7, 25, 70])
+def test_the_tables_show_what_the_analysis_found(teams: int) -> None:
+    """Every mark of every row is at the value of an array; equal teams are the same, and long boards have fewer."""
+    random = np.random.default_rng(teams)
+    drawn = random.normal(np.linspace(0.7, 0.2, teams)[:, None], 0.2, (teams, 40))
+    values = np.asarray(np.clip(drawn, 0, 1).round(1), dtype=np.float64)
+    values[-1] = values[-2]
+    names = tuple(f"team {at}" for at in range(teams))
+    found = analysed(Task("main", names, tuple(map(str, range(40))), values), Settings(resamples=300))
+    view, values = analysis_view(found), found.task.values
+
+    assert [row.team for row in view.rows] == list(found.names)
+    for at, row in enumerate(view.rows):
+        assert row.ranks is not None
+        often = found.resampling.frequencies[at]
+        if teams > 60:
+            assert row.ranks.dots == ()
+        else:
+            seen = {float(x[:-1]) / 100 * teams + 0.5: radius for x, radius in row.ranks.dots}
+            expected = {rank + 1: 9 * often[rank] ** 0.5 for rank in range(teams) if often[rank] >= 0.005}
+            assert sorted(seen) == pytest.approx(sorted(expected), abs=0.02)
+            assert [seen[rank] for rank in sorted(seen)] == pytest.approx(list(expected.values()), abs=0.06)
+        assert row.scores.best == sum(values[at] == values.max(axis=0))
+        assert row.scores.zeros == f"{100 * (values[at] == 0).mean():.0f} %"
+        for (rank, differs), rule in zip(row.rules, found.rules.values(), strict=True):
+            if not rule.is_defined:
+                assert (rank, differs) == ("–", False)
+                continue
+            is_shared = (rule.ranks == rule.ranks[at]).sum() > 1
+            assert rank == f"{'=' if is_shared else ''}{rule.ranks[at]}"
+            assert differs == (rule.ranks[at] != found.ranking.ranks[at])
+        _check_pairs(found, at, row.pairs)
+
+
+def _check_pairs(found: TaskAnalysis, at: int, pairs: PairMarks | None) -> None:
+    shown = min(len(found.names), 60)
+    assert (pairs is None) == (at >= shown)
+    if pairs is None:
+        return
+    filled = np.zeros(shown, dtype=bool)
+    for x, width in pairs.better:
+        first = round(float(x[:-1]) / 100 * shown)
+        filled[first : first + round(float(width[:-1]) / 100 * shown)] = True
+    assert filled.tolist() == found.better[at, :shown].tolist()
+    if len(found.names) > 20:
+        assert pairs.p_values == ()
+        return
+    for other, text in enumerate(pairs.p_values):
+        p = found.tests["wilcoxon"].holm[at, other]
+        equal = bool((found.task.values[at] == found.task.values[other]).all())
+        assert text == ("" if other == at else "same" if equal else "< 0.001" if p < 0.0005 else f"{p:.3f}")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +238,7 @@ class TestInBrowser:
 
         assert tab.errors == []
         assert {request.rpartition("/")[2] for request in tab.requests if not request.startswith("data:")} <= {
-            *("analysis.html", "style.css", "report.css", "blank", "about:blank")
+            *("analysis.html", "style.css", "report.css", "analysis.css", "blank", "about:blank")
         }
         assert tab.ask("document.documentElement.scrollWidth") <= width
 

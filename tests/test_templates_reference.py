@@ -17,9 +17,9 @@ from scorer.challenge.phases import Phase
 from scorer.live.phases import Phases
 from scorer.live.teams import MergedTeam
 from scorer.paths import shipped_templates
-from scorer.reports.document import TaskView
 from scorer.site import pages as site_pages
 from scorer.site import submit_page
+from scorer.site.analysis_view import AnalysisRow, AnalysisView, PairMarks, ScoreMarks
 from scorer.site.context import EveryPage
 from scorer.site.pages import pages
 from scorer.site.submit_page import SignInPage, SubmitPage, service_page
@@ -56,7 +56,10 @@ def contexts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, set[s
     merged = (MergedTeam(team("gone"), team("solo")),)
     past = (PastBoard(phase, 4, True, ()),)
     live = replace(one, merged=merged, phases=Phases((phase,)), late=(late,), past=past)
-    analyses = {one.track.name: lambda: TaskView("Cold start", "cold-start", ())}
+    scores = ScoreMarks("0 %", 1, ("0%", "9%"), ("0%", "5%"), "2%", "3%")
+    row = AnalysisRow("solo", None, PairMarks((), (), "0%"), (("1", False),), scores)
+    analysis = AnalysisView((row,), (), (), (), ("mean",), ("",), "", "", (), "", "")
+    analyses = {one.track.name: lambda: analysis}
     pages(declared, [live], analyses, timeline=timeline(erratum()), log=published_log())
     signed_in = SubmitPage("solo", "", live.track, {}, None, {}, (), {}, None, "", None)
     for of_service in (SignInPage("", "", ""), signed_in):

@@ -19,16 +19,16 @@ from scorer.live.state import public, track_state
 from scorer.organising.rules import scored_by, settings, track_entries
 from scorer.organising.splits import check_preliminary
 from scorer.paths import code_digest
-from scorer.reports.document import TaskView
 from scorer.reports.entries import TrackEntries
 from scorer.scoring.means import split_masks
+from scorer.site.analysis_view import AnalysisView
 from scorer.store.cache import Cache, digest_of
 from scorer.store.canonical import RESOLUTION
 from scorer.store.records import Basis
 from scorer.store.snapshot import Snapshot
 
 _PAST_BOARD = TypeAdapter(PastBoard)
-_ANALYSIS = TypeAdapter(TaskView)
+_ANALYSIS = TypeAdapter(AnalysisView)
 
 
 def boards(
@@ -134,7 +134,7 @@ def _computed_board(view: Snapshot, track: Track, phase: Phase) -> str:
     ).decode()
 
 
-def analysis_view(view: Snapshot, board: Board, cache: Cache) -> Callable[[], TaskView] | None:
+def analysis_view(view: Snapshot, board: Board, cache: Cache) -> Callable[[], AnalysisView] | None:
     """Return what computes the analysis of a track by its primary measure, as its page shows it.
 
     The board is of the same snapshot, which is read now; the analysis may be computed when the snapshot is closed.
@@ -161,6 +161,6 @@ def analysis_view(view: Snapshot, board: Board, cache: Cache) -> Callable[[], Ta
 
 def _computed_analysis(task: Task) -> str:
     from scorer.analysis.analysis import analysed  # noqa: PLC0415 (SciPy is slow to load)
-    from scorer.site.report_page import task_view  # noqa: PLC0415
+    from scorer.site.analysis_page import analysis_view  # noqa: PLC0415
 
-    return _ANALYSIS.dump_json(task_view(analysed(task))).decode()
+    return _ANALYSIS.dump_json(analysis_view(analysed(task))).decode()

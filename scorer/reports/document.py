@@ -40,7 +40,7 @@ class Section:
     blocks: Sequence[Block]
 
 
-# The same on a page, with the charts: what ``analysis_body.html`` shows of a task
+# The same on a page, with the charts: what ``report.html`` shows of a task
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,13 +157,9 @@ def _stability(analysis: TaskAnalysis) -> Iterator[Block]:
         f"The {task.words.cases} are drawn again with replacement, the same for all {task.words.algorithms}, and each "
         "resample is ranked by its means."
     )
-    yield _first_sentence(analysis)
+    yield first_sentence(analysis)
     if resampling.taus.size:
-        low, median, high = (f"{tau:.2f}" for tau in resampling.tau_quartiles)
-        yield (
-            "Kendall's tau-b between the ranking of a resample and the ranking above is "
-            f"{resampling.tau_mean:.2f} on average (quartiles {low}, {median} and {high}; 1 means the same order)."
-        )
+        yield tau_sentence(analysis)
         yield Figure("tau", f"Kendall's tau-b is {resampling.tau_mean:.2f} on average over the resamples.")
     yield Captioned(
         "Ranks in the resamples: median and middle 95 %.",
@@ -178,12 +174,23 @@ def _stability(analysis: TaskAnalysis) -> Iterator[Block]:
             [task.words.algorithm],
         ),
     )
-    yield Figure(
-        "blobs", f"{_first_sentence(analysis)} The area of a dot is the share of the resamples with that rank."
+    yield Figure("blobs", f"{first_sentence(analysis)} The area of a dot is the share of the resamples with that rank.")
+
+
+def tau_sentence(analysis: TaskAnalysis) -> str:
+    """Return how far the rankings of the resamples agree with the ranking; empty if that is undefined."""
+    resampling = analysis.resampling
+    if not resampling.taus.size:
+        return ""
+    low, median, high = (f"{tau:.2f}" for tau in resampling.tau_quartiles)
+    return (
+        f"Kendall's tau-b between the ranking of a resample and the ranking by the mean is {resampling.tau_mean:.2f} "
+        f"on average (quartiles {low}, {median} and {high}; 1 means the same order)."
     )
 
 
-def _first_sentence(analysis: TaskAnalysis) -> str:
+def first_sentence(analysis: TaskAnalysis) -> str:
+    """Return which algorithm is first in most resamples, and in how many."""
     leaders = _leaders(analysis)
     often = int(np.argmax(analysis.resampling.first))
     listed = name(analysis.names[often])

@@ -25,7 +25,7 @@ def rules_blocks(analysis: TaskAnalysis) -> Iterator[Block]:
     defined = {rule: ranking for rule, ranking in analysis.rules.items() if ranking.is_defined}
     same = [rule for rule in defined if (defined[rule].ranks == analysis.ranking.ranks).all() and rule != "mean"]
     differ = [rule for rule in defined if rule not in same and rule != "mean"]
-    first = _first_by_rules(analysis)
+    first = first_by_rules(analysis)
     yield f"The ranking by the mean is compared with {counted(len(defined) - 1, 'other rule')}. {first}"
     yield _agreement_sentence(same, differ, analysis)
     yield Captioned(
@@ -52,8 +52,8 @@ def rules_blocks(analysis: TaskAnalysis) -> Iterator[Block]:
     yield "The rules are: " + "; ".join(f"{rule}, {meanings[rule]}" for rule in analysis.rules) + "."
 
 
-def _first_by_rules(analysis: TaskAnalysis) -> str:
-    """Who has the first rank by every rule."""
+def first_by_rules(analysis: TaskAnalysis) -> str:
+    """Return who has the first rank by every rule."""
     words = analysis.task.words
     defined = [ranking for ranking in analysis.rules.values() if ranking.is_defined]
     always = set.intersection(*(set(np.flatnonzero(ranking.ranks == 1).tolist()) for ranking in defined))
@@ -79,6 +79,18 @@ def _agreement_sentence(same: list[str], differ: list[str], analysis: TaskAnalys
 
 def pairs_blocks(analysis: TaskAnalysis) -> Iterator[Block]:
     """Yield what the tests of pairs find."""
+    yield from tests_sentences(analysis)
+    if len(analysis.names) <= MOST_COLUMNS:
+        algorithm = analysis.task.words.algorithm
+        yield Captioned(
+            f"P-values of the one-sided Wilcoxon test with Holm's correction: whether the {algorithm} of the row is "
+            "better than that of the column. Columns are numbered as the rows.",
+            _p_values(analysis),
+        )
+
+
+def tests_sentences(analysis: TaskAnalysis) -> Iterator[str]:
+    """Yield how many pairs each test of single pairs finds different, and what limits it."""
     words, test = analysis.task.words, analysis.tests[ONE_SIDED]
     above = np.triu(analysis.tested, 1) & (analysis.means[:, None] != analysis.means[None, :])
     count = int(np.triu(analysis.tested, 1).sum())
@@ -108,12 +120,6 @@ def pairs_blocks(analysis: TaskAnalysis) -> Iterator[Block]:
         f"With Holm's correction at {100 * LEVEL:g} %, of {pairs} are significant: {numbers}."
         + ("" if analysis.tukey is None else " The Tukey test corrects for all pairs without Holm's method.")
     )
-    if len(analysis.names) <= MOST_COLUMNS:
-        yield Captioned(
-            f"P-values of the one-sided Wilcoxon test with Holm's correction: whether the {words.algorithm} of the row "
-            "is better than that of the column. Columns are numbered as the rows.",
-            _p_values(analysis),
-        )
 
 
 def _p_values(analysis: TaskAnalysis) -> Table:

@@ -5,7 +5,6 @@ The names are the fields of the classes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -18,7 +17,7 @@ from scorer.live.errata import PublishedErratum
 from scorer.live.log import PublishedLog
 from scorer.live.teams import Team
 from scorer.live.timeline import Happening, Timeline
-from scorer.reports.document import TaskView
+from scorer.site.analysis_view import AnalysisRow, AnalysisView
 from scorer.site.figures import Figure
 from scorer.site.latest import LatestEntry
 from scorer.site.measure_page import Definition, KindSection
@@ -28,7 +27,7 @@ from scorer.site.team_decisions import MergedTeamPage
 from scorer.site.team_pages import TeamPage, TeamSection
 from scorer.site.timeline import Month
 from scorer.site.track_pages import ErratumRow, LateEntry, PastRowView
-from scorer.site.views import BoardView
+from scorer.site.views import BoardView, RowView
 from scorer.site.worked_example import WorkedExample
 from scorer.store.log import LogLine
 
@@ -76,12 +75,11 @@ class AnalysisPage(PageContext, template="analysis.html"):
     """The analysis of a track by its primary measure, ``<track>/analysis.html``."""
 
     board: BoardView
-    task: TaskView
-    """The sections of the analysis."""
+    analysis: AnalysisView
+    rows: tuple[tuple[RowView, AnalysisRow], ...]
+    """The ranked teams, as on the board and in the analysis."""
     figures: tuple[Figure, ...]
     """Further charts."""
-    pages: Mapping[str, str]
-    """The page of each team by its name, in the folder of the site."""
 
 
 @dataclass(frozen=True)

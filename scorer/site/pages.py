@@ -22,10 +22,10 @@ from scorer.live.timeline import NO_TIMELINE, Timeline
 from scorer.paths import shipped_templates
 from scorer.reports.boards import to_csv
 from scorer.reports.citation import to_bibtex, to_cff
-from scorer.reports.document import TaskView
 from scorer.reports.leaderboard import schema, to_json
 from scorer.reports.verifiable import commitment_json, split_json
 from scorer.site import markdown
+from scorer.site.analysis_view import AnalysisView
 from scorer.site.columns import measure_columns
 from scorer.site.context import (
     AnalysisPage,
@@ -61,7 +61,7 @@ from scorer.site.views import BoardView, board_view
 from scorer.site.worked_example import worked_example
 from scorer.store.secret import public_pem
 
-ASSETS = ("style.css", "board.js", "left.js", "team.css", "measures.css", "report.css", "timeline.css")
+ASSETS = ("style.css", "board.js", "left.js", "team.css", "measures.css", "report.css", "analysis.css", "timeline.css")
 """Copied without rendering."""
 
 LOG = "log.jsonl"
@@ -79,7 +79,7 @@ BAR_CONTRAST = 4.0
 """Of bars with the paper. WCAG 2.2 requires 3 of graphics (success criterion 1.4.11)."""
 
 
-Analyses = Mapping[str, Callable[[], TaskView] | None]
+Analyses = Mapping[str, Callable[[], AnalysisView] | None]
 """By the names of the tracks, computed when its page is rendered; None: the track has no page with an analysis."""
 
 Publish = Callable[[Mapping[str, str | bytes]], frozenset[str]]
@@ -212,15 +212,15 @@ def _add_team(page: TeamPage, add: Callable[[str, str, PageContext], None]) -> N
 
 
 def _track_pages(
-    view: BoardView, challenge: Challenge, cache: Cache | None, analysis: Callable[[], TaskView] | None
+    view: BoardView, challenge: Challenge, cache: Cache | None, analysis: Callable[[], AnalysisView] | None
 ) -> Iterator[tuple[str, str, PageContext]]:
     """The pages about a track but its board: path, description and context."""
     folder, title = view.track.name, view.track.title
     if analysis is not None:
         about = "How certain the ranking is: intervals, tests of all pairs, stability, and other ranking rules."
-        of_teams = {row.team.name: f"teams/{row.team.slug}.html" for row in view.board.rows}
-        page = AnalysisPage(view, analysis(), analysis_figures(view.board, cache), of_teams)
-        yield f"{folder}/analysis.html", about, page
+        found, of_team = analysis(), {row.row.team.name: row for row in view.rows}
+        rows = tuple((of_team[row.team], row) for row in found.rows)
+        yield f"{folder}/analysis.html", about, AnalysisPage(view, found, rows, analysis_figures(view.board, cache))
     about = f"All rules of {title}: scores, times, the number of entries, which entry counts, teams, and files."
     yield f"{folder}/{RULES}", about, RulesPage(view, rule_sections(view.board, challenge.limits))
     if view.board.late:

@@ -1,0 +1,139 @@
+"""The view of an analysis for its page on the site."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
+
+import numpy as np
+
+from scorer.analysis.analysis import TaskAnalysis
+from scorer.analysis.pairs import ONE_SIDED
+from scorer.charts.panel import ROWS
+from scorer.charts.ticks import rank_ticks
+from scorer.measures.arrays import Floats
+from scorer.options import LEVEL
+from scorer.reports.narrative import first_sentence, tau_sentence
+from scorer.reports.phrases import name, number, p_value, share
+from scorer.reports.rules_and_pairs import MOST_COLUMNS, first_by_rules, tests_sentences
+from scorer.site.analysis_view import AnalysisRow, AnalysisView, PairMarks, RankMarks, ScoreMarks
+from scorer.site.strip import Axis, axis_for, svg_percent
+from scorer.wording import counted, joined, range_of_ranks, shared_rank
+
+RARE = 0.005
+"""The share of resamples below which a rank has no dot."""
+
+LARGEST = 9.0
+"""The radius of the dot of a rank that a team has in all resamples, in pixels."""
+
+LISTED = 2
+"""How many pairs on which two tests differ are named."""
+
+
+def analysis_view(analysis: TaskAnalysis) -> AnalysisView:
+    """Return the view of the analysis of a track with two teams or more."""
+    count, words = len(analysis.names), analysis.task.words
+    quantiles = np.nanquantile(analysis.task.values, (0.1, 0.25, 0.5, 0.75, 0.9), axis=1).T
+    axis = axis_for([*quantiles.ravel().tolist(), *analysis.means.tolist()])
+    ticks = rank_ticks(count)
+    low, high = (number(float(end), 2) for end in quantiles[0, [1, 3]])
+    best = np.count_nonzero(analysis.task.values == np.nanmax(analysis.task.values, axis=0), axis=1).tolist()
+    ranks = [ranking.ranks.tolist() if ranking.is_defined else None for ranking in analysis.rules.values()]
+    sharing = [Counter(each or ()) for each in ranks]
+    rows = []
+    for at, team in enumerate(analysis.names):
+        by_rule = [
+            ("–", False) if each is None else (shared_rank(each[at], counts), each[at] != analysis.ranking.ranks[at])
+            for each, counts in zip(ranks, sharing, strict=True)
+        ]
+        scores = _scores(analysis, at, quantiles[at], best[at], axis)
+        rows.append(AnalysisRow(team, _ranks(analysis, at), _pairs(analysis, at), tuple(by_rule), scores))
+    return AnalysisView(
+        rows=tuple(rows),
+        notes=tuple(analysis.task.notes),
+        rank_ticks=tuple((_rank_at(rank, count), text) for rank, text in ticks),
+        score_ticks=axis.ticks,
+        rules=tuple(rule.replace("-", " ") for rule in analysis.rules),
+        agreement=tuple(_agreement(analysis, rule) for rule in analysis.rules),
+        stability="" if len(analysis.task.cases) < 2 else first_sentence(analysis),
+        tau=tau_sentence(analysis),
+        certainty=tuple(_certainty(analysis)),
+        first_by_rules=first_by_rules(analysis),
+        spread=f"Half of the {words.cases} of {name(analysis.names[0])} score {low} to {high}; it is best on "
+        f"{best[0]:,} of {len(analysis.task.cases):,}.",
+    )
+
+
+def _rank_at(rank: float, count: int) -> str:
+    return svg_percent(100 * (rank - 0.5) / count)
+
+
+def _ranks(analysis: TaskAnalysis, at: int) -> RankMarks | None:
+    low, median, high = analysis.resampling.quantiles[at].tolist()
+    if math.isnan(median):
+        return None
+    count, frequencies = len(analysis.names), analysis.resampling.frequencies[at].tolist()
+    dots = [
+        (_rank_at(rank, count), round(LARGEST * math.sqrt(often), 1))
+        for rank, often in enumerate(frequencies, start=1)
+        if often >= RARE and count <= ROWS
+    ]
+    middle = range_of_ranks(round(low), round(high)) if low == round(low) and high == round(high) else ""
+    return RankMarks(
+        first=share(frequencies[0]),
+        median=f"{median:g}",
+        middle=middle or f"{low:g} to {high:g}",
+        line=(_rank_at(low, count), _rank_at(high, count)),
+        dots=tuple(dots),
+    )
+
+
+def _pairs(analysis: TaskAnalysis, at: int) -> PairMarks | None:
+    count = len(analysis.names)
+    shown = min(count, ROWS)
+    if at >= shown:
+        return None
+    runs, place = [], 0
+    for is_better, cells in groupby(analysis.better[at, :shown].tolist()):
+        width = len(list(cells))
+        if is_better:
+            runs.append((svg_percent(100 * place / shown), svg_percent(100 * width / shown)))
+        place += width
+    p_values = analysis.tests[ONE_SIDED].holm[at].tolist() if count <= MOST_COLUMNS else ()
+    texts = ["" if other == at else "same" if math.isnan(p) else p_value(p) for other, p in enumerate(p_values)]
+    return PairMarks(tuple(texts), tuple(runs), svg_percent(100 * at / shown))
+
+
+def _scores(analysis: TaskAnalysis, at: int, quantiles: Floats, best: int, axis: Axis) -> ScoreMarks:
+    scores = analysis.task.values[at]
+    places = [axis.position(value) for value in quantiles.tolist()]
+    low, first, median, third, high = places
+    return ScoreMarks(
+        zeros=share(float(np.count_nonzero(scores == 0) / np.count_nonzero(~np.isnan(scores)))),
+        best=best,
+        middle_80=(svg_percent(low), svg_percent(high - low)),
+        middle_half=(svg_percent(first), svg_percent(third - first)),
+        median=svg_percent(median),
+        mean=axis.percent(float(analysis.means[at])),
+    )
+
+
+def _agreement(analysis: TaskAnalysis, rule: str) -> str:
+    if rule == "mean":
+        return ""
+    agreement = analysis.agreement["mean", rule]
+    return "–" if agreement is None or math.isnan(agreement.tau_b) else f"{agreement.tau_b:.2f}"
+
+
+def _certainty(analysis: TaskAnalysis) -> Iterator[str]:
+    """What the tests of single pairs find, and on which pairs the test of all pairs at once decides otherwise."""
+    yield from tests_sentences(analysis)
+    test = analysis.tests[ONE_SIDED].holm
+    alone, together = (test <= LEVEL) | (test.T <= LEVEL), analysis.better | analysis.better.T
+    pairs = np.argwhere(np.triu(analysis.tested & (alone != together), 1)).tolist()
+    if pairs:
+        which = joined([f"{name(analysis.names[one])} and {name(analysis.names[other])}" for one, other in pairs])
+        listed = f": {which}" if len(pairs) <= LISTED else ""
+        yield f"The map and the numbers decide otherwise on {counted(len(pairs), 'pair')}{listed}."
