@@ -163,10 +163,11 @@ def test_the_backgrounds_are_those_of_the_style_sheet() -> None:
 def test_an_accent_has_contrast_in_both_schemes(make: Make, accent: str) -> None:
     """The generated style sheet sets the accent, and tones of it that are readable too."""
     sheet = rendered(make(accent=accent))["accent.css"]
-    found = re.findall(r"--accent: (#\w{6}); --bar: (#\w{6});", sheet)
+    found = re.findall(r"--accent: (#\w{6}); --bar: (#\w{6}); --mark: (#\w{6});", sheet)
     assert found[0][0] == accent
-    for (text, bar), backgrounds in zip(found, (LIGHT, DARK), strict=True):
-        assert all(contrast(text, background) >= 4.5 for background in backgrounds)
+    for (text, bar, mark), backgrounds in zip(found, (LIGHT, DARK), strict=True):
+        assert all(contrast(text, background) >= 4.5 for background in (*backgrounds, mark))
+        assert contrast(mark, backgrounds[0]) == pytest.approx(contrast(backgrounds[2], backgrounds[0]), abs=0.06)
         assert contrast(bar, backgrounds[0]) >= 3
 
 

@@ -181,16 +181,16 @@ def with_histograms(*counts: tuple[int, ...]) -> Board:
     return replace(one, rows=rows)
 
 
-def test_histograms_share_a_scale() -> None:
-    """The highest bar of the board has the full height; a quarter of its count has half of it."""
-    high, low = (100, *(0,) * (BINS - 1)), (0, 25, *(0,) * (BINS - 3), 3)
+def test_the_highest_bar_of_each_histogram_has_the_full_height() -> None:
+    """A quarter of its count has half of it."""
+    high, low = (100, *(0,) * (BINS - 1)), (0, 48, 12, *(0,) * (BINS - 4), 3)
     first, second = histograms(with_histograms(high, low))
     assert first is not None
     assert second is not None
     heights = [float(height) for height in re.findall(r"v-([\d.]+)", first.path + second.path)]
-    assert heights == [HISTOGRAM_HEIGHT, HISTOGRAM_HEIGHT / 2, round(HISTOGRAM_HEIGHT * 0.03**0.5, 1)]
+    assert heights == [HISTOGRAM_HEIGHT, HISTOGRAM_HEIGHT, HISTOGRAM_HEIGHT / 2, HISTOGRAM_HEIGHT / 4]
     assert first.label == "100 % of the queries score under 0.05, 0 % 0.95 or more"
-    assert second.label == "0 % of the queries score under 0.05, 11 % 0.95 or more"
+    assert second.label == "0 % of the queries score under 0.05, 5 % 0.95 or more"
     assert (first.value, second.value) == (100, 0)
 
 

@@ -38,14 +38,12 @@ def _coordinate(value: float) -> str:
 
 
 def histograms(board: Board) -> tuple[Mark | None, ...]:
-    """The histogram of the primary scores of each row, all on one scale; None for a row without one."""
-    rows = [row.histogram for row in board.rows]
-    highest = max((max(counts) for counts in rows if counts), default=0)
-    return tuple(_histogram(counts, highest) if any(counts) else None for counts in rows)
+    """The histogram of the primary scores of each row, whose highest bar fills it; None for a row without one."""
+    return tuple(_histogram(row.histogram) if any(row.histogram) else None for row in board.rows)
 
 
-def _histogram(counts: Sequence[int], highest: int) -> Mark:
-    width = HISTOGRAM_WIDTH / BINS
+def _histogram(counts: Sequence[int]) -> Mark:
+    width, highest = HISTOGRAM_WIDTH / BINS, max(counts)
     bars = "".join(
         f"M{_coordinate(number * width)} {HISTOGRAM_HEIGHT}v-{_coordinate(_height(count, highest))}"
         f"h{_coordinate(width - 0.5)}V{HISTOGRAM_HEIGHT}"

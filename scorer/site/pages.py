@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from scorer.board.board import Board
 from scorer.board.rules import rule_sections
-from scorer.challenge.branding import DARK, LIGHT, STATIC, softened
+from scorer.challenge.branding import DARK, LIGHT, STATIC, contrast, softened
 from scorer.challenge.settings import FILE, Challenge
 from scorer.charts.svg import Cache
 from scorer.errors import ScorerError
@@ -305,9 +305,10 @@ def _style_sheets(challenge: Challenge, loader: BaseLoader) -> dict[str, str]:
 
 
 def _accent_sheet(light: str, dark: str) -> str:
-    """The style sheet that sets the accent and the colour of bars, which is a softer tone of it."""
+    """The style sheet that sets the accent, and softer tones for bars and for marked rows, as bright as shipped."""
     rules = (
-        f":root {{ --accent: {accent}; --bar: {softened(accent, paper, BAR_CONTRAST)}; }}"
-        for accent, paper in ((light, LIGHT[0]), (dark, DARK[0]))
+        f":root {{ --accent: {accent}; --bar: {softened(accent, paper, BAR_CONTRAST)}; "
+        f"--mark: {softened(accent, paper, contrast(mark, paper))}; }}"
+        for accent, (paper, _, mark) in ((light, LIGHT), (dark, DARK))
     )
     return "@media screen {{ {} }}\n@media screen and (prefers-color-scheme: dark) {{ {} }}\n".format(*rules)
