@@ -194,6 +194,34 @@ def test_no_board_is_blank(live: Live, now: datetime, sentence: str) -> None:
     assert sentence in words(site["index.html"])
 
 
+def test_the_front_page_has_one_status_of_tracks_in_the_same_phase_and_each_date_once(tmp_path: Path) -> None:
+    """A file that fails in both tracks at the same time is one row; a track with other phases has its status."""
+    live = Live.graded(tmp_path / "live", tracks=("main", "side"))
+    live.run(day(8))
+    for track in ("main", "side"):
+        live.submit(f"{track}/birch/1.txt", INVALID, day(12))
+    front = live.run_and_render(day(13))["index.html"]
+
+    (line,) = (each for each in read(front).all("div") if "live" in (each.attributes.get("class") or "").split())
+    assert "Phase one is open in both tracks. Preliminary scores." in line.words()
+    text = words(front)
+    for date in ("Phase one started", "Board freezes for the end of phase one", "Phase one closes", "Phase two ends"):
+        assert text.count(date) == 1, date
+    assert text.count("Both tracks") == 1
+    assert text.count("birch") == 1
+
+    settings = live.folder / "challenge.toml"
+    head, _, side = settings.read_text().rpartition('name = "one"')
+    settings.write_text(f'{head}name = "first"{side}')
+    other = Live.graded(tmp_path / "other", tracks=("main", "side"))
+    (other.folder / "challenge.toml").write_text(settings.read_text())
+    front = other.run_and_render(day(13))["index.html"]
+    assert "in both tracks" not in words(front)
+    assert "Phase one is open until" in words(front)
+    assert "Phase first is open until" in words(front)
+    assert "Side: Phase first started" in words(front)
+
+
 def test_a_track_without_phases_keeps_its_stage(tmp_path: Path, terminal: Terminal) -> None:
     """No status, no script for it, and no late board; the rules have their page."""
     folder = tmp_path / "plain"

@@ -368,3 +368,13 @@ def test_with_the_last_entry_counting_a_lower_score_counts() -> None:
         "bbbb: 0.4000, took the lead",
         "aa: 0.2000, now first",
     ]
+
+
+def test_a_board_has_a_column_of_affiliations_if_a_team_has_one() -> None:
+    """It is not shown at first."""
+    one = board_of(challenge().tracks[0], scored_row("aa", 0.2, 0.2, 5), scored_row("bb", 0.1, 0.1, 5))
+    assert view_of(one).cells["affiliation"] == ""
+    first = one.rows[0]
+    known = replace(first, team=replace(first.team, affiliation="University"))
+    (column,) = (each for each in view_of(replace(one, rows=(known, one.rows[1]))).layout if each.kind == "affiliation")
+    assert (column.label, column.shown) == ("Affiliation", False)

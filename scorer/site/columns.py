@@ -147,6 +147,9 @@ def board_columns(
         BoardColumn("rank", "Rank", 10, "ascending"),
         BoardColumn("range", "Range", 17, "ascending") if has_tiers else None,
         BoardColumn("team", "Team", 40, "ascending"),
+        BoardColumn("affiliation", "Affiliation", 40, "ascending", shown=False)
+        if any(row.team.affiliation for row in board.rows)
+        else None,
         BoardColumn("score", measures[0].label, max(score_width, _head_width(measures[0])), measure=measures[0]),
         BoardColumn("interval", "95 % interval", 27) if has_intervals else None,
         BoardColumn("strip", "Scores on an axis"),
@@ -164,7 +167,7 @@ def board_columns(
     return _with_windows(_with_toggles([column for column in candidates if column]))
 
 
-OPTIONAL = ("tier", "range", "interval", "queries", "preliminary", "before", "change", "best")
+OPTIONAL = ("tier", "range", "affiliation", "interval", "queries", "preliminary", "before", "change", "best")
 """The columns that a board may lack."""
 
 ALWAYS = frozenset({"rank", "team", "score", "strip"})

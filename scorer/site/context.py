@@ -61,6 +61,8 @@ class FrontPage(PageContext, template="index.html"):
 
     latest: tuple[LatestEntry, ...]
     """The entries received last."""
+    dates: tuple[Happening, ...]
+    """The dates of all phases, the first one first; what is the same in all tracks once."""
 
 
 @dataclass(frozen=True)

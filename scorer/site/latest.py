@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from heapq import nlargest
 
 from scorer.board.board import Row, counting_scores, score_at
@@ -21,7 +21,8 @@ SHOWN = 6
 class LatestEntry:
     """An entry in the list of the front page."""
 
-    board: BoardView
+    boards: tuple[BoardView, ...]
+    """The boards on which a team received the same at the same time, most often one."""
     row: Row
     entry: Entry
     text: str
@@ -34,8 +35,11 @@ class LatestEntry:
         return self.entry.state == "rejected"
 
 
-def latest_entries(boards: Iterable[BoardView], number: int = SHOWN) -> tuple[LatestEntry, ...]:
-    """The entries received last, the latest first; without those whose time of receipt is not confirmed."""
+def latest_entries(boards: Sequence[BoardView], number: int = SHOWN) -> tuple[LatestEntry, ...]:
+    """The entries received last, the latest first; without those whose time of receipt is not confirmed.
+
+    What a team received at the same time and with the same result in several tracks is one.
+    """
     candidates = [
         (board, view.row, entry)
         for board in boards
@@ -43,8 +47,18 @@ def latest_entries(boards: Iterable[BoardView], number: int = SHOWN) -> tuple[La
         for entry in view.row.present_entries
         if entry.state != "misdated"
     ]
-    latest = nlargest(number, candidates, key=lambda shown: (shown[2].received, shown[1].team.slug, shown[2].file))
-    return tuple(LatestEntry(board, row, entry, *_result(board, row, entry)) for board, row, entry in latest)
+    latest = nlargest(
+        number * len(boards), candidates, key=lambda shown: (shown[2].received, shown[1].team.slug, shown[2].file)
+    )
+    alike: dict[tuple[object, ...], LatestEntry] = {}
+    for board, row, entry in latest:
+        result = _result(board, row, entry)
+        key = (row.team.slug, entry.received, entry.state == "rejected", *result)
+        if key in alike and board not in alike[key].boards:
+            alike[key] = replace(alike[key], boards=(board, *alike[key].boards))
+        else:
+            alike.setdefault(key, LatestEntry((board,), row, entry, *result))
+    return tuple(alike.values())[:number]
 
 
 def _result(board: BoardView, row: Row, entry: Entry) -> tuple[str, str]:

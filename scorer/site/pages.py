@@ -55,7 +55,7 @@ from scorer.site.participants import participants_files
 from scorer.site.team_decisions import merged_pages
 from scorer.site.team_pages import TeamPage, team_pages
 from scorer.site.templates import TemplateFolder, environment_with, has_templates, render_template
-from scorer.site.timeline import FEED, feed, months, of_all_tracks, with_known_links
+from scorer.site.timeline import FEED, dates, feed, months, of_all_tracks, with_known_links
 from scorer.site.track_pages import LATE, RULES, erratum_rows, late_entries, past_path, past_rows
 from scorer.site.views import BoardView, board_view
 from scorer.site.worked_example import worked_example
@@ -159,7 +159,7 @@ def pages(
         site[path] = render_template(environment, page.template, vars(every) | vars(page))
 
     about = markdown.to_text(challenge.description)
-    add("index.html", about, FrontPage(latest_entries(views)))
+    add("index.html", about, FrontPage(latest_entries(views), dates(timeline, len(views))))
     for view in views:
         add(f"{view.track.name}/index.html", markdown.to_text(view.track.description), BoardPage(view))
         site |= _track_data(challenge, view.board, log)

@@ -28,6 +28,9 @@ IDS = UUID("6f0a1f5e-3d0c-4a53-9c5b-8f9d1d8f4a27")
 FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 has no notation for (section 2.2)."""
 
+DATES = frozenset({"started", "frozen", "ended", "closed"})
+"""The kinds of happenings that are dates of phases."""
+
 REPLACEMENT = "\ufffd"
 
 
@@ -68,6 +71,12 @@ def of_all_tracks(happenings: Sequence[Happening], tracks: int) -> tuple[Happeni
             one = replace(group[0], track="", link=links.pop() if len(links) == 1 else "")
             merged |= {id(same): one for same in group}
     return tuple(dict.fromkeys(merged.get(id(happening), happening) for happening in happenings))
+
+
+def dates(timeline: Timeline, tracks: int) -> tuple[Happening, ...]:
+    """The dates of all phases, past ones and those to come, the first one first."""
+    past = (happening for happening in reversed(timeline.happenings) if happening.kind in DATES)
+    return of_all_tracks([*past, *timeline.upcoming], tracks)
 
 
 def with_known_links(timeline: Timeline, paths: Container[str]) -> Timeline:
