@@ -75,7 +75,7 @@ OF_ALL: dict[str, Callable[[Floats], Any]] = {
     "by_wins": lambda scores: rankings.by_wins(paired_tests.wilcoxon_greater(scores)),
     "ranking": lambda scores: rankings.ranking(rankings.means(scores)),
     "ranked": rankings.ranked,
-    "rank_frequencies": lambda scores: rankings.top_shares(rankings.rank_frequencies(rankings.ranked(scores.T))),
+    "rank_frequencies": lambda scores: rankings.rank_frequencies(rankings.ranked(scores.T)),
     "rank_quantiles": lambda scores: rankings.rank_quantiles(rankings.ranked(bootstrap.resampled_means(scores, 9))),
     "resampled_taus": lambda scores: agreement.resampled_taus(
         rankings.ranked(bootstrap.resampled_means(scores, 9)), rankings.by_mean(scores).ranks
@@ -84,8 +84,6 @@ OF_ALL: dict[str, Callable[[Floats], Any]] = {
     "footrule": lambda scores: agreement.footrule(rankings.by_mean(scores).ranks, rankings.by_median(scores).ranks),
     "consensus": lambda scores: agreement.consensus(rankings.ranked(scores.T)),
     "shake_up": lambda scores: agreement.shake_up(scores, np.arange(scores.shape[1]) % 3 == 0, True, sets=9),
-    "difficulties": agreement.difficulties,
-    "discriminations": agreement.discriminations,
     "compare_pairs": lambda scores: paired_tests.compare_pairs(scores, 0.05),
     "magnitude": exact_sums.magnitude,
 }
@@ -126,7 +124,7 @@ def public_functions() -> set[str]:
 
 def test_every_public_function_of_arrays_is_tested_here() -> None:
     """Those that others call by another name are listed with it."""
-    within = {"moments", "top_shares"}  # of t_test and effect_sizes, and of rank_frequencies
+    within = {"moments"}  # of t_test and effect_sizes
     within |= {"unit_of", "inverse_of", "sizes", "typical_difference", "split_means"}  # of sign_flips and of shake_up
 
     assert public_functions() - within <= {name.partition(",")[0] for name in EVERY}

@@ -14,8 +14,6 @@ from scipy import stats
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.statistics.agreement import (
     consensus,
-    difficulties,
-    discriminations,
     footrule,
     resampled_taus,
     shake_up,
@@ -32,7 +30,6 @@ from scorer.statistics.rankings import (
     ranked,
     ranking,
     tiers,
-    top_shares,
 )
 from scorer.statistics.sign_flips import sign_flips
 from tests.strategies import score_tables
@@ -90,7 +87,6 @@ def test_frequencies_count_the_ranks_of_resamples() -> None:
     found = rank_frequencies(ranks)
 
     assert found.tolist() == [[0.75, 0.25, 0], [0.5, 0.25, 0.25], [0, 0.25, 0.75]]
-    assert top_shares(found)[:, 1].tolist() == [1, 0.75, 0.25]
     assert rank_quantiles(ranks, 0.5)[0].tolist() == [1, 1, 1.25]
 
 
@@ -279,28 +275,3 @@ def test_preliminary_scores_that_were_tuned_move_more_than_chance() -> None:
     found = shake_up(scores, halves(400), final_is_rest=True)
 
     assert found.mean_move > found.expected_range[1]
-
-
-# Queries
-
-
-def test_difficulty_is_the_mean_score_of_the_submissions() -> None:
-    """NaN without any."""
-    scores = np.array([[1.0, 0.0, NAN], [0.5, NAN, NAN]])
-
-    assert difficulties(scores).tolist() == pytest.approx([0.75, 0.0, NAN], nan_ok=True)
-
-
-@given(score_tables())
-def test_discrimination_is_the_correlation_with_the_means_over_other_queries(scores: Floats) -> None:
-    """Query by query, by scipy."""
-    found = discriminations(scores)
-
-    for query in range(scores.shape[1]):
-        rest = [means(np.delete(row, query)[np.newaxis])[0] for row in scores]
-        pairs = [(x, y) for x, y in zip(scores[:, query], rest, strict=True) if not np.isnan([x, y]).any()]
-        one, other = (np.array(each) for each in zip(*pairs, strict=True)) if pairs else (np.zeros(0), np.zeros(0))
-        if len(pairs) < 3 or np.ptp(one) < 1e-12 or np.ptp(other) < 1e-12:
-            assert math.isnan(found[query])
-        else:
-            assert found[query] == pytest.approx(stats.pearsonr(one, other).statistic, abs=1e-9)

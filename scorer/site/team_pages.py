@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from scorer.charts.svg import Svg
 from scorer.charts.timeline import Point, timeline
-from scorer.live.entry import ColumnScores, Entry, State
+from scorer.live.entry import ColumnScores, Entry
 from scorer.live.teams import MergedTeam, Team
 from scorer.site.distribution import Distribution, QueryTable, distribution, query_table
 from scorer.site.entry_words import entry_notes, looks_in_words, quota_left, status_words
@@ -96,10 +96,6 @@ class TeamSection:
     """What the team has left of its quota, on the first page; empty without a quota."""
     notes: tuple[str, ...]
     """What the states of the entries on the page mean."""
-
-    def has_state(self, *statuses: State) -> bool:
-        """Whether an entry on the page has one of these."""
-        return any(view.entry.state in statuses for view in self.entries)
 
 
 @dataclass(frozen=True, slots=True)

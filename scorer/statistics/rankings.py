@@ -95,11 +95,6 @@ def rank_frequencies(ranks: Ints) -> Floats:
     return np.asarray(cells.reshape(count, count) / max(resamples, 1))
 
 
-def top_shares(frequencies: Floats) -> Floats:
-    """Return how often each submission has each rank or a better one, [submission, rank], from `rank_frequencies`."""
-    return np.minimum(np.cumsum(frequencies, axis=1), 1.0)
-
-
 def rank_quantiles(ranks: Ints, level: float = LEVEL) -> Floats:
     """Return the middle ranks of each submission, [submission, 3], from `ranks`, [resample, submission].
 
