@@ -128,10 +128,10 @@ def test_a_commitment_is_verified(held: Held) -> None:
         "ok      lists: the solution is the one that was committed\n"
         "ok      lists: the key of the split is the one that was committed\n"
         "ok      lists: the rules are those that were committed\n"
-        "ok      lists: the phases are those that were committed\n"
+        "ok      lists: the list of phases is the one that was committed\n"
         "ok      main: the solution is the one that was committed\n"
         "ok      main: the rules are those that were committed\n"
-        "ok      main: the phases are those that were committed\n"
+        "ok      main: the list of phases is the one that was committed\n"
         "ok      main: main.txt is the solution that was committed\n"
         "ok      lists: lists.txt is the solution that was committed\n"
         "ok      lists: the key of split.json is the one that was committed\n"
@@ -191,8 +191,8 @@ def test_changes_by_an_erratum_are_verified(corrected: Path, tmp_path: Path, ter
 
     assert failed(answer) == []
     for line in (
-        "ok      main: the solution is the one that was committed, or changed by erratum 1",
-        "ok      main: the rule list_length is the one that was committed, or changed by erratum 1",
+        "ok      main: the solution was changed by erratum 1 after the commitment",
+        "ok      main: the rule list_length was changed by erratum 1 after the commitment",
         "ok      lists: the rules are those that were committed",
         "ok      main: main.txt is the solution that was committed",
     ):
@@ -243,7 +243,7 @@ def test_an_extended_phase_is_named_with_its_event(tmp_path: Path, terminal: Ter
     (index,) = held.document["tracks"]["main"]["rescheduled"]
     answer = held.verify_all()
     assert (answer.code, answer.err) == (0, "")
-    line = f"ok      main: the phases are those that were committed, or changed by event {index}\n"
+    line = f"ok      main: the list of phases was changed by event {index} after the commitment\n"
     assert line in answer.out
 
     held.change("tracks", "main", "rescheduled", value=[])
@@ -326,13 +326,13 @@ TAMPERED: list[tuple[Callable[[Held], object], list[str]]] = [
     ),
     (
         change("tracks", "main", "phases", 0, "end", value="2027-01-21T00:00:00+00:00"),
-        ['main: the phases are those that were committed: committed [{"end": "2027-01-20'],
+        ['main: the list of phases is the one that was committed: committed [{"end": "2027-01-20'],
     ),
     (
         change("tracks", "main", "rescheduled", value=[13]),
         [
             "and no others: event 13 has the kind reveal, expected phases or extension",
-            "main: the phases are those that were committed: the document says that event 13 changed it",
+            "main: the list of phases is the one that was committed: the document says that event 13 changed it",
         ],
     ),
     (change("tracks", value={}), ["the key of the split of lists", "lists: the board is", "main: the board is"]),

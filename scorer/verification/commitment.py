@@ -231,13 +231,12 @@ def _track(document: CommitmentDocument, track: str, committed: Mapping[str, Any
         if (before.get(name), now.get(name)) != (None, None) or name in rules:
             # The share of a split may have changed, and not the key.
             changes = [] if name == "split" and before[name] == now[name] else _errata(document, track, name)
-            statement = f"{track}: {FILES.get(name, f'the rule {name}')} is the one that was committed"
-            yield _unchanged(statement, before.get(name), now.get(name), changes)
+            subject = f"{track}: {FILES.get(name, f'the rule {name}')}"
+            yield _unchanged(subject, before.get(name), now.get(name), changes)
     if not rules:
         yield Verified(f"{track}: the rules are those that were committed")
     events = [f"event {index}" for index in document.rescheduled(track)]
-    statement = f"{track}: the phases are those that were committed"
-    yield _unchanged(statement, committed.get("phases"), present["phases"], events)
+    yield _unchanged(f"{track}: the list of phases", committed.get("phases"), present["phases"], events)
 
 
 def _errata(document: CommitmentDocument, track: str, name: str) -> list[str]:
@@ -245,13 +244,14 @@ def _errata(document: CommitmentDocument, track: str, name: str) -> list[str]:
     return [f"erratum {erratum.get('number')}" for erratum in document.errata_of(track) if name in erratum["changed"]]
 
 
-def _unchanged(statement: str, committed: object, present: object, changes: Sequence[str]) -> Verified:
+def _unchanged(subject: str, committed: object, present: object, changes: Sequence[str]) -> Verified:
     """Whether a value is the committed one, given the changes that the document has."""
+    statement = f"{subject} is the one that was committed"
     if committed == present:
         # Only a second change can take the first one back.
         return Verified(statement, f"the document says that {changes[0]} changed it" if len(changes) == 1 else "")
     if changes:
-        return Verified(f"{statement}, or changed by {changes[-1]}")
+        return Verified(f"{subject} was changed by {changes[-1]} after the commitment")
     return Verified(statement, f"committed {_value(committed)}, now {_value(present)}, and the document has no change")
 
 
@@ -286,5 +286,4 @@ def _split(document: CommitmentDocument, content: Mapping[str, Any], file: Path)
     committed = _committed_split(content["tracks"].get(track, {}))
     for key, what in (("key_sha256", "key"), ("preliminary", "share")):
         changes = _errata(document, track, "split") if committed.get(key) != split.get(key) else []
-        statement = f"{track}: the {what} of {file.name} is the one that was committed"
-        yield _unchanged(statement, committed.get(key), split.get(key), changes)
+        yield _unchanged(f"{track}: the {what} of {file.name}", committed.get(key), split.get(key), changes)
