@@ -164,7 +164,7 @@ def test_a_flipped_bit_never_changes_a_board(count: int, sound: Sound, terminal:
     found, mistakes = outcomes(sound, terminal, count)
 
     assert mistakes == []
-    assert all(found[f"{command}: message"] > count // 12 for command in COMMANDS)
+    assert all(found[f"{command}: message"] >= count // 12 for command in COMMANDS), found
 
 
 VALUES = [
