@@ -116,6 +116,7 @@ def _check_pairs(found: TaskAnalysis, at: int, pairs: PairMarks | None) -> None:
         first = round(float(x[:-1]) / 100 * shown)
         filled[first : first + round(float(width[:-1]) / 100 * shown)] = True
     assert filled.tolist() == found.better[at, :shown].tolist()
+    assert pairs.wins == filled.sum()
     if len(found.names) > 20:
         assert pairs.p_values == ()
         return

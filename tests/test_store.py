@@ -30,6 +30,7 @@ from scorer.scoring.outcomes import Rejected, Scored
 from scorer.store.records import Basis, RecordedBasis, Submission
 from scorer.store.schema import SCHEMA_VERSION, schema_table
 from scorer.store.store import GENERATIONS, Store
+from scorer.store.writing import drop_outcomes
 from tests.databases import NewPlace, changed, content, rows, seal
 from tests.strategies import matched
 
@@ -158,6 +159,32 @@ def test_a_result_comes_back_as_it_was_recorded(place: str) -> None:
     assert scores["AP"].tobytes() == parse("AP")[0](outcome.matched).tobytes()
     for measure, row in zip(outcome.measures, outcome.scores, strict=True):
         assert scores[str(measure)].tobytes() == row.tobytes()
+
+
+def test_a_store_sees_what_another_one_changed(place: str) -> None:
+    """A result that it has read is read again when it is another one, and is gone when it is deleted."""
+    with opened(place) as store, Store.open(place) as other:
+        store_result(store, submission("first"), BASIS, scored())
+        store_result(store, submission("second"), BASIS, scored(1))
+        first, second = entries(store, "cold-start", BASIS)
+        assert entries(store, "cold-start", BASIS) == (first, second)
+
+        forget(other, submission("first"))
+        gone, same = entries(store, "cold-start", BASIS)
+        assert gone.result is None
+        assert same == second
+
+        other.store_results([(digest("first"), rejected())], BASIS)
+        new, same = entries(store, "cold-start", BASIS)
+        assert new.result is not None
+        assert new.result.status == "rejected"
+        assert same == second
+
+
+def forget(store: Store, submission: Submission) -> None:
+    """Drop what became of a submission."""
+    with store.database.writing() as connection:
+        drop_outcomes(connection, submission.digest, None)
 
 
 def test_an_undefined_mean_is_none(place: str) -> None:

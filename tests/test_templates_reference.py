@@ -57,7 +57,7 @@ def contexts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, set[s
     past = (PastBoard(phase, 4, True, ()),)
     live = replace(one, merged=merged, phases=Phases((phase,)), late=(late,), past=past)
     scores = ScoreMarks("0 %", 1, ("0%", "9%"), ("0%", "5%"), "2%", "3%")
-    row = AnalysisRow("solo", None, PairMarks((), (), "0%"), (("1", False),), scores)
+    row = AnalysisRow("solo", None, PairMarks((), 0, (), "0%"), (("1", False),), scores)
     analysis = AnalysisView((row,), (), (), (), ("mean",), ("",), "", "", (), "", "")
     analyses = {one.track.name: lambda: analysis}
     pages(declared, [live], analyses, timeline=timeline(erratum()), log=published_log())

@@ -95,15 +95,15 @@ def _pairs(analysis: TaskAnalysis, at: int) -> PairMarks | None:
     shown = min(count, ROWS)
     if at >= shown:
         return None
-    runs, place = [], 0
-    for is_better, cells in groupby(analysis.better[at, :shown].tolist()):
+    runs, place, better = [], 0, analysis.better[at, :shown].tolist()
+    for is_better, cells in groupby(better):
         width = len(list(cells))
         if is_better:
             runs.append((svg_percent(100 * place / shown), svg_percent(100 * width / shown)))
         place += width
     p_values = analysis.tests[ONE_SIDED].holm[at].tolist() if count <= MOST_COLUMNS else ()
     texts = ["" if other == at else "same" if math.isnan(p) else p_value(p) for other, p in enumerate(p_values)]
-    return PairMarks(tuple(texts), tuple(runs), svg_percent(100 * at / shown))
+    return PairMarks(tuple(texts), sum(better), tuple(runs), svg_percent(100 * at / shown))
 
 
 def _scores(analysis: TaskAnalysis, at: int, quantiles: Floats, best: int, axis: Axis) -> ScoreMarks:

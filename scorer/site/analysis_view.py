@@ -27,8 +27,10 @@ class PairMarks:
 
     p_values: tuple[str, ...]
     """That it is better: `0.012`; `same` where all scores are equal, empty for itself. No texts for many teams."""
+    wins: int
+    """How many of the teams on the map it is separable from and better than."""
     better: tuple[tuple[str, str], ...]
-    """Position and width of the cells of teams that it is separable from and better than; adjacent ones are one."""
+    """Position and width of their cells; adjacent ones are one."""
     itself: str
     """The position of the cell of the team itself."""
 

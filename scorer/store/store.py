@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, Row, delete, func, select
 
 from scorer.limits import Limits
 from scorer.measures import Measure
@@ -58,6 +58,7 @@ class Store:
         self.database = database
         self._clock = clock
         self._events: list[Event] = []
+        self._outcomes: dict[str, Row[Any]] = {}
 
     @classmethod
     def open(
@@ -128,7 +129,7 @@ class Store:
         return self.database.retried(once)
 
     def _snapshot(self, connection: Connection) -> Snapshot:
-        return Snapshot(connection, self.database, _events=self._events, now=self._clock())
+        return Snapshot(connection, self.database, _events=self._events, _outcomes=self._outcomes, now=self._clock())
 
     def record(self, track: str, decide: Callable[[Snapshot], Added]) -> None:
         """Append events to the record of a track, or with `EVERY_TRACK` to that of the whole challenge.
