@@ -91,6 +91,16 @@ def test_a_run_with_nothing_new_writes_nothing(live: Live) -> None:
     assert revision(live) == before
 
 
+def test_a_file_that_is_gone_after_its_phase_is_nothing_new(live: Live) -> None:
+    """Its entry stays, so the record does not say what the folder has; each run sees that again."""
+    run(live, day(21))
+    before = revision(live)
+    (live.folder / "submissions/main/brass/1.txt").unlink()
+    assert not run(live, day(21) + HOUR)
+    assert not run(live, day(21) + 2 * HOUR)
+    assert revision(live) == before
+
+
 def test_a_run_with_nothing_new_loads_no_library_for_pages(new_challenge: Path) -> None:
     """Each takes longer to load than such a run."""
     assert here("run", new_challenge).code == 0

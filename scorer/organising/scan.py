@@ -310,7 +310,7 @@ def import_submissions(
         ]
         return added, stored
 
-    return store.record_scan(track, changed, revises=not is_known)
+    return store.record_scan(track, changed)
 
 
 def rechecking(track: Track, limits: Limits) -> Recheck:

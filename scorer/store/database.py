@@ -108,7 +108,12 @@ class Database:
             connection.execute(select(schema_table.c.version).with_for_update())
             yield connection
             if revises:
-                connection.execute(update(schema_table).values(revision=schema_table.c.revision + 1))
+                self.revise(connection)
+
+    @staticmethod
+    def revise(connection: Connection) -> None:
+        """Increase the revision in a transaction that finds only then that it changes what a board shows."""
+        connection.execute(update(schema_table).values(revision=schema_table.c.revision + 1))
 
     @contextmanager
     def migrating(self) -> Iterator[Connection]:

@@ -143,10 +143,11 @@ class Store:
         """Append events to the records of several tracks, as `record`; each begins with its track, or `EVERY_TRACK`."""
         self._write(lambda connection: self._append(connection, decide(self._snapshot(connection))))
 
-    def record_scan(
-        self, track: str, decide: Callable[[Snapshot], tuple[Added, FolderScan | None]], *, revises: bool
-    ) -> bool:
-        """Append events as `record`, with the scan of the folder unless it is None; returns whether there were any."""
+    def record_scan(self, track: str, decide: Callable[[Snapshot], tuple[Added, FolderScan | None]]) -> bool:
+        """Append events as `record`, with the scan of the folder unless it is None; returns whether there were any.
+
+        A scan alone changes nothing that a board shows: without an event, the revision stays as it is.
+        """
         changed = False
 
         def work(connection: Connection) -> bool:
@@ -155,9 +156,11 @@ class Store:
             if scan is not None:
                 writing.replace_scan(connection, track, scan)
             changed = self._append(connection, [(track, *event) for event in added])
+            if changed:
+                self.database.revise(connection)
             return changed or scan is not None
 
-        self._write(work, revises=revises)
+        self._write(work, revises=False)
         return changed
 
     def record_forgetting(self, track: str, decide: Callable[[Snapshot], Added], digest: str) -> None:
