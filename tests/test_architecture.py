@@ -41,6 +41,7 @@ CHANGES = [
     "a document that can be verified",
     "the bundle of a challenge",
     "an interval, a test or a tier",
+    "a table of the page of an analysis",
     "a chart, where it is shown, or its caption",
     "when the site is rendered",
     "what of the statistics is kept for the next board",

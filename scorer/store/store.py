@@ -146,7 +146,7 @@ class Store:
     def record_scan(self, track: str, decide: Callable[[Snapshot], tuple[Added, FolderScan | None]]) -> bool:
         """Append events as `record`, with the scan of the folder unless it is None; returns whether there were any.
 
-        A scan alone changes nothing that a board shows: without an event, the revision stays as it is.
+        A scan changes nothing that a board shows: without an event, the revision stays as it is.
         """
         changed = False
 
