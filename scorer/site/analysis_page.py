@@ -40,12 +40,13 @@ def analysis_view(analysis: TaskAnalysis) -> AnalysisView:
     ticks = rank_ticks(count)
     low, high = (number(float(end), 2) for end in quantiles[0, [1, 3]])
     best = np.count_nonzero(analysis.task.values == np.nanmax(analysis.task.values, axis=0), axis=1).tolist()
+    by_mean = analysis.ranking.ranks.tolist()
     ranks = [ranking.ranks.tolist() if ranking.is_defined else None for ranking in analysis.rules.values()]
     sharing = [Counter(each or ()) for each in ranks]
     rows = []
     for at, team in enumerate(analysis.names):
         by_rule = [
-            ("–", False) if each is None else (shared_rank(each[at], counts), each[at] != analysis.ranking.ranks[at])
+            ("–", False) if each is None else (shared_rank(each[at], counts), each[at] != by_mean[at])
             for each, counts in zip(ranks, sharing, strict=True)
         ]
         scores = _scores(analysis, at, quantiles[at], best[at], axis)
@@ -134,6 +135,6 @@ def _certainty(analysis: TaskAnalysis) -> Iterator[str]:
     alone, together = (test <= LEVEL) | (test.T <= LEVEL), analysis.better | analysis.better.T
     pairs = np.argwhere(np.triu(analysis.tested & (alone != together), 1)).tolist()
     if pairs:
-        which = joined([f"{name(analysis.names[one])} and {name(analysis.names[other])}" for one, other in pairs])
-        listed = f": {which}" if len(pairs) <= LISTED else ""
-        yield f"The map and the numbers decide otherwise on {counted(len(pairs), 'pair')}{listed}."
+        which = [f"{name(analysis.names[one])} and {name(analysis.names[other])}" for one, other in pairs[:LISTED]]
+        listed = f": {joined(which)}" if len(pairs) <= LISTED else ""
+        yield f"The map and the tests of single pairs differ on {counted(len(pairs), 'pair')}{listed}."
