@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from scorer.analysis import kept
 from scorer.analysis.kept import Kept, MemoryArrays
 from scorer.analysis.scores import TaskScores
 from scorer.board import published_statistics
@@ -28,6 +29,14 @@ from tests.strategies import examples
 RESAMPLES = 40
 
 VALUES = st.sampled_from([0.0, 0.1, 0.2, 1 / 3, 0.5, 1.0])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_at_once() -> Iterator[None]:
+    """Arrays are computed in parts, also of small rankings."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept, "_COMPUTED_AT_ONCE", 2)
+        yield
 
 
 class Forgetful(MemoryArrays):

@@ -23,6 +23,9 @@ _KEY_FLOATS = 4
 _AT_ONCE = 64
 """Rows whose arrays are loaded at a time in each thread."""
 
+_COMPUTED_AT_ONCE = 256
+"""Rows or pairs whose arrays are computed at a time: those of all rows of a first board take much memory."""
+
 _OTHERS = 3
 """How many times as many rows of a table are kept that another ranking or an earlier one had."""
 
@@ -94,9 +97,10 @@ class Kept:
             return absent
 
         absent = [*chain.from_iterable(in_threads(load, blocks(len(keys), _AT_ONCE)))]
-        if absent:
-            found[absent] = compute(np.array(absent))
-            for place in absent:
+        for block in blocks(len(absent), _COMPUTED_AT_ONCE):
+            places = absent[block]
+            found[places] = compute(np.array(places))
+            for place in places:
                 self.arrays.save(keys[place], found[place])
         return found
 
@@ -133,7 +137,8 @@ class Kept:
         table[places >= 0] = before[places[places >= 0]]
         absent = np.flatnonzero(places < 0)
         if len(absent):
-            table[absent, _KEY_FLOATS:] = compute(absent)
+            for block in blocks(len(absent), _COMPUTED_AT_ONCE):
+                table[absent[block], _KEY_FLOATS:] = compute(absent[block])
             present = set(keys)
             others = [place for own, place in place_of.items() if own not in present][: _OTHERS * len(keys)]
             self.arrays.save(key, np.vstack([table, before[others]]).ravel())
