@@ -20,7 +20,7 @@ from scorer.reports.phrases import name, number, p_value, share
 from scorer.reports.rules_and_pairs import MOST_COLUMNS, first_by_rules, tests_sentences
 from scorer.site.analysis_view import AnalysisRow, AnalysisView, PairMarks, RankMarks, ScoreMarks
 from scorer.site.strip import Axis, axis_for, svg_percent
-from scorer.wording import counted, joined, range_of_ranks, shared_rank
+from scorer.wording import counted, range_of_ranks, shared_rank
 
 RARE = 0.005
 """The share of resamples below which a rank has no dot."""
@@ -56,7 +56,7 @@ def analysis_view(analysis: TaskAnalysis) -> AnalysisView:
         notes=tuple(analysis.task.notes),
         rank_ticks=tuple((_rank_at(rank, count), text) for rank, text in ticks),
         score_ticks=axis.ticks,
-        rules=tuple(rule.replace("-", " ") for rule in analysis.rules),
+        rules=tuple(rule.replace("-holm", ", Holm").replace("-", " ") for rule in analysis.rules),
         agreement=tuple(_agreement(analysis, rule) for rule in analysis.rules),
         stability="" if len(analysis.task.cases) < 2 else first_sentence(analysis),
         tau=tau_sentence(analysis),
@@ -136,5 +136,5 @@ def _certainty(analysis: TaskAnalysis) -> Iterator[str]:
     pairs = np.argwhere(np.triu(analysis.tested & (alone != together), 1)).tolist()
     if pairs:
         which = [f"{name(analysis.names[one])} and {name(analysis.names[other])}" for one, other in pairs[:LISTED]]
-        listed = f": {joined(which)}" if len(pairs) <= LISTED else ""
+        listed = f": {'; '.join(which)}" if len(pairs) <= LISTED else ""
         yield f"The map and the tests of single pairs differ on {counted(len(pairs), 'pair')}{listed}."
