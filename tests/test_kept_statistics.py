@@ -20,6 +20,9 @@ from scorer.analysis.scores import TaskScores
 from scorer.board import published_statistics
 from scorer.measures.arrays import Floats, Ints
 from scorer.organising import boards
+from scorer.statistics import all_pairs
+from scorer.statistics.all_pairs import Change, LargestOfAll, LargestOfEach, inverse_of
+from scorer.statistics.sign_flips import Sums
 from scorer.store.sidecar import STATISTICS, Sidecar
 from tests.commands import here
 from tests.databases import changed
@@ -61,7 +64,8 @@ def assert_equal(found: TaskScores, wanted: TaskScores) -> None:
     first, second = np.triu_indices(len(wanted.scores), 1)
     assert np.array_equal(found.resampled, wanted.resampled, equal_nan=True)
     assert np.array_equal(found.p_values(first, second), wanted.p_values(first, second), equal_nan=True)
-    for name in ("statistic", "reached", "size", "largest", "simultaneous", "marginal", "queries"):
+    assert np.array_equal(found.tests.of_each(), wanted.tests.of_each())
+    for name in ("statistic", "reached", "size", "simultaneous", "marginal", "queries"):
         assert np.array_equal(getattr(found.tests, name), getattr(wanted.tests, name)), name
     assert found.tests.critical == wanted.tests.critical
     for ours, other in zip(found.differences(first, second), wanted.differences(first, second), strict=True):
@@ -94,22 +98,71 @@ NOBODY = (np.arange(3), np.array([], dtype=np.int64), np.arange(2))
 """A ranking without a team that has a rank."""
 
 
-@given(seasons(), st.sampled_from([MemoryArrays, Forgetful]), st.sampled_from([19, 10_000, 10_050]))
-@example((np.zeros((8, 2)), [NOBODY, NOBODY]), MemoryArrays, 19)
+@given(
+    seasons(),
+    st.sampled_from([MemoryArrays, Forgetful]),
+    st.sampled_from([19, 10_000, 10_050]),
+    st.sampled_from([True, True, False]),
+)
+@example((np.zeros((8, 2)), [NOBODY, NOBODY]), MemoryArrays, 19, False)
 @examples(60)
 def test_changed_rankings_equal_those_that_are_computed_from_nothing(
-    season: tuple[Floats, list[tuple[Ints, Ints, Ints]]], arrays_of: type[MemoryArrays], flips: int
+    season: tuple[Floats, list[tuple[Ints, Ints, Ints]]], arrays_of: type[MemoryArrays], flips: int, changes_many: bool
 ) -> None:
     """To the last bit: submissions that are added, replaced, withdrawn, excluded or equal, other queries, missing
-    scores, and arrays that are gone.
+    scores, and arrays that are gone; also where it would be faster to begin again from nothing.
     """
     scores, rankings = season
     stored = arrays_of()
+    with pytest.MonkeyPatch.context() as patch:
+        if changes_many:
+            patch.setattr(all_pairs, "_FEW", 1)
+            patch.setattr(all_pairs, "_FEW_DRAWS", 1)
+        follow(scores, rankings, stored, flips)
+
+
+def follow(scores: Floats, rankings: list[tuple[Ints, Ints, Ints]], stored: MemoryArrays, flips: int) -> None:
+    """Fail if a ranking has other numbers than from nothing."""
     for rows, ranked, queries in rankings:
         kept = Kept(stored, (queries.tolist(),), tuple(map(str, rows.tolist())))
         shown = scores[:, queries]
         if not np.isnan(shown[rows]).all(axis=1).any():
             assert_equal(analysed(shown, rows, ranked, kept, flips), analysed(shown, rows, ranked, None, flips))
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> tuple[Floats, Ints, Ints]:
+    """Scores of submissions, [submission, query], and those of two rankings: some stay, come or go, in any order."""
+    scores = draw(arrays(np.float64, (9, draw(st.integers(1, 9))), elements=VALUES))
+    before, after = (draw(st.lists(st.integers(0, 8), min_size=2, unique=True)) for _ in range(2))
+    return scores, np.array(before), np.array(after)
+
+
+@given(changes())
+@examples(200)
+def test_the_largest_statistics_follow_a_change(change: tuple[Floats, Ints, Ints]) -> None:
+    """To the last bit; and each pair that is kept has the largest statistic."""
+    scores, before, after = change
+    sums = Sums.of(scores, 50).flipped
+    turned = Change(np.array([(*before, row).index(row) for row in after]), np.flatnonzero(~np.isin(before, after)))
+    turned.stay[turned.stay == len(before)] = -1
+    each = LargestOfEach.of(scores[before], sums[before])
+    wanted = LargestOfEach.of(scores[after], sums[after])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(all_pairs, "_FEW", 0)
+        patch.setattr(all_pairs, "_FEW_DRAWS", 1)
+        found = each.changed(turned, sums[before][turned.gone], scores[after], sums[after])
+        of_all = LargestOfAll.of(each, sums[before]).changed(turned, scores[after], sums[after])
+
+    assert np.array_equal(found.values, wanted.values)
+    assert np.array_equal(found.size, wanted.size)
+    assert of_all is not None
+    assert np.array_equal(of_all.size, wanted.size)
+    largest, *positions = of_all.values
+    assert np.array_equal(largest, wanted.values.max(axis=0))
+    one, other = np.array(positions, dtype=np.int64)
+    differences = np.abs(sums[after][one, np.arange(50)] - sums[after][other, np.arange(50)])
+    assert np.array_equal(differences * inverse_of(wanted.size)[one, other], largest)
 
 
 # A challenge
@@ -232,11 +285,11 @@ def test_the_sidecar_has_what_the_present_board_needs(tmp_path: Path) -> None:
     here("run", folder)
     added = {path.name for path in kept.iterdir()}
 
-    # Of each row scores, means and sums, and of a team the moves; four tables; and the largest statistics of pairs.
-    assert len(before) == 6 * 3 + 5 + 4 + 1
+    # Of each row means and sums, and of a team the moves; six tables; the largest statistics of each row and of all.
+    assert len(before) == 6 * 2 + 5 + 6 + 2
     assert all(path.stat().st_mode & 0o077 == 0 for path in kept.iterdir())
     assert withdrawn < before
-    assert len(added - withdrawn) == 4
+    assert len(added - withdrawn) == 3
 
 
 def test_a_render_keeps_what_the_next_board_needs(tmp_path: Path) -> None:

@@ -7,14 +7,15 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from scorer.measures.arrays import Floats, Ints
 from scorer.paths import code_digest
-from scorer.statistics.all_pairs import AllPairs
+from scorer.statistics.all_pairs import AllPairs, Change, LargestOfAll, LargestOfEach
 from scorer.statistics.threads import blocks, in_threads
 
 _KEY_FLOATS = 4
@@ -25,6 +26,9 @@ _AT_ONCE = 64
 
 _COMPUTED_AT_ONCE = 256
 """Rows or pairs whose arrays are computed at a time: those of all rows of a first board take much memory."""
+
+_TOGETHER = 512
+"""Arrays with at most so many values are kept together in a table: one file is read faster than many."""
 
 _OTHERS = 3
 """How many times as many rows of a table are kept that another ranking or an earlier one had."""
@@ -82,6 +86,9 @@ class Kept:
 
         `compute` returns those of some rows, given their positions, and is called if any are absent.
         """
+        if width <= _TOGETHER:
+            row_keys = [hashlib.sha256(row.encode()).digest() for row in self.rows]
+            return self._table(self._key("rows", what, width), row_keys, width, compute)
         keys = self._keys(what, width)
         found = np.empty((len(keys), width))
 
@@ -103,11 +110,6 @@ class Kept:
             for place in places:
                 self.arrays.save(keys[place], found[place])
         return found
-
-    def few(self, what: str, width: int, compute: Callable[[Ints], Floats]) -> Floats:
-        """Return the arrays called `what`, as `values`; for arrays that are so small that all are kept together."""
-        keys = [hashlib.sha256(row.encode()).digest() for row in self.rows]
-        return self._table(self._key("rows", what, width), keys, width, compute)
 
     def of_pairs(
         self, what: str, width: int, first: Ints, second: Ints, compute: Callable[[Ints, Ints], Floats]
@@ -150,30 +152,41 @@ class Kept:
         All scores, [row, query], are defined. `sums`, [row, flip], are the first of the values called `what`, which
         have this width.
         """
-        flips = sums.shape[1]
-        own, key = self._keys(what, width), self._key("all pairs", flips)
-        last = _unpacked(self.arrays.load(key), flips)
-        if last is not None and last[0] == own:
-            return last[1]
-        pairs = None if last is None else self._changed(*last, own, scores, sums)
-        del last  # it takes as much memory as the result
-        if pairs is None:
-            pairs = AllPairs.of(scores, sums)
-        self.arrays.save(key, *_packed(own, pairs))
-        return pairs
+        if len(scores) < 2:
+            return AllPairs.of(scores, sums)
+        own, flips = self._keys(what, width), sums.shape[1]
+        key = self._key("largest of all pairs", flips)
 
-    def _changed(
-        self, before: Sequence[str], pairs: AllPairs, own: Sequence[str], scores: Floats, sums: Floats
-    ) -> AllPairs | None:
-        """The pairs of the rows, from those of rows before; None if the sums of one that is gone are absent."""
-        stay, gone = _positions(own, before)
-        sums_of_gone = np.empty((len(gone), sums.shape[1]))
-        for place, row in enumerate(gone):
-            stored = self.arrays.load(before[row])
-            if stored is None or stored.size < sums.shape[1]:
-                return None
-            sums_of_gone[place] = stored[: sums.shape[1]]
-        return pairs.changed(np.array(stay, dtype=np.int64), np.array(gone, dtype=np.int64), sums_of_gone, scores, sums)
+        @cache
+        def of_each() -> LargestOfEach:
+            return self._largest_of_each(own, scores, sums)
+
+        last = _unpacked(self.arrays.load(key), flips)
+        if last is not None and last.rows == own:
+            of_all = LargestOfAll(last.size, last.values)
+        else:
+            found = last and LargestOfAll(last.size, last.values).changed(_change(own, last.rows), scores, sums)
+            of_all = found or LargestOfAll.of(of_each(), sums)
+            self.arrays.save(key, *_packed(own, of_all.size, of_all.values))
+        self.arrays.used.add(self._key("largest of each", flips))  # for the next ranking
+        return AllPairs(of_all.size, of_all.values[0], lambda: of_each().values)
+
+    def _largest_of_each(self, own: Sequence[str], scores: Floats, sums: Floats) -> LargestOfEach:
+        """The largest statistics of each of the rows with these keys: those of an earlier ranking, changed."""
+        key, flips = self._key("largest of each", sums.shape[1]), sums.shape[1]
+        last = _unpacked(self.arrays.load(key), flips)
+        if last is not None and last.rows == own:
+            return LargestOfEach(last.size, last.values)
+        found = None
+        if last is not None:
+            change, before = _change(own, last.rows), LargestOfEach(last.size, last.values)
+            sums_of_gone = [self.arrays.load(last.rows[row]) for row in change.gone.tolist()]
+            if all(stored is not None and stored.size >= flips for stored in sums_of_gone):
+                gone = np.array([stored[:flips] for stored in sums_of_gone if stored is not None]).reshape(-1, flips)
+                found = before.changed(change, gone, scores, sums)
+        found = found or LargestOfEach.of(scores, sums)
+        self.arrays.save(key, *_packed(own, found.size, found.values))
+        return found
 
     def _keys(self, what: str, width: int) -> list[str]:
         return [self._key(what, width, row) for row in self.rows]
@@ -188,33 +201,41 @@ def number_of(queries: Ints) -> float:
     return float(int.from_bytes(hashlib.sha256(queries.astype("<i8").tobytes()).digest()[:6], "little"))
 
 
-def _positions(keys: Sequence[str], before: Sequence[str]) -> tuple[list[int], list[int]]:
-    """The position of each key among those before, or -1; and the positions of those that are gone.
-
-    A key that is there several times has as many positions.
-    """
+def _change(keys: Sequence[str], before: Sequence[str]) -> Change:
+    """How rows with these keys differ from those before. A key that is there several times has as many positions."""
     free: dict[str, list[int]] = defaultdict(list)
     for place, key in reversed(list(enumerate(before))):
         free[key].append(place)
     stay = [free[key].pop() if free[key] else -1 for key in keys]
-    return stay, sorted(place for places in free.values() for place in places)
+    gone = sorted(place for places in free.values() for place in places)
+    return Change(np.array(stay, dtype=np.int64), np.array(gone, dtype=np.int64))
 
 
-def _packed(keys: Sequence[str], pairs: AllPairs) -> tuple[Floats, ...]:
-    """The parts of an array of pairs: the number of rows, their keys, the sizes, and the largest statistics."""
-    of_keys = np.frombuffer(bytes.fromhex("".join(keys)), dtype=np.float64)
-    return np.array([float(len(keys))]), of_keys, pairs.size.ravel(), pairs.largest.ravel()
+class _OfPairs(NamedTuple):
+    """What is kept of the pairs of rows."""
+
+    rows: list[str]
+    """The keys of the rows."""
+    size: Floats
+    """[row, row]"""
+    values: Floats
+    """[line, flip]"""
 
 
-def _unpacked(values: Floats | None, flips: int) -> tuple[list[str], AllPairs] | None:
-    """The keys and the pairs; None without them."""
-    if values is None or not values.size:
+def _packed(rows: Sequence[str], size: Floats, values: Floats) -> tuple[Floats, ...]:
+    """The parts of an array for `_unpacked`: the number of rows, their keys, the sizes, and the values."""
+    keys = np.frombuffer(bytes.fromhex("".join(rows)), dtype=np.float64)
+    return np.array([float(len(rows))]), keys, size.ravel(), values.ravel()
+
+
+def _unpacked(array: Floats | None, flips: int) -> _OfPairs | None:
+    """What `_packed` has packed; None without it."""
+    if array is None or not array.size:
         return None
-    count = int(values[0])
-    ends = np.cumsum([1, count * _KEY_FLOATS, count * count, count * flips]).tolist()
-    if values.size != ends[-1]:
+    count = int(array[0])
+    ends = np.cumsum([1, count * _KEY_FLOATS, count * count]).tolist()
+    if array.size < ends[-1] or (array.size - ends[-1]) % flips:
         return None
-    of_keys = values[ends[0] : ends[1]].tobytes().hex()
-    keys = [of_keys[start : start + 64] for start in range(0, len(of_keys), 64)]
-    size, largest = values[ends[1] : ends[2]], values[ends[2] :]
-    return keys, AllPairs(size.reshape(count, count), largest.reshape(count, flips))
+    keys = array[ends[0] : ends[1]].tobytes().hex()
+    rows = [keys[start : start + 64] for start in range(0, len(keys), 64)]
+    return _OfPairs(rows, array[ends[1] : ends[2]].reshape(count, count), array[ends[2] :].reshape(-1, flips))

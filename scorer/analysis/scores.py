@@ -89,16 +89,20 @@ class TaskScores:
     @cached_property
     def percentile(self) -> Floats:
         """[row, 2]: the percentile intervals of the means."""
-        return percentile_intervals(self.resampled.T)
+
+        def intervals(rows: Ints) -> Floats:
+            return percentile_intervals(rows_of(self.resampled, rows).T)
+
+        return self._values(f"percentile of {self.resamples}", 2, intervals)
 
     @cached_property
     def bca(self) -> Floats:
         """[row, 2]: the bias-corrected and accelerated intervals of the means."""
 
         def intervals(rows: Ints) -> Floats:
-            return bca_intervals(self.resampled[rows].T, self.scores[rows])
+            return bca_intervals(rows_of(self.resampled, rows).T, rows_of(self.scores, rows))
 
-        return intervals(self._all) if self._kept is None else self._kept.few(f"bca of {self.resamples}", 2, intervals)
+        return self._values(f"bca of {self.resamples}", 2, intervals)
 
     @cached_property
     def sums(self) -> Sums:

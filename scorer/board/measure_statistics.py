@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import numpy as np
 
@@ -50,9 +50,9 @@ def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Ke
     of_ranking = None
     if len(ranked) == len(task.ranked) and (not column or track.statistics == "all"):
         of_ranking = certainty(task, sorted(ranked, key=lambda row: -(means[row] or 0.0)))
-    task.release()
     of_pairs = () if column else pairs(task, has_counts=track.shows_queries)
-    task.release()
+    if column:
+        task.release()
     has_histogram = track.all_measures[column].bounded and track.shows_queries
     rows = tuple(row_certainties(task, of_ranking, has_histogram=has_histogram))
     if column:
@@ -174,18 +174,19 @@ def _first_shares(task: TaskScores) -> Floats:
 
 def pairs(task: TaskScores, *, has_counts: bool) -> tuple[Pair, ...]:
     """Each row with the first ranked one and with its neighbours, on the queries for which both are defined."""
-    listed = list(_listed_pairs(task))
-    if not listed:
+    listed = _listed_pairs(task)
+    if not len(listed):
         return ()
-    first, second = (np.array(side) for side in zip(*listed, strict=True))
-    differences = task.differences(first, second)
+    p_values = task.p_values(*listed.T)
+    task.release()  # p-values need the sums that the tests of all pairs read, and differences need the resamples
+    differences = task.differences(*listed.T)
     place_of = {int(row): place for place, row in enumerate(task.ranked)}
     compared = []
     for (one, other), mean, interval, p_value, counts in zip(
-        listed,
+        listed.tolist(),
         differences.mean.tolist(),
         _with_width(differences.interval),
-        task.p_values(first, second).tolist(),
+        p_values.tolist(),
         differences.outcomes.tolist(),
         strict=True,
     ):
@@ -212,12 +213,13 @@ def pairs(task: TaskScores, *, has_counts: bool) -> tuple[Pair, ...]:
     return tuple(compared)
 
 
-def _listed_pairs(task: TaskScores) -> Iterator[tuple[int, int]]:
-    """The pairs with the leader, which may follow baselines, and those of neighbours."""
-    leader = next(iter(task.ranked.tolist()), None)
-    for one, other in combinations(range(len(task.scores)), 2):
-        if leader in (one, other) or other - one <= NEIGHBOURS:
-            yield one, other
+def _listed_pairs(task: TaskScores) -> Ints:
+    """[pair, 2]: each row with the first ranked one, which may follow baselines, and with its neighbours."""
+    count = len(task.scores)
+    listed = {(one, other) for one in range(count) for other in range(one + 1, min(one + 1 + NEIGHBOURS, count))}
+    for leader in task.ranked[:1].tolist():
+        listed |= {(min(leader, row), max(leader, row)) for row in range(count) if row != leader}
+    return np.array(sorted(listed), dtype=np.int64).reshape(-1, 2)
 
 
 def _needed(task: TaskScores, one: int, other: int) -> int | None:

@@ -214,7 +214,7 @@ def _of_means(scored: ScoredRows, columns: Sequence[int], kept: Kept) -> Mapping
     if not measures:
         return {}
     kept = kept.within(scored.mask.digest, *(measure.full for measure in measures))
-    values = kept.few("means", len(measures) * (3 + BINS), computed)
+    values = kept.values("means", len(measures) * (3 + BINS), computed)
     found = {}
     for column, measure, own in zip(columns, measures, np.hsplit(values, len(measures)), strict=True):
         if (own[:, 0] == own[0, 0]).all():

@@ -18,7 +18,7 @@ from scorer.live.state import TrackState, in_force, track_state
 from scorer.live.teams import Merges
 from scorer.live.times import is_backdated
 from scorer.measures import Measure
-from scorer.options import Split
+from scorer.options import SPLITS, Split
 from scorer.scoring.means import Mean
 from scorer.store.cache import Cache
 from scorer.store.records import Basis, StoredResult
@@ -71,7 +71,9 @@ def entries(
     """
     chosen = track.all_measures if measures is None else measures
     now = track_state(view, track)
-    stored = with_outcomes(view, now.submissions.values(), basis, chosen)
+    # A submission has as many means over each split: one that is not shown is not read.
+    splits: Sequence[Split] = SPLITS if track.shows_final and track.final == "rest" else ("all", "preliminary")
+    stored = with_outcomes(view, now.submissions.values(), basis, chosen, splits)
     results = tuple(state.result for state in stored if state.result is not None and state.is_scored)
     if track.decimals is None and basis is not None and chosen:
         flagged = int(view.flags(basis).sum())
@@ -131,13 +133,20 @@ def entries(
 
 
 def with_outcomes(
-    view: Snapshot, submissions: Iterable[SubmissionState], basis: Basis | None, measures: Sequence[Measure] = ()
+    view: Snapshot,
+    submissions: Iterable[SubmissionState],
+    basis: Basis | None,
+    measures: Sequence[Measure] = (),
+    splits: Collection[Split] = SPLITS,
 ) -> tuple[SubmissionState, ...]:
-    """The submissions with their results and failures by a basis; None: no submission has a result."""
+    """The submissions with their results and failures by a basis; None: no submission has a result.
+
+    Scored results have the means of `measures` over the queries of `splits`.
+    """
     listed = tuple(submissions)
     if basis is None:
         return listed
-    results = view.results(basis, {state.submission.digest for state in listed}, measures)
+    results = view.results(basis, {state.submission.digest for state in listed}, measures, splits)
     failures = view.failures(basis)
     return tuple(
         replace(state, result=result, failure=None if result else failures.get(state.submission.digest))

@@ -162,7 +162,6 @@ def pages(
     add("index.html", about, FrontPage(latest_entries(views), dates(timeline, len(views))))
     for view in views:
         add(f"{view.track.name}/index.html", markdown.to_text(view.track.description), BoardPage(view))
-        site |= _track_data(challenge, view.board, log)
     teams = _published(views, site, add, publish)
     kinds = kind_sections(columns)
     examples = tuple(worked_example(track) for track in challenge.tracks)
@@ -171,6 +170,7 @@ def pages(
     add("measures.html", about_measures, MeasurePage(kinds, symbols, examples))
     add("reading.html", "What the tiers, ranges, intervals and p-values of the boards mean.", ReadingPage())
     for view, analysis in zip(views, of_tracks, strict=True):
+        site |= _track_data(challenge, view.board, log)
         for path, text, page_of_track in _track_pages(view, challenge, cache, analysis):
             add(path, text, page_of_track)
     for page in teams:  # after the analyses, which take the most memory: there may be many pages

@@ -6,7 +6,9 @@ come and go does not matter: what is changed has the same bits as what is comput
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +23,42 @@ _FEW = 4
 """Pairs are changed if at most one in so many submissions is new or gone; otherwise it is faster to
 begin again from nothing."""
 
+_FEW_DRAWS = 64
+"""The largest statistic of all pairs is changed if at most one draw in so many has lost its pair; otherwise it is
+faster to take it from those of each submission."""
+
+
+class Change(NamedTuple):
+    """How a ranking differs from an earlier one."""
+
+    stay: Ints
+    """[submission]: the position that each had then; -1 for a new one."""
+    gone: Ints
+    """The positions of those that are no longer there."""
+
+    @property
+    def old(self) -> Ints:
+        """The submissions that were there."""
+        return np.flatnonzero(self.stay >= 0)
+
+    @property
+    def new(self) -> Ints:
+        """The submissions that were not there."""
+        return np.flatnonzero(self.stay < 0)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is faster to begin again from nothing."""
+        return (len(self.new) + len(self.gone)) * _FEW > len(self.stay)
+
+    def sizes(self, before: Floats, scores: Floats) -> Floats:
+        """`sizes` of the scores, given those before."""
+        size, norms, old = np.zeros((len(scores), len(scores))), _norms(scores), self.old
+        size[np.ix_(old, old)] = before[np.ix_(self.stay[old], self.stay[old])]
+        for i in self.new.tolist():
+            size[i] = size[:, i] = _sizes(scores[i] - scores, norms[i] + norms)
+        return size
+
 
 @dataclass(frozen=True, eq=False)
 class AllPairs:
@@ -29,13 +67,30 @@ class AllPairs:
     size: Floats
     """[i, j]: sqrt(sum d^2), where d are the scores of i minus those of j; 0 where they differ by rounding only."""
     largest: Floats
-    """[submission, flip]: the largest absolute statistic of the pairs with it; 0 without a pair."""
+    """[flip]: the largest absolute statistic of all pairs; 0 without a pair."""
+    of_each: Callable[[], Floats]
+    """Returns [submission, flip]: the largest absolute statistic of the pairs with it; 0 without a pair."""
 
     @classmethod
     def of(cls, scores: Floats, sums: Floats) -> AllPairs:
         """The pairs of all submissions, from `scores`, [submission, query], and their sums with signs,
         [submission, flip].
         """
+        each = LargestOfEach.of(scores, sums)
+        return cls(each.size, each.values.max(axis=0, initial=0.0), lambda: each.values)
+
+
+@dataclass(frozen=True, eq=False)
+class LargestOfEach:
+    """The largest statistic of each submission."""
+
+    size: Floats
+    values: Floats
+    """[submission, flip]: of the pairs with it; 0 without a pair."""
+
+    @classmethod
+    def of(cls, scores: Floats, sums: Floats) -> LargestOfEach:
+        """Those of all submissions, as `AllPairs.of`."""
         size = sizes(scores)
         inverse, largest = inverse_of(size), np.zeros(sums.shape)
 
@@ -52,27 +107,19 @@ class AllPairs:
         in_threads(fill, blocks(sums.shape[1], _AT_ONCE))
         return cls(size, largest)
 
-    def changed(self, stay: Ints, gone: Ints, sums_of_gone: Floats, scores: Floats, sums: Floats) -> AllPairs:
-        """The pairs of other submissions, given their scores and sums.
-
-        `stay`, [submission], is the position that each has among those of `self`; -1 for a new one. `gone` are the
-        positions of those that are no longer there, and `sums_of_gone` their sums.
-        """
-        old, new = np.flatnonzero(stay >= 0), np.flatnonzero(stay < 0)
-        if (len(new) + len(gone)) * _FEW > len(stay):
-            return AllPairs.of(scores, sums)
-        size, norms = np.zeros((len(stay), len(stay))), _norms(scores)
-        size[np.ix_(old, old)] = self.size[np.ix_(stay[old], stay[old])]
-        for i in new.tolist():
-            size[i] = size[:, i] = _sizes(scores[i] - scores, norms[i] + norms)
-        largest, inverse, stayed = np.zeros(sums.shape), inverse_of(size), stay[old]
-        inverse_of_gone, inverse_of_old = inverse_of(self.size[np.ix_(gone, stayed)]), inverse[np.ix_(old, old)]
+    def changed(self, change: Change, sums_of_gone: Floats, scores: Floats, sums: Floats) -> LargestOfEach:
+        """Those of other submissions, given their scores and sums, and the sums of those that are gone."""
+        if change.is_large:
+            return LargestOfEach.of(scores, sums)
+        old, new, size = change.old, change.new, change.sizes(self.size, scores)
+        largest, inverse, stayed = np.zeros(sums.shape), inverse_of(size), change.stay[old]
+        inverse_of_gone, inverse_of_old = inverse_of(self.size[np.ix_(change.gone, stayed)]), inverse[np.ix_(old, old)]
 
         def fill(block: slice) -> None:
             own = np.ascontiguousarray(sums[:, block])
             found = np.zeros(own.shape)
             found[old] = _without(
-                self.largest[stayed, block],
+                self.values[stayed, block],
                 sums_of_gone[:, block],
                 inverse_of_gone,
                 own[old],
@@ -87,7 +134,7 @@ class AllPairs:
             largest[:, block] = found
 
         in_threads(fill, blocks(sums.shape[1], _AT_ONCE))
-        return AllPairs(size, largest)
+        return LargestOfEach(size, largest)
 
 
 def _without(largest: Floats, gone: Floats, inverse_of_gone: Floats, sums: Floats, inverse: Floats) -> Floats:
@@ -99,6 +146,55 @@ def _without(largest: Floats, gone: Floats, inverse_of_gone: Floats, sums: Float
         if len(draws):
             largest[i, draws] = _statistics(sums[i, draws], sums[:, draws], inverse[i]).max(axis=0)
     return largest
+
+
+@dataclass(frozen=True, eq=False)
+class LargestOfAll:
+    """The largest statistic of all pairs, and a pair that has it: a new submission is compared with the others only."""
+
+    size: Floats
+    values: Floats
+    """[3, flip]: the statistic, 0 without a pair; and the positions of the pair, in any order."""
+
+    @classmethod
+    def of(cls, each: LargestOfEach, sums: Floats) -> LargestOfAll:
+        """That of all submissions, two at least, from those of each and their sums with signs."""
+        inverse, values = inverse_of(each.size), np.zeros((3, sums.shape[1]))
+        holders = each.values.argmax(axis=0)
+        for i in np.unique(holders).tolist():
+            draws = np.flatnonzero(holders == i)
+            values[:, draws] = _compared(values[:, draws], i, 0, sums[:, draws], inverse)
+        return cls(each.size, values)
+
+    def changed(self, change: Change, scores: Floats, sums: Floats) -> LargestOfAll | None:
+        """That of other submissions, given their scores and sums; None if those of each have to be changed first."""
+        position = np.full(len(self.size), -1)
+        position[change.stay[change.old]] = change.old
+        values = np.vstack([self.values[:1], position[self.values[1:].astype(np.int64)]])
+        lost = np.flatnonzero((values[1:] < 0).any(axis=0))
+        if change.is_large or len(lost) * _FEW_DRAWS > sums.shape[1]:
+            return None
+        size = change.sizes(self.size, scores)
+        inverse, again, sums_of_lost = inverse_of(size), np.zeros((3, len(lost))), sums[:, lost]
+        for i in range(len(sums) - 1 if len(lost) else 0):
+            again = _compared(again, i, i + 1, sums_of_lost, inverse)
+        values[:, lost] = again
+
+        def fill(block: slice) -> None:
+            for i in change.new.tolist():
+                values[:, block] = _compared(values[:, block], i, 0, sums[:, block], inverse)
+
+        in_threads(fill, blocks(sums.shape[1], _AT_ONCE))
+        return LargestOfAll(size, values)
+
+
+def _compared(largest: Floats, i: int, first: int, sums: Floats, inverse: Floats) -> Floats:
+    """[3, flip]: `LargestOfAll.values`, given those so far, with the pairs of a submission and all from `first` on."""
+    statistics = _statistics(sums[i], sums[first:], inverse[i, first:])
+    best = statistics.argmax(axis=0)
+    found = np.take_along_axis(statistics, best[None], axis=0)
+    positions = np.full(len(best), i), best + first
+    return np.where(found > largest[:1], np.vstack([found, *positions]), largest)
 
 
 def sizes(scores: Floats) -> Floats:

@@ -8,7 +8,7 @@ scores has the flipped sums of all pairs. Source: Fisher, The Design of Experime
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -95,8 +95,8 @@ class SignFlips:
     """[i, j]: the absolute statistic without what may be rounding: a flip that has it counts as equal."""
     size: Floats
     """[i, j]: sqrt(sum d^2)."""
-    largest: Floats
-    """[submission, flip]: the largest absolute statistic of all pairs with the submission."""
+    of_each: Callable[[], Floats]
+    """Returns [submission, flip]: the largest absolute statistic of all pairs with the submission."""
     simultaneous: Floats
     """[i, j]: p-values adjusted for all pairs; 1 on the diagonal."""
     critical: float
@@ -107,12 +107,13 @@ class SignFlips:
     @cached_property
     def marginal(self) -> Floats:
         """[i, j]: p-values adjusted for all pairs with i; 1 on the diagonal."""
-        rows = [_p_values(np.sort(largest), row) for largest, row in zip(self.largest, self.reached, strict=True)]
+        rows = [_p_values(np.sort(largest), row) for largest, row in zip(self.of_each(), self.reached, strict=True)]
         return np.array(rows).reshape(self.size.shape)
 
     def without_draws(self) -> SignFlips:
-        """The same without `largest`, which takes the most memory, and `reached`: only what is marginal needs them."""
-        return replace(self, largest=np.zeros((0, 0)), reached=np.zeros((0, 0)))
+        """The same without `of_each`, which takes the most memory, and `reached`: only what is marginal needs them."""
+        nothing = np.zeros((0, 0))
+        return replace(self, of_each=lambda: nothing, reached=nothing)
 
     def better(self, level: float = LEVEL) -> Bools:
         """[i, j]: whether i is significantly better than j, with all pairs tested at once.
@@ -196,11 +197,12 @@ def sign_flips(
         of_pairs, size = PairSums(scores), sizes(scores)
         inverse, queries = inverse_of(size), of_pairs.queries()
         differences, rounding = of_pairs.observed(), of_pairs.rounding()
-        largest = _largest(of_pairs, inverse, scores.shape, flips, seed)
+        each = _largest(of_pairs, inverse, scores.shape, flips, seed)
+        pairs = AllPairs(size, each.max(axis=0, initial=0.0), lambda: each)
     else:
         of_scores = Sums.of(scores, flips, seed) if sums is None else sums / unit
         pairs = pairs or AllPairs.of(scores, of_scores.flipped)
-        size, largest, queries = pairs.size, pairs.largest, np.broadcast_to(scores.shape[1], pairs.size.shape)
+        size, queries = pairs.size, np.broadcast_to(scores.shape[1], pairs.size.shape)
         inverse, differences, rounding = inverse_of(size), of_scores.differences(), of_scores.rounding()
     # In place: each of these has a value of every pair.
     statistic = np.multiply(differences, inverse, out=differences)
@@ -208,10 +210,10 @@ def sign_flips(
     reached = np.abs(statistic)
     reached -= np.multiply(rounding, inverse, out=rounding)
     del inverse, differences, rounding
-    of_all = np.sort(largest.max(axis=0, initial=0.0))
+    of_all = np.sort(pairs.largest)
     critical = _critical(of_all, level) if size.any() else float("inf")
     simultaneous = _p_values(of_all, reached)
-    return SignFlips(statistic, reached, size * unit, largest, simultaneous, critical, queries)
+    return SignFlips(statistic, reached, size * unit, pairs.of_each, simultaneous, critical, queries)
 
 
 def unit_of(scores: Floats) -> float:

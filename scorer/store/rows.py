@@ -243,12 +243,12 @@ class Rows:
         own = [*([basis.version_1] if basis.version_1 else []), basis.matching]
         return [*own, *(forgotten(digest, index) for index in reversed(self.forgettings) for digest in own)]
 
-    def mean_rows(self, basis: Basis, measures: Sequence[Measure]) -> Iterator[Row[Any]]:
-        """The rows of the means of these measures, of all results by a basis."""
+    def mean_rows(self, basis: Basis, measures: Sequence[Measure], masks: Collection[str]) -> Iterator[Row[Any]]:
+        """The rows of the means of these measures over the queries of these masks, of all results by a basis."""
         statement = select(*layout(mean_table).columns).join(result_table).where(*self._by(result_table, basis))
         names = [measure.full for measure in measures]
-        current = mean_table.c.generation == MEASURE_GENERATION
-        return self.verified(mean_table, statement.where(current, mean_table.c.measure.in_(names)))
+        statement = statement.where(mean_table.c.measure.in_(names), mean_table.c.mask.in_(sorted(masks)))
+        return self.verified(mean_table, statement.where(mean_table.c.generation == MEASURE_GENERATION))
 
     def mean_counts(self, basis: Basis, masks: Collection[str]) -> dict[str, int]:
         """The number of means of each measure over the queries of these masks, of all results by a basis."""

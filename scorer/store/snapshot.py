@@ -22,7 +22,7 @@ from scorer.measures.arrays import Bools, Floats
 from scorer.measures.matched import JudgedItems
 from scorer.options import SPLITS, Split
 from scorer.scoring.compact import unpack_flags, unpack_hits, unpack_ideal, unpack_ids
-from scorer.scoring.means import Mean, all_means, split_masks
+from scorer.scoring.means import Mean, QueryMask, all_means, split_masks
 from scorer.store.cache import Cache
 from scorer.store.checksums import rows_of
 from scorer.store.events import time_of
@@ -172,13 +172,17 @@ class Snapshot(Rows):
         submission_digests: Iterable[str],
         measures: Sequence[Measure],
         stored: Mapping[str, Means] | None = None,
+        splits: Collection[Split] = SPLITS,
     ) -> Iterator[tuple[str, Means]]:
-        """The digest of each scored result that lacks stored means, and these means; `stored` None: they are read."""
-        masks = split_masks(self.flags(basis))
+        """The digest of each scored result that lacks stored means over the queries of these splits, and these means.
+
+        `stored` None: they are read.
+        """
+        masks = self._masks(basis, splits)
         wanted = set(submission_digests)
         if stored is None:
             measures = self._incomplete(basis, measures, {mask.digest for mask in masks.values()})
-            stored = self.stored_means(basis, measures) if measures else {}
+            stored = self.stored_means(basis, measures, splits) if measures else {}
         keys = [(measure, {(measure.full, mask.digest) for mask in masks.values()}) for measure in measures]
         lacking: dict[str, list[Measure]] = {}
         for row in self.result_rows(basis):
@@ -195,15 +199,23 @@ class Snapshot(Rows):
             already = stored.get(result, {})
             yield result, {key: mean for key, mean in means.items() if key not in already}
 
-    def stored_means(self, basis: Basis, measures: Sequence[Measure]) -> dict[str, Means]:
-        """The stored means of these measures, of all results by `basis`, by digest of the result."""
+    def stored_means(
+        self, basis: Basis, measures: Sequence[Measure], splits: Collection[Split] = SPLITS
+    ) -> dict[str, Means]:
+        """The stored means of these measures over the queries of these splits, of all results by `basis`, by digest of
+        the result.
+        """
         means: dict[str, Means] = {}
+        masks = {mask.digest for mask in self._masks(basis, splits).values()}
         with self._database.decoding():
-            for result, measure, mask, _, value, undefined, _ in map(tuple, self.mean_rows(basis, measures)):
+            for result, measure, mask, _, value, undefined, _ in map(tuple, self.mean_rows(basis, measures, masks)):
                 means.setdefault(result, {})[measure, mask] = Mean(
                     None if value is None else float(value), int(undefined)
                 )
         return means
+
+    def _masks(self, basis: Basis, splits: Collection[Split]) -> dict[Split, QueryMask]:
+        return {split: mask for split, mask in split_masks(self.flags(basis)).items() if split in splits}
 
     def _scores(self, hits: bytes, ideal: JudgedItems, measures: Sequence[Measure]) -> Floats:
         """[measure, query]"""
@@ -212,23 +224,27 @@ class Snapshot(Rows):
         return scores.reshape(len(measures), matched.queries)
 
     def results(
-        self, basis: Basis, wanted: Collection[str], measures: Sequence[Measure] = ()
+        self,
+        basis: Basis,
+        wanted: Collection[str],
+        measures: Sequence[Measure] = (),
+        splits: Collection[Split] = SPLITS,
     ) -> dict[str, StoredResult]:
         """The results of submissions, by their digests; one by the current rules hides one that schema 1 stored.
 
-        They have the means of `measures`. Means that are not stored yet are computed from the judged items, so that a
-        new measure needs no file.
+        They have the means of `measures` over the queries of `splits`. Means that are not stored yet are computed from
+        the judged items, so that a new measure needs no file.
         """
         rows = {row.submission_digest: row for row in self.result_rows(basis) if row.submission_digest in wanted}
         means: dict[str, Means] = {}
         keys: list[tuple[Split, str, tuple[str, str]]] = []
         if rows and measures:
-            means = self.stored_means(basis, measures)
-            for result, computed in list(self.missing_means(basis, rows, measures, means)):
+            means = self.stored_means(basis, measures, splits)
+            for result, computed in list(self.missing_means(basis, rows, measures, means, splits)):
                 means.setdefault(result, {}).update(computed)
             keys = [
                 (split, str(measure), (measure.full, mask.digest))
-                for split, mask in split_masks(self.flags(basis)).items()
+                for split, mask in self._masks(basis, splits).items()
                 for measure in measures
             ]
         with self._database.decoding():
