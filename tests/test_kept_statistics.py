@@ -36,9 +36,10 @@ VALUES = st.sampled_from([0.0, 0.1, 0.2, 1 / 3, 0.5, 1.0])
 
 @pytest.fixture(autouse=True, scope="module")
 def few_at_once() -> Iterator[None]:
-    """Arrays are computed in parts, also of small rankings."""
+    """Arrays are computed in parts, also of small rankings, and four rows are many."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kept, "_COMPUTED_AT_ONCE", 2)
+        patch.setattr(kept, "_MANY_ROWS", 4)
         yield
 
 

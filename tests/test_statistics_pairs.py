@@ -93,9 +93,10 @@ def test_a_pair_is_significant_exactly_above_the_critical_statistic(scores: Floa
     """P-values and the critical value state the same decisions."""
     found = sign_flips(scores, flips, level=level)
 
-    assert (found.better(level) == (found.statistic > found.critical * (1 + 1e-9))).all()
+    assert (found.better() == (found.simultaneous <= level) & (found.statistic > 0)).all()
+    assert (found.better() == (found.statistic > found.critical * (1 + 1e-9))).all()
     assert (found.simultaneous >= found.marginal).all()
-    assert (found.better(level) <= found.better_marginally(level)).all()
+    assert (found.better() <= found.better_marginally(level)).all()
     assert (np.diagonal(found.simultaneous) == 1).all()
 
 
@@ -127,7 +128,7 @@ def test_scores_that_differ_by_rounding_only_are_equal() -> None:
 @example(np.array([[1.0] * 12, [0.5] * 12, [0.0] * 12]))
 def test_decisions_on_all_pairs_are_transitive(scores: Floats) -> None:
     """If i is better than j and j better than k, then i is better than k."""
-    better = sign_flips(scores, 99, level=0.2).better(0.2)
+    better = sign_flips(scores, 99, level=0.2).better()
 
     implied = (better.astype(int) @ better.astype(int)) > 0
     assert (better | ~implied).all()

@@ -199,7 +199,7 @@ def test_a_tier_holds_what_is_not_worse_than_its_leader() -> None:
 @given(score_tables(missing=False, submissions=(1, 6), queries=(1, 12)), st.sampled_from([0.05, 0.3]))
 def test_ranks_ranges_and_tiers_never_contradict(scores: Floats, level: float) -> None:
     """They come from the same decisions, which agree with the order of the means."""
-    better = sign_flips(scores, 99, level=level).better(level)
+    better = sign_flips(scores, 99, level=level).better()
     ranges, ranks = rank_ranges(better), by_mean(scores).ranks
     found = tiers(np.argsort(ranks, kind="stable").tolist(), better)
 

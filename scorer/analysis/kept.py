@@ -30,6 +30,10 @@ _COMPUTED_AT_ONCE = 256
 _TOGETHER = 512
 """Arrays with at most so many values are kept together in a table: one file is read faster than many."""
 
+_MANY_ROWS = 1500
+"""With so many rows, the largest statistics of each row are changed when they are read, not for the board: that takes
+longer than all else. With fewer rows, they are changed for the board, while little else is in memory."""
+
 _OTHERS = 3
 """How many times as many rows of a table are kept that another ranking or an earlier one had."""
 
@@ -152,15 +156,16 @@ class Kept:
         All scores, [row, query], are defined. `sums`, [row, flip], are the first of the values called `what`, which
         have this width.
         """
-        if len(scores) < 2:
-            return AllPairs.of(scores, sums)
         own, flips = self._keys(what, width), sums.shape[1]
-        key = self._key("largest of all pairs", flips)
 
         @cache
         def of_each() -> LargestOfEach:
             return self._largest_of_each(own, scores, sums)
 
+        if len(own) < _MANY_ROWS:
+            each = of_each()
+            return AllPairs(each.size, each.values.max(axis=0, initial=0.0), lambda: each.values)
+        key = self._key("largest of all pairs", flips)
         last = _unpacked(self.arrays.load(key), flips)
         if last is not None and last.rows == own:
             of_all = LargestOfAll(last.size, last.values)

@@ -161,7 +161,7 @@ def score(
                     yield from _stored(store, rules, done)
                     done, stored_at = [], time.monotonic()
         yield from _stored(store, rules, done)
-        if not go_on():
+        if not go_on() or not rules.track.quota.limits_anything:  # without a quota, no entry waits for another one
             return
         wave = tuple(source for source in sources.pending(unscored()) if source[1].digest not in tried)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from scorer.board.board import Board, Row
-from scorer.board.certainty import Certainty, RowCertainty
+from scorer.board.certainty import RowCertainty, Tier
 from scorer.live.entry import ColumnScores
 
 MOST_STEPS = 7
@@ -142,6 +142,8 @@ def strips(
     board: Board, scores: Sequence[ColumnScores], axis: Axis, where: Sequence[Place]
 ) -> tuple[Strip | None, ...]:
     """The strip of each row, which is at a place among the tiers; None for a row without a score."""
+    certainty = board.primary_certainty
+    reaches = [_reach(tier, scores) for tier in certainty.tiers] if certainty else []
     return tuple(
         None
         if (mean := scores[position][0]) is None
@@ -149,7 +151,7 @@ def strips(
             mean=axis.percent(mean),
             interval=_interval(row.primary_certainty, axis),
             preliminary=_preliminary(board, row, axis),
-            band=_band(board, scores, axis, where, position),
+            band=_band(board, reaches, axis, where, position),
         )
         for position, row in enumerate(board.rows)
     )
@@ -170,22 +172,21 @@ def _span(low: float, high: float, axis: Axis) -> tuple[str, str]:
 
 
 def _band(
-    board: Board, scores: Sequence[ColumnScores], axis: Axis, where: Sequence[Place], position: int
+    board: Board, reaches: Sequence[tuple[float, float]], axis: Axis, where: Sequence[Place], position: int
 ) -> Band | None:
-    """The band of a row of a tier. It reaches to the lowest score of the tier at least."""
+    """The band of a row of a tier, given the lowest and the best score of the band of each tier."""
     certainty, tier = board.primary_certainty, where[position].tier
     if certainty is None or tier is None:
         return None
-    low, best = _reach(certainty, tier, scores)
+    low, best = reaches[tier]
     x, width = _span(low, best, axis)
     return Band(x, width, axis.percent(best), _line(certainty.tiers[tier].rows, where, position))
 
 
-def _reach(certainty: Certainty, tier: int, scores: Sequence[ColumnScores]) -> tuple[float, float]:
-    """The lowest score of the band of a tier, and the best one."""
-    members = [score for row in certainty.tiers[tier].rows if (score := scores[row][0]) is not None]
-    reach = certainty.tiers[tier].reach
-    return min(members + ([] if reach is None else [members[0] - reach])), members[0]
+def _reach(tier: Tier, scores: Sequence[ColumnScores]) -> tuple[float, float]:
+    """The lowest score of the band of a tier, which reaches to the lowest one of its teams at least, and the best."""
+    members = [score for row in tier.rows if (score := scores[row][0]) is not None]
+    return min(members + ([] if tier.reach is None else [members[0] - tier.reach])), members[0]
 
 
 def _line(rows: Sequence[int], where: Sequence[Place], position: int) -> Literal["", "from", "through", "to"]:

@@ -53,8 +53,7 @@ class Change(NamedTuple):
 
     def sizes(self, before: Floats, scores: Floats) -> Floats:
         """`sizes` of the scores, given those before."""
-        size, norms, old = np.zeros((len(scores), len(scores))), _norms(scores), self.old
-        size[np.ix_(old, old)] = before[np.ix_(self.stay[old], self.stay[old])]
+        size, norms = before[np.ix_(self.stay, self.stay)], _norms(scores)
         for i in self.new.tolist():
             size[i] = size[:, i] = _sizes(scores[i] - scores, norms[i] + norms)
         return size

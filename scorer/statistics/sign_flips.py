@@ -97,12 +97,19 @@ class SignFlips:
     """[i, j]: sqrt(sum d^2)."""
     of_each: Callable[[], Floats]
     """Returns [submission, flip]: the largest absolute statistic of all pairs with the submission."""
-    simultaneous: Floats
-    """[i, j]: p-values adjusted for all pairs; 1 on the diagonal."""
+    of_all: Floats
+    """[flip]: the largest absolute statistic of all pairs, ascending."""
     critical: float
     """The absolute statistic above which a pair is significant among all pairs; infinite if none can be."""
+    significant: Bools
+    """[i, j]: whether the difference is significant among all pairs."""
     queries: Ints
     """[i, j]: the number of queries with scores of both."""
+
+    @cached_property
+    def simultaneous(self) -> Floats:
+        """[i, j]: p-values adjusted for all pairs; 1 on the diagonal."""
+        return _p_values(self.of_all, self.reached)
 
     @cached_property
     def marginal(self) -> Floats:
@@ -111,17 +118,17 @@ class SignFlips:
         return np.array(rows).reshape(self.size.shape)
 
     def without_draws(self) -> SignFlips:
-        """The same without `of_each`, which takes the most memory, and `reached`: only what is marginal needs them."""
+        """The same without `of_each`, which takes the most memory, and `reached`: only p-values need them."""
         nothing = np.zeros((0, 0))
         return replace(self, of_each=lambda: nothing, reached=nothing)
 
-    def better(self, level: float = LEVEL) -> Bools:
+    def better(self) -> Bools:
         """[i, j]: whether i is significantly better than j, with all pairs tested at once.
 
         If all submissions have scores for the same queries, this is transitive: if i is better than j and j than k,
         then i is better than k.
         """
-        return np.asarray((self.simultaneous <= level) & (self.statistic > 0))
+        return np.asarray(self.significant & (self.statistic > 0))
 
     def better_marginally(self, level: float = LEVEL) -> Bools:
         """[i, j]: whether i is significantly better than j, with all pairs of i tested at once."""
@@ -186,7 +193,8 @@ def sign_flips(
     The statistic of a pair is the sum of its differences in units of sqrt(sum d^2), which no flip changes. A pair is
     compared with the largest statistic of all pairs under the same flips; so the probability of any false decision is
     at most the level, regardless of which submissions are equal. The observed signs count as one more draw. `level` is
-    that of `SignFlips.critical`. Source of the maximum: Westfall and Young, Resampling-Based Multiple Testing, 1993.
+    that of `SignFlips.critical` and of what is significant. Source of the maximum: Westfall and Young, Resampling-Based
+    Multiple Testing, 1993.
 
     If all scores are defined, `sums` may be theirs, and if `unit_of` the scores is 1, `pairs` those of the scores and
     the sums.
@@ -212,8 +220,16 @@ def sign_flips(
     del inverse, differences, rounding
     of_all = np.sort(pairs.largest)
     critical = _critical(of_all, level) if size.any() else float("inf")
-    simultaneous = _p_values(of_all, reached)
-    return SignFlips(statistic, reached, size * unit, pairs.of_each, simultaneous, critical, queries)
+    return SignFlips(
+        statistic,
+        reached,
+        size if unit == 1 else size * unit,
+        pairs.of_each,
+        of_all,
+        critical,
+        reached > critical,
+        queries,
+    )
 
 
 def unit_of(scores: Floats) -> float:
