@@ -105,6 +105,7 @@ def leaders_over_time(
 
     A line ends where no score counts any more. A ring is an entry; dotted lines are baselines. Names are at the right,
     moved apart. The teams are in the order of the board, with baselines anywhere. The time axis ends at the last entry.
+    The function that draws the chart takes another `width`, too.
     """
     scored = [team for team in teams if any(score is not None for _, score in team.counted)]
     ranked = [team for team in scored if not team.is_baseline]
@@ -124,7 +125,7 @@ def leaders_over_time(
         (min(times), max(times)) if times else None,
         len(ranked),
         decimals,
-        width,
+        width=width,
     )
     description = leaders_sentence(scored)
     if best and best[-1][1] is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from scorer.board.board import Board, Row, counting_scores
 from scorer.board.certainty import ShakeUp
@@ -31,9 +32,9 @@ def board_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...
     teams = [_history(board, row) for row in board.rows]
     if sum(len(team.entries) for team in teams) < 2:
         return ()
+    chart = leaders_over_time(teams, board.columns[0], decimals=board.track.shown_decimals)
     wide, medium, narrow = (
-        leaders_over_time(teams, board.columns[0], decimals=board.track.shown_decimals, width=width).svg(cache)
-        for width in (WIDE, MEDIUM, NARROW)
+        replace(chart, draw=partial(chart.draw, width=width)).svg(cache) for width in (WIDE, MEDIUM, NARROW)
     )
     ring = "an improvement" if board.track.has_ladder else "an entry"
     baselines = ", dotted lines are baselines" if any(row.baseline for row in board.rows) else ""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scorer.measures.arrays import Floats, Ints, ratio
+from scorer.measures.arrays import Floats, Ints
 from scorer.statistics.exact_sums import ROUNDING
 from scorer.statistics.threads import blocks, in_threads
 
@@ -212,8 +212,7 @@ def sizes(scores: Floats) -> Floats:
 
 def inverse_of(size: Floats) -> Floats:
     """1 / size, and 0 where the size is 0."""
-    inverse: Floats = np.nan_to_num(ratio(np.ones(size.shape), size, size > 0))
-    return inverse
+    return np.divide(1.0, size, out=np.zeros(size.shape), where=size > 0)
 
 
 def _statistics(own: Floats, others: Floats, inverse: Floats, out: Floats | None = None) -> Floats:
