@@ -20,8 +20,8 @@ _AT_ONCE = 512
 """Draws in a block: their sums for all submissions remain in the cache of a processor."""
 
 _FEW = 4
-"""Pairs are changed if at most one in so many submissions is new or gone; otherwise it is faster to
-begin again from nothing."""
+"""Pairs are changed if fewer than one in so many submissions is new or gone; otherwise it is faster to begin again from
+nothing."""
 
 _FEW_DRAWS = 64
 """The largest statistic of all pairs is changed if at most one draw in so many has lost its pair; otherwise it is
@@ -49,7 +49,7 @@ class Change(NamedTuple):
     @property
     def is_large(self) -> bool:
         """Whether it is faster to begin again from nothing."""
-        return (len(self.new) + len(self.gone)) * _FEW > len(self.stay)
+        return (len(self.new) + len(self.gone)) * _FEW >= len(self.stay)
 
     def sizes(self, before: Floats, scores: Floats) -> Floats:
         """`sizes` of the scores, given those before."""
