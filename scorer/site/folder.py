@@ -123,9 +123,9 @@ def _linked(pages: Mapping[str, str | bytes]) -> Iterator[str]:
     """The paths of the files of the site that HTML pages link to."""
     for path, page in pages.items():
         if path.endswith(".html") and isinstance(page, str):
-            for target in LINK.findall(page):
-                if not urlsplit(target).scheme and urlsplit(target).path:
-                    yield posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(urlsplit(target).path)))
+            for parts in map(urlsplit, set(LINK.findall(page))):
+                if not parts.scheme and parts.path:
+                    yield posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(parts.path)))
 
 
 @contextmanager
