@@ -243,4 +243,5 @@ def _unpacked(array: Floats | None, flips: int) -> _OfPairs | None:
         return None
     keys = array[ends[0] : ends[1]].tobytes().hex()
     rows = [keys[start : start + 64] for start in range(0, len(keys), 64)]
-    return _OfPairs(rows, array[ends[1] : ends[2]].reshape(count, count), array[ends[2] :].reshape(-1, flips))
+    size = array[ends[1] : ends[2]].copy()  # it is needed for longer than the values, which are most of the file
+    return _OfPairs(rows, size.reshape(count, count), array[ends[2] :].reshape(-1, flips))
