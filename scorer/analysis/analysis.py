@@ -227,12 +227,12 @@ def resampling_of(task: Task, scores: TaskScores, ranks: Ints) -> Resampling:
     if cases < 2:
         intervals, quantiles, frequencies = (np.full((count, columns), np.nan) for columns in (2, 3, count))
         return Resampling(intervals, intervals, quantiles, frequencies, np.zeros(0))
-    means = scores.resampled.T
-    drawn = ranked(means, task.decimals)
+    percentile, bca = (_as_reported(intervals, task) for intervals in (scores.percentile, scores.bca))
+    drawn = ranked(scores.resampled.T, task.decimals)
     taus = resampled_taus(drawn, ranks)
     return Resampling(
-        percentile=_as_reported(scores.percentile, task),
-        bca=_as_reported(scores.bca, task),
+        percentile=percentile,
+        bca=bca,
         quantiles=rank_quantiles(drawn),
         frequencies=rank_frequencies(drawn),
         taus=taus[~np.isnan(taus)],

@@ -21,7 +21,7 @@ from scorer.statistics.rankings import rank_ranges, tiers
 from scorer.statistics.sign_flips import queries_needed, smallest_differences, typical_difference
 from scorer.statistics.threads import blocks
 
-_AT_ONCE = 1024
+_AT_ONCE = 512
 """Rows whose resampled means are in memory at a time."""
 
 NEIGHBOURS = 3
