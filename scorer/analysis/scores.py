@@ -32,9 +32,9 @@ MOST_FLIPS = 100_000
 
 _SUMS = "sums"
 
-_PAIRS_AT_ONCE = 64
+_AT_ONCE = 64
 _QUERIES_AT_ONCE = 256
-"""Pairs whose differences, and queries whose medians, are in memory at a time in each thread."""
+"""Rows and pairs whose intervals, and queries whose medians, are in memory at a time in each thread."""
 
 EXTREMES = 5
 """How many of the best queries of a row there are, and how many of the worst."""
@@ -100,7 +100,12 @@ class TaskScores:
         """[row, 2]: the bias-corrected and accelerated intervals of the means."""
 
         def intervals(rows: Ints) -> Floats:
-            return bca_intervals(rows_of(self.resampled, rows).T, rows_of(self.scores, rows))
+            resampled = self.resampled  # before threads need it
+
+            def of_block(block: slice) -> Floats:
+                return bca_intervals(resampled[rows[block]].T, self.scores[rows[block]])
+
+            return np.concatenate(in_threads(of_block, blocks(max(len(rows), 1), _AT_ONCE)))
 
         return self._values(f"bca of {self.resamples}", 2, intervals)
 
@@ -206,7 +211,7 @@ class TaskScores:
             intervals = bca_intervals(resampled.T, differences) if has_interval else np.full((len(rows), 2), np.nan)
             return np.column_stack([means_of(differences), intervals, outcomes(differences)])
 
-        return np.concatenate(in_threads(of_block, blocks(max(len(first), 1), _PAIRS_AT_ONCE)))
+        return np.concatenate(in_threads(of_block, blocks(max(len(first), 1), _AT_ONCE)))
 
     def extreme_queries(self) -> list[tuple[tuple[ExtremeQuery, ...], tuple[ExtremeQuery, ...]]]:
         """Return, for each row, the queries on which it is the furthest above the other ranked rows, and below them.
