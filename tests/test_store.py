@@ -199,6 +199,18 @@ def test_an_undefined_mean_is_none(place: str) -> None:
     assert stored.result.means["preliminary"]["nDCG@10"] == (None, 4)
 
 
+def test_only_the_means_over_the_requested_queries_are_read(place: str) -> None:
+    """As the board reads only those that it shows; the others are not computed again, either."""
+    with opened(place) as store:
+        store_result(store, submission("first"), BASIS, scored())
+        (whole,) = entries(store, "cold-start", BASIS)
+        (part,) = store.read(lambda view: view.results(BASIS, {digest("first")}, MEASURES, ["rest"])).values()
+
+    assert whole.result is not None
+    assert part.means == {"all": {}, "preliminary": {}, "rest": whole.result.means["rest"]}
+    assert part.means["rest"]
+
+
 def test_a_rejected_file_has_its_problems_and_no_means(place: str) -> None:
     """Its findings are stored, the shown ones and their number; it has no mean and no score."""
     with opened(place) as store:

@@ -31,8 +31,9 @@ _TOGETHER = 512
 """Arrays with at most so many values are kept together in a table: one file is read faster than many."""
 
 _MANY_ROWS = 1500
-"""With so many rows, the largest statistics of each row are changed when they are read, not for the board: that takes
-longer than all else. With fewer rows, they are changed for the board, while little else is in memory."""
+"""With so many rows, the largest statistics of each row are changed when they are read, not for the board, which needs
+those of all pairs only: they would take longer than all else. Those of fewer rows are changed for the board, while
+little else is in memory."""
 
 _OTHERS = 3
 """How many times as many rows of a table are kept that another ranking or an earlier one had."""
