@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import sqlite3
@@ -14,9 +15,12 @@ import pytest
 
 from scorer.challenge.settings import Challenge
 from scorer.organising.render import render
+from scorer.organising.rules import RuleSet
 from scorer.organising.update import update
+from scorer.store.archive import Archive
 from scorer.store.store import Store
 from tests.commands import here, process
+from tests.databases import changed
 from tests.live import BEFORE, GOOD, OTHER, POOR, SECOND, Live, day
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
@@ -99,6 +103,28 @@ def test_a_file_that_is_gone_after_its_phase_is_nothing_new(live: Live) -> None:
     assert not run(live, day(21) + HOUR)
     assert not run(live, day(21) + 2 * HOUR)
     assert revision(live) == before
+
+
+def test_a_file_that_is_there_again_after_its_phase_needs_no_solution(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its entry stays withdrawn, and it is not scored, as after an erratum: reading the solution takes long."""
+    file = live.folder / "submissions/main/brass/1.txt"
+    kept = live.folder / "kept"
+    file.rename(kept)
+    run(live, day(12))
+    kept.rename(file)
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    for table, column in (("mean", "result_digest"), ("result", "digest")):
+        gone = f"SELECT digest FROM result WHERE submission_digest = '{digest}'"
+        changed(str(live.folder / "scores.db"), f"DELETE FROM {table} WHERE {column} IN ({gone})")
+    run(live, day(21))
+
+    def read(_: RuleSet, __: Archive) -> None:
+        raise AssertionError("the solution was read")
+
+    monkeypatch.setattr(RuleSet, "checked_solution", read)
+    assert not run(live, day(21) + HOUR)
 
 
 def test_a_run_with_nothing_new_loads_no_library_for_pages(new_challenge: Path) -> None:
