@@ -245,17 +245,14 @@ class Rows:
 
     def mean_rows(self, basis: Basis, measures: Sequence[Measure], masks: Collection[str]) -> Iterator[Row[Any]]:
         """The rows of the means of these measures over the queries of these masks, of all results by a basis."""
-        statement = select(*layout(mean_table).columns).join(result_table).where(*self._by(result_table, basis))
-        names = [measure.full for measure in measures]
-        statement = statement.where(mean_table.c.measure.in_(names), mean_table.c.mask.in_(sorted(masks)))
-        return self.verified(mean_table, statement.where(mean_table.c.generation == MEASURE_GENERATION))
+        statement = select(*layout(mean_table).columns).join(result_table)
+        return self.verified(mean_table, statement.where(*self._by(result_table, basis), *_of_means(measures, masks)))
 
-    def mean_counts(self, basis: Basis, masks: Collection[str]) -> dict[str, int]:
-        """The number of means of each measure over the queries of these masks, of all results by a basis."""
-        statement = select(mean_table.c.measure, func.count()).join(result_table).where(*self._by(result_table, basis))
-        current = mean_table.c.generation == MEASURE_GENERATION
-        statement = statement.where(current, mean_table.c.mask.in_(sorted(masks))).group_by(mean_table.c.measure)
-        return {row[0]: row[1] for row in self.connection.execute(statement)}
+    def mean_count(self, basis: Basis, measures: Sequence[Measure], masks: Collection[str]) -> int:
+        """How many rows `mean_rows` has."""
+        statement = select(func.count()).select_from(mean_table).join(result_table)
+        statement = statement.where(*self._by(result_table, basis), *_of_means(measures, masks))
+        return int(self.connection.execute(statement).scalar_one())
 
     def hits(
         self, basis: Basis, submissions: Collection[str], results: Collection[str] | None = None
@@ -288,6 +285,13 @@ class Rows:
             return unpack(packed)
         except (DamagedError, ValueError, LookupError, TypeError, zlib.error) as error:
             raise StoreError(f"{self._database.where}: is damaged: packed values cannot be read; {REPAIR}") from error
+
+
+def _of_means(measures: Sequence[Measure], masks: Collection[str]) -> tuple[ColumnElement[bool], ...]:
+    """The conditions on the means of these measures over the queries of these masks."""
+    names = sorted({measure.full for measure in measures})
+    columns = mean_table.c
+    return columns.generation == MEASURE_GENERATION, columns.measure.in_(names), columns.mask.in_(sorted(masks))
 
 
 def forgotten(matching: str, event: int) -> str:

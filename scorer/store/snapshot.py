@@ -181,8 +181,11 @@ class Snapshot(Rows):
         masks = self._masks(basis, splits)
         wanted = set(submission_digests)
         if stored is None:
-            measures = self._incomplete(basis, measures, {mask.digest for mask in masks.values()})
-            stored = self.stored_means(basis, measures, splits) if measures else {}
+            names, digests = {measure.full for measure in measures}, {mask.digest for mask in masks.values()}
+            scored = sum(row.status == "scored" for row in self.result_rows(basis))
+            if self.mean_count(basis, measures, digests) == scored * len(names) * len(digests):
+                return
+            stored = self.stored_means(basis, measures, splits)
         keys = [(measure, {(measure.full, mask.digest) for mask in masks.values()}) for measure in measures]
         lacking: dict[str, list[Measure]] = {}
         for row in self.result_rows(basis):
@@ -257,12 +260,6 @@ class Snapshot(Rows):
             row.submission_digest: Failure(row.kind, row.reason, row.attempts)
             for row in self.outcomes(failure_table, exact)
         }
-
-    def _incomplete(self, basis: Basis, measures: Sequence[Measure], masks: Collection[str]) -> list[Measure]:
-        """The measures that do not have a stored mean for every scored result and each of these masks."""
-        wanted = len(masks) * sum(row.status == "scored" for row in self.result_rows(basis))
-        counts = self.mean_counts(basis, masks)
-        return [measure for measure in measures if counts.get(measure.full, 0) < wanted]
 
 
 def _result(row: Any, means: Means, keys: Sequence[tuple[Split, str, tuple[str, str]]]) -> StoredResult:
