@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
-from typing import NamedTuple, Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from scorer.measures.arrays import Floats, Ints
 from scorer.paths import code_digest
-from scorer.statistics.all_pairs import AllPairs, Change, LargestOfAll, LargestOfEach
+from scorer.statistics.all_pairs import AllPairs, Change, Largest, LargestOfAll, LargestOfEach
 from scorer.statistics.threads import blocks, in_threads
 
 _KEY_FLOATS = 4
@@ -37,6 +37,9 @@ little else is in memory."""
 
 _OTHERS = 3
 """How many times as many rows of a table are kept that another ranking or an earlier one had."""
+
+
+_Largest = TypeVar("_Largest", bound=Largest)
 
 
 class Arrays(Protocol):
@@ -158,40 +161,55 @@ class Kept:
         have this width.
         """
         own, flips = self._keys(what, width), sums.shape[1]
+        each_key = self._key("largest of each", flips)
+
+        def changed_each(before: LargestOfEach, rows: Sequence[str]) -> LargestOfEach | None:
+            """None if the sums of a row that is gone are absent."""
+            change = _change(own, rows)
+            found = [self.arrays.load(rows[row]) for row in change.gone.tolist()]
+            of_gone = [stored[:flips] for stored in found if stored is not None and stored.size >= flips]
+            if len(of_gone) < len(found):
+                return None
+            return before.changed(change, np.array(of_gone).reshape(-1, flips), scores, sums)
 
         @cache
-        def of_each() -> LargestOfEach:
-            return self._largest_of_each(own, scores, sums)
+        def each() -> LargestOfEach:
+            return self._followed(each_key, own, LargestOfEach, changed_each, lambda: LargestOfEach.of(scores, sums))
 
         if len(own) < _MANY_ROWS:
-            each = of_each()
-            return AllPairs(each.size, each.values.max(axis=0, initial=0.0), lambda: each.values)
-        key = self._key("largest of all pairs", flips)
-        last = _unpacked(self.arrays.load(key), flips)
-        if last is not None and last.rows == own:
-            of_all = LargestOfAll(last.size, last.values)
-        else:
-            found = last and LargestOfAll(last.size, last.values).changed(_change(own, last.rows), scores, sums)
-            of_all = found or LargestOfAll.of(of_each(), sums)
-            self.arrays.save(key, *_packed(own, of_all.size, of_all.values))
-        self.arrays.used.add(self._key("largest of each", flips))  # for the next ranking
-        return AllPairs(of_all.size, of_all.values[0], lambda: of_each().values)
+            return AllPairs.with_each(each())
+        of_all = self._followed(
+            self._key("largest of all pairs", flips),
+            own,
+            LargestOfAll,
+            lambda before, rows: before.changed(_change(own, rows), scores, sums),
+            lambda: LargestOfAll.of(each(), sums),
+        )
+        self.arrays.used.add(each_key)  # for the next ranking
+        return AllPairs(of_all.size, of_all.values[0], lambda: each().values)
 
-    def _largest_of_each(self, own: Sequence[str], scores: Floats, sums: Floats) -> LargestOfEach:
-        """The largest statistics of each of the rows with these keys: those of an earlier ranking, changed."""
-        key, flips = self._key("largest of each", sums.shape[1]), sums.shape[1]
-        last = _unpacked(self.arrays.load(key), flips)
-        if last is not None and last.rows == own:
-            return LargestOfEach(last.size, last.values)
-        found = None
+    def _followed(
+        self,
+        key: str,
+        own: Sequence[str],
+        kind: type[_Largest],
+        changed: Callable[[_Largest, Sequence[str]], _Largest | None],
+        computed: Callable[[], _Largest],
+    ) -> _Largest:
+        """The largest statistics of the rows with these keys, kept by `key`: those of the last ranking, if it is the
+        same, or `changed`, given them and the keys of their rows; otherwise those `computed` from nothing.
+        """
+        last, found = _unpacked(self.arrays.load(key)), None
         if last is not None:
-            change, before = _change(own, last.rows), LargestOfEach(last.size, last.values)
-            sums_of_gone = [self.arrays.load(last.rows[row]) for row in change.gone.tolist()]
-            if all(stored is not None and stored.size >= flips for stored in sums_of_gone):
-                gone = np.array([stored[:flips] for stored in sums_of_gone if stored is not None]).reshape(-1, flips)
-                found = before.changed(change, gone, scores, sums)
-        found = found or LargestOfEach.of(scores, sums)
-        self.arrays.save(key, *_packed(own, found.size, found.values))
+            rows, size, values = last
+            before = kind(size, values)
+            if rows == own:
+                return before
+            found = changed(before, rows)
+        found = found or computed()
+        keys = np.frombuffer(bytes.fromhex("".join(own)), dtype=np.float64)
+        lengths = np.array([len(own), found.values.shape[1]], dtype=np.float64)
+        self.arrays.save(key, lengths, keys, found.size.ravel(), found.values.ravel())
         return found
 
     def _keys(self, what: str, width: int) -> list[str]:
@@ -217,32 +235,13 @@ def _change(keys: Sequence[str], before: Sequence[str]) -> Change:
     return Change(np.array(stay, dtype=np.int64), np.array(gone, dtype=np.int64))
 
 
-class _OfPairs(NamedTuple):
-    """What is kept of the pairs of rows."""
-
-    rows: list[str]
-    """The keys of the rows."""
-    size: Floats
-    """[row, row]"""
-    values: Floats
-    """[line, flip]"""
-
-
-def _packed(rows: Sequence[str], size: Floats, values: Floats) -> tuple[Floats, ...]:
-    """The parts of an array for `_unpacked`: the number of rows, their keys, the sizes, and the values."""
-    keys = np.frombuffer(bytes.fromhex("".join(rows)), dtype=np.float64)
-    return np.array([float(len(rows))]), keys, size.ravel(), values.ravel()
-
-
-def _unpacked(array: Floats | None, flips: int) -> _OfPairs | None:
-    """What `_packed` has packed; None without it."""
+def _unpacked(array: Floats | None) -> tuple[list[str], Floats, Floats] | None:
+    """The keys of the rows, the sizes and the values that `Kept._followed` has saved; None without them."""
     if array is None or not array.size:
         return None
-    count = int(array[0])
-    ends = np.cumsum([1, count * _KEY_FLOATS, count * count]).tolist()
-    if array.size < ends[-1] or (array.size - ends[-1]) % flips:
-        return None
+    count, flips = (int(length) for length in array[:2])
+    ends = np.cumsum([2, count * _KEY_FLOATS, count * count]).tolist()
     keys = array[ends[0] : ends[1]].tobytes().hex()
     rows = [keys[start : start + 64] for start in range(0, len(keys), 64)]
     size = array[ends[1] : ends[2]].copy()  # it is needed for longer than the values, which are most of the file
-    return _OfPairs(rows, size.reshape(count, count), array[ends[2] :].reshape(-1, flips))
+    return rows, size.reshape(count, count), array[ends[2] :].reshape(-1, flips)

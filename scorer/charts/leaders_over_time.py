@@ -105,7 +105,7 @@ def leaders_over_time(
 
     A line ends where no score counts any more. A ring is an entry; dotted lines are baselines. Names are at the right,
     moved apart. The teams are in the order of the board, with baselines anywhere. The time axis ends at the last entry.
-    The function that draws the chart takes another `width`, too.
+    `Chart.draw` takes another `width`, too, so that the scores are searched for leaders once.
     """
     scored = [team for team in teams if any(score is not None for _, score in team.counted)]
     ranked = [team for team in scored if not team.is_baseline]

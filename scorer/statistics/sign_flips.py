@@ -17,7 +17,7 @@ import numpy as np
 
 from scorer.measures.arrays import Bools, Floats, Ints, rows_of
 from scorer.options import LEVEL, SEED
-from scorer.statistics.all_pairs import AllPairs, inverse_of, sizes
+from scorer.statistics.all_pairs import AllPairs, LargestOfEach, inverse_of, sizes
 from scorer.statistics.exact_sums import ROUNDING, ExactSums, magnitude
 
 FLIPS = 10_000
@@ -205,8 +205,7 @@ def sign_flips(
         of_pairs, size = PairSums(scores), sizes(scores)
         inverse, queries = inverse_of(size), of_pairs.queries()
         differences, rounding = of_pairs.observed(), of_pairs.rounding()
-        each = _largest(of_pairs, inverse, scores.shape, flips, seed)
-        pairs = AllPairs(size, each.max(axis=0, initial=0.0), lambda: each)
+        pairs = AllPairs.with_each(LargestOfEach(size, _largest(of_pairs, inverse, scores.shape, flips, seed)))
     else:
         of_scores = Sums.of(scores, flips, seed) if sums is None else sums / unit
         pairs = pairs or AllPairs.of(scores, of_scores.flipped)
