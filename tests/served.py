@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from scorer.executors.base import Serial
 from scorer.organising.run import carry_out, plan
-from scorer.organising.tokens import issue, revoke
+from scorer.organising.tokens import issue, listed, revoke
 from scorer.service.accepting import Accepted, Delivery, accept
 from scorer.service.app import application
 from scorer.service.state import Service
@@ -59,6 +59,12 @@ class Served:
         """Revoke the token of a team."""
         revoke(self.store, hashlib.sha256(self.tokens[team].encode()).hexdigest())
 
+    def revoke_all(self, team: str) -> None:
+        """Revoke all tokens of a team."""
+        for token in listed(self.store)[0].values():
+            if token.team == team and token.ended is None:
+                revoke(self.store, token.sha256)
+
     def put(
         self, team: str, content: str | bytes, delivery: str | None = None, track: str = "main", **headers: str
     ) -> Response:
@@ -79,7 +85,9 @@ class Served:
         document: dict[str, Any] = answer.json()
         return document
 
-    def accept(self, team: str, content: str, delivery: str | None = None, at: datetime | None = None) -> Accepted:
+    def accept(
+        self, team: str, content: str, delivery: str | None = None, at: datetime | None = None, token: str = ""
+    ) -> Accepted:
         """Accept a delivery without HTTP."""
         body = content.encode()
         track = self.service.track("main")
@@ -87,7 +95,8 @@ class Served:
         path.write_bytes(body)
         digest = hashlib.sha256(body).hexdigest()
         received = at or self.now
-        delivered = Delivery(delivery or str(uuid.uuid4()), "main", team, path, digest, len(body), received)
+        file = path, digest, len(body)
+        delivered = Delivery(delivery or str(uuid.uuid4()), "main", team, *file, received, token=token)
         try:
             return accept(self.store, self.service.challenge, self.service.followed, delivered)
         finally:

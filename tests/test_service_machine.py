@@ -14,16 +14,19 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from scorer.errors import ChallengeError
+from scorer.errors import ChallengeError, StoreError
 from scorer.live.presence import SERVICE
+from scorer.live.tokens import sha256_of
 from scorer.organising.decisions import withdraw_entry
 from scorer.organising.phases import extend
 from scorer.organising.picks import pick
+from scorer.service.checking import Checks
 from scorer.service.refusals import RefusedError
 from scorer.service.state import Service
 from tests.live import CORRECTED, GOOD, OTHER, POOR, Live, day
 from tests.served import Served, served
 from tests.strategies import number
+from tests.test_submit_page import Visitor
 
 TEAMS = ("amber", "brass", "copper")
 TEXTS = (GOOD, OTHER, POOR, "not a list\n")
@@ -82,6 +85,45 @@ class Deliveries(RuleBasedStateMachine):
         """What a killed process leaves: the received file under its dot name."""
         track = self.found.service.track("main")
         (self.found.service.incoming(track) / f"left-{self.cut}").write_text(text)
+
+    @rule(team=st.sampled_from(TEAMS), first=st.sampled_from(TEXTS[:3]), second=st.sampled_from(TEXTS[:3]))
+    def hand_in_two(self, team: str, first: str, second: str) -> None:
+        """Two tabs of a team check a file each; each then presses its button, the second one first."""
+        tabs = [Visitor(self.found, team), Visitor(self.found, team)]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Checks, "of", _valid)
+            held = []
+            for tab, text in zip(tabs, (first, second), strict=True):
+                if tab.choose(text).status_code != 303:  # no phase receives files
+                    return
+                held.append(tab.held())
+            for tab, fields in zip(reversed(tabs), reversed(held), strict=True):
+                status = tab.post(action="hand-in", **fields).status_code
+                assert status in ((303, 429) if fields is held[1] else (404,))
+        event = self.found.service.followed.deliveries.get(("main", team, held[1]["file"]))
+        if event is not None:
+            self.receipts[team, held[1]["file"]] = self.found.service.followed.issuer.receipt(event)
+
+    @rule(team=st.sampled_from(TEAMS))
+    def revoke_during_an_upload(self, team: str) -> None:
+        """The token ends before the file is recorded."""
+        sha256 = sha256_of(self.found.headers(team)["Authorization"].split()[1])
+        self.found.revoke(team)
+        del self.found.tokens[team]
+        before = len(self.found.live.events("arrival"))
+        with pytest.raises(RefusedError, match="token is not valid"):
+            self.found.accept(team, GOOD, token=sha256)
+        assert len(self.found.live.events("arrival")) == before
+
+    @rule(team=st.sampled_from(TEAMS))
+    def deliver_without_the_database(self, team: str) -> None:
+        """It is deleted, and put back later."""
+        path = self.found.live.folder / "scores.db"
+        path.rename(path.with_suffix(".away"))
+        with pytest.raises(StoreError):
+            self.found.accept(team, GOOD)
+        assert not path.exists()
+        path.with_suffix(".away").rename(path)
 
     @rule(team=st.sampled_from(TEAMS), data=st.data())
     def withdraw(self, team: str, data: st.DataObject) -> None:
@@ -175,6 +217,10 @@ class Deliveries(RuleBasedStateMachine):
             assert len(set(keys)) == len(keys)
             assert {event.body["source"] for event in events} <= {SERVICE}
             assert all("source" in event.body for event in self.found.live.events("withdrawal"))
+
+
+async def _valid(*_: object) -> dict[str, Any]:
+    return {"valid": True, "messages": ["valid for track main: 1 list, 1 item"]}
 
 
 def _cut(*_: object) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,7 +75,8 @@ def _watch(folder: Path, track: str | None, every: float, options: Mapping[str, 
     from scorer.organising.arrivals import Arrivals
     from scorer.organising.watch import ENDS_WITH_PARENT, LOOK_EVERY, ArrivalLoop
 
-    with open_scoring(folder, track, options) as scoring:
+    parent = os.environ.get(ENDS_WITH_PARENT)
+    with open_scoring(folder, track, options, create=parent is None) as scoring:
         followed = scoring.store.read(lambda view: Followed.of(view, scoring.challenge.name))
         arrivals = Arrivals(scoring.store, followed, scoring.executor)
 
@@ -86,12 +88,13 @@ def _watch(folder: Path, track: str | None, every: float, options: Mapping[str, 
 
         loop = ArrivalLoop(scoring.store, print_message, score)
         _stop_by_signals(loop)
-        if parent := os.environ.get(ENDS_WITH_PARENT):
+        if parent is not None:
             _end_with(int(parent), loop)
         context = multiprocessing.get_context("spawn")
 
         def keep_running() -> None:
-            while not loop.stopped.is_set():
+            # In place of a database that was deleted, a new process would make another one.
+            while not loop.stopped.is_set() and not scoring.store.database.is_replaced:
                 process = context.Process(
                     target=_run_and_render, args=(os.getpid(), folder, track, every, dict(options))
                 )
@@ -118,9 +121,10 @@ def _run_and_render(parent: int, folder: Path, track: str | None, every: float, 
     from scorer.organising.arrivals import is_ready
     from scorer.organising.update import update
     from scorer.organising.watch import RunLoop, is_fresh
+    from scorer.store.database import ReplacedError
 
     # Each message is printed once, as long as it stays true.
-    with open_scoring(folder, track, {**options, "quiet": True}) as scoring:
+    with open_scoring(folder, track, {**options, "quiet": True}, create=False) as scoring:
 
         def run_once(go_on: Callable[[], bool]) -> None:
             settings = read_challenge(scoring.challenge.root)  # the organiser may have changed it
@@ -141,7 +145,8 @@ def _run_and_render(parent: int, folder: Path, track: str | None, every: float, 
         loop = RunLoop(scoring.store, print_message, scoring.challenge, run_once, render_once, every)
         _stop_by_signals(loop)
         _end_with(parent, loop)
-        loop()
+        with suppress(ReplacedError):  # the parent says so
+            loop()
 
 
 def _end_with(parent: int, loop: Loop) -> None:

@@ -157,7 +157,9 @@ class Scoring:
 
 
 @contextmanager
-def open_scoring(folder: Path, track: str | None, options: Mapping[str, Any]) -> Iterator[Scoring]:
+def open_scoring(
+    folder: Path, track: str | None, options: Mapping[str, Any], *, create: bool = True
+) -> Iterator[Scoring]:
     """Open the challenge and its database for a run. The messages of the run are kept at the end.
 
     Raises WrongCallError for an unknown track or executor.
@@ -168,7 +170,7 @@ def open_scoring(folder: Path, track: str | None, options: Mapping[str, Any]) ->
     chosen = ScoringOptions(**options)
     executor = _executor(chosen)
     with (
-        Store.open(challenge.database_address) as store,
+        Store.open(challenge.database_address, create=create) as store,
         Messages(store, challenge, track, are_quiet=chosen.quiet) as messages,
     ):
         yield Scoring(challenge, tracks, store, executor, chosen, messages)

@@ -22,8 +22,12 @@ from scorer.wording import printable
 RESERVE = 100 * MB
 """Bytes that stay free on the disk: the database and the site need room, too."""
 
+READY = ".ready"
+"""Ends the name of a complete file in the folder of incoming files while its arrival is being recorded: nothing else
+takes it away."""
+
 ABANDONED = 3600.0
-"""Seconds after which a file that is not complete was left by a process that was killed."""
+"""Seconds after which a file in the folder of incoming files was left by a process that was killed."""
 
 
 def submissions_folder(track: Track) -> Path:
@@ -51,12 +55,20 @@ def prepare_incoming(store: Store, track: Track) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     states = store.read(partial(recorded, track=track.name))
     put_in_place(track, delivered_files(states.values()))
-    before = time.time() - ABANDONED
-    for path in folder.glob(f"*{PART}"):
-        with suppress(OSError):
-            if path.stat().st_mtime < before:
-                path.unlink()
     return folder
+
+
+def remove_incomplete(folder: Path, seconds: float = ABANDONED) -> None:
+    """Delete what was left in a folder of incoming files, and has not changed for some seconds.
+
+    With 0 seconds, files go that are being received; another process then refuses them. Complete ones stay for longer.
+    """
+    now = time.time()
+    for path in folder.iterdir():
+        with suppress(OSError):
+            least = seconds if path.name.endswith(PART) else max(seconds, ABANDONED)
+            if now - path.stat().st_mtime >= least:
+                path.unlink()
 
 
 def final_path(track: Track, file: str) -> Path:
@@ -67,21 +79,21 @@ def final_path(track: Track, file: str) -> Path:
 def put_in_place(track: Track, delivered: Mapping[str, str]) -> None:
     """Complete deliveries: the event is recorded, and a crash left the file in the folder of incoming files.
 
-    `delivered` has the digests of the files that were handed in. What cannot be completed is missing in the scan.
+    `delivered` has the digests of the files that were handed in. What cannot be completed is missing in the scan. What
+    was abandoned is deleted.
     """
-    if not delivered or not isinstance(track.submissions_path, Path) or not incoming_folder(track).is_dir():
+    if not isinstance(track.submissions_path, Path) or not incoming_folder(track).is_dir():
         return
     paths = {sha256: final_path(track, file) for file, sha256 in delivered.items()}
     missing = {sha256: path for sha256, path in paths.items() if not path.exists()}
-    if not missing:
-        return
-    for received in sorted(incoming_folder(track).iterdir()):
+    for received in sorted(incoming_folder(track).iterdir()) if missing else ():
         try:
             sha256 = digest(received)
             if sha256 in missing:
                 move(received, missing.pop(sha256))
         except OSError:  # another process has just moved it
             continue
+    remove_incomplete(incoming_folder(track))
 
 
 def move(received: Path, path: Path) -> None:

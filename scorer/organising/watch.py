@@ -21,6 +21,7 @@ from scorer.errors import ScorerError
 from scorer.executors import GoOn
 from scorer.live.presence import SERVICE, SubmissionState
 from scorer.live.state import track_state
+from scorer.store.database import ReplacedError
 from scorer.store.events import Event
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -93,9 +94,14 @@ class Loop:
         return go_on
 
     def succeeds(self, work: Callable[[], object]) -> bool:
-        """Do some work; after an error, wait a little, and print its message unless it was the last one."""
+        """Do some work; after an error, wait a little, and print its message unless it was the last one.
+
+        Raises ReplacedError: what the loop would record is lost.
+        """
         try:
             work()
+        except ReplacedError:
+            raise
         except (ScorerError, OSError) as error:
             if str(error) != self._last:
                 self._last = str(error)

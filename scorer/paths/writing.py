@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -74,10 +75,11 @@ def part_of(path: Path) -> Path:
     return path.with_name(path.name + PART)
 
 
-def replace_content(path: Path, content: bytes) -> bool:
+def replace_content(path: Path, content: bytes, *, mode: int = 0o666) -> bool:
     """Replace the content of a file; return whether it changed. Its folder is made if necessary. Raises OSError.
 
-    A device or a pipe, such as /dev/stdout, is written to directly.
+    A new file has the permissions `mode`, as far as the umask allows. A device or a pipe, such as /dev/stdout, is
+    written to directly.
     """
     if path.exists() and not path.is_file():
         path.write_bytes(content)
@@ -87,7 +89,8 @@ def replace_content(path: Path, content: bytes) -> bool:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = part_of(path)
     try:
-        part.write_bytes(content)
+        with open(part, "wb", opener=partial(os.open, mode=mode)) as file:
+            file.write(content)
         part.replace(path)
     except OSError:
         part.unlink(missing_ok=True)

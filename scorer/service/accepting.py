@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
@@ -18,7 +21,7 @@ from scorer.live.quotas import Claim, left_in_words, next_reset
 from scorer.live.receipts import plain_name
 from scorer.live.state import in_force, track_state
 from scorer.live.teams import Team
-from scorer.organising.deliveries import final_path, move
+from scorer.organising.deliveries import READY, final_path, move
 from scorer.organising.rules import scored_by
 from scorer.paths import digest, is_regular
 from scorer.service.refusals import RefusedError, too_large
@@ -43,7 +46,7 @@ class Delivery:
     team: str
     """The name of its folder."""
     path: Path
-    """Where its bytes are, on the disk and on the file system of the submissions; `accept` takes the file away."""
+    """Where its bytes are, in the folder of incoming files. What is accepted leaves it."""
     digest: str
     """SHA-256 of the bytes, in hexadecimal."""
     size: int
@@ -51,6 +54,8 @@ class Delivery:
     """When its last byte was received, by a clock that the sender cannot set."""
     name: str = ""
     """The name that the file has for its team; any text."""
+    token: str = ""
+    """The SHA-256 of the token that it is handed in with; empty: the folder says whose it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +74,26 @@ def accept(store: Store, challenge: Challenge, followed: Followed, delivery: Del
 
     Everything is checked and recorded in one transaction, while no other process can write. Then the event is on the
     disk, and the file gets its name; if the process is killed in between, the next run, start or repetition completes
-    it. A delivery that was accepted before gives the same receipt again.
+    it. Meanwhile the file has a name by which nothing else takes it away. A delivery that was accepted before gives the
+    same receipt again.
 
     Raises RefusedError, StoreError if the database fails, and OSError if the file cannot get its name.
     """
+    ready = delivery.path.with_name(f"{secrets.token_hex(16)}{READY}")
+    try:
+        os.utime(delivery.path)
+        delivery.path.replace(ready)
+    except FileNotFoundError:
+        raise RefusedError("unavailable", "the file is not here any more; send it again", retry_after=1) from None
+    try:
+        return _accept(store, challenge, followed, delivery, ready)
+    except RefusedError:
+        with suppress(FileNotFoundError):  # a run has put the same bytes in place for another entry
+            ready.replace(delivery.path)
+        raise
+
+
+def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: Delivery, ready: Path) -> Accepted:
     track = track_called(challenge, delivery.track)
     key = delivery.track, delivery.team, delivery.id
     solutions = solution_digests(store, challenge)
@@ -81,6 +102,8 @@ def accept(store: Store, challenge: Challenge, followed: Followed, delivery: Del
     def decide(view: Snapshot) -> Added:
         nonlocal is_new
         followed.follow(view)
+        if delivery.token and not followed.tokens[delivery.token].is_valid(view.now):
+            raise RefusedError("unauthorised", "the token is not valid any more; ask the organisers for another one")
         known = followed.deliveries.get(key)
         is_new = known is None
         if known is not None:
@@ -98,7 +121,8 @@ def accept(store: Store, challenge: Challenge, followed: Followed, delivery: Del
     store.read(followed.follow)
     event = followed.deliveries[key]
     if any(state.index == event.index and state.present for state in followed.submissions(track.name, delivery.team)):
-        _place(track, event, delivery.path)
+        _place(track, event, ready)
+    ready.unlink(missing_ok=True)
     return Accepted(event, followed.issuer.receipt(event), is_new)
 
 

@@ -126,7 +126,8 @@ async def _deliver(service: Service, request: Request) -> Response:
     with service.metrics.uploading.track_inprogress():
         async with received(request, folder, most) as upload:
             at, name = service.store.now(), request.query_params.get("name", "")
-            delivery = Delivery(delivery_id, track.name, team, upload.path, upload.digest, upload.size, at, name)
+            file = upload.path, upload.digest, upload.size
+            delivery = Delivery(delivery_id, track.name, team, *file, at, name, token.sha256)
             accepted = await service.accept(delivery)
     status = 201 if accepted.is_new else 200
     return JSONResponse(accepted_document(accepted), status, {"Location": delivery_id})

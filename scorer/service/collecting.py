@@ -178,25 +178,17 @@ class _Look:
         if printable(name) != name:
             raise RefusedError("invalid", "the name has characters that do not show; give the file another name")
         known = {*self.followed.teams, *(token.team for token in self.followed.tokens.values())}
-        may_be_recorded = False
         try:
             team = folder_called(printable_name(file.team), known)
             sha256, size = _copied(file, version, part, self.challenge.limits.file_mb * MB)
             # The place of the folder is no part of the id: it may move, and a file in it is the same entry.
             delivery = str(uuid.uuid5(_DELIVERIES, f"{name}\n{sha256}"))
             delivered = Delivery(delivery, self.track.name, team, part, sha256, size, file.received, name)
-            may_be_recorded = True
-            accepted = accept(self.store, self.challenge, self.followed, delivered)
-            may_be_recorded = False
+            return accept(self.store, self.challenge, self.followed, delivered)
         except ChallengeError as error:  # no folder of a team can have this name
             raise RefusedError("invalid", str(error)) from None
-        except RefusedError:
-            may_be_recorded = False
-            raise
         finally:
-            if not may_be_recorded:  # otherwise the next run or call may have to put it in place
-                part.unlink(missing_ok=True)
-        return accepted
+            part.unlink(missing_ok=True)
 
 
 def _path(file: SubmissionFile) -> FileBelow | Remote:

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
@@ -43,6 +44,8 @@ async def file_form(request: Request, most: int) -> AsyncIterator[tuple[dict[str
             form = await parser.parse()
     except MultiPartException as error:
         raise RefusedError("invalid", f"the form cannot be read: {error.message}") from error
+    except (LookupError, ValueError) as error:  # no boundary, or bytes that are no text
+        raise RefusedError("invalid", "the form cannot be read") from error
     try:
         file = form.get("file")
         if not isinstance(file, UploadFile) or not file.size:
@@ -55,7 +58,7 @@ async def file_form(request: Request, most: int) -> AsyncIterator[tuple[dict[str
 
 async def _bounded(request: Request, most: int) -> AsyncGenerator[bytes, None]:
     size = 0
-    async for block in body_blocks(request):
+    async for block in body_blocks(request, Path(tempfile.gettempdir())):
         size += len(block)
         if size > most + OVERHEAD:
             raise too_large(most)

@@ -29,6 +29,10 @@ class HeldFiles:
         self.drop(team)
         self._of[team] = held
 
+    def take(self, team: str) -> None:
+        """Forget the file of a team, which is handed in now: another one that the team checks does not replace it."""
+        self._of.pop(team, None)
+
     def drop(self, team: str) -> None:
         """Delete the file of a team."""
         held = self._of.pop(team, None)

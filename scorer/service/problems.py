@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import Mapping
 from functools import partial
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from scorer.errors import ScorerError
 from scorer.organising.tokens import InvalidTokenError
 from scorer.service.refusals import STATUS, RefusedError
 from scorer.service.state import Service
+from scorer.wording import printable
 
 log = logging.getLogger("scorer.service")
 
@@ -73,8 +77,22 @@ async def _failed(service: Service, request: Request, error: Exception) -> Respo
 
 
 async def _http_problem(_request: Request, error: HTTPException) -> Response:
-    codes = {404: "not-found", 405: "invalid", 413: "too-large"}
+    codes = {404: "not-found", 405: "invalid", 413: "too-large", 503: "unavailable"}
     return problem(error.status_code, codes.get(error.status_code, "invalid"), str(error.detail))
+
+
+def without_tracebacks(app: ASGIApp) -> ASGIApp:
+    """The application, of which an error that nothing has caught is one line in the log."""
+
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await app(scope, receive, send)
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where, kind = f"{Path(place.filename).name}:{place.lineno}", type(error).__name__
+            log.error("failed: %s: %s: %s (%s)", scope["type"], kind, printable(str(error)), where)  # noqa: TRY400
+
+    return guarded
 
 
 async def _broken(_request: Request, _error: Exception) -> Response:

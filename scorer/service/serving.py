@@ -20,16 +20,17 @@ import uvicorn
 from scorer.challenge.settings import Challenge
 from scorer.organising.watch import ENDS_WITH_PARENT
 from scorer.service.app import application
+from scorer.service.connections import CONNECTIONS, BoundedProtocol
+from scorer.service.problems import without_tracebacks
 from scorer.service.state import Service
 from scorer.store.store import Store
 
 log = logging.getLogger("scorer.service")
 
-CONNECTIONS = 1000
-"""So many connections are served at the same time; a further one is answered with 503."""
-
-RESTART_EVERY = 2.0
-"""Seconds between two starts of the loop that scores, if it ends before the service."""
+RESTART_EVERY, RESTART_AT_MOST = 2.0, 60.0
+"""Seconds until the loop that scores is started again, if it ends before the service: at first, and after it has ended
+again and again. They double each time, until it has run for the longer time.
+"""
 
 STOP_WITHIN = 20
 """Seconds that requests have to end when the service stops."""
@@ -63,7 +64,8 @@ def serve(challenge: Challenge, address: Address, *, runner: Sequence[str] | Non
     with Store.open(challenge.database_address) as store, _listening(address) as listening:
         service = Service.open(challenge, store)
         config = uvicorn.Config(
-            application(service),
+            without_tracebacks(application(service)),
+            http=BoundedProtocol,
             log_level="warning",
             access_log=False,
             proxy_headers=bool(address.proxies),
@@ -121,11 +123,12 @@ def _runner(service: Service, arguments: Sequence[str] | None) -> Iterator[None]
 
 def _keep_running(service: Service, arguments: Sequence[str], stopped: threading.Event) -> None:
     root = str(service.challenge.root)
-    command = [sys.executable, "-m", "scorer", "run", "--watch", "--challenge", root, *arguments]
+    command = [sys.executable, "-P", "-m", "scorer", "run", "--watch", "--challenge", root, *arguments]
 
     def is_ending() -> bool:
         return stopped.is_set() or service.draining
 
+    pause = RESTART_EVERY / 2
     while not is_ending():
         began = time.monotonic()
         # Its own session: a Ctrl-C in the terminal reaches only this process, which then ends the loop.
@@ -149,8 +152,18 @@ def _keep_running(service: Service, arguments: Sequence[str], stopped: threading
             return
         if is_ending():  # the same signal has ended it
             return
-        log.error("the loop that scores ended with exit code %d; it is started again", process.returncode)
-        stopped.wait(max(0.0, RESTART_EVERY - (time.monotonic() - began)))
+        if service.store.database.is_replaced:  # the loop has said so
+            while service.store.database.is_replaced and not stopped.wait(RESTART_EVERY):
+                pass
+            continue
+        ran = time.monotonic() - began
+        pause = RESTART_EVERY if ran > RESTART_AT_MOST else min(2 * pause, RESTART_AT_MOST)
+        log.error(
+            "the loop that scores ended with exit code %d; it is started again in %d seconds",
+            process.returncode,
+            pause,
+        )
+        stopped.wait(pause)
 
 
 def _be_nice(process: int) -> None:

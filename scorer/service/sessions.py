@@ -1,20 +1,26 @@
-"""Sessions: a browser shows a signed cookie instead of a token, after a team has signed in with one."""
+"""Sessions: a browser shows a cookie instead of a token, after a team has signed in with one."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
+import json
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from scorer.live.tokens import sha256_of
+from scorer.paths.writing import replace_content
 from scorer.service.refusals import RefusedError
 
 COOKIE = "__Host-scorer"
 """Browsers accept this name only for a cookie that is sent over TLS, to the whole of one host."""
+
+STATE = ".sessions"
+"""Ends the name of the file, next to the database. It may be deleted: then the teams sign in again."""
 
 LASTS = timedelta(days=1)
 """How long a session lasts."""
@@ -22,35 +28,43 @@ LASTS = timedelta(days=1)
 
 @dataclass(slots=True)
 class Sessions:
-    """Issues and reads the cookies. A session ends with its token, with its time, or when the team signs out."""
+    """The sessions. Each ends with its token, with its time, or when the team signs out.
 
-    key: bytes
-    _ended: dict[str, float] = field(default_factory=dict)
-    """When the sessions would have ended of which the teams have signed out, in seconds since 1970."""
+    A file keeps them while the service restarts. It has the SHA-256 of each cookie, so that a copy of it, or of the
+    database, lets nobody act for a team.
+    """
+
+    file: Path
+    _open: dict[str, tuple[str, float]] = field(default_factory=dict)
+    """By the SHA-256 of the cookie: that of the token, and when the session ends, in seconds since 1970."""
+
+    def __post_init__(self) -> None:
+        with suppress(OSError, ValueError, TypeError, AttributeError):
+            kept = json.loads(self.file.read_bytes())
+            self._open = {str(cookie): (str(token), float(end)) for cookie, (token, end) in kept.items()}
 
     def begin(self, response: Response, sha256: str, now: datetime) -> None:
         """Set the cookie of a new session, for the token with this SHA-256."""
-        said = f"{sha256}.{int((now + LASTS).timestamp())}.{secrets.token_hex(16)}"
-        _set(response, f"{said}.{self._signature(said)}", int(LASTS.total_seconds()))
+        text, end = secrets.token_urlsafe(32), (now + LASTS).timestamp()
+        self._open = {cookie: one for cookie, one in self._open.items() if now.timestamp() < one[1]}
+        self._open[sha256_of(text)] = sha256, end
+        self._keep()
+        _set(response, text, int(LASTS.total_seconds()))
 
     def token_of(self, request: Request, now: datetime) -> str | None:
         """The SHA-256 of the token of a request's session; None without a valid one."""
-        said, _, signature = request.cookies.get(COOKIE, "").rpartition(".")
-        if not hmac.compare_digest(signature.encode(), self._signature(said).encode()):
-            return None
-        sha256, expires, nonce = said.split(".")
-        return sha256 if nonce not in self._ended and now.timestamp() < int(expires) else None
+        token, end = self._open.get(sha256_of(request.cookies.get(COOKIE, "")), (None, 0.0))
+        return token if now.timestamp() < end else None
 
-    def end(self, request: Request, response: Response, now: datetime) -> None:
+    def end(self, request: Request, response: Response) -> None:
         """Sign out: the cookie is removed, and a copy of it is worth nothing."""
-        if self.token_of(request, now) is not None:
-            _, expires, nonce, _ = request.cookies[COOKIE].split(".")
-            self._ended = {one: end for one, end in self._ended.items() if end > now.timestamp()}
-            self._ended[nonce] = int(expires)
+        if self._open.pop(sha256_of(request.cookies.get(COOKIE, "")), None):
+            self._keep()
         _set(response, "", 0)
 
-    def _signature(self, said: str) -> str:
-        return hmac.new(self.key, said.encode(), hashlib.sha256).hexdigest()
+    def _keep(self) -> None:
+        with suppress(OSError):  # then the teams sign in again after a restart
+            replace_content(self.file, json.dumps(self._open).encode("ascii"), mode=0o600)
 
 
 def _set(response: Response, value: str, seconds: int) -> None:

@@ -10,6 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
+import anyio
+
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import FILE, Challenge, Track
 from scorer.errors import ChallengeError
@@ -17,7 +19,7 @@ from scorer.live.following import Followed
 from scorer.live.presence import SubmissionState, key_of
 from scorer.live.tokens import Token, sha256_of
 from scorer.organising.decisions import withdraw_entry
-from scorer.organising.deliveries import incoming_folder, prepare_incoming
+from scorer.organising.deliveries import incoming_folder, prepare_incoming, remove_incomplete
 from scorer.organising.picks import clear_picks, pick
 from scorer.organising.tokens import note_used
 from scorer.service.accepting import Accepted, Delivery, accept, track_called
@@ -26,7 +28,7 @@ from scorer.service.held import HeldFiles
 from scorer.service.metrics import Metrics
 from scorer.service.rates import Rates
 from scorer.service.refusals import RefusedError
-from scorer.service.sessions import Sessions
+from scorer.service.sessions import STATE, Sessions
 from scorer.service.threads import in_thread
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -51,6 +53,8 @@ class Service:
     rates: Rates = field(default_factory=Rates)
     checks: Checks = field(default_factory=Checks)
     held: HeldFiles = field(default_factory=HeldFiles)
+    handing_in: anyio.Lock = field(default_factory=anyio.Lock)
+    """Of the button that hands in a checked file: who presses it twice hands in once."""
     draining: bool = False
     """Whether the service is about to stop: no further delivery is accepted."""
     _revision: int = -1
@@ -61,10 +65,10 @@ class Service:
     @classmethod
     def open(cls, challenge: Challenge, store: Store) -> Service:
         """Prepare the folders, and complete what an earlier process left. Raises ChallengeError and OSError."""
-        followed, key = store.read(lambda view: (Followed.of(view, challenge.name), view.secret("sessions")))
-        service = cls(challenge, store, followed, Sessions(key))
+        followed = store.read(lambda view: Followed.of(view, challenge.name))
+        service = cls(challenge, store, followed, Sessions(store.beside(challenge.root, STATE)))
         for track in challenge.tracks:
-            prepare_incoming(store, track)
+            remove_incomplete(prepare_incoming(store, track), seconds=0)
         return service
 
     async def read(self, work: Callable[[Snapshot], Answer]) -> Answer:

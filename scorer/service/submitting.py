@@ -99,6 +99,7 @@ async def _signed_in(service: Service, request: Request) -> Token | None:
     sha256 = service.sessions.token_of(request, now)
     token = None if sha256 is None else await service.read(lambda _: service.followed.tokens.get(sha256))
     if token is None or not token.is_valid(now):
+        service.rates.take(request.client.host if request.client else "")
         return None
     service.rates.take(token.sha256)
     return token
@@ -170,7 +171,7 @@ async def _sign_in(service: Service, request: Request, fields: Fields) -> Respon
 
 async def _sign_out(service: Service, request: Request, _token: Token, _fields: Fields) -> Response:
     response = _back("")
-    service.sessions.end(request, response, service.store.now())
+    service.sessions.end(request, response)
     return response
 
 
@@ -215,19 +216,27 @@ def _line(message: str) -> tuple[str, str]:
 
 
 async def _hand_in(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
-    now = service.store.now()
-    held = service.held.of(token.team, now)
-    sent = _one(fields, "track"), token.team, _one(fields, "file")
-    if sent in service.followed.deliveries:  # the button was pressed twice
-        return _back(sent[0])
-    if held is None or held.id != _one(fields, "file"):
-        raise RefusedError("not-found", "this file is not here any more; choose it again")
-    if not held.is_valid:
-        raise RefusedError("invalid", "the file has errors; correct it and choose it again")
-    delivery = Delivery(held.id, held.track, token.team, held.path, held.digest, held.size, now, held.name)
-    await service.accept(delivery)
-    service.held.drop(token.team)
-    return _back(held.track)
+    async with service.handing_in:
+        now = service.store.now()
+        held = service.held.of(token.team, now)
+        sent = _one(fields, "track"), token.team, _one(fields, "file")
+        if sent in service.followed.deliveries:  # the button was pressed twice
+            return _back(sent[0])
+        if held is None or held.id != _one(fields, "file"):
+            raise RefusedError("not-found", "this file is not here any more; choose it again")
+        if not held.is_valid:
+            raise RefusedError("invalid", "the file has errors; correct it and choose it again")
+        file = held.path, held.digest, held.size
+        service.held.take(token.team)
+        try:
+            await service.accept(Delivery(held.id, held.track, token.team, *file, now, held.name, token.sha256))
+        except RefusedError:
+            if service.held.of(token.team, now) is None:
+                service.held.keep(token.team, held)
+            else:  # another file was checked meanwhile
+                held.path.unlink(missing_ok=True)
+            raise
+        return _back(held.track)
 
 
 async def _withdraw(service: Service, _request: Request, token: Token, fields: Fields) -> Response:

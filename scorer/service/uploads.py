@@ -20,6 +20,7 @@ from typing import IO
 import anyio
 from starlette.requests import Request
 
+from scorer.limits import MB
 from scorer.organising.deliveries import RESERVE
 from scorer.paths.writing import PART
 from scorer.service.refusals import RefusedError, too_large
@@ -74,17 +75,16 @@ async def received(
 ) -> AsyncIterator[Upload]:
     """Receive the body of a request, or other blocks that are made of it, into a file of the folder.
 
-    At the end the file is deleted if it is still there. Only after an error while it was being recorded it stays: the
-    event may be in the record, and then the file is put in place by a later run. Raises RefusedError, and Starlette's
+    At the end the file is deleted if it is still there: `accept` takes it away. Raises RefusedError, and Starlette's
     ClientDisconnect if the sender leaves.
     """
-    path, may_be_recorded = folder / f"{secrets.token_hex(16)}{PART}", False
+    path = folder / f"{secrets.token_hex(16)}{PART}"
     try:
         with disk_errors():
             file = await in_thread("disk", path.open, "xb")
         try:
             digest, size = hashlib.sha256(), 0
-            async for block in blocks or body_blocks(request):
+            async for block in blocks or body_blocks(request, folder):
                 size += len(block)
                 if size > most:
                     raise too_large(most)
@@ -99,15 +99,9 @@ async def received(
         if not size:
             raise _empty()
         _check_digest(request.headers.get("repr-digest"), digest.digest())
-        may_be_recorded = True
         yield Upload(path, digest.hexdigest(), size)
-        may_be_recorded = False
-    except RefusedError:
-        may_be_recorded = False
-        raise
     finally:
-        if not may_be_recorded:
-            path.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
 
 
 def _sync(file: IO[bytes]) -> None:
@@ -118,16 +112,19 @@ def _sync(file: IO[bytes]) -> None:
 async def small_body(request: Request) -> bytes:
     """The body of a request that is no delivery. Raises RefusedError if it is large."""
     body = b""
-    async for chunk in request.stream():
-        body += chunk
+    async for block in body_blocks(request):
+        body += block
         if len(body) > SMALL_BODY:
             raise RefusedError("too-large", f"the body has more than {SMALL_BODY:,} bytes", limit=SMALL_BODY)
     return body
 
 
-async def body_blocks(request: Request) -> AsyncIterator[bytes]:
-    """The body in blocks of `_BUFFER` bytes or a little more. Raises RefusedError if it comes too slowly."""
-    began, size, buffer = time.monotonic(), 0, bytearray()
+async def body_blocks(request: Request, folder: Path | None = None) -> AsyncIterator[bytes]:
+    """The body in blocks of `_BUFFER` bytes or a little more, which are written into `folder`.
+
+    Raises RefusedError if it comes too slowly, or the disk has no room.
+    """
+    began, size, buffer, looked = time.monotonic(), 0, bytearray(), 0
     stream = request.stream()
     while True:
         try:
@@ -140,6 +137,10 @@ async def body_blocks(request: Request) -> AsyncIterator[bytes]:
         size += len(chunk)
         if time.monotonic() - began > SILENCE + size / SLOWEST:
             raise _too_slow()
+        if folder is not None and size >= looked:
+            looked = size + MB
+            if shutil.disk_usage(folder).free < RESERVE:
+                raise disk_full()
         buffer += chunk
         if len(buffer) >= _BUFFER:
             yield bytes(buffer)

@@ -41,6 +41,10 @@ class LostError(StoreError):
     """The server of the database does not answer."""
 
 
+class ReplacedError(StoreError):
+    """The file of the database was deleted or replaced while it was open."""
+
+
 class Database:
     """A database with the tables of `schema`, as transactions.
 
@@ -57,7 +61,9 @@ class Database:
         """The file of an SQLite database; None for a server and for a database in memory."""
         if url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:"):
             self.file = Path(str(url.database))
-            _check_file(self.file, create)
+            _check_place(self.file, create)
+        self._identity: tuple[int, int] | None = None
+        """Device and inode of the file, once it was opened."""
         self._server = _server(url, self.where, wait)
         self._engine = _engine(url, self.where, wait) if self._server is None else self._server.engine
         self.kind = self._engine.dialect.name
@@ -158,6 +164,7 @@ class Database:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Connection]:
+        self._check_file()  # before a new connection would make another file
         with self._errors_in_words(), self._engine.execution_options(**{_BEGIN: begin}).connect() as connection:
             if self._server is not None:
                 level = "REPEATABLE READ" if begin == _TO_READ else "READ COMMITTED"
@@ -166,6 +173,27 @@ class Database:
                 if self._server is not None:
                     self._server.limit(connection)
                 yield connection
+            self._check_file()
+
+    def _check_file(self) -> None:
+        """Raise ReplacedError if the file of the database is another one than at first."""
+        self._identity = self._identity or self._found_identity()
+        if self.is_replaced:
+            raise ReplacedError(
+                f"{self.where}: was deleted or replaced while it was in use; put the file back, and start again"
+            )
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether the path no longer leads to the open file: what is written to that is lost."""
+        return self._identity is not None and self._identity != self._found_identity()
+
+    def _found_identity(self) -> tuple[int, int] | None:
+        try:
+            status = None if self.file is None else self.file.stat()
+        except OSError:
+            return None
+        return status and (status.st_dev, status.st_ino)
 
     @contextmanager
     def _errors_in_words(self) -> Iterator[None]:
@@ -237,7 +265,7 @@ def _address(place: str | Path) -> tuple[URL, str]:
     return url, shown.render_as_string(hide_password=True)
 
 
-def _check_file(path: Path, create: bool) -> None:
+def _check_place(path: Path, create: bool) -> None:
     """Refuse a path that SQLite would explain badly, wait for, or create without need."""
     try:
         mode = path.stat().st_mode

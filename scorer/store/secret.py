@@ -24,9 +24,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 
 from scorer.store.canonical import encoded
 
-Purpose = Literal["solutions", "snapshots", "log", "receipts", "commitment", "sessions"]
+Purpose = Literal["solutions", "snapshots", "log", "receipts", "commitment"]
 """What a secret is for: salted digests of solutions, names of snapshots, nonces of the log, the private key of
-receipts, the salt of a commitment, and the signatures of cookies."""
+receipts, and the salt of a commitment."""
 
 PREFIX = "scorer-commitment-v1\n"
 
