@@ -54,7 +54,7 @@ example: $(INSTALLED)
 	$(BIN)/python example/make.py
 
 clean:
-	rm -rf $(VENV) site scores.db scores.db-shm scores.db-wal scores.db.solutions scores.db.submissions scores.db.reported scores.db.shown scores.db.statistics scores.db.*.backup build dist
+	rm -rf $(VENV) site scores.db scores.db-shm scores.db-wal scores.db.solutions scores.db.submissions scores.db.reported scores.db.sessions scores.db.shown scores.db.statistics scores.db.*.backup build dist
 	rm -rf docs/_build docs/api docs/fusion docs/measures studies/figures .pytest_cache .mypy_cache .ruff_cache .hypothesis .fuzz .import_linter_cache
 
 # Install again whenever the dependencies change.

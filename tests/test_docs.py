@@ -306,3 +306,14 @@ def test_broken_links_are_found(tmp_path: Path) -> None:
     (tmp_path / "b.html").write_text('<p id="z"><a href="https://example.org/">elsewhere</a><a href="#q">q</a></p>')
 
     assert sorted(broken_links(tmp_path)) == ["a.html: b.html#y", "a.html: c.html", "b.html: #q"]
+
+
+def test_each_promise_of_security_names_tests_that_exist() -> None:
+    """Each row of its tables has a test."""
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| promise")]
+    assert len(rows) > 20
+    assert all("test_" in row.rstrip(" |").rpartition("|")[2] for row in rows)
+    for file, name in re.findall(r"`((?:hostile/)?test_\w+\.py)(?:::(\w+))?`", text):
+        content = (ROOT / "tests" / file).read_text(encoding="utf-8")
+        assert re.search(rf"^\s*(class|def) {name or 'test_|^class Test'}", content, re.MULTILINE), (file, name)
