@@ -15,7 +15,7 @@ from scorer.formats.delimited import DELIMITERS, Header, head_names
 from scorer.formats.parquet import MAGIC, errors_in_words, read_columns
 from scorer.formats.reading import compute as pc
 from scorer.formats.reading import tables
-from scorer.formats.reading.arrow import booleans, floats, integers, joined, numbers, texts
+from scorer.formats.reading.arrow import booleans, coded, floats, numbers, texts
 from scorer.formats.reading.blocks import Block, blocks
 from scorer.formats.reading.bytes import UnreadableError, open_bytes, read_chunk
 from scorer.limits import MB, OWN_FILES
@@ -189,12 +189,12 @@ def _absent(count: int) -> str:
 
 def _coded(parts: Sequence[pa.StringArray]) -> tuple[Ints, list[str]]:
     """Return the number of each text among the distinct texts, and these in ascending order."""
-    encoded = joined(parts).dictionary_encode()
-    names: list[str] = encoded.dictionary.to_pylist()
+    code, distinct = coded(parts)
+    names: list[str] = distinct.to_pylist()
     order = sorted(range(len(names)), key=names.__getitem__)
     position = np.empty(len(names), dtype=np.int64)
     position[order] = np.arange(len(names))
-    return position[integers(encoded.indices)], [names[at] for at in order]
+    return position[code], [names[at] for at in order]
 
 
 def _report_twice(codes: Sequence[Ints], names: Sequence[Sequence[str]], line: Ints, findings: Findings) -> None:

@@ -36,6 +36,18 @@ ONE_BLOCK = False
 QUERY_ONCE = False
 LISTED_IS_RELEVANT = False
 
+MOST_MEMBERS = 100
+"""The most members of objects that are read by columns: each is one in every row, also where it is missing."""
+
+PLAIN: Mapping[type, pa.DataType] = {
+    str: pa.string(),
+    bool: pa.bool_(),
+    int: pa.float64(),
+    float: pa.float64(),
+    type(None): pa.null(),
+}
+"""The types of members that are not used, by that on the first line."""
+
 BEGINNING = re.compile(rf'\{{\s*"({"|".join(tables.COLUMNS["query"])})"\s*:\s*["0-9-]', re.IGNORECASE)
 
 
@@ -130,16 +142,19 @@ def _regular(members: Members, block: Block) -> dict[str, pa.Array] | None:
     number = members.wanted[2]
     if isinstance(meaning, str) or ITEMS in meaning or not {"query", "item", number} <= meaning.keys():
         return None
+    if len(first) > MOST_MEMBERS or not all(type(value) in PLAIN for _, value in first):
+        return None
     values = dict(first)
-    types = {meaning[name]: pa.string() if isinstance(values[meaning[name]], str) else pa.int64() for name in meaning}
+    types = {name: PLAIN[type(value)] for name, value in first}
+    types |= {name: pa.string() if isinstance(values[name], str) else pa.int64() for name in meaning.values()}
     types[meaning[number]] = pa.float64()
     if "flag" in meaning:
         types[meaning["flag"]] = pa.bool_()
-    read = regular.members(block, types)
-    if read is not None and _openers(block) > len(read[meaning["query"]]):
-        check_nesting(block, by_line=True)
-    if read is None or members.meaning(tuple(read)) != meaning:
+    read = regular.members(block, types, meaning.values())
+    if read is None:
         return None
+    if _openers(block) > len(read[meaning["query"]]):
+        check_nesting(block, by_line=True)
     names = ("query", "item", "subtopic", "iteration")
     ids = {name: read[meaning[name]].cast(pa.string()) for name in names if name in meaning}
     finite = np.isfinite(floats(read[meaning[number]])).all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -34,7 +35,22 @@ MAGIC = "PAR1"
 """The first and the last bytes of a file."""
 
 ROWS = 1 << 13
-"""The number of rows read at a time."""
+"""The most rows that are read at a time."""
+
+BATCH = 512 * MB
+"""The most bytes that the rows read at a time can take."""
+
+VARINT = rb"[\x80-\xff]{0,4}[\x00-\x7f]"
+PAGE = re.compile(
+    rb"\x15(?:(?P<dictionary>\x04)|[\x00\x02\x06])\x15(?P<plain>%b)\x15(?P<packed>%b)"
+    rb"(?:(?:\x15%b)?[\x3c\x4c]\x15%b\x15%b[\x11\x12]?\x00\x00)?" % ((VARINT,) * 5)
+)
+"""The header of a dictionary, or how that of another page begins: the type, and the bytes before and after packing."""
+
+LENGTH = struct.Struct("<I").unpack_from
+"""The length of a text, which is before it."""
+
+ARROW_SCHEMA = b"ARROW:schema"
 
 EMPTY = re.compile("^$")
 
@@ -98,15 +114,13 @@ def _table(block: Block, wanted: tuple[str, ...], options: Mapping[str, str]) ->
 
 def read_columns(block: Block, chosen: Callable[[Sequence[str]], Sequence[int]]) -> pa.Table:
     """Return the columns that `chosen` picks from all names in lower case. Raises LimitError for too large a table."""
-    from pyarrow import parquet  # noqa: PLC0415 (few files need it)
-
-    file = parquet.ParquetFile(pa.BufferReader(block.content))
+    file = _opened(block.content)
     names = [file.schema_arrow.names[at] for at in chosen([name.strip().lower() for name in file.schema_arrow.names])]
     if file.metadata.num_rows > block.limits.items:
         raise LimitError(block.limits, "items", f"the table has {file.metadata.num_rows:,} rows")
-    _check_dictionaries(file, names, block)
+    rows = _rows_at_once(file, names, block)
     schema = pa.schema([file.schema_arrow.field(name) for name in names])
-    return pa.Table.from_batches(_bounded(file.iter_batches(ROWS, columns=names), block), schema)
+    return pa.Table.from_batches(_bounded(file.iter_batches(rows, columns=names), block), schema)
 
 
 @contextmanager
@@ -122,32 +136,70 @@ def errors_in_words() -> Iterator[None]:
         raise UnreadableError(f"no whole Parquet file ({reason}); write it again") from error
 
 
-def _check_dictionaries(file: Any, names: Sequence[str], block: Block) -> None:
-    """Raise LimitError for a text that is too long in a dictionary, which few bytes can repeat in every row.
+def _opened(content: bytes) -> Any:
+    """Return the file without columns of dictionaries, which only Arrow's own schema can ask for.
 
-    The first row of a row group is enough to read the dictionaries of its columns.
+    Arrow makes a table of their texts, which takes quadratic time for texts with the same hash.
     """
-    from pyarrow import parquet  # noqa: PLC0415
+    from pyarrow import parquet  # noqa: PLC0415 (few files need it)
 
-    held = [name for name in names if _is_plain_text(file.schema_arrow.field(name).type)]
-    if not held:
-        return
-    packed = parquet.ParquetFile(pa.BufferReader(block.content), read_dictionary=held)
-    for group in range(packed.num_row_groups):
-        for batch in packed.iter_batches(1, row_groups=[group], columns=held):
-            for column in batch.columns:
-                if pa.types.is_dictionary(column.type):
-                    _check_texts(column.dictionary, block)
-            break
+    file = parquet.ParquetFile(pa.BufferReader(content))
+    if not any("dictionary<" in str(kind) for kind in file.schema_arrow.types):
+        return file
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    plain = content[:footer] + content[footer:].replace(ARROW_SCHEMA, ARROW_SCHEMA.lower())
+    return parquet.ParquetFile(pa.BufferReader(plain))
+
+
+def _rows_at_once(file: Any, names: Sequence[str], block: Block) -> int:
+    """Return the number of rows to read at a time: a dictionary of few bytes can give every row its longest text.
+
+    Raises UnreadableError, and LimitError for a text that is too long.
+    """
+    most = 1
+    for group in map(file.metadata.row_group, range(file.num_row_groups)):
+        for chunk in map(group.column, range(group.num_columns)):
+            is_read = chunk.path_in_schema.partition(".")[0] in names
+            if is_read and chunk.num_values and chunk.physical_type == "BYTE_ARRAY":
+                most = max(most, _longest_text(chunk, block))
+    return max(1, min(ROWS, BATCH // most))
+
+
+def _longest_text(chunk: Any, block: Block) -> int:
+    """Return the bytes of the longest text in the dictionary of a column, or of the dictionary if that is unusual."""
+    start = min(chunk.dictionary_page_offset or chunk.data_page_offset, chunk.data_page_offset)
+    page = PAGE.match(block.content, start)
+    if page is None:
+        raise UnreadableError(f"no whole Parquet file (a column has no page at byte {start}); write it again")
+    if page["dictionary"] is None:
+        return 1
+    plain, packed = (
+        sum((byte & 0x7F) << 7 * place for place, byte in enumerate(page[size])) >> 1 for size in ("plain", "packed")
+    )
+    if plain > block.limits.table_mb * MB:
+        raise LimitError(block.limits, "table_mb", f"the table takes more than {plain // MB:,} MB of memory")
+    content, longest, at, left = block.content[page.end() : page.end() + packed], 0, 0, chunk.num_values
+    try:
+        if chunk.compression != "UNCOMPRESSED":
+            codec = "lz4_raw" if chunk.compression == "LZ4" else chunk.compression.lower()
+            content = pa.Codec(codec).decompress(content, plain, asbytes=True)
+        while at < len(content) and left:
+            (length,) = LENGTH(content, at)
+            longest, at, left = max(longest, length), at + 4 + length, left - 1
+    except (pa.ArrowException, OSError, struct.error):
+        at = -1
+    if at != plain:
+        return max(plain, packed)
+    _check_length(longest, block)
+    return longest
 
 
 def _is_plain_text(type_: pa.DataType) -> bool:
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
 
 
-def _check_texts(values: pa.Array, block: Block) -> None:
+def _check_length(length: int, block: Block) -> None:
     """Raise LimitError for a text that is too long."""
-    length = pc.max(pc.binary_length(values)).as_py() or 0
     if length > block.limits.id_bytes:
         raise LimitError(block.limits, "id_bytes", f"the table has a text of {length:,} bytes")
 
@@ -167,14 +219,10 @@ def _bounded(batches: Iterable[Any], block: Block) -> Iterator[Any]:
 
 
 def _plain_size(column: pa.Array, block: Block) -> int:
-    """The bytes that a column takes without its dictionary. Raises LimitError for a text that is too long in it."""
-    if not pa.types.is_dictionary(column.type):
-        return int(column.nbytes)
-    values = column.dictionary
-    if not _is_plain_text(values.type):
-        return int(column.nbytes + 8 * len(column))
-    _check_texts(values, block)
-    return int(pc.sum(pc.binary_length(values).take(column.indices)).as_py() or 0) + 8 * len(column)
+    """The bytes that a column takes. Raises LimitError for a text that is too long in it."""
+    if _is_plain_text(column.type):
+        _check_length(pc.max(pc.binary_length(column)).as_py() or 0, block)
+    return int(column.nbytes)
 
 
 def _written(queries: list[str], items: list[str], held: Mapping[str, Any], options: Mapping[str, str]) -> bytes:

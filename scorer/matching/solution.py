@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from scorer.errors import ContentError, Findings, SolutionError
 from scorer.formats.detection import opened
-from scorer.formats.reading import compute as pc
-from scorer.formats.reading.arrow import fingerprints, id_order, integers, joined, run_starts, take, texts
+from scorer.formats.reading.arrow import coded, fingerprints, id_order, take, texts
 from scorer.formats.reading.batches import ITERATION_HINT, Graded
 from scorer.formats.reading.blocks import Lines, blocks
 from scorer.formats.reading.bytes import UnreadableError, open_bytes
@@ -290,22 +289,13 @@ def read_ids(path: str | os.PathLike[str]) -> pa.StringArray:
         findings.add(0, "the file is empty; expected one id a line")
     if findings:
         raise SolutionError(shown(path), findings)
-    return pc.unique(joined(parts))
+    return coded(parts)[1]
 
 
 def _codes(ids: pa.StringArray, known: pa.StringArray) -> Ints:
-    return integers(pc.index_in(ids, value_set=known), null=UNKNOWN)
-
-
-def coded(parts: Iterable[pa.StringArray]) -> tuple[Ints, pa.StringArray]:
-    """The number of each text, in order of first appearance, and the distinct texts.
-
-    A run of equal texts, as a query's rows in a file, is looked up once.
-    """
-    whole = joined(parts)
-    start = run_starts(whole)
-    heads = pc.dictionary_encode(take(whole, start))
-    return np.repeat(integers(heads.indices), np.diff(start, append=len(whole))), heads.dictionary
+    """The index of each id in `known`, which has each once, or UNKNOWN."""
+    code = coded([known, ids])[0][len(known) :]
+    return np.where(code < len(known), code, UNKNOWN)
 
 
 def report_repeated(row_code: Ints, queries: pa.StringArray, line: Ints, findings: Findings) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from scorer.formats.reading.arrow import id_order, integers, joined, take, texts
+from scorer.formats.reading.arrow import coded, id_order, joined, take, texts
 from scorer.matching.ranked_lists import RankedLists
 from scorer.measures.arrays import Bools, Floats, Ints, ranges
 
@@ -69,8 +69,7 @@ class AlignedRuns:
         by_list = _list_order(of_list, ids, run_score)
         if by_list is not None:
             of_list, ids, run_score = of_list[by_list], take(ids, by_list), run_score[by_list]
-        codes = ids.dictionary_encode()
-        items, item = codes.dictionary, integers(codes.indices)
+        item, items = coded([ids])
         number = (of_list // runs) * max(len(items), 1) + item
         order = stable_order(number)
         new_candidate = _starts(number[order])

@@ -142,6 +142,60 @@ ODD = np.uint64(0x9E3779B97F4A7C15)
 
 ALL_BITS = np.uint64(2**64 - 1)
 
+MOST_ROUNDS = 30
+"""Each round places more than half of the texts, unless somebody chose them to prevent it."""
+
+
+def coded(parts: Iterable[pa.StringArray]) -> tuple[Ints, pa.StringArray]:
+    """Return the number of each text, in order of first appearance, and the distinct texts.
+
+    Arrow does the same, but takes quadratic time for texts with the same hash, which anybody can choose. A run of equal
+    texts, as a query's rows in a file, is looked up once.
+    """
+    whole = joined(parts)
+    start = run_starts(whole)
+    heads = take(whole, start)
+    first = _first_by_fingerprint(heads)
+    if first is None:
+        first = _first_by_bytes(heads)
+    is_first = first == np.arange(first.size)
+    code = (np.cumsum(is_first) - 1)[first]
+    return np.repeat(code, np.diff(start, append=len(whole))), take(heads, np.flatnonzero(is_first))
+
+
+def _first_by_fingerprint(values: pa.StringArray) -> Ints | None:
+    """[text]: the position of the first equal text; None if the fingerprints collide.
+
+    All positions are written into a table at once, the last ones first, at a hash of the fingerprint. A position that
+    finds another fingerprint there is left for another table with another hash.
+    """
+    key = fingerprints(values)
+    first, left = np.arange(key.size), np.arange(key.size)
+    for _ in range(MOST_ROUNDS):
+        if not left.size:
+            break
+        key = key * ODD
+        bits = left.size.bit_length() + 1
+        slot, hashes = np.arange(left.size, dtype=np.int32), (key >> np.uint64(64 - bits)).astype(np.int64)
+        table = np.empty(1 << bits, dtype=np.int32)
+        table[hashes[::-1]] = slot[::-1]
+        winner = table[hashes]
+        first[left] = left[winner]
+        lost = np.flatnonzero(key[winner] != key)
+        left, key = left[lost], key[lost]
+    again = np.flatnonzero(first != np.arange(first.size))
+    are_equal = not left.size and booleans(pc.equal(take(values, first[again]), take(values, again))).all()
+    return first if are_equal else None
+
+
+def _first_by_bytes(values: pa.StringArray) -> Ints:
+    """[text]: the position of the first equal text, by sorting them; equal ones stay in order."""
+    order = integers(pc.sort_indices(values))
+    start = run_starts(take(values, order))
+    first = np.empty_like(order)
+    first[order] = np.repeat(order[start], np.diff(start, append=order.size))
+    return first
+
 
 def fingerprints(values: pa.StringArray) -> NDArray[np.uint64]:
     """Return 64 bits for each text: equal for equal texts, and almost never for different ones.

@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow as pa
 
 try:
-    from pyarrow._compute import SetLookupOptions, call_function
-except ImportError:  # a version of pyarrow that has them only in the public module
-    from pyarrow.compute import SetLookupOptions, call_function
+    from pyarrow._compute import call_function
+except ImportError:  # a version of pyarrow that has it only in the public module
+    from pyarrow.compute import call_function
 
 
 def _on_arrays(name: str) -> Callable[..., Any]:
@@ -29,14 +29,8 @@ not_equal = _on_arrays("not_equal")
 is_valid = _on_arrays("is_valid")
 take = _on_arrays("take")
 filter = _on_arrays("filter")  # noqa: A001 (Arrow's name)
-dictionary_encode = _on_arrays("dictionary_encode")
 sort_indices = _on_arrays("array_sort_indices")
 binary_length = _on_arrays("binary_length")
-
-
-def index_in(values: pa.Array, value_set: pa.Array) -> pa.Int32Array:
-    """Return the index of each value in `value_set`; null for another value."""
-    return call_function("index_in", [values], SetLookupOptions(value_set))
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -62,10 +62,11 @@ def has_empty_column(block: Block) -> bool:
     return bool(codes[0] <= ord(" ")) or content.endswith((b" ", b"\t"))
 
 
-def members(block: Block, types: Mapping[str, pa.DataType]) -> dict[str, pa.Array] | None:
-    """Return the members of the block's objects by name, one object on each line.
+def members(block: Block, types: Mapping[str, pa.DataType], needed: Collection[str]) -> dict[str, pa.Array] | None:
+    """Return the members of the block's objects by name, one object on each line; there are those in `types`.
 
-    Those in `types` have that type and no nulls. None as from `columns`.
+    Those in `needed` have no nulls. None as from `columns`, and where an object has a member that is not in `types`:
+    somebody could name so many that their columns, in every row, take quadratic time.
     """
     from pyarrow import json  # noqa: PLC0415 (few files need it)
 
@@ -78,25 +79,25 @@ def members(block: Block, types: Mapping[str, pa.DataType]) -> dict[str, pa.Arra
             pa.BufferReader(block.content),
             read_options=json.ReadOptions(use_threads=False, block_size=len(block.content) + 1),
             parse_options=json.ParseOptions(
-                explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="infer"
+                explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="error"
             ),
         )
     except pa.ArrowInvalid:
         return None
     read = {name: _whole(table.column(name)) for name in table.column_names}
-    if table.num_rows != len(lines) or any(read[name].null_count for name in types):
+    if table.num_rows != len(lines) or any(read[name].null_count for name in needed):
         return None
-    return read if all(_is_read_alike(read[name]) for name in read.keys() - types.keys()) else None
+    return read if all(_is_read_alike(read[name]) for name in read.keys() - set(needed)) else None
 
 
 def _is_read_alike(column: pa.Array) -> bool:
     """Whether JSON's readers agree on what a member that is not used holds.
 
-    They differ on NaN, on numbers beyond float64, and on how deep values nest.
+    They differ on NaN, and on numbers beyond float64.
     """
     if pa.types.is_floating(column.type):
         return bool((np.isfinite(floats(column)) | ~booleans(column.is_valid())).all())
-    return not pa.types.is_nested(column.type)
+    return True
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:
