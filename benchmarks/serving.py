@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import http.client
 import json
 import os
@@ -46,6 +47,12 @@ quota = {per_day = 100000}
 stage = "final"
 """
 
+OTHERS = 20
+"""The teams that hand in a file each beside a team with many slow ones."""
+
+SLOW_ITEMS = 3000
+"""The items of each list of a slow file, which is compressed: it takes about a second."""
+
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -70,6 +77,9 @@ def serving(bench: Bench) -> Results:
             time.sleep(seconds)  # until the loops have nothing to do
             results["single"].append(sender.until_shown(folder))
     bench.say(f"  single: {results['single']}")
+    with _server(folder, []) as sender:
+        results["crowded"] = sender.beside_slow_files(25 * seconds, OTHERS)
+    bench.say(f"  crowded: {results['crowded']}")
     return results
 
 
@@ -149,6 +159,43 @@ class _Sender:
             "median": took[len(took) // 2],
             "p99": took[int(0.99 * (len(took) - 1))],
             "memory": self.process.memory_info().rss,
+        }
+
+    def beside_slow_files(self, slow: int, others: int) -> Results:
+        """The seconds from the last byte to the score for other teams, while one team hands in so many slow files."""
+        row = ",".join(f"i{item}" for item in range(SLOW_ITEMS))
+        packed = gzip.compress("".join(f"q{query}:{row}\n" for query in range(QUERIES)).encode())
+        path = "/api/v1/tracks/main/entries/"
+        address = ""
+        for number in range(slow):
+            body = gzip.compress(f"other-{time.time_ns()}:x{number}\n".encode()) + packed
+            address = f"{path}{uuid.uuid4()}"
+            self.request("PUT", address, 0, body)
+        took: list[float] = []
+
+        def hand_in(team: int) -> None:
+            body = self.content[:-1] + f",y{team}-{time.time_ns()}\n".encode()
+            entry = f"{path}{uuid.uuid4()}"
+            self.request("PUT", entry, team, body)
+            began = time.monotonic()
+            while self.request("GET", entry, team)[1]["outcome"] == "waiting":
+                time.sleep(0.25)  # as often as the service allows
+            took.append(time.monotonic() - began)
+
+        threads = [threading.Thread(target=hand_in, args=(team,)) for team in range(1, others + 1)]
+        for thread in threads:
+            time.sleep(0.5)
+            thread.start()
+        for thread in threads:
+            thread.join()
+        took.sort()
+        waiting = self.request("GET", address, 0)[1]["outcome"] == "waiting"
+        return {
+            "slow": slow,
+            "others": others,
+            "median": took[len(took) // 2],
+            "p95": took[int(0.95 * (len(took) - 1))],
+            "slow_files_wait": waiting,
         }
 
     def until_shown(self, folder: Path) -> tuple[float, float]:

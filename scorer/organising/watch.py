@@ -38,8 +38,10 @@ SLICE_OF_RUN = 5.0
 PAUSE = 9.0
 """A run begins at the earliest after so many times the time that the last one took, unless something was decided."""
 
-FRESH = timedelta(seconds=60)
-"""How long a run leaves what was handed in to the loop of arrivals."""
+FRESH, FRESH_FAILURE = timedelta(hours=1), timedelta(seconds=60)
+"""How long a run leaves what was handed in to the loop of arrivals: two loops at once would delay all teams. What has
+failed is tried again by a run.
+"""
 
 AT_ONCE = timedelta(seconds=3)
 """How long a render waits for the score of what was just handed in."""
@@ -82,14 +84,14 @@ class Loop:
         self.succeeds(lambda: found.extend(self.store.read(lambda view: view.all_events[known:])))
         return found
 
-    def slice(self) -> GoOn:
-        """Whether to begin another file: not once a slice of time has passed, and others were recorded since."""
+    def slice(self, *, is_alone: bool) -> GoOn:
+        """Whether to begin another file: not once a slice of time has passed, if others wait or were recorded since."""
         began, recorded = time.monotonic(), self.count()
 
         def go_on() -> bool:
             if self.stopped.is_set():
                 return False
-            return time.monotonic() - began < SLICE or self.count() == recorded
+            return time.monotonic() - began < SLICE or (is_alone and self.count() == recorded)
 
         return go_on
 
@@ -129,12 +131,10 @@ class ArrivalLoop(Loop):
             if not teams:
                 self.stopped.wait(LOOK_EVERY)
                 continue
-            go_on = self.slice()
-            done = [
-                self.succeeds(partial(self.score, track, frozenset(named), go_on)) for track, named in teams.items()
-            ]
-            if all(done) and go_on():
-                teams.clear()
+            for track, named in list(teams.items()):
+                go_on = self.slice(is_alone=len(teams) == 1)
+                if self.succeeds(partial(self.score, track, frozenset(named), go_on)) and go_on():
+                    del teams[track]
 
 
 @dataclass
@@ -200,7 +200,8 @@ class RunLoop(Loop):
 
 def is_fresh(state: SubmissionState, now: datetime) -> bool:
     """Whether a run leaves a submission to the loop of arrivals."""
-    return state.source == SERVICE and state.recorded is not None and now - state.recorded < FRESH
+    limit = FRESH if state.failure is None else FRESH_FAILURE
+    return state.source == SERVICE and state.recorded is not None and now - state.recorded < limit
 
 
 def _add_teams(teams: dict[str, set[str]], events: Iterable[Event]) -> None:

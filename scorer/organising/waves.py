@@ -50,11 +50,11 @@ class Sources:
         """The submissions without an outcome that can be scored, with their files, or else with their kept bytes.
 
         Teams take turns: first one submission of each team, in the order of the record, then the second ones. So many
-        files of one team do not delay those of the others.
+        files of one team do not delay those of the others. What has failed before, as by its time, comes last.
         """
         by_key = {key_of(submission): (file, submission) for file, submission in self.files}
         by_digest = {submission.digest: (file, submission) for file, submission in self.files}
-        wanted = {}
+        wanted, failed = {}, set()
         for state in unscored:
             recorded = state.submission
             # A name that schema 1 recorded escaped is found by the content.
@@ -64,12 +64,13 @@ class Sources:
                 source = SubmissionFile(path, recorded.file, recorded.team, recorded.received, None), recorded
             if source is not None:
                 wanted[key_of(source[1])] = source
+                failed |= {key_of(source[1])} if state.failure else set()
         turns: Counter[str] = Counter()
-        in_turn: list[tuple[int, int, WithFile]] = []
-        for source in wanted.values():
+        in_turn: list[tuple[bool, int, WithFile]] = []
+        for key, source in wanted.items():
             turns[source[1].team] += 1
-            in_turn.append((turns[source[1].team], len(in_turn), source))
-        return tuple(source for _, _, source in sorted(in_turn, key=lambda turn: turn[:2]))
+            in_turn.append((key in failed, turns[source[1].team], source))
+        return tuple(source for *_, source in sorted(in_turn, key=lambda turn: turn[:2]))
 
     @contextmanager
     def keeping(self, files: Collection[WithFile]) -> Iterator[Callable[[str], str]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -148,10 +149,15 @@ async def _entry(service: Service, request: Request) -> Response:
     track = service.track(request.path_params["track"])
     state = service.own_entry(track, token.team, request.path_params["entry"])
     document = (await _documents(service, track, token.team))[state.index]
+    check = None
     if document["outcome"] == "waiting" and state.present:
-        path = final_path(track, state.submission.file)
-        document["check"] = await service.checks.of(service.challenge.root, track.name, path, state.submission.digest)
-    return JSONResponse(document)
+        digest = state.submission.digest
+        known = service.checks.known(track.name, digest)
+        document["check"] = known or {"valid": None, "messages": []}
+        if known is None:
+            path = final_path(track, state.submission.file)
+            check = BackgroundTask(service.checks.begin, service.challenge.root, track.name, path, digest, token.team)
+    return JSONResponse(document, background=check)
 
 
 async def _receipt(service: Service, request: Request) -> Response:

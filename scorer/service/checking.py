@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scorer.service.threads import in_thread
+import anyio
+
 from scorer.wording import printable
 
 _KEPT = 1000
@@ -19,31 +20,56 @@ _WAIT = 600.0
 """Seconds after which a check is given up. The limits of the challenge end it before."""
 
 
+Key = tuple[str, str]
+"""The track and the digest of a file."""
+
+
 @dataclass(slots=True)
 class Checks:
-    """The checks of files, one at a time."""
+    """The checks of files, one at a time. Teams take turns: of each, one file at most waits for its turn."""
 
-    _known: OrderedDict[tuple[str, str], dict[str, Any]] = field(default_factory=OrderedDict)
-    """By track and digest."""
+    _known: OrderedDict[Key, dict[str, Any]] = field(default_factory=OrderedDict)
+    _turns: defaultdict[str, anyio.Lock] = field(default_factory=lambda: defaultdict(anyio.Lock))
+    """By team."""
+    _one: anyio.Lock = field(default_factory=anyio.Lock)
+    _begun: set[Key] = field(default_factory=set)
+    """What is checked after an answer that did not wait for it."""
 
-    async def of(self, root: Path, track: str, path: Path, digest: str) -> dict[str, Any] | None:
+    async def of(self, root: Path, track: str, path: Path, digest: str, team: str) -> dict[str, Any] | None:
         """What the check of a file says; None if it cannot be checked now."""
         key = track, digest
-        if key not in self._known:
-            answer = await in_thread("check", _checked, root, track, path)
-            if answer is None:
-                return None
-            self._known[key] = answer
-            if len(self._known) > _KEPT:
-                self._known.popitem(last=False)
-        return self._known[key]
+        async with self._turns[team]:
+            if key not in self._known:
+                async with self._one:
+                    answer = await _checked(root, track, path)
+                if answer is None:
+                    return None
+                self._known[key] = answer
+                if len(self._known) > _KEPT:
+                    self._known.popitem(last=False)
+            return self._known[key]
+
+    def known(self, track: str, digest: str) -> dict[str, Any] | None:
+        """What the check of a file has said; None if it was not checked."""
+        return self._known.get((track, digest))
+
+    async def begin(self, root: Path, track: str, path: Path, digest: str, team: str) -> None:
+        """Check a file of which an answer says that it is being checked, unless that has begun."""
+        key = track, digest
+        if key not in self._begun:
+            self._begun.add(key)
+            try:
+                await self.of(root, track, path, digest, team)
+            finally:
+                self._begun.discard(key)
 
 
-def _checked(root: Path, track: str, path: Path) -> dict[str, Any] | None:
-    command = [sys.executable, "-m", "scorer", "check", str(path), "--track", track, "--challenge", str(root)]
+async def _checked(root: Path, track: str, path: Path) -> dict[str, Any] | None:
+    command = [sys.executable, "-P", "-m", "scorer", "check", str(path), "--track", track, "--challenge", str(root)]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=_WAIT, check=False, stdin=subprocess.DEVNULL)  # noqa: S603
-    except (OSError, subprocess.TimeoutExpired):
+        with anyio.fail_after(_WAIT):
+            done = await anyio.run_process(command, stdin=subprocess.DEVNULL, check=False)
+    except (OSError, TimeoutError):
         return None
     if done.returncode not in (0, 1):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import traceback
 from collections.abc import Mapping
@@ -87,6 +88,8 @@ def without_tracebacks(app: ASGIApp) -> ASGIApp:
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await app(scope, receive, send)
+        except asyncio.CancelledError:  # the service stops
+            return
         except Exception as error:
             place = traceback.extract_tb(error.__traceback__)[-1]
             where, kind = f"{Path(place.filename).name}:{place.lineno}", type(error).__name__

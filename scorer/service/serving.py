@@ -152,9 +152,10 @@ def _keep_running(service: Service, arguments: Sequence[str], stopped: threading
             return
         if is_ending():  # the same signal has ended it
             return
-        if service.store.database.is_replaced:  # the loop has said so
-            while service.store.database.is_replaced and not stopped.wait(RESTART_EVERY):
-                pass
+        was_replaced = service.store.database.is_replaced
+        while service.store.database.is_replaced and not stopped.wait(RESTART_EVERY):
+            pass
+        if was_replaced:  # the loop has said so
             continue
         ran = time.monotonic() - began
         pause = RESTART_EVERY if ran > RESTART_AT_MOST else min(2 * pause, RESTART_AT_MOST)

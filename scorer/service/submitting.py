@@ -183,7 +183,7 @@ async def _check(service: Service, request: Request, token: Token) -> Response:
         folder = service.incoming(track)
         await service.read(lambda view: check_open(view, track, service.followed, token.team, view.now))
         async with received(request, folder, most, blocks_of(file)) as upload:
-            answer = await service.checks.of(service.challenge.root, track.name, upload.path, upload.digest)
+            answer = await service.checks.of(service.challenge.root, track.name, upload.path, upload.digest, token.team)
             if answer is None:
                 raise RefusedError("unavailable", "the file cannot be checked now; try again")
             held = _held(upload, track.name, file.filename or "", answer, service.store.now())

@@ -31,10 +31,10 @@ from scorer.service.sessions import COOKIE, STATE
 from scorer.service.state import Service
 from scorer.service.uploads import received
 from scorer.store.database import ReplacedError
-from tests.commands import process
+from tests.commands import RUN, process
 from tests.live import GOOD, POOR, Live
 from tests.served import Served, served
-from tests.test_service_processes import RUN, arrivals, challenge, serving, token_of, until
+from tests.test_service_processes import arrivals, challenge, serving, token_of, until
 from tests.test_submit_page import Visitor
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals and loopback addresses")
@@ -363,7 +363,7 @@ class TestCurrentFolder:
 
         done = subprocess.Popen(["true"])
         done.wait()
-        monkeypatch.setattr(serving_module.subprocess, "Popen", lambda *_, **__: done)
+        monkeypatch.setattr("subprocess.Popen", lambda *_, **__: done)
         monkeypatch.setattr(serving_module, "_be_nice", lambda _: None)
         service = SimpleNamespace(
             challenge=SimpleNamespace(root=Path()),

@@ -11,8 +11,6 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-import pyarrow as pa
-
 try:
     from pyarrow._compute import call_function
 except ImportError:  # a version of pyarrow that has it only in the public module
