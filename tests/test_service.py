@@ -725,10 +725,11 @@ class TestSecrets:
 
 
 def test_a_faulty_file_is_no_http_error(here_served: Served) -> None:
-    """The first answer about the entry has what `scorer check` finds; after a run it is rejected."""
+    """The second answer about the entry has what `scorer check` finds; after a run it is rejected."""
     document = here_served.put("amber", "q1:a,a\nnot a list\n").json()
     entry = here_served.entry("amber", document["id"])
-    assert entry["outcome"] == "waiting"
+    assert (entry["outcome"], entry["check"]) == ("waiting", {"valid": None, "messages": []})
+    entry = here_served.entry("amber", document["id"])
     assert entry["check"]["valid"] is False
     assert [message for message in entry["check"]["messages"] if message.startswith("2:")]
     here_served.run()

@@ -8,7 +8,8 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,9 @@ from scorer.matching.solution import Solution
 from scorer.organising.arrivals import Arrivals
 from scorer.organising.run import carry_out, plan
 from scorer.organising.watch import ArrivalLoop, RunLoop, is_fresh
+from scorer.scoring.outcomes import Failed
 from scorer.scoring.rules import Rules
+from scorer.store.records import Failure
 from tests.live import GOOD, POOR, Live, day
 from tests.served import Served, served
 from tests.test_service import problem
@@ -97,6 +100,52 @@ class TestTurns:
             until(lambda: any(path.parent.name == "brass" for path in slow.scored))
         teams = [path.parent.name for path in slow.scored]
         assert teams.index("brass") < 150
+
+    def test_what_failed_before_comes_last(self, found: Served) -> None:
+        """It may have taken all the time that a file may take."""
+        found.accept("amber", POOR)
+        found.run()
+        slow = found.accept("amber", different(1))
+        found.accept("brass", different(2))
+        work = plan(found.store, found.live.challenge, found.live.track)
+        failed = [(slow.event.body["digest"], Failed("it took too long", "time"))]
+        found.store.store_results(failed, work.rules.basis)
+        work = plan(found.store, found.live.challenge, found.live.track)
+        assert teams_of([submission.file for _, submission in work.pending]) == ["brass", "amber"]
+
+    def test_the_queue_of_one_track_does_not_hold_up_another(
+        self, found: Served, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Each track has a slice of time, also if nothing else is recorded."""
+        monkeypatch.setattr("scorer.organising.watch.SLICE", 0.02)
+        event = found.accept("amber", GOOD).event
+        scored: list[str] = []
+
+        def score(track: str, _teams: frozenset[str], go_on: GoOn) -> None:
+            scored.append(track)
+            while track == "first" and "second" not in scored and go_on():
+                assert len(scored) < 1000
+                scored.append(track)
+                time.sleep(0.01)
+            if track == "second":
+                loop.stopped.set()
+
+        loop = ArrivalLoop(found.store, pytest.fail, score)
+        both = [replace(event, track="first"), replace(event, track="second")]
+        monkeypatch.setattr(loop, "since", lambda known: [] if known else both)
+        loop()
+        assert scored[-1] == "second"
+
+    def test_a_run_leaves_what_waits_to_the_loop(self, found: Served) -> None:
+        """But for what has failed, and what waits for so long that something is wrong."""
+        found.accept("amber", GOOD)
+        found.store.read(found.service.followed.follow)
+        (state,) = found.service.followed.submissions("main", "amber")
+        assert state.recorded is not None
+        failed = replace(state, failure=Failure("time", "it took too long", 1))
+        minutes = [timedelta(minutes=minute) for minute in (0, 2, 59, 61)]
+        assert [is_fresh(state, state.recorded + later) for later in minutes] == [True, True, True, False]
+        assert [is_fresh(failed, state.recorded + later) for later in minutes] == [True, False, False, False]
 
     def test_the_loop_scores_what_came_while_it_was_down(self, found: Served) -> None:
         """Also after a run scored some."""

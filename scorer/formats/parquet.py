@@ -189,7 +189,7 @@ def _longest_text(chunk: Any, block: Block) -> int:
     except (pa.ArrowException, OSError, struct.error):
         at = -1
     if at != plain:
-        return max(plain, packed)
+        return int(max(plain, packed))
     _check_length(longest, block)
     return longest
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import anyio
 import pytest
@@ -25,6 +26,8 @@ from scorer.organising.deliveries import ABANDONED, READY, RESERVE
 from scorer.paths.writing import PART
 from scorer.service import serving as serving_module
 from scorer.service.accepting import Delivery, accept
+from scorer.service.app import application
+from scorer.service.checking import Checks
 from scorer.service.forms import file_form
 from scorer.service.refusals import RefusedError
 from scorer.service.sessions import COOKIE, STATE
@@ -152,6 +155,76 @@ class TestTabs:
         with pytest.raises(RefusedError, match="not here any more"):
             accept(found.store, found.service.challenge, found.service.followed, delivery)
         assert not found.live.events("arrival")
+
+
+class TestChecks:
+    """Files of one team that take long to check."""
+
+    def test_teams_take_turns(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Another team waits for the file that is being checked, and not for the queue."""
+        monkeypatch.undo()
+        checked: list[str] = []
+
+        async def slow(_root: Path, _track: str, path: Path) -> dict[str, object]:
+            checked.append(path.name)
+            await anyio.sleep(0.001)
+            return {"valid": True, "messages": []}
+
+        monkeypatch.setattr("scorer.service.checking._checked", slow)
+        checks = Checks()
+
+        async def all_at_once() -> None:
+            async with anyio.create_task_group() as tasks:
+                for number in range(50):
+                    name = f"amber-{number}"
+                    tasks.start_soon(checks.of, Path(), "main", Path(name), name, "amber")
+                tasks.start_soon(checks.of, Path(), "main", Path("brass"), "brass", "brass")
+
+        anyio.run(all_at_once)
+        assert checked.index("brass") <= 2
+        assert len(checked) == 51
+
+    def test_an_answer_waits_for_no_check(self, found: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It says that the file is being checked; many questions begin one check."""
+        begun: list[str] = []
+
+        async def never(_root: Path, _track: str, path: Path) -> None:
+            begun.append(path.name)
+            await anyio.sleep(3600)
+
+        monkeypatch.undo()
+        monkeypatch.setattr("scorer.service.checking._checked", never)
+        address = f"/api/v1/tracks/main/entries/{found.put('amber', GOOD).json()['id']}"
+        answers: list[dict[str, object]] = []
+        app: Any = application(found.service)
+        headers = found.headers("amber")
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": address,
+            "query_string": b"",
+            "headers": [(b"authorization", headers["Authorization"].encode())],
+        }
+
+        async def receive() -> dict[str, object]:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: dict[str, object]) -> None:
+            if body := message.get("body"):
+                answers.append(json.loads(body))  # type: ignore[arg-type]
+
+        async def ask() -> None:
+            async with anyio.create_task_group() as tasks:
+                for _ in range(5):
+                    tasks.start_soon(app, scope, receive, send)
+                with anyio.fail_after(60):
+                    while len(answers) < 5:
+                        await anyio.sleep(0.01)
+                tasks.cancel_scope.cancel()
+
+        anyio.run(ask)
+        assert [answer["check"] for answer in answers] == [{"valid": None, "messages": []}] * 5
+        assert len(begun) == 1
 
 
 def test_a_token_that_is_revoked_during_an_upload_hands_in_nothing(
