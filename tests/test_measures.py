@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import scorer
 from scorer.measures import KINDS, Cutoff, Kind, Measure, Parameter, Value, parse_one
 from scorer.measures.arrays import Floats
 from scorer.measures.matched import JudgedItems, Matched
@@ -769,3 +770,30 @@ def test_long_lists_keep_their_precision(name: str) -> None:
     assert score(name, solution, ranking) == pytest.approx(
         oracle_scores(measure, {"q": solution}, {"q": ranking})[0], rel=1e-12
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("nDCG(gains={0:1,1:4})", 0.5450),
+        ("nDCG(gains={0:1,1:4})@2", 0.5450),
+        ("DCG(gains={0:1,1:4})", 4 / math.log2(3)),
+        ("nDCG(gains={0:1,1:4},ideal=retrieved)", 1 / math.log2(3)),
+        ("nDCG(gains={0:1,1:4},ideal=full)@2", 1 / math.log2(3) / (1 + 1 / math.log2(3))),
+    ],
+)
+def test_a_gain_for_grade_0_is_none_for_a_negative_grade(name: str, expected: float) -> None:
+    """The ideal list is a with gain 4 and c with gain 1; b has gain 0 at the first rank."""
+    result = scorer.evaluate({"q": {"a": 1, "b": -1, "c": 0}}, {"q": ["b", "a"]}, name)
+    assert result[name] == pytest.approx(expected, abs=5e-5)
+
+
+@pytest.mark.parametrize("measure", ALL_VARIANTS, ids=str)
+def test_a_lower_negative_grade_changes_no_score(measure: Measure) -> None:
+    """-1 and -7 are alike in every measure, beside grades of 0 and items that are not judged."""
+    lists = {"q": ["b", "x", "a", "c", "d"], "r": ["d", "b"]}
+    scores = [
+        scorer.evaluate({query: {"a": 2, "b": grade, "c": 0, "d": 1} for query in lists}, lists, [measure]).per_query
+        for grade in (-1, -7)
+    ]
+    assert str(scores[0]) == str(scores[1])

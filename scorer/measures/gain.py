@@ -148,7 +148,7 @@ def absolute_gains(gain: Gain) -> Gains:
         grade = np.maximum(hits.grade, 0)
         if gain == "exp":
             return np.exp2(grade) - 1
-        return grade if gain == "linear" else _mapped_gains(gain, grade)
+        return grade if gain == "linear" else _mapped_gains(gain, hits.grade)
 
     return gains
 
@@ -224,7 +224,7 @@ def share_of_best(matched: Matched, gain: Gain) -> Gains:
 
 def _shares_of_mapped(matched: Matched, gain: Literal["binary"] | GainMap) -> Gains:
     def gains(hits: JudgedItems) -> Floats:
-        return _mapped_gains(gain, np.maximum(hits.grade, 0))
+        return _mapped_gains(gain, hits.grade)
 
     highest = highest_gains(matched, gains)
     highest[highest == 0] = 1
@@ -232,12 +232,12 @@ def _shares_of_mapped(matched: Matched, gain: Literal["binary"] | GainMap) -> Ga
 
 
 def _mapped_gains(gain: Literal["binary"] | GainMap, grade: Floats) -> Floats:
-    """The gain that a map has for each grade, or 1 for each positive grade."""
+    """The gain that a map has for each grade, or 1 for each positive grade; 0 for each negative one."""
     if gain == "binary":
         return (grade > 0).astype(np.float64)
     grades, gains = np.array(gain).T
     at = np.minimum(np.searchsorted(grades, grade), grades.size - 1)
-    return np.where(grades[at] == grade, gains[at], grade)
+    return np.where(grade < 0, 0, np.where(grades[at] == grade, gains[at], grade))
 
 
 def by_gain(hits: JudgedItems, gains: Gains) -> JudgedItems:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MATCHING_GENERATION = 1
 """Increase when the same file, solution and matching rules give another match; stored results are then made again."""
 
-MEASURE_GENERATION = 1
+MEASURE_GENERATION = 2
 """Increase when a measure gives another score for the same match; stored means are then computed again."""
 
 _OF_FILES = ("list_length", "missing", "ties", "solution_format", "submission_format")
