@@ -1141,6 +1141,8 @@ class LiveEntry:
     misdated: bool
     absent: datetime | None = None
     """The last look that did not find it; None once its time is amended."""
+    since: int = 0
+    """The index of the event that says that its file has its content."""
     presence: str = "present"
     phase: str | None = None
     admission: str = "ok"
@@ -1288,7 +1290,9 @@ class LiveRecord:
         for (file, digest), entry in sorted(before.items()):
             is_there = file in here and here[file][1] == digest
             if is_there != entry.present and not self._has_closed(track, entry, clock):
-                self._append(track, "return" if is_there else "withdrawal", clock, {"file": file, "digest": digest})
+                now = here[file][1] if file in here else None
+                body = {"file": file, "digest": digest, "now": now}
+                self._append(track, "return" if is_there else "withdrawal", clock, body)
 
     def _has_closed(self, track: str, entry: LiveEntry, clock: datetime) -> bool:
         """Whether the phase of an entry has closed, so that it stays as it is when its file vanishes or returns."""
@@ -1444,9 +1448,11 @@ def live_states(events: Sequence[LiveEvent], until: Until, track: str) -> list[L
             is_old = announced is not None and received < announced - MISDATED
             misdated = received > event.at + MISDATED or received.year < 1990 or is_old
             key = body["file"], body["digest"]
-            found[key] = LiveEntry(event.index, body["team"], *key, received, True, misdated, body["absent"])
+            found[key] = LiveEntry(event.index, body["team"], *key, received, True, misdated, body["absent"], event.index)
         if event.kind in ("withdrawal", "return"):
             found[event.body["file"], event.body["digest"]].present = event.kind == "return"
+            if event.body["now"] is not None:
+                found[event.body["file"], event.body["now"]].since = event.index
         if event.kind == "amendment":
             entry = found[event.body["file"], event.body["digest"]]
             entry.received = event.body["received"]
@@ -1506,7 +1512,7 @@ def _outcome(live: LiveRecord, track: str, entry: LiveEntry, solution: int | Non
 def _place(entry: LiveEntry, entries: Iterable[LiveEntry], plan: TrackPlan, phases: Iterable[PhasePlan]) -> None:
     """Set the presence, the phase and the admission of an entry, apart from the quota."""
     if not entry.present:
-        others = [each for each in entries if each.file == entry.file and each.present]
+        others = [each for each in entries if each.file == entry.file and each.present and each.since > entry.since]
         entry.presence = "superseded" if others else "withdrawn"
     if entry.team in plan.baselines:
         return

@@ -10,11 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scorer.errors import ScorerError
 from scorer.organising.bundles import import_bundle
+from scorer.store.events import INVALID, check_event
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.transfer import TABLES
 from scorer.verification.bundle import EVENTS
@@ -122,3 +124,12 @@ def test_the_bundle_is_imported() -> None:
     for unread in ("[]", "{", '{"x": "2027-01-01"}', '{"x": 1}'):
         changed = edited(CONTENT, "tables/folder_look.jsonl", lambda rows: rows[0].update(unread=unread))  # noqa: B023
         assert "table folder_look, row 1: its values cannot belong together; export it again" in outcome(changed)
+
+
+def test_what_a_body_may_have_is_checked_too() -> None:
+    """The digest of the content that replaced a withdrawn entry; a bundle of this version has it."""
+    body = {"file": "main/a/1", "digest": "0" * 64}
+    check_event("withdrawal", {**body, "replaced_by": "1" * 64})
+    for value in (None, "1" * 63, [], 1):
+        with pytest.raises(INVALID):
+            check_event("withdrawal", {**body, "replaced_by": value})

@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import pytest
 
-from scorer.live.entry import Outcome, Presence
+from scorer.live.entry import Admission, Outcome, Presence
 from scorer.organising.boards import listed_entries
 from scorer.organising.teams import record_teams
 from scorer.reports.entries import entry_values
@@ -32,7 +32,7 @@ def listed(live: Live, terminal: Terminal, *options: str) -> list[dict[str, Any]
     """The entries as JSON has them."""
     document = json.loads(terminal.run("entries", live.folder, "--format", "json", *options).out)
     assert list(document) == ["version", "entries"]
-    assert document["version"] == 1
+    assert document["version"] == 2
     return list(document["entries"])
 
 
@@ -64,7 +64,7 @@ def test_json_has_the_documented_structure(live: Live, terminal: Terminal) -> No
     for each in found:
         assert list(each) == KEYS
         assert each["outcome"] in get_args(Outcome)
-        assert each["admission"] in ("ok", "early", "late", "over-quota")
+        assert each["admission"] in get_args(Admission)
         assert each["presence"] in get_args(Presence)
         assert isinstance(each["counts"], bool)
         assert each["reason"] is None or each["reason"].strip()
@@ -90,7 +90,7 @@ def test_json_has_the_documented_structure(live: Live, terminal: Terminal) -> No
 
 
 def test_the_state_is_the_first_that_is_not_normal(live: Live, terminal: Terminal) -> None:
-    """Of presence, admission and outcome. An impossible time is early before the phases, and late in the future."""
+    """Of presence, admission and outcome. An impossible time is no early and no late one."""
     found = {
         (each["file"].removeprefix("main/"), each["sha256"]): (
             each["presence"],
@@ -102,14 +102,14 @@ def test_the_state_is_the_first_that_is_not_normal(live: Live, terminal: Termina
     }
 
     assert [(file, values) for (file, _), values in found.items()] == [
-        ("a/old", ("present", "early", "scored", "early")),
+        ("a/old", ("present", "misdated", "scored", "misdated")),
         ("a/early", ("present", "early", "scored", "early")),
         ("a/1", ("present", "ok", "scored", "scored")),
         ("b/bad", ("present", "ok", "rejected", "rejected")),
         ("a/2", ("superseded", "ok", "scored", "superseded")),
         ("a/gone", ("withdrawn", "ok", "scored", "withdrawn")),
         ("a/over", ("present", "over-quota", "waiting", "over-quota")),
-        ("b/future", ("present", "late", "scored", "late")),
+        ("b/future", ("present", "misdated", "scored", "misdated")),
         ("a/2", ("present", "ok", "scored", "scored")),
         ("c/late", ("present", "late", "scored", "late")),
     ]

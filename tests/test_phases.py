@@ -544,6 +544,58 @@ def test_during_a_phase_a_replaced_file_is_superseded(tmp_path: Path) -> None:
     assert ranking(live.board()) == [(1, "a", 0.4)]
 
 
+@pytest.mark.parametrize(
+    ("one", "two", "states"),
+    [
+        ("x", "y-", "scored withdrawn"),
+        ("x", "yx", "scored superseded"),
+        ("x", "yz", "scored superseded scored"),
+        ("x", "yz-", "scored withdrawn withdrawn"),
+        ("x", "y-y", "scored scored"),
+        ("x", "y-y-", "scored withdrawn"),
+        ("wx", "y-", "superseded scored withdrawn"),
+        ("wx", "-", "superseded scored"),
+        ("w-", "y", "superseded scored"),
+        ("w-", "y-", "withdrawn withdrawn"),
+        ("", "xyx", "scored superseded"),
+        ("", "xyx-", "withdrawn withdrawn"),
+        ("", "x-y", "superseded scored"),
+    ],
+)
+def test_an_entry_is_superseded_only_if_its_file_has_another_content(
+    tmp_path: Path, one: str, two: str, states: str
+) -> None:
+    """The contents of one file in two phases, ``-`` where it is removed, with a run after each change."""
+    live = Live.of(tmp_path, ONE, TWO)
+    live.run(ANNOUNCED)
+    live.put("other/1", lists(1, 1), START)
+    for begin, contents in ((START, one), (SECOND_START, two)):
+        for number, content in enumerate(contents):
+            moment = begin + number * HOUR
+            live.path("a/1").unlink(missing_ok=True) if content == "-" else live.put("a/1", lists(2, 2, content), moment)
+            live.run(moment + MINUTE)
+
+    assert [entry.state for entry in live.entries().all if entry.team == "a"] == states.split()
+
+
+def test_a_disk_that_is_not_mounted_withdraws_no_file_with_a_name_of_an_earlier_phase(tmp_path: Path) -> None:
+    """The entry of the earlier phase stays whatever happens; that of the present phase needs a confirmation."""
+    live = Live.of(tmp_path, ONE, TWO)
+    live.run(ANNOUNCED)
+    for start in START, SECOND_START:
+        for team in "abcd":
+            live.put(f"{team}/1", lists(1, 1, f"{team}{start:%m}"), start)
+        live.run(start + HOUR)
+    live.path("").rename(tmp_path / "unmounted")
+    live.path("").mkdir()
+
+    work = live.run(SECOND_START + 2 * HOUR, confirm_withdrawals=False)
+    assert [warning for warning in work.warnings if "4 of 4 submissions are missing" in warning]
+    assert set(live.states().values()) == {"scored"}
+    live.run(SECOND_START + 2 * HOUR)
+    assert set(live.states().values()) == {"withdrawn"}
+
+
 def test_what_is_removed_or_replaced_before_the_close_stays_if_no_run_sees_it_before(tmp_path: Path) -> None:
     """The run that finds it is after the close. The new content is an entry of the phase, next to the earlier one."""
     live = Live.of(tmp_path, ONE)

@@ -447,8 +447,8 @@ def test_messages_name_the_entry_the_reason_and_the_command(
     live.put("b/1", INVALID, END - 5 * DAY)
     stop_clock(monkeypatch, END + HOUR)
     message = (
-        f"main/{BY_NAME}: received 2011-04-28 09:59:00 UTC, but a run at 2011-04-28 10:00:00 UTC did not find it in "
-        "the folder; it does not count until `scorer amend 4 --received TIME --reason TEXT` corrects the time"
+        f"main/{BY_NAME}: received 2011-04-28 09:59:00 UTC, but a run at 2011-04-28 10:00:00 UTC, outside of that "
+        "phase or day, did not find it in the folder; it does not count until `scorer amend 4 --received TIME --reason TEXT` corrects the time"
     )
     assert message in terminal.run("run", tmp_path).err.splitlines()
 
@@ -457,9 +457,10 @@ def test_messages_name_the_entry_the_reason_and_the_command(
     assert "2011-04-28T11:00:00Z" in listed.out  # when it was recorded
     (_, entry) = json.loads(terminal.run("entries", tmp_path, "--format", "json").out)["entries"]
     assert (
-        entry["reason"] == "not in the folder at 2011-04-28 10:00:00 UTC; `scorer amend` corrects the time of receipt"
+        entry["reason"] == "not in the folder at 2011-04-28 10:00:00 UTC, outside of the stated phase or day; "
+        "`scorer amend` corrects the time of receipt"
     )
-    assert (entry["state"], entry["recorded"]) == ("late", "2011-04-28T11:00:00Z")
+    assert (entry["state"], entry["recorded"]) == ("misdated", "2011-04-28T11:00:00Z")
 
     page = (tmp_path / "site" / "teams" / "a.html").read_text()
     assert "time not confirmed" in page

@@ -80,8 +80,9 @@ def entries(
         queries = defined_queries(results, "preliminary", str(track.primary_measure), flagged)
         track = track.model_copy(update={"auto_decimals": auto_decimals(queries)})
     plan = now.phases
-    present = {state.submission.file for state in stored if state.present}
-    places = [_place(state, present, plan, track) for state in stored]
+    by_age = sorted((state for state in stored if state.present), key=lambda state: state.since)
+    since = {state.submission.file: state.since for state in by_age}
+    places = [_place(state, since, plan, track) for state in stored]
     earlier = _earlier_outcomes(now, stored) if track.quota.limits_anything else {}
     claims = [
         Claim(state.index, state.submission.team, state.submission.received, place.phase, _cost(state, earlier))
@@ -187,10 +188,14 @@ class _Place:
     """Whether the quota waits for the outcome of an earlier entry."""
 
 
-def _place(state: SubmissionState, present: Collection[str], plan: Phases, track: Track) -> _Place:
+def _place(state: SubmissionState, since: Mapping[str, int], plan: Phases, track: Track) -> _Place:
+    """The place of an entry. `since` has the files of present entries, with the event that gave each its content.
+
+    A file may be gone though an entry of it is present, because the phase of that entry has closed.
+    """
     presence: Presence = "present"
     if not state.present:
-        presence = "superseded" if state.submission.file in present else "withdrawn"
+        presence = "superseded" if since.get(state.submission.file, 0) > state.since else "withdrawn"
     if is_baseline(state.submission.team, track):
         return _Place(None, presence, "ok")
     if state.misdated or is_backdated(state.submission.received, state.absent_at, plan, track):

@@ -42,6 +42,8 @@ class SubmissionState:
     """Whether its time of receipt is impossible: it does not count until the organiser corrects the time."""
     was_escaped: bool
     """Whether its names were recorded escaped, by schema 1 or 2."""
+    since: int
+    """The index of the event from which on its file has its content."""
     absent_at: datetime | None = None
     """The last scan of the folder that did not find it; None if it is not known, or if the time was amended."""
     result: StoredResult | None = None
@@ -114,6 +116,9 @@ def submissions(events: Iterable[Event]) -> dict[Key, SubmissionState]:
             key = (file, digest) if (file, digest) in states else (unescaped(file), digest)
             if key in states:
                 states[key] = _changed(states[key], event)
+            replacing = key[0], event.body.get("replaced_by", "")
+            if replacing in states:
+                states[replacing] = replace(states[replacing], since=event.index)
         elif event.kind == "phases":
             announcement = announcement or event.at
     return states
@@ -137,7 +142,8 @@ def _arrived(event: Event) -> SubmissionState:
     submission = Submission(event.track, team, file, body["digest"], received)
     absent_at = datetime.fromisoformat(body["absent_at"]) if "absent_at" in body else None
     misdated = body["source"] != SERVICE and is_misdated(received, event.at)
-    return SubmissionState(event.index, event.at, submission, True, body["source"], misdated, was_escaped, absent_at)
+    source, since = body["source"], event.index
+    return SubmissionState(event.index, event.at, submission, True, source, misdated, was_escaped, since, absent_at)
 
 
 def _changed(state: SubmissionState, event: Event) -> SubmissionState:
@@ -145,9 +151,10 @@ def _changed(state: SubmissionState, event: Event) -> SubmissionState:
         received = datetime.fromisoformat(event.body["received"])
         submission = replace(state.submission, received=received)
         return replace(state, submission=submission, misdated=is_misdated(received, event.at), absent_at=None)
-    if event.kind in ("withdrawal", "return"):
-        source = event.body.get("source", state.source)
-        return replace(state, present=event.kind == "return", source=source)
+    if event.kind == "withdrawal":
+        return replace(state, present=False, source=event.body.get("source", state.source))
+    if event.kind == "return":
+        return replace(state, present=True, since=event.index)
     return state
 
 
@@ -244,5 +251,6 @@ def import_changes(
     present |= dict.fromkeys(map(key_of, arrivals), True)
     for (file, digest), was_present in sorted(present.items()):
         if file in now and was_present != (now[file] == digest):
-            events.append(("withdrawal" if was_present else "return", {"file": file, "digest": digest}))
+            other = {"replaced_by": now[file]} if was_present and (file, now[file]) in present else {}
+            events.append(("withdrawal" if was_present else "return", {"file": file, "digest": digest, **other}))
     return events

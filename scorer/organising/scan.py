@@ -225,9 +225,9 @@ class Before:
 
     @property
     def staying_files(self) -> frozenset[str]:
-        """The files of submissions that stay as they are recorded."""
-        submissions = (state.submission for state in self.entries.stored)
-        return frozenset(submission.file for submission in submissions if self.stays(submission))
+        """The files whose present submissions all stay as they are recorded."""
+        leaving = {submission.file for submission in self.present if not self.stays(submission)}
+        return frozenset(submission.file for submission in self.present) - leaving
 
     def stays(self, submission: Submission) -> bool:
         """Whether a submission stays present or withdrawn, regardless of its file, because its phase has closed."""

@@ -13,7 +13,7 @@ from scorer.live.times import FIRST_RECEIPT
 from scorer.reports.table import Cell, Column, Table
 from scorer.wording import iso_time, printable_name, utc_moment
 
-VERSION = 1
+VERSION = 2
 """The version of the structure. It increases with every change that a reader could notice, except for new keys."""
 
 
@@ -72,23 +72,14 @@ def _of_track(track: TrackEntries) -> Iterable[dict[str, Any]]:
             "recorded": iso_time(entry.recorded) if entry.recorded and entry.is_recorded_late else None,
             "phase": entry.phase,
             "outcome": entry.outcome,
-            "admission": _admission(entry),
+            "admission": entry.admission,
             "presence": entry.presence,
-            "state": _admission(entry) if entry.state == "misdated" else entry.state,
+            "state": entry.state,
             "reason": _reason(entry, shown),
             "counts": shown is not None and shown.is_counting,
             "preliminary": shown.preliminary[0] if shown else None,
             "final": shown.final[0] if shown else None,
         }
-
-
-def _admission(entry: Entry) -> str:
-    """The admission for programs: an impossible time is late if it is in the future, or if the file was not there yet;
-    otherwise it is early.
-    """
-    if entry.admission != "misdated":
-        return entry.admission
-    return "late" if entry.is_in_future or entry.absent_at else "early"
 
 
 def _reason(entry: Entry, shown: Entry | None) -> str | None:
@@ -99,7 +90,8 @@ def _reason(entry: Entry, shown: Entry | None) -> str | None:
     if entry.state == "scored" and shown is not None and shown.answer is not None:
         return STATE_WORDS[shown.answer].reason
     if entry.state == "misdated" and entry.absent_at:
-        return f"not in the folder at {utc_moment(entry.absent_at)}; `scorer amend` corrects the time of receipt"
+        scanned = f"{utc_moment(entry.absent_at)}, outside of the stated phase or day"
+        return f"not in the folder at {scanned}; `scorer amend` corrects the time of receipt"
     return STATE_WORDS[entry.state].reason
 
 
@@ -115,7 +107,7 @@ def misdated_lines(entries: Iterable[Entry]) -> list[str]:
 
 def _why_misdated(entry: Entry) -> str:
     if entry.absent_at:
-        return f"but a run at {utc_moment(entry.absent_at)} did not find it in the folder"
+        return f"but a run at {utc_moment(entry.absent_at)}, outside of that phase or day, did not find it in the folder"
     if entry.is_in_future:
         return "which is in the future"
     return "which is impossible" if entry.received < FIRST_RECEIPT else "before the phases were announced"

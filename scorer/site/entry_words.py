@@ -23,7 +23,7 @@ def words_of(state: State) -> str:
 
 NOT_THERE = (
     "A file was not in the folder yet when the organisers' machine looked into it after the time of receipt that the "
-    "file states. Ask the organisers to correct the time."
+    "file states, outside of that phase or day of the quota. Ask the organisers to correct the time."
 )
 """The note on such files."""
 

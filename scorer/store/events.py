@@ -45,6 +45,9 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 }
 """What the body of each kind of event has at least."""
 
+OPTIONAL = frozenset({"absent_at", "replaced_by"})
+"""What the bodies of arrivals and of withdrawals may have."""
+
 STATES = ("previewed", "applied", "cancelled", "issued", "ended")
 """Of errata, and of tokens."""
 
@@ -83,8 +86,7 @@ def event_of(index: int, track: str, kind: Kind, at: str | None, body: str) -> E
 def check_event(kind: Kind, body: Mapping[str, Any]) -> None:
     """Check the kind and the body of an event of a bundle. Raises an error of `INVALID`."""
     _check_keys(body, KEYS[kind])
-    if "absent_at" in body:
-        _VALUES["absent_at"].check(body["absent_at"])
+    _check_keys(body, OPTIONAL & body.keys())
     if kind == "team":
         TeamSettings.model_validate(body["settings"])
     if kind == "token" and body["state"] == "issued":
@@ -95,7 +97,7 @@ def check_event(kind: Kind, body: Mapping[str, Any]) -> None:
 
 
 def _read_body(kind: str, body: Mapping[str, Any]) -> None:
-    for key in (*KEYS.get(kind, ()), *({"absent_at"} & body.keys())):
+    for key in (*KEYS.get(kind, ()), *(OPTIONAL & body.keys())):
         _VALUES[key].read(body[key])
 
 
@@ -186,7 +188,7 @@ _TIME = _Value(time_of, partial(need_time, later=timedelta(0)))
 
 _VALUES: Mapping[str, _Value] = {
     **dict.fromkeys(("team", "file", "source", "reason", "phase", "matching", "version_1"), _TEXT),
-    **dict.fromkeys(("digest", "sha256", "solution"), _DIGEST),
+    **dict.fromkeys(("digest", "sha256", "solution", "replaced_by"), _DIGEST),
     **dict.fromkeys(("received", "absent_at"), _TIME),
     "end": _Value(time_of, need_time),
     "generations": _Value(dict, lambda value: need(type(value) is dict)),
