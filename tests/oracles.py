@@ -1448,7 +1448,9 @@ def live_states(events: Sequence[LiveEvent], until: Until, track: str) -> list[L
             is_old = announced is not None and received < announced - MISDATED
             misdated = received > event.at + MISDATED or received.year < 1990 or is_old
             key = body["file"], body["digest"]
-            found[key] = LiveEntry(event.index, body["team"], *key, received, True, misdated, body["absent"], event.index)
+            found[key] = LiveEntry(
+                event.index, body["team"], *key, received, True, misdated, body["absent"], event.index
+            )
         if event.kind in ("withdrawal", "return"):
             found[event.body["file"], event.body["digest"]].present = event.kind == "return"
             if event.body["now"] is not None:

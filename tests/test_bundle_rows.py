@@ -130,6 +130,7 @@ def test_what_a_body_may_have_is_checked_too() -> None:
     """The digest of the content that replaced a withdrawn entry; a bundle of this version has it."""
     body = {"file": "main/a/1", "digest": "0" * 64}
     check_event("withdrawal", {**body, "replaced_by": "1" * 64})
-    for value in (None, "1" * 63, [], 1):
+    wrong: list[object] = [None, "1" * 63, [], 1]
+    for value in wrong:
         with pytest.raises(INVALID):
             check_event("withdrawal", {**body, "replaced_by": value})

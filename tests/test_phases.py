@@ -572,7 +572,9 @@ def test_an_entry_is_superseded_only_if_its_file_has_another_content(
     for begin, contents in ((START, one), (SECOND_START, two)):
         for number, content in enumerate(contents):
             moment = begin + number * HOUR
-            live.path("a/1").unlink(missing_ok=True) if content == "-" else live.put("a/1", lists(2, 2, content), moment)
+            live.path("a/1").unlink(missing_ok=True) if content == "-" else live.put(
+                "a/1", lists(2, 2, content), moment
+            )
             live.run(moment + MINUTE)
 
     assert [entry.state for entry in live.entries().all if entry.team == "a"] == states.split()

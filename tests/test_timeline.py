@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,7 +11,9 @@ import pytest
 from scorer.challenge.settings import Challenge
 from scorer.live.timeline import Happening, Timeline
 from scorer.organising.commitment import reveal
+from scorer.organising.decisions import amend, forget
 from scorer.organising.phases import extend
+from scorer.organising.picks import pick
 from scorer.organising.teams import disqualify, merge, reinstate, rename, unmerge, withdraw
 from scorer.site.folder import write
 from scorer.site.pages import pages
@@ -412,3 +414,50 @@ def test_what_is_the_same_in_all_tracks_is_one_row() -> None:
     )
     assert of_all_tracks([later, *same, only], 3) == (later, *same, only)
     assert of_all_tracks(same[:1], 1) == tuple(same[:1])
+
+
+DECISIONS: list[tuple[Callable[[Challenge, Store, str], object], str]] = [
+    (
+        lambda challenge, store, index: amend(challenge, store, index, day(10, 5), "the <server> was down"),
+        "Time of receipt of entry {index} of amber corrected to 10 January 2027, 05:00 UTC",
+    ),
+    (
+        lambda challenge, store, index: forget(challenge, store, index, "the <server> was down"),
+        "Entry {index} of amber to be scored again",
+    ),
+    (
+        lambda challenge, store, index: pick(challenge, store, [index], reason="the <server> was down"),
+        "Picks of amber recorded by the organisers",
+    ),
+]
+
+
+@pytest.mark.parametrize(("decide", "text"), DECISIONS)
+def test_decisions_on_entries_are_on_the_timeline_and_the_page_of_the_team(
+    tmp_path: Path, decide: Callable[[Challenge, Store, str], object], text: str
+) -> None:
+    """With the reason, for all to see, and escaped."""
+    live = Live.graded(tmp_path / "live", rules='entry = "picks"\n')
+    live.run(BEFORE)
+    live.put("amber/1.txt", GOOD, day(10))
+    live.run(day(10))
+    index = live.entries(day(10)).all[0].index
+    live.do(day(11), lambda challenge, store: decide(challenge, store, str(index)))
+    live.run(day(12))
+    last = next(one for one in live.timeline(day(12)).happenings if one.kind == "decided")
+    assert last.text == text.format(index=index)
+    assert (last.detail, last.link, last.at) == ("the <server> was down", "teams/amber.html", day(11))
+    site = live.site(day(12))
+    for page in ("timeline.html", "teams/amber.html"):
+        assert last.text in site[page]
+        assert "the &lt;server&gt; was down" in site[page]
+
+
+def test_a_decision_during_a_freeze_appears_when_the_phase_has_closed(live: Live) -> None:
+    """As everything that is recorded during it."""
+    index = live.entries(day(10)).all[0].index
+    live.do(
+        day(19, 12), lambda challenge, store: amend(challenge, store, str(index), day(10, 5), "the server was down")
+    )
+    kinds_at = [[one.kind for one in live.timeline(moment).happenings] for moment in (day(19, 13), day(20, 2))]
+    assert ["decided" in found for found in kinds_at] == [False, True]

@@ -448,7 +448,8 @@ def test_messages_name_the_entry_the_reason_and_the_command(
     stop_clock(monkeypatch, END + HOUR)
     message = (
         f"main/{BY_NAME}: received 2011-04-28 09:59:00 UTC, but a run at 2011-04-28 10:00:00 UTC, outside of that "
-        "phase or day, did not find it in the folder; it does not count until `scorer amend 4 --received TIME --reason TEXT` corrects the time"
+        "phase or day, did not find it in the folder; it does not count until `scorer amend 4 --received TIME --reason "
+        "TEXT` corrects the time"
     )
     assert message in terminal.run("run", tmp_path).err.splitlines()
 

@@ -169,7 +169,9 @@ def selected(view: Snapshot, as_of: datetime | int | None) -> Snapshot:
 
 def add_reason(parser: ArgumentParser) -> None:
     """Add the option for the reason of a decision."""
-    parser.add_argument("--reason", required=True, type=stated, metavar="TEXT", help="why; it is recorded")
+    parser.add_argument(
+        "--reason", required=True, type=stated, metavar="TEXT", help="why; it is recorded, and visitors read it"
+    )
 
 
 def stated(text: str) -> str:

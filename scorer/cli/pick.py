@@ -20,6 +20,7 @@ def add_entries(parser: Parser) -> None:
     parser.add_argument(
         "--server", metavar="URL", help="for a team: the address of the service; ENTRY is the id of an entry"
     )
+    parser.add_argument("--reason", default="", metavar="TEXT", help="why; it is recorded, and visitors read it")
     add_token(parser)
     add_challenge(parser, "entries")
 
@@ -30,6 +31,7 @@ def pick(
     track: str | None,
     team: str | None,
     server: str | None,
+    reason: str,
     token_file: Path | None,
     challenge: Path,
 ) -> int:
@@ -38,6 +40,7 @@ def pick(
     The entries are those of one team, at most as many as the track's `picks`, and replace its earlier picks. An entry
     that never counts is refused: one that is rejected, early, late or over the quota, or whose file is gone or replaced
     since its phase closed. A team can also write a file picks.toml into its folder; of the two, the later one counts.
+    The timeline says that the organisers have picked for a team, and the reason.
 
     With --server, a team picks its own entries over the service, with its token.
     """
@@ -56,10 +59,10 @@ def pick(
     with open_store(challenge) as (settings, _, store):
         if track is not None and team is not None:
             folder = known_team(team, store.read(lambda view: view.teams))
-            clear_picks(store, requested_track(settings, track), folder)
+            clear_picks(store, requested_track(settings, track), folder, reason=reason)
             print_result(f"{printable_name(folder)}: no picks in {track}; `scorer run` shows it")
         else:
-            folder, picked = pick_entries(settings, store, entries)
+            folder, picked = pick_entries(settings, store, entries, reason=reason)
             for entry in picked:
                 if not entry.may_count:
                     print_message(f"{entry.file}: does not count now ({status_words(entry)})")

@@ -112,8 +112,7 @@ def submissions(events: Iterable[Event]) -> dict[Key, SubmissionState]:
                 state = replace(state, misdated=True)
             states[key_of(state.submission)] = state
         elif event.kind in ABOUT_SUBMISSIONS:
-            file, digest = event.body["file"], event.body["digest"]
-            key = (file, digest) if (file, digest) in states else (unescaped(file), digest)
+            key = key_of_event(states, event)
             if key in states:
                 states[key] = _changed(states[key], event)
             replacing = key[0], event.body.get("replaced_by", "")
@@ -122,6 +121,12 @@ def submissions(events: Iterable[Event]) -> dict[Key, SubmissionState]:
         elif event.kind == "phases":
             announcement = announcement or event.at
     return states
+
+
+def key_of_event(states: Mapping[Key, SubmissionState], event: Event) -> Key:
+    """The key of the submission that an event is about; it is in no state if its arrival is not among them."""
+    file, digest = event.body["file"], event.body["digest"]
+    return (file, digest) if (file, digest) in states else (unescaped(file), digest)
 
 
 def recorded(view: Snapshot, track: str) -> Mapping[Key, SubmissionState]:

@@ -13,17 +13,18 @@ from scorer.challenge.settings import Track
 from scorer.live.commitment import COMMITMENT, OPENING
 from scorer.live.errata import PublishedErratum, published_errata
 from scorer.live.phases import Announcement, Extension, Phases
+from scorer.live.presence import key_of_event, recorded
 from scorer.live.rules import changed_names
 from scorer.live.state import public, public_to_all, track_state
 from scorer.live.teams import OF_NAMES, ChangeKind, Team, TeamChange, teams
-from scorer.store.events import EVERY_TRACK, recorded_basis
+from scorer.store.events import EVERY_TRACK, name_of, recorded_basis, time_of
 from scorer.store.records import RecordedBasis
 from scorer.store.snapshot import Snapshot
 from scorer.wording import exact_time, one_line
 
 _PhaseKind = Literal["announced", "rescheduled", "extended", "started", "frozen", "ended", "closed"]
 
-Kind = ChangeKind | _PhaseKind | Literal["erratum", "split", "committed", "revealed", "rules"]
+Kind = ChangeKind | _PhaseKind | Literal["erratum", "split", "committed", "revealed", "rules", "decided"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def timeline(view: Snapshot, tracks: Sequence[Track]) -> Timeline:
         happenings += _decisions(track.name, plan)
         happenings += _passed(track.name, plan, view.now)
         upcoming += (date for phase in plan.all for date in _dates(track.name, phase) if date.at > view.now)
-        happenings += _scoring(shown, track.name)
+        happenings += (*_scoring(shown, track.name), *_on_entries(shown, track.name))
         published = published_errata(shown, track, track_state(shown, track).errata.applied)
         if published:
             errata[track.name] = published
@@ -160,6 +161,14 @@ _TEAM_TEXTS: Mapping[ChangeKind, str] = {
 }
 
 
+PICKED = "Picks of {team} recorded by the organisers"
+
+_ENTRY_TEXTS: Mapping[str, str] = {
+    "amendment": "Time of receipt of entry {index} of {team} corrected to {time}",
+    "forgetting": "Entry {index} of {team} to be scored again",
+}
+
+
 def _teams(view: Snapshot) -> Iterator[Happening]:
     known = tuple(teams(view).values())
     folders = {team.folder: team for team in known}
@@ -176,6 +185,24 @@ def _team_text(team: Team, change: TeamChange, folders: Mapping[str, Team]) -> s
     if change.kind not in OF_NAMES:  # then these are folders
         before, after = (folders[name].name if name in folders else name for name in (before, after))
     return _TEAM_TEXTS[change.kind].format(name=team.name, before=before, after=after)
+
+
+def _on_entries(view: Snapshot, track: str) -> Iterator[Happening]:
+    """Decisions of the organisers about single entries, and about picks."""
+    known, states = teams(view), recorded(view, track)
+    for event in view.events(track):
+        if event.kind in _ENTRY_TEXTS:
+            state = states.get(key_of_event(states, event))
+            folder, index = (state.submission.team, state.index) if state else ("", 0)
+        elif event.kind == "pick" and event.body["source"] == "command":
+            folder, index = name_of(event.body, "team"), 0
+        else:
+            continue
+        if event.at is not None and folder in known:
+            time = exact_time(time_of(event.body["received"])) if event.kind == "amendment" else ""
+            text = _ENTRY_TEXTS.get(event.kind, PICKED).format(index=index, team=known[folder].name, time=time)
+            link = f"teams/{known[folder].slug}.html"
+            yield Happening(event.at, track, "decided", text, one_line(event.body.get("reason", "")), link, event.index)
 
 
 def _commitments(view: Snapshot) -> Iterator[Happening]:

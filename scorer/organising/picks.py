@@ -74,7 +74,7 @@ def import_picks(
     return tuple(problem for _, problem in problems)
 
 
-def record_pick(store: Store, track: str, team: str, keys: Sequence[Key], source: PickSource) -> None:
+def record_pick(store: Store, track: str, team: str, keys: Sequence[Key], source: PickSource, reason: str = "") -> None:
     """Record which entries a team picks, instead of its earlier picks, unless they are the same."""
 
     def changed(view: Snapshot) -> Added:
@@ -91,7 +91,7 @@ def record_pick(store: Store, track: str, team: str, keys: Sequence[Key], source
         if len(set(keys)) < len(keys):
             raise StoreError("a submission is picked twice; pick each once")
         picked = [{"file": file, "digest": digest} for file, digest in keys]
-        return [("pick", {"team": team, "picks": picked, "source": source})]
+        return [("pick", {"team": team, "picks": picked, "source": source} | ({"reason": reason} if reason else {}))]
 
     store.record(track, changed)
 
@@ -270,7 +270,7 @@ def _names(document: Mapping[str, Any]) -> Sequence[str]:
 
 
 def pick(
-    challenge: Challenge, store: Store, names: Sequence[str], source: PickSource = "command"
+    challenge: Challenge, store: Store, names: Sequence[str], source: PickSource = "command", reason: str = ""
 ) -> tuple[str, list[Entry]]:
     """Record which entries a team picks instead of its earlier ones; returns the folder of the team, and the entries.
 
@@ -278,7 +278,7 @@ def pick(
     accepted; one that never counts is not.
     """
     track, team, keys, picked = store.read(lambda view: _picked(view, challenge, names))
-    record_pick(store, track, team, keys, source)
+    record_pick(store, track, team, keys, source, reason)
     return team, picked
 
 
@@ -306,10 +306,10 @@ def _picked(view: Snapshot, challenge: Challenge, names: Sequence[str]) -> tuple
     return name, team, [key_of(state.submission) for state in states], picked
 
 
-def clear_picks(store: Store, track: Track, team: str, source: PickSource = "command") -> None:
+def clear_picks(store: Store, track: Track, team: str, source: PickSource = "command", reason: str = "") -> None:
     """Record that a team, given by the name of its folder, has no picks. Raises ChallengeError and StoreError."""
     store.read(lambda view: _with_picks(view, track))
-    record_pick(store, track.name, team, (), source)
+    record_pick(store, track.name, team, (), source, reason)
 
 
 def _with_picks(view: Snapshot, track: Track) -> Track:

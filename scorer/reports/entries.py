@@ -107,7 +107,9 @@ def misdated_lines(entries: Iterable[Entry]) -> list[str]:
 
 def _why_misdated(entry: Entry) -> str:
     if entry.absent_at:
-        return f"but a run at {utc_moment(entry.absent_at)}, outside of that phase or day, did not find it in the folder"
+        return (
+            f"but a run at {utc_moment(entry.absent_at)}, outside of that phase or day, did not find it in the folder"
+        )
     if entry.is_in_future:
         return "which is in the future"
     return "which is impossible" if entry.received < FIRST_RECEIPT else "before the phases were announced"

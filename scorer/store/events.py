@@ -45,8 +45,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 }
 """What the body of each kind of event has at least."""
 
-OPTIONAL = frozenset({"absent_at", "replaced_by"})
-"""What the bodies of arrivals and of withdrawals may have."""
+OPTIONAL = frozenset({"absent_at", "replaced_by", "reason"})
+"""What the bodies of arrivals, of withdrawals and of picks may have."""
 
 STATES = ("previewed", "applied", "cancelled", "issued", "ended")
 """Of errata, and of tokens."""
