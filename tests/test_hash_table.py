@@ -1,4 +1,4 @@
-"""Keys are looked up in tables as in a dict."""
+"""Keys and texts are looked up in tables as in a dict."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scorer
+from scorer.formats.reading import arrow
+from scorer.formats.reading.arrow import coded, texts
 from scorer.matching import finding
 from scorer.matching.finding import ABSENT, indices_of
 from tests import strategies
+from tests.hostile.colliding import colliding_ids
 
 KEYS = st.integers(0, 40) | st.integers(0, 2**64 - 1)
 
@@ -50,3 +53,33 @@ def test_keys_that_collide_too_often_are_not_looked_up(monkeypatch: pytest.Monke
 
     assert indices_of(np.zeros(0, dtype=np.uint64), np.arange(3, dtype=np.uint64)) is None
     assert scorer.evaluate(solution, run, ["AP", "nDCG"]) == before
+
+
+@pytest.mark.parametrize("rounds", [30, 1, 0])
+@strategies.examples(60)
+@given(
+    st.lists(st.lists(st.sampled_from([*colliding_ids(9), "", "é", "q", "q\0"]) | st.text(max_size=12), max_size=40))
+)
+def test_texts_are_numbered_as_in_a_dict(rounds: int, parts: list[list[str]]) -> None:
+    """In order of first appearance, also where they are sorted because too many collide."""
+    parts = [[text.encode("utf-8", "replace").decode() for text in part] for part in parts]
+    listed = [text for part in parts for text in part]
+    number = {text: at for at, text in enumerate(dict.fromkeys(listed))}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrow, "MOST_ROUNDS", rounds)
+        code, distinct = coded(map(texts, parts))
+
+    assert code.tolist() == [number[text] for text in listed]
+    assert distinct.to_pylist() == [*number]
+
+
+def test_texts_with_one_fingerprint_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bytes decide."""
+    listed = [*colliding_ids(50), *reversed(colliding_ids(50)), "a"]
+    monkeypatch.setattr(arrow, "fingerprints", lambda values: np.zeros(len(values), dtype=np.uint64))
+
+    code, distinct = coded([texts(listed)])
+
+    assert code.tolist() == [*range(50), *reversed(range(50)), 50]
+    assert distinct.to_pylist() == [*colliding_ids(50), "a"]

@@ -99,10 +99,13 @@ def colliding(form: str, count: int) -> bytes:
     return "".join(map(form.format, colliding_ids(count))).encode()
 
 
-def colliding_table(count: int) -> bytes:
-    """A Parquet file whose items share one hash."""
-    columns = {"query": ["q1"] * count, "item": colliding_ids(count), "score": [1.0] * count}
-    return written(pa.table(columns), use_dictionary=False)
+def colliding_table(count: int, use_dictionary: list[str] | bool = False, *, as_categories: bool = False) -> bytes:
+    """A Parquet file whose items share one hash; as categories, they are in a dictionary of Arrow."""
+    items = pa.array(colliding_ids(count))
+    if as_categories:
+        items = pa.DictionaryArray.from_arrays(pa.array(range(count), pa.int32()), items)
+    columns = {"query": ["q1"] * count, "item": items, "score": [1.0] * count}
+    return written(pa.table(columns), use_dictionary=use_dictionary, dictionary_pagesize_limit=1 << 24)
 
 
 def json_lines(*rows: object) -> bytes:

@@ -12,6 +12,7 @@ import pytest
 
 from tests.commands import measured
 from tests.hostile import bombs
+from tests.hostile.colliding import colliding_ids
 from tests.hostile.sieges import LISTS, Attack, Siege
 
 LIMITS = """
@@ -30,6 +31,7 @@ MOST_MEMORY = 500_000_000
 
 GOOD = LISTS.encode()
 HEADER = b"query,item,score\n"
+AGAIN = colliding_ids(1)[0].encode()
 
 ATTACKS: dict[str, Attack] = {
     # Compressed
@@ -122,6 +124,41 @@ ATTACKS: dict[str, Attack] = {
     "csv-with-one-hash": Attack(lambda: HEADER + bombs.colliding("q1,{},1\n", 150_000), "scored"),
     "json-with-one-hash": Attack(lambda: b'{"q1": [' + bombs.colliding('"{}", ', 150_000) + b'"plum"]}', "scored"),
     "parquet-with-one-hash": Attack(lambda: bombs.colliding_table(40_000), "scored"),
+    # An item that is listed again makes all ids be compared.
+    "items-with-one-hash-again": Attack(
+        lambda: b"q1:" + bombs.colliding("{},", 200_000) + AGAIN + b",plum\n", "scored"
+    ),
+    "trec-with-one-hash-again": Attack(
+        lambda: bombs.colliding("q1 Q0 {} 1 1 run\n", 200_000) + b"q1 Q0 %b 1 0 run\n" % AGAIN, "scored"
+    ),
+    "csv-with-one-hash-again": Attack(
+        lambda: HEADER + bombs.colliding("q1,{},1\n", 200_000) + b"q1,%b,0\n" % AGAIN, "scored"
+    ),
+    "json-with-one-hash-again": Attack(
+        lambda: b'{"q1": [' + bombs.colliding('"{}", ', 200_000) + b'"%b"]}' % AGAIN, "scored"
+    ),
+    "json-lines-with-one-hash-again": Attack(
+        lambda: bombs.colliding('{{"query":"q1","item":"{}","score":1}}\n', 150_000) * 2, "scored"
+    ),
+    "json-lines-with-50,000-members": Attack(
+        lambda: (
+            bombs.json_lines({"query": "q1", "item": "plum", "score": 1})
+            + bombs.json_lines({"query": "q1", "item": "fig", "score": 1, **{f"a{n}": 1 for n in range(50_000)}})
+            + b'{"query":"q1","item":"lime","score":1}\n' * 12_000
+        ),
+        "scored",
+    ),
+    "json-lines-with-50,000-members-first": Attack(
+        lambda: (
+            bombs.json_lines({"query": "q1", "item": "plum", "score": 1, **{f"a{n}": 1 for n in range(50_000)}})
+            + b'{"query":"q1","item":"lime","score":1}\n' * 12_000
+        ),
+        "scored",
+    ),
+    "parquet-dictionary-with-one-hash": Attack(
+        lambda: bombs.colliding_table(150_000, use_dictionary=["item"]), "scored"
+    ),
+    "parquet-categories-with-one-hash": Attack(lambda: bombs.colliding_table(150_000, as_categories=True), "scored"),
     "lines-of-15-MB": Attack(lambda: b"q1:" + b"plum," * 3_000_000, "rejected", "limits.line_mb"),
     "many-queries": Attack(lambda: b"".join(b"q%d:plum\n" % number for number in range(30_000)), "rejected", "queries"),
     "many-items": Attack(lambda: b"q1:" + b"plum," * 400_000, "rejected", "limits.items"),
