@@ -79,6 +79,7 @@ def test_defaults_are_the_documented_ones(challenge_file: Write) -> None:
         solution="solution.txt",
         queries=None,
         items=None,
+        exclude=None,
         submissions=None,
         list_length=30,
         cutoffs=(),

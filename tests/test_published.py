@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from scorer.challenge.lists import LISTS
 from scorer.challenge.loading import LimitSettings, read_challenge
-from scorer.challenge.published import LISTS, PUBLIC_KEYS, PUBLIC_TRACK_KEYS, downloaded, published_settings
+from scorer.challenge.published import PUBLIC_KEYS, PUBLIC_TRACK_KEYS, downloaded, published_settings
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.matching.solution import Solution, read_ids

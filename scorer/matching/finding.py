@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from scorer.errors import Findings
 from scorer.formats.reading import compute as pc
-from scorer.formats.reading.arrow import ODD, booleans, fingerprints, id_order, take
+from scorer.formats.reading.arrow import ODD, booleans, coded, fingerprints, id_order, take
 from scorer.matching.ranked_lists import RankedLists, within
-from scorer.matching.solution import UNKNOWN, Solution, coded
+from scorer.matching.solution import UNKNOWN, Solution
 from scorer.measures.arrays import Bools, Ints, distinct, ranges
 from scorer.measures.matched import Tied
 from scorer.options import Ties

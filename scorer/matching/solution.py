@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from scorer.errors import ContentError, Findings, SolutionError
 from scorer.formats.detection import opened
 from scorer.formats.reading import compute as pc
-from scorer.formats.reading.arrow import fingerprints, id_order, integers, joined, run_starts, take, texts
+from scorer.formats.reading.arrow import coded, fingerprints, id_order, integers, joined, take, texts
 from scorer.formats.reading.batches import ITERATION_HINT, Graded
 from scorer.formats.reading.blocks import Lines, blocks
 from scorer.formats.reading.bytes import UnreadableError, open_bytes
+from scorer.matching.exclusions import Excluded
 from scorer.matching.subtopics import NO_ITERATIONS, Iterations, MergedRows
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.measures.matched import JudgedItems
@@ -92,6 +93,8 @@ class Solution:
     """The same as a set."""
     iterations: Iterations = NO_ITERATIONS
     """Where the subtopics are from, if that is a column called iteration."""
+    excluded: Excluded | None = None
+    """The items that are removed from lists before ranks are assigned; None: none are."""
 
     @property
     def entries_by_id(self) -> list[dict[str, int]]:
@@ -295,17 +298,6 @@ def read_ids(path: str | os.PathLike[str]) -> pa.StringArray:
 
 def _codes(ids: pa.StringArray, known: pa.StringArray) -> Ints:
     return integers(pc.index_in(ids, value_set=known), null=UNKNOWN)
-
-
-def coded(parts: Iterable[pa.StringArray]) -> tuple[Ints, pa.StringArray]:
-    """The number of each text, in order of first appearance, and the distinct texts.
-
-    A run of equal texts, as a query's rows in a file, is looked up once.
-    """
-    whole = joined(parts)
-    start = run_starts(whole)
-    heads = pc.dictionary_encode(take(whole, start))
-    return np.repeat(integers(heads.indices), np.diff(start, append=len(whole))), heads.dictionary
 
 
 def report_repeated(row_code: Ints, queries: pa.StringArray, line: Ints, findings: Findings) -> None:

@@ -65,6 +65,17 @@ def keep(values: pa.Array, kept: Bools) -> pa.Array:
     return pc.filter(values, pa.BooleanArray.from_buffers(pa.bool_(), kept.size, [None, pa.py_buffer(bits)]))
 
 
+def coded(parts: Iterable[pa.StringArray]) -> tuple[Ints, pa.StringArray]:
+    """The number of each text, in order of first appearance, and the distinct texts.
+
+    A run of equal texts, as a query's rows in a file, is looked up once.
+    """
+    whole = joined(parts)
+    start = run_starts(whole)
+    heads = pc.dictionary_encode(take(whole, start))
+    return np.repeat(integers(heads.indices), np.diff(start, append=len(whole))), heads.dictionary
+
+
 def text_lengths(values: pa.StringArray) -> Ints:
     """Return the length of each text in bytes."""
     return integers(pc.binary_length(values))
