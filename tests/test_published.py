@@ -46,6 +46,7 @@ description = "{SECRET}"
 solution = "{SECRET}/solution.txt"
 queries = "{SECRET}/queries.txt"
 items = "{SECRET}/items.txt"
+exclude = "{SECRET}/excluded.jsonl"
 submissions = "{SECRET}/submissions"
 list_length = 3
 cutoffs = [1, 3]
@@ -82,6 +83,7 @@ def whole(tmp_path: Path) -> Challenge:
     (tmp_path / SECRET).mkdir()
     for name in ("queries", "items"):
         (tmp_path / SECRET / f"{name}.txt").write_text("q1\n")
+    (tmp_path / SECRET / "excluded.jsonl").write_text('{"query": "q1", "items": ["q1"]}')
     (tmp_path / "challenge.toml").write_text(EVERY_KEY)
     return read_challenge(tmp_path, solutions=False)
 
