@@ -28,7 +28,6 @@ EXCLUDED = {
     True: "The item that has the id of the query is removed from its list before ranks are assigned.",
     False: "Items that are excluded for a query, by a public list, are removed before ranks are assigned.",
 }
-"""By whether `exclude` is "self"."""
 
 EQUAL_RANKS = {
     "shared": "Teams with equal scores share a rank, as in 1, 1, 3.",

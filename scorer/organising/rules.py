@@ -47,7 +47,8 @@ class RuleSet:
     @classmethod
     def of_files(cls, track: Track) -> RuleSet:
         """The rules of challenge.toml, with the solution and the lists of items that are there now."""
-        lists = track.items_path, items_digest(track), public_lists(track).get("exclude"), excluded_digest(track)
+        items, excluded = track.items_path, public_lists(track).get("exclude")
+        lists = items, list_digest(items), excluded, list_digest(excluded)
         return cls(track, track.solution_path, _digest_of_solution(track), *lists)
 
     @classmethod
@@ -155,17 +156,8 @@ def settings(track: Track, excluded: str | None = None) -> Mapping[str, object]:
     return recorded if split is None else {**recorded, "split": {**recorded["split"], "key_sha256": split.key_sha256}}
 
 
-def items_digest(track: Track) -> str | None:
-    """SHA-256 of the track's list of candidate items; None without one. Raises ChallengeError if it cannot be read."""
-    return _digest_of_list(track.items_path)
-
-
-def excluded_digest(track: Track) -> str | None:
-    """As `items_digest`, of the list of excluded items."""
-    return _digest_of_list(public_lists(track).get("exclude"))
-
-
-def _digest_of_list(path: Location | None) -> str | None:
+def list_digest(path: Location | None) -> str | None:
+    """SHA-256 of a list of items; None without one. Raises ChallengeError if it cannot be read."""
     try:
         return None if path is None else digest(path)
     except OSError as error:
@@ -187,7 +179,7 @@ def scored_by(view: Snapshot, track: Track) -> tuple[Track, Basis | None]:
         return rules, None
     lists = state.basis.items, state.basis.excluded
     if not state.are_rules_fixed:
-        lists = items_digest(track), excluded_digest(track)
+        lists = list_digest(track.items_path), list_digest(public_lists(track).get("exclude"))
     return rules, Basis.of(state.basis.basis.solution, Rules.of(rules, *lists), split_of(rules))
 
 

@@ -11,7 +11,6 @@ from scorer.challenge.published import published_settings
 from scorer.challenge.settings import FILE, Challenge
 from scorer.matching.exclusions import excluded_pairs
 from scorer.matching.solution import read_ids
-from scorer.paths import Location
 
 
 def participants_files(challenge: Challenge, boards: Sequence[Board]) -> dict[str, str]:
@@ -20,12 +19,10 @@ def participants_files(challenge: Challenge, boards: Sequence[Board]) -> dict[st
     for board in boards:
         track, folder = board.track, board.track.name
         for key, path in public_lists(track).items():
-            lines = _excluded(path) if key == "exclude" else read_ids(path).to_pylist()
+            if key == "exclude":
+                pairs = zip(*(ids.to_pylist() for ids in excluded_pairs(path)), strict=True)
+                lines = [json.dumps({"query": query, "items": [item]}) for query, item in pairs]
+            else:
+                lines = read_ids(path).to_pylist()
             files[f"{folder}/{LISTS[key]}"] = "".join(f"{line}\n" for line in lines)
     return files
-
-
-def _excluded(path: Location) -> list[str]:
-    """The pairs in a list of excluded items, as lines of JSON."""
-    queries, items = (ids.to_pylist() for ids in excluded_pairs(path))
-    return [json.dumps({"query": query, "items": [item]}) for query, item in zip(queries, items, strict=True)]
