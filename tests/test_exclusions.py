@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +15,10 @@ from hypothesis import strategies as st
 
 import scorer
 from scorer.errors import SolutionError
-from scorer.executors import executor_named
-from scorer.executors.base import FileToScore
-from scorer.limits import Limits
 from scorer.matching.solution import Solution
 from scorer.options import Ties
 from scorer.organising.bundles import export, import_bundle
 from scorer.paths import digest
-from scorer.scoring.outcomes import Summary
 from scorer.scoring.rules import Rules
 from tests.commands import Terminal, here
 from tests.live import FLAGGED, ONE, QUERIES, START, Live, ranking
@@ -372,18 +367,6 @@ def test_a_run_names_an_invalid_list(tmp_path: Path, content: str) -> None:
     live.put("a/1", LISTS, START)
     with pytest.raises(SolutionError, match=r"live/list:"):
         live.run(START)
-
-
-def test_all_executors_exclude(tmp_path: Path) -> None:
-    """Each process and each worker gets the exclusions with the solution."""
-    (tmp_path / "qrels").write_text("".join(f"q{number} 0 a 1\n" for number in range(QUERIES)))
-    (tmp_path / "run").write_text(LISTS)
-    files = [FileToScore(tmp_path / "run", digest(tmp_path / "run"))]
-    solution = replace(Solution.read(tmp_path / "qrels"), excluded="self")
-    for name in ("serial", "processes:1"):
-        ((_, outcome),) = executor_named(name).results(solution, Rules(scorer.parse("RR")), files, Limits())
-        assert isinstance(outcome, Summary)
-        assert {mean.value for mean in outcome.means.values()} - {None} == {1.0}
 
 
 # Participants
