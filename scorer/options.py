@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,6 +108,9 @@ UNJUDGED = Option(
         "drop": "they are removed before ranks are assigned, as with trec_eval -J",
     },
 )
+
+SELF: Final = "self"
+"""Excludes the item with the id of the query; any other value of `exclude` is a list of items for each query."""
 
 Stage = Literal["preliminary", "final"]
 STAGE = Option(

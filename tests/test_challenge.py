@@ -79,6 +79,7 @@ def test_defaults_are_the_documented_ones(challenge_file: Write) -> None:
         solution="solution.txt",
         queries=None,
         items=None,
+        exclude=None,
         submissions=None,
         list_length=30,
         cutoffs=(),
@@ -110,7 +111,7 @@ def test_every_value_is_read(challenge_file: Write) -> None:
     """The track has the values of the file."""
     file = challenge_file(
         TOP + 'description = "All of it."\ndatabase = "data/scores.db"\nsite = "../site"\n' + TRACK + "description = "
-        '"Thirty."\nqueries = "solution.txt"\nitems = "solution.txt"\nsubmissions = "sent"\n'
+        '"Thirty."\nqueries = "solution.txt"\nitems = "solution.txt"\nexclude = "self"\nsubmissions = "sent"\n'
         'measures = ["nDCG@10", "RR"]\ndecimals = 0\n'
         'missing = "reject"\nties = "order"\nequal_ranks = "earlier"\nentry = "last"\nstage = "preliminary"\n'
         'final = "rest"\nbaselines = ["random", "007"]\nper_query = "public"\nstatistics = "all"\n'
@@ -127,6 +128,7 @@ def test_every_value_is_read(challenge_file: Write) -> None:
         "description": "Thirty.",
         "queries": "solution.txt",
         "items": "solution.txt",
+        "exclude": "self",
         "submissions": "sent",
         "measures": ("nDCG@10", "RR"),
         "decimals": 0,
@@ -268,9 +270,9 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
         (
             "decimal = 4",
             "decimal: unknown key (did you mean decimals?); known: title, description, solution, queries, items, "
-            "submissions, list_length, cutoffs, primary, measures, decimals, missing, ties, equal_ranks, entry, picks, "
-            "stage, split, final, baselines, phases, late_board, trusted_times, quota, per_query, statistics, "
-            "reveal_solution, solution_format, submission_format",
+            "exclude, submissions, list_length, cutoffs, primary, measures, decimals, missing, ties, equal_ranks, "
+            "entry, picks, stage, split, final, baselines, phases, late_board, trusted_times, quota, per_query, "
+            "statistics, reveal_solution, solution_format, submission_format",
         ),
     ],
 )

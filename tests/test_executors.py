@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -189,6 +189,18 @@ def test_all_executors_give_the_same_results(work: Work, cluster: str) -> None:
     for name in ("serial", "processes:2", f"dask:{cluster}"):
         found = results(executor_named(name), work, list(work.files))
         assert [type(each) for each in found] == [Summary] * 6 + [Rejected]
+        seen.append([(each.means, each.hits) for each in found if isinstance(each, Summary)])
+    assert seen[0] == seen[1] == seen[2]
+
+
+def test_all_executors_exclude_items(work: Work, cluster: str) -> None:
+    """Each process and each worker gets them with the solution; items and queries have the same ids here."""
+    excluding = replace(work, solution=replace(work.solution, excluded="self"))
+    seen = []
+    for name in ("serial", "processes:2", f"dask:{cluster}"):
+        found = results(executor_named(name), excluding, list(work.files))
+        assert isinstance(found[0], Summary)
+        assert any(" excluded, and removed" in note.text for note in found[0].notes)
         seen.append([(each.means, each.hits) for each in found if isinstance(each, Summary)])
     assert seen[0] == seen[1] == seen[2]
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from scorer.challenge.lists import LISTS
 from scorer.challenge.loading import LimitSettings, read_challenge
-from scorer.challenge.published import LISTS, PUBLIC_KEYS, PUBLIC_TRACK_KEYS, downloaded, published_settings
+from scorer.challenge.published import PUBLIC_KEYS, PUBLIC_TRACK_KEYS, downloaded, published_settings
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.matching.solution import Solution, read_ids
@@ -45,6 +46,7 @@ description = "{SECRET}"
 solution = "{SECRET}/solution.txt"
 queries = "{SECRET}/queries.txt"
 items = "{SECRET}/items.txt"
+exclude = "{SECRET}/excluded.jsonl"
 submissions = "{SECRET}/submissions"
 list_length = 3
 cutoffs = [1, 3]
@@ -81,6 +83,7 @@ def whole(tmp_path: Path) -> Challenge:
     (tmp_path / SECRET).mkdir()
     for name in ("queries", "items"):
         (tmp_path / SECRET / f"{name}.txt").write_text("q1\n")
+    (tmp_path / SECRET / "excluded.jsonl").write_text('{"query": "q1", "items": ["q1"]}')
     (tmp_path / "challenge.toml").write_text(EVERY_KEY)
     return read_challenge(tmp_path, solutions=False)
 

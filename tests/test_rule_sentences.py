@@ -85,6 +85,7 @@ VARIANTS = (
     *(f'equal_ranks = "{value}"' for value in ("shared", "earlier")),
     *(f'entry = "{value}"' for value in ("best", "last", "picks")),
     *(f'final = "{value}"' for value in ("all", "rest")),
+    *(f'exclude = "{value}"' for value in ("self", "solutions/main.txt")),
     'baselines = ["popular"]',
     "late_board = true",
     "quota = {per_day = 2}",
@@ -149,7 +150,10 @@ def test_every_sentence_has_a_test(sentences: set[str]) -> None:
     assert [pattern for pattern, _ in patterns if not any(re.fullmatch(pattern, text) for text in sentences)] == []
 
 
-RULES = r"_?\w*rules?|_ladder_spans|_rounding|_ties|_ranked_by|_queries|_never_counting|MISSING|EQUAL_RANKS|TEAM_RULES"
+RULES = (
+    r"_?\w*rules?|_ladder_spans|_rounding|_ties|_ranked_by|_queries|_never_counting|MISSING|EXCLUDED|EQUAL_RANKS|"
+    "TEAM_RULES"
+)
 """The names of functions and constants that have sentences on rules."""
 
 NOT_HERE = ("with_rules", "split_rules", "rule_sections", "_change_rules", "_file_rules", "_limit_rules")

@@ -22,6 +22,7 @@ CHANGES = {
     "cutoffs": ("list_length = 2", "list_length = 2\ncutoffs = [1]"),
     "primary": ('primary = "P@1"', 'primary = "P@2"'),
     "decimals": ("decimals = 3", "decimals = 0"),
+    "exclude": ("decimals = 3", 'decimals = 3\nexclude = "self"'),
     "missing": ("decimals = 3", 'decimals = 3\nmissing = "reject"'),
     "ties": ("decimals = 3", 'decimals = 3\nties = "order"'),
     "equal_ranks": ("decimals = 3", 'decimals = 3\nequal_ranks = "earlier"'),

@@ -517,6 +517,8 @@ def test_rules_that_match_alike_have_one_digest() -> None:
         Rules(scorer.parse("AP"), 10, solution_format="trec"),
         Rules(scorer.parse("AP"), 10, submission_format="trec"),
         Rules(scorer.parse("AP"), 10, candidates="0" * 64),
+        Rules(scorer.parse("AP"), 10, exclude="self"),
+        Rules(scorer.parse("AP"), 10, exclude="0" * 64),
     ]
     assert len({rules.matching_digest, *(other.matching_digest for other in others)}) == len(others) + 1
 
@@ -527,6 +529,7 @@ def test_the_digest_of_schema_1_is_what_it_was() -> None:
     assert rules.version_1_digest == "0620f2ca075eb83dd1b18869018b2eaf1d619c5240bd72a4002764fe6dff39b7"
     assert Rules(scorer.parse("map"), 10).version_1_digest == rules.version_1_digest
     assert Rules(scorer.parse("AP"), 10, candidates="0" * 64).version_1_digest == ""
+    assert Rules(scorer.parse("AP"), 10, exclude="self").version_1_digest == ""
 
 
 class OtherToolsMeasure:

@@ -12,6 +12,7 @@ from scorer.analysis.analysis import Settings, TaskAnalysis, analysed
 from scorer.analysis.comparison import DECISIVE, Comparison, DecisiveCase, Pair
 from scorer.analysis.task import Task, Words, without_missing
 from scorer.errors import MeasureError, ScorerError
+from scorer.matching.exclusions import Exclude
 from scorer.matching.solution import Solution
 from scorer.measures import Measure
 from scorer.options import LEVEL, RESAMPLES, SEED, Missing, NothingRelevant, Split, Ties, Unjudged
@@ -37,6 +38,7 @@ def compare(
     ties: Ties = "trec",
     nothing_relevant: NothingRelevant = "skip",
     unjudged: Unjudged = "nonrelevant",
+    exclude: Exclude | None = None,
     rel: float | None = None,
     solution_format: str | None = None,
     submission_format: str | None = None,
@@ -58,7 +60,7 @@ def compare(
     all_pairs
         Whether to compare all pairs of more than 60 submissions; otherwise neighbours in the ranking, and the first
         with all others.
-    split, missing, ties, nothing_relevant, unjudged, rel, solution_format, submission_format
+    split, missing, ties, nothing_relevant, unjudged, exclude, rel, solution_format, submission_format
         As for `evaluate`.
 
     Returns
@@ -96,6 +98,7 @@ def compare(
         ties=ties,
         nothing_relevant=nothing_relevant,
         unjudged=unjudged,
+        exclude=exclude,
         rel=rel,
         solution_format=solution_format,
         submission_format=submission_format,

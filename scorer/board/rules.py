@@ -16,11 +16,17 @@ from scorer.live.picks import pick_rules
 from scorer.live.quotas import quota_rules
 from scorer.live.splits import split_rules
 from scorer.live.teams import TEAM_RULES
+from scorer.options import SELF
 from scorer.wording import counted, joined, sentence
 
 MISSING = {
     "zero": "A query without a list scores 0.",
     "reject": "A file without a list for every query is rejected.",
+}
+
+EXCLUDED = {
+    True: "The item that has the id of the query is removed from its list before ranks are assigned.",
+    False: "Items that are excluded for a query, by a public list, are removed before ranks are assigned.",
 }
 
 EQUAL_RANKS = {
@@ -48,6 +54,7 @@ def score_rules(board: Board) -> tuple[str, ...]:
         *_queries(board),
         MISSING[track.missing],
         "Queries that are not in the solution are ignored.",
+        *([] if track.exclude is None else [EXCLUDED[track.exclude == SELF]]),
         f"Only the first {counted(track.list_length, 'item')} of a list count.",
         "An item that is listed twice counts once, at its first rank.",
         f"Items with equal run scores are {_ties(board)}.",

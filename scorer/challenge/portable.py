@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scorer.challenge.lists import LISTS
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
+from scorer.options import SELF
 from scorer.paths import is_url, shown
 from scorer.wording import quoted
 
@@ -36,8 +38,8 @@ class Portable:
     settings: bytes
     """Of challenge.toml."""
     places: Mapping[tuple[str, str], str]
-    """By the name of a track and "solution", "queries", "items", "submissions" or "key_file": the relative path of the
-    file or folder, with forward slashes. Those behind URLs are left out, because they stay where they are."""
+    """By the name of a track and "solution", "submissions", "key_file" or one of `LISTS`: the relative path of the file
+    or folder, with forward slashes. Those behind URLs are left out, because they stay where they are."""
 
 
 def portable(file: Path, challenge: Challenge) -> Portable:
@@ -86,8 +88,8 @@ def with_database(settings: bytes, address: str) -> bytes:
 
 def _paths(track: Track) -> Iterator[tuple[Key, str]]:
     """The paths and URLs of a track with their keys."""
-    for key in ("solution", "queries", "items"):
-        if (path := getattr(track, key)) is not None:
+    for key in ("solution", *LISTS):
+        if (path := getattr(track, key)) is not None and (key, path) != ("exclude", SELF):
             yield (key,), path
     yield ("submissions",), track.submissions or f"submissions/{track.name}"
     if track.split is not None:

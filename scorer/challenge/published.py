@@ -16,9 +16,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from scorer.challenge.lists import LISTS
 from scorer.challenge.settings import FILE, Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.limits import MB, Limits
+from scorer.options import SELF
 from scorer.wording import quoted
 
 PUBLIC_KEYS = ("name", "limits", "tracks")
@@ -28,6 +30,7 @@ PUBLIC_TRACK_KEYS = (
     "title",
     "queries",
     "items",
+    "exclude",
     "list_length",
     "cutoffs",
     "primary",
@@ -40,9 +43,6 @@ PUBLIC_TRACK_KEYS = (
     "submission_format",
 )
 """The keys of a track that are public. Phases and quotas change by events, so only pages and the service have them."""
-
-LISTS = {"queries": "queries.txt", "items": "items.txt"}
-"""The public lists of a track by their keys, and their files in the folder of the track on the site."""
 
 _NO_SOLUTION = "not-published"
 """The public value of the key `solution`, which a track must have."""
@@ -78,7 +78,7 @@ def _public(document: Mapping[str, Any]) -> dict[str, Any]:
     tracks = {}
     for name, table in public.get("tracks", {}).items():
         tracks[name] = {key: table[key] for key in PUBLIC_TRACK_KEYS if key in table} | {"solution": _NO_SOLUTION}
-        tracks[name] |= {key: f"{name}/{file}" for key, file in LISTS.items() if key in table}
+        tracks[name] |= {key: f"{name}/{file}" for key, file in LISTS.items() if table.get(key, SELF) != SELF}
     return public | {"tracks": tracks}
 
 
@@ -103,7 +103,7 @@ def downloaded(address: str, track: str | None = None) -> Iterator[Path]:
             for key, file in LISTS.items():
                 if track not in (None, name):
                     table.pop(key, None)
-                elif key in table:
+                elif table.get(key, SELF) != SELF:
                     path = folder / name / file
                     _check_inside(folder, path, site)
                     path.parent.mkdir(exist_ok=True)

@@ -88,6 +88,7 @@ class Track(SettingsTable):
     solution: PathText = Field(description="the path or URL of a file")
     queries: PathText | None = Field(None, description="the path or URL of a file with one query id a line")
     items: PathText | None = Field(None, description="the path or URL of a file with one item id a line")
+    exclude: PathText | None = Field(None, description='"self", or the path or URL of a file with items by query')
     submissions: PathText | None = Field(None, description="the path or URL of a folder")
     list_length: int = Field(ge=1, description="a whole number from 1")
     cutoffs: tuple[Annotated[int, Field(ge=1)], ...] = Field(

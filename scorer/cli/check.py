@@ -76,7 +76,9 @@ def _left(settings: Challenge, requested: Track, team: str) -> str:
 
 
 def _check(file: str, settings: Challenge, requested: Track, submission_format: str | None) -> int:
+    from scorer.challenge.lists import public_lists
     from scorer.executors.base import checked
+    from scorer.matching.exclusions import excluded
     from scorer.matching.solution import read_ids
     from scorer.paths import digest, is_regular
     from scorer.scoring.outcomes import Failed, Rejected
@@ -87,7 +89,8 @@ def _check(file: str, settings: Challenge, requested: Track, submission_format: 
         rules = replace(rules, submission_format=format_name(submission_format, "--submission-format"))
     queries = _queries(requested)
     candidates = None if requested.items_path is None else read_ids(requested.items_path)
-    outcome = checked(queries, file, rules, settings.limits, candidates=candidates)
+    exclude = excluded(public_lists(requested).get("exclude", requested.exclude))
+    outcome = checked(queries, file, rules, settings.limits, candidates=candidates, excluded=exclude)
     path = printable(shown(file))
     if isinstance(outcome, Failed):
         print_message(f"{path}: {outcome.reason}")

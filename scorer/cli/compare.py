@@ -109,6 +109,7 @@ def tasks_of_files(
     """
     from scorer.analysis.compare import run_tasks
     from scorer.formats.detection import run_tag
+    from scorer.matching.exclusions import excluded
 
     check_standard_input(solution, *paths)
     file_format = policies["submission_format"] and format_name(policies["submission_format"], "--submission-format")
@@ -116,8 +117,9 @@ def tasks_of_files(
     submissions = dict(zip(row_names(paths, tags, row_name), paths, strict=True))
     if policies["solution_format"]:
         format_name(policies["solution_format"], "--solution-format")
+    exclude = excluded(policies["exclude"])
     try:
-        tasks, notes = run_tasks(solution, submissions, measures(), **policies)
+        tasks, notes = run_tasks(solution, submissions, measures(), **{**policies, "exclude": exclude})
     except MeasureError as error:
         raise WrongCallError(f"--measure: {error}") from error
     except SolutionError as error:

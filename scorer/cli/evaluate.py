@@ -6,6 +6,7 @@ import math
 import os
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scorer.cli.arguments import WrongCallError, add_form, add_row_names, format_name, number
@@ -82,6 +83,7 @@ def evaluate(
     side_by_side: bool,
     significance: float | None,
     tie_bounds: bool,
+    exclude: str | None,
     solution_format: str | None,
     submission_format: str | None,
     **policies: Any,
@@ -95,6 +97,7 @@ def evaluate(
         # Nothing else here uses linear algebra, for which numpy starts threads when it is loaded.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from scorer.formats.detection import run_tag
+    from scorer.matching.exclusions import excluded
     from scorer.matching.solution import Solution
     from scorer.reports.scores import ScoreReport, written
     from scorer.scoring.evaluation import policies_named
@@ -109,6 +112,7 @@ def evaluate(
         print_message(solution_message(error, solution, submissions))
         return 1
     file_format = submission_format and format_name(submission_format, "--submission-format")
+    graded = replace(graded, excluded=excluded(exclude))
     settings = {**policies, "per_query": per_query, "tie_bounds": tie_bounds, "submission_format": file_format}
     results = _scored(graded, solution, submissions, measures, settings)
     if best_by is not None:
@@ -123,7 +127,7 @@ def evaluate(
             side_by_side,
             significance,
             policies["rel"],
-            policies_named(**policies),
+            policies_named(**policies) | ({} if exclude is None else {"exclude": shown(exclude)}),
             row_names(paths, tags, row_name),
             tags,
         )

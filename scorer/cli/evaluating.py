@@ -30,6 +30,12 @@ def add_policies(parser: ArgumentParser) -> None:
         metavar="GRADE",
         help="the lowest relevant grade, for all measures that have one; default: any positive grade is relevant",
     )
+    parser.add_argument(
+        "--exclude",
+        metavar="self|FILE",
+        help="items to remove from the lists before ranks are assigned; self: the item that has the id of its query; "
+        "FILE: those that a file lists for each query",
+    )
     parser.add_argument("--solution-format", metavar="FORMAT", help=f"the solution's format, {FORMAT_HELP}")
     parser.add_argument("--submission-format", metavar="FORMAT", help=f"the submissions' format, {FORMAT_HELP}")
 

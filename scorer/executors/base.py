@@ -16,6 +16,7 @@ import pyarrow as pa
 from scorer.errors import system_failure
 from scorer.executors import GoOn, always
 from scorer.limits import MB, Limits
+from scorer.matching.exclusions import Excluded
 from scorer.matching.solution import Solution
 from scorer.paths import AnyFile, chunks_of, is_standard_input
 from scorer.paths.writing import temporary_folder
@@ -139,11 +140,12 @@ def checked(
     limits: Limits,
     *,
     candidates: pa.StringArray | None = None,
+    excluded: Excluded | None = None,
 ) -> FileOutcome:
     """As `scorer.scoring.submission.check`, in a child process within the limits. A valid file gives a Summary."""
     from scorer.executors.isolation import isolated  # which imports this module
 
-    check_file = partial(check, queries, rules=rules, candidates=candidates, limits=limits)
+    check_file = partial(check, queries, rules=rules, candidates=candidates, excluded=excluded, limits=limits)
     with ExitStack() as stack:
         if is_standard_input(path):
             # The child has no standard input.

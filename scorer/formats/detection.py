@@ -67,7 +67,7 @@ FORMATS: dict[str, Format] = {
 }
 """The formats by name, in the order of detection: the most distinctive first."""
 
-Setting = Literal["solution_format", "submission_format", "from"]
+Setting = Literal["solution_format", "submission_format", "exclude", "from"]
 
 SAMPLE_LINES = 20
 SAMPLE_BYTES = 1 << 16
@@ -220,6 +220,8 @@ def _hint(setting: Setting) -> str:
     """How to name a format."""
     if setting == "from":
         return "name it with --from NAME"
+    if setting == "exclude":
+        return 'write the items of each query as {"query": "q", "items": ["a", "b"]}'
     return f"name it with --{setting.replace('_', '-')} NAME, or {setting} in challenge.toml"
 
 

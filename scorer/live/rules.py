@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from scorer.challenge.settings import Track
 from scorer.errors import ChallengeError
+from scorer.options import SELF
 from scorer.store.events import Event
 from scorer.store.records import RecordedBasis
 from scorer.store.secret import content_of
@@ -22,6 +23,7 @@ RULES = (
     "primary",
     "decimals",
     "missing",
+    "exclude",
     "ties",
     "equal_ranks",
     "entry",
@@ -36,12 +38,12 @@ RULES = (
 )
 """The keys of a track that decide scores, ranks, or which entries count. Once they are committed or a phase has
 started, a changed file does not change them: before the start another commitment does, afterwards an erratum. The bytes
-of the solution and of the list of candidate items are rules, too."""
+of the solution, of the list of candidate items and of that of excluded ones are rules, too."""
 
 
 def rules_of_settings(settings: Mapping[str, object]) -> dict[str, object]:
     """The rules among recorded settings as plain values, without the split, which is published separately."""
-    return {name: settings[name] for name in RULES if name in settings and name != "split"}
+    return {name: _rule(settings, name) for name in RULES if name in settings and name != "split"}
 
 
 def is_committed(events: Sequence[Event], track: str) -> bool:
@@ -57,10 +59,12 @@ def with_rules(track: Track, recorded: RecordedBasis) -> Track:
     """
     values = {name: getattr(track, name) for name in Track.model_fields}
     stored = recorded.settings or {}
-    # Recorded settings have trusted_times only where it is true.
-    rules = {"trusted_times": False, **{name: stored[name] for name in RULES if name in stored}}
+    # Recorded settings have trusted_times only where it is true, and exclude only where it is set.
+    rules = {"trusted_times": False, "exclude": None, **{name: stored[name] for name in RULES if name in stored}}
     if track.split is not None and isinstance(split := rules.get("split"), dict):
         rules["split"] = {**split, "key_file": track.split.key_file}  # where the key is, is no rule
+    if isinstance(exclude := rules["exclude"], dict):
+        rules["exclude"] = track.exclude if track.exclude not in (None, SELF) else exclude["file"]
     # The stage follows from the phases, also in a track that `at_stage` returned.
     stage = None if track.phases else track.stage
     chosen = values | rules | {"stage": stage, "deciding_phase": None, "auto_decimals": 0}
@@ -94,7 +98,7 @@ def rule_changes(before: RecordedBasis, after: RecordedBasis) -> tuple[ChangedRu
 
 
 def _rule(settings: Mapping[str, Any], name: str) -> Any:
-    """The value of a rule; of a split without the path of the key, which is no rule."""
+    """The value of a rule; without the path of a file, which is no rule."""
     value = settings.get(name)
     return {key: part for key, part in value.items() if key not in NOT_SHOWN} if isinstance(value, dict) else value
 
@@ -114,7 +118,7 @@ def changed_names(before: RecordedBasis, after: RecordedBasis) -> tuple[str, ...
     return (*rules, *(name for name, _, _ in file_changes(before, after)))
 
 
-NOT_SHOWN = frozenset({"key_file"})
+NOT_SHOWN = frozenset({"key_file", "file"})
 """Keys of tables that are no rule, but a path on the organiser's machine."""
 
 

@@ -25,7 +25,7 @@ from scorer.matching.solution import UNKNOWN, Solution, report_repeated
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.measures.matched import JudgedItems, Matched, Tied
 from scorer.options import Missing, Ties
-from scorer.wording import quoted
+from scorer.wording import counted, quoted
 
 
 class ScatteredError(Exception):
@@ -70,6 +70,9 @@ def match(
     problems.extend(seen.problems)
     lengths = np.concatenate([np.zeros(0, dtype=np.int64), *seen.lengths])
     check_queries(solution, seen.answered, lengths.size, missing, problems, notes)
+    if seen.excluded:  # in all lists, so that the number shows nothing about the queries of the solution
+        be = "is" if seen.excluded == 1 else "are"
+        notes.add(0, f"{counted(seen.excluded, 'item')} {be} excluded, and removed before ranks are assigned")
     check_lengths(lengths, list_length, seen.short, notes)
     limit = np.iinfo(np.int64).max if list_length is None else list_length
     retrieved = np.minimum(seen.length, limit)
@@ -116,6 +119,8 @@ class _Part:
     notes: Findings
     short: Findings
     """As `short_lists` returns them."""
+    excluded: int = 0
+    """The number of items that were removed."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -134,6 +139,7 @@ class _Matches:
     """How many lists there are, those of unknown queries included."""
     found: list[FoundItems] = field(default_factory=list)
     repeated: int = 0
+    excluded: int = 0
     problems: Findings = field(default_factory=Findings)
     notes: Findings = field(default_factory=Findings)
     short: Findings = field(default_factory=Findings)
@@ -151,6 +157,7 @@ class _Matches:
         self.unknown.update(part.unknown)
         self.found.append(part.found)
         self.repeated += part.repeated
+        self.excluded += part.excluded
         self.members.add(part.members)
         self.problems.extend(part.problems)
         self.notes.extend(part.notes)
@@ -183,7 +190,8 @@ def _match_part(
 ) -> _Part:
     if isinstance(batches, RankedDicts):
         return _match_dicts(batches, ties=ties, with_groups=with_groups)
-    lists = RankedLists.of(batches)
+    lists = RankedLists.of(batches, solution.excluded)
+    removed = sum(len(batch.item) for batch in batches) - len(lists.items)
     problems, notes = Findings(), Findings()
     if query_once:
         report_repeated(lists.query_of_row, lists.queries, lists.line, problems)
@@ -194,7 +202,7 @@ def _match_part(
     found, repeated = find(lists, solution, number, list_length, ties, notes, with_groups=with_groups)
     members = Membership.of(lists, solution, number, found, list_length)
     short = short_lists(lists, line, list_length)
-    return _Part(number, names, lists.length, found, repeated, members, problems, notes, short)
+    return _Part(number, names, lists.length, found, repeated, members, problems, notes, short, removed)
 
 
 def _match_dicts(lists: RankedDicts, *, ties: Ties, with_groups: bool) -> _Part:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from scorer.errors import Findings, Problem
 from scorer.formats.reading.arrow import take
 from scorer.matching.counts import FEW_KNOWN, NO_LIST
+from scorer.matching.exclusions import is_excluded
 from scorer.matching.finding import FoundItems
 from scorer.matching.ranked_lists import RankedLists
 from scorer.matching.solution import UNKNOWN, Solution
@@ -219,6 +220,21 @@ def check_items(members: Membership, in_solution: int | None, items: int, possib
         total = Problem(0, f"{count:,} of its {counted(items, 'item')} {verb}; check the ids")
         notes.extend(Findings([total, *shown], 1 + len(shown)))
     return few_known
+
+
+def excluded_note(solution: Solution) -> str:
+    """Return how many excluded items are relevant, for those who may know the solution; "" without any."""
+    if solution.excluded is None:
+        return ""
+    queries, items = take(solution.queries, solution.ideal.query), take(solution.items, solution.item_of_entry)
+    relevant = np.flatnonzero(is_excluded(solution.excluded, queries, items) & (solution.ideal.tie_rank > 0))
+    if not relevant.size:
+        return ""
+    item, query = (quoted(ids[int(relevant[0])].as_py()) for ids in (items, queries))
+    found = (
+        f"{counted(relevant.size, 'excluded item')} {'is' if relevant.size == 1 else 'are'} relevant by the solution"
+    )
+    return f"{found}, as {item} of query {query}: no list can have it, but the ideal list does; correct one of the two"
 
 
 def _lists(count: int) -> str:

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.formats.reading.arrow import coded, id_order, joined, take
+from scorer.formats.reading.arrow import coded, id_order, joined, keep, take
 from scorer.formats.reading.batches import Ranked
+from scorer.matching.exclusions import Excluded, is_excluded
 from scorer.measures.arrays import Bools, Floats, Ints, distinct, ranges
 from scorer.measures.matched import Tied
 from scorer.options import Ties
@@ -46,14 +47,18 @@ class RankedLists:
     """[list + 1]: the position at which each list begins, and the end of the last one."""
 
     @classmethod
-    def of(cls, batches: Sequence[Ranked]) -> RankedLists:
-        """The lists in the batches; the rows of a query may be scattered over them."""
+    def of(cls, batches: Sequence[Ranked], excluded: Excluded | None = None) -> RankedLists:
+        """The lists in the batches without excluded items; the rows of a query may be scattered over the batches."""
         query_of_row, queries = coded(batch.query for batch in batches)
         first_row = np.cumsum([0, *(len(batch.query) for batch in batches)])
         row = _concatenated([batch.row_of_item + first for batch, first in zip(batches, first_row, strict=False)])
         scores = [-batch.rank.astype(float) if batch.rank is not None else batch.run_score for batch in batches]
         stated = [score for score in scores if score is not None]
         run_score = np.concatenate(stated) if stated else None
+        items = joined(batch.item for batch in batches)
+        if excluded is not None:
+            kept = ~is_excluded(excluded, take(queries, query_of_row[row]), items)
+            row, items, run_score = row[kept], keep(items, kept), None if run_score is None else run_score[kept]
         query = query_of_row[row]
         return cls(
             queries=queries,
@@ -61,7 +66,7 @@ class RankedLists:
             query_of_row=query_of_row,
             row=row,
             query=query,
-            items=joined(batch.item for batch in batches),
+            items=items,
             run_score=run_score,
             by_rank=any(batch.rank is not None for batch in batches),
             order=_order(query, run_score),

@@ -18,6 +18,7 @@ from scorer.formats.reading.arrow import coded, fingerprints, id_order, take, te
 from scorer.formats.reading.batches import ITERATION_HINT, Graded
 from scorer.formats.reading.blocks import Lines, blocks
 from scorer.formats.reading.bytes import UnreadableError, open_bytes
+from scorer.matching.exclusions import Excluded
 from scorer.matching.subtopics import NO_ITERATIONS, Iterations, MergedRows
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.measures.matched import JudgedItems
@@ -91,6 +92,8 @@ class Solution:
     """The same as a set."""
     iterations: Iterations = NO_ITERATIONS
     """Where the subtopics are from, if that is a column called iteration."""
+    excluded: Excluded | None = None
+    """The items that are removed from lists before ranks are assigned; None: none are."""
 
     @property
     def entries_by_id(self) -> list[dict[str, int]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
+from scorer.challenge.lists import public_lists
 from scorer.challenge.portable import Portable
 from scorer.challenge.settings import Challenge, Track
 from scorer.challenge.splits import SHA256
@@ -49,7 +50,7 @@ def challenge_files(challenge: Challenge, moved: Portable, *, solutions: bool) -
     root = challenge.root
     paths = {place: root / place for place in files_of_site(root)}
     for track in challenge.tracks:
-        files = {"queries": track.queries_path, "items": track.items_path, "key_file": track.key_path}
+        files = {**public_lists(track), "key_file": track.key_path}
         if solutions:
             files["solution"] = track.solution_path
         for key, path in files.items():
@@ -59,7 +60,7 @@ def challenge_files(challenge: Challenge, moved: Portable, *, solutions: bool) -
 
 
 def solution_files(archive: Archive) -> dict[str, Content]:
-    """The members for the bytes of the solutions and lists of items that the rules have used, by name."""
+    """The members for the bytes of the solutions and public lists that the rules have used, by name."""
     digests = filter(SHA256.fullmatch, archive.digests())
     return {f"{SOLUTIONS}{digest}": partial(_read_same, archive.path(digest), digest) for digest in digests}
 

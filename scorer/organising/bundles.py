@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from scorer import __version__
+from scorer.challenge.lists import public_lists
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.portable import portable, with_database
 from scorer.challenge.settings import FILE, Challenge
@@ -129,8 +130,7 @@ def _lines(view: Snapshot, table: str) -> Iterator[bytes]:
 def _notes(challenge: Challenge, solutions: bool, files: bool) -> Iterator[str]:
     """What stays behind a URL."""
     for track in challenge.tracks:
-        locations = {"queries": track.queries_path, "items": track.items_path}
-        locations |= {"solution": track.solution_path} if solutions else {}
+        locations = public_lists(track) | ({"solution": track.solution_path} if solutions else {})
         locations |= {"submissions": track.submissions_path} if files else {}
         for key, location in locations.items():
             if isinstance(location, Remote):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from scorer.challenge.lists import public_lists
 from scorer.challenge.settings import Track
 from scorer.challenge.splits import split_of
 from scorer.errors import ChallengeError, Findings, SolutionError
@@ -39,22 +40,29 @@ class RuleSet:
     items_path: Location | None
     items_digest: str | None
     """SHA-256 of the list of candidate items; None without one."""
+    excluded_path: Location | None
+    excluded_digest: str | None
+    """SHA-256 of the list of excluded items; None without one."""
 
     @classmethod
     def of_files(cls, track: Track) -> RuleSet:
-        """The rules of challenge.toml, with the solution and the list of items that are there now."""
-        return cls(track, track.solution_path, _digest_of_solution(track), track.items_path, items_digest(track))
+        """The rules of challenge.toml, with the solution and the lists of items that are there now."""
+        items, excluded = track.items_path, public_lists(track).get("exclude")
+        lists = items, list_digest(items), excluded, list_digest(excluded)
+        return cls(track, track.solution_path, _digest_of_solution(track), *lists)
 
     @classmethod
     def of_record(cls, track: Track, recorded: RecordedBasis, archive: Archive) -> RuleSet:
         """The rules of a recorded basis, with the bytes that were archived then; `track` decides what is no rule."""
         solution = recorded.basis.solution
         items = None if recorded.items is None else archive.path(recorded.items)
-        return cls(with_rules(track, recorded), archive.path(solution), solution, items, recorded.items)
+        excluded = None if recorded.excluded is None else archive.path(recorded.excluded)
+        lists = items, recorded.items, excluded, recorded.excluded
+        return cls(with_rules(track, recorded), archive.path(solution), solution, *lists)
 
     @cached_property
     def rules(self) -> Rules:
-        return Rules.of(self.track, self.items_digest)
+        return Rules.of(self.track, self.items_digest, self.excluded_digest)
 
     @cached_property
     def basis(self) -> Basis:
@@ -62,14 +70,15 @@ class RuleSet:
 
     @cached_property
     def settings(self) -> Mapping[str, object]:
-        return settings(self.track)
+        return settings(self.track, self.excluded_digest)
 
     def read_solution(self) -> Solution:
-        """The solution, with the candidate items.
+        """The solution, with the candidate items and the excluded ones.
 
-        Raises SolutionError if the solution is invalid or cannot be read, ChallengeError if the list of items cannot be
-        read, and MeasureError if the gains of a measure are too large for the grades.
+        Raises SolutionError if the solution or the excluded items are invalid or cannot be read, ChallengeError if the
+        list of items cannot be read, and MeasureError if the gains of a measure are too large for the grades.
         """
+        from scorer.matching.exclusions import excluded  # noqa: PLC0415
         from scorer.matching.solution import Solution, read_ids  # noqa: PLC0415 (Arrow is slow to load)
         from scorer.matching.subtopics import NO_ITERATIONS  # noqa: PLC0415
 
@@ -77,19 +86,21 @@ class RuleSet:
         if self.solution_path != self.track.solution_path:  # a recorded solution stays valid
             solution = replace(solution, iterations=NO_ITERATIONS)
         check_gains(solution, self.rules.measures, str(self.solution_path))
+        solution = replace(solution, excluded=excluded(self.excluded_path or self.track.exclude))
         return solution if self.items_path is None else solution.with_candidates(read_ids(self.items_path))
 
     def checked_solution(self, archive: Archive) -> Solution:
         """The solution, compared with the public list of queries and the settings for preliminary scores.
 
-        Its bytes and those of the list of items are kept.
+        Its bytes and those of the lists of items are kept.
         """
         solution = self.read_solution()
         self._compare_queries(solution)
         check_preliminary(self.track, self.basis, queries_of(solution))
         archive.add(self.solution_path, self.solution_digest)
-        if self.items_path is not None and self.items_digest is not None:
-            archive.add(self.items_path, self.items_digest)
+        for path, sha256 in ((self.items_path, self.items_digest), (self.excluded_path, self.excluded_digest)):
+            if path is not None and sha256 is not None:
+                archive.add(path, sha256)
         return solution
 
     def store_solution(self, store: Store, solution: Solution) -> StoredQueries:
@@ -126,9 +137,9 @@ class RuleSet:
         return changed_names(self.recorded, other.recorded)
 
 
-def settings(track: Track) -> Mapping[str, object]:
-    """All settings of a track, as they are recorded: of the key of a split, its SHA-256; without the phases, and
-    without the choice of statistics, which changes no score.
+def settings(track: Track, excluded: str | None = None) -> Mapping[str, object]:
+    """All settings of a track, as they are recorded: of the key of a split, its SHA-256, as of the list of excluded
+    items, which is `excluded`; without the phases, and without the choice of statistics, which changes no score.
     """
     recorded = track.model_dump(mode="json", exclude={*Track.not_keys, "phases", "statistics"})
     if track.phases:
@@ -137,16 +148,20 @@ def settings(track: Track) -> Mapping[str, object]:
         del recorded["picks"]  # it has no effect
     if not track.trusted_times:
         del recorded["trusted_times"]  # so that they are those of earlier versions
+    if track.exclude is None:
+        del recorded["exclude"]
+    elif excluded is not None:
+        recorded["exclude"] = {"file": track.exclude, "sha256": excluded}
     split = split_of(track)
     return recorded if split is None else {**recorded, "split": {**recorded["split"], "key_sha256": split.key_sha256}}
 
 
-def items_digest(track: Track) -> str | None:
-    """SHA-256 of the track's list of candidate items; None without one. Raises ChallengeError if it cannot be read."""
+def list_digest(path: Location | None) -> str | None:
+    """SHA-256 of a list of items; None without one. Raises ChallengeError if it cannot be read."""
     try:
-        return None if track.items_path is None else digest(track.items_path)
+        return None if path is None else digest(path)
     except OSError as error:
-        raise ChallengeError(f"{track.items_path}: cannot be read: {error.strerror}; make it readable") from error
+        raise ChallengeError(f"{path}: cannot be read: {error.strerror}; make it readable") from error
 
 
 def rules_in_force(view: Snapshot, by_files: RuleSet, archive: Archive) -> RuleSet:
@@ -162,8 +177,10 @@ def scored_by(view: Snapshot, track: Track) -> tuple[Track, Basis | None]:
     state, rules = track_state(view, track), in_force(view, track)
     if state.basis is None:
         return rules, None
-    items = state.basis.items if state.are_rules_fixed else items_digest(track)
-    return rules, Basis.of(state.basis.basis.solution, Rules.of(rules, items), split_of(rules))
+    lists = state.basis.items, state.basis.excluded
+    if not state.are_rules_fixed:
+        lists = list_digest(track.items_path), list_digest(public_lists(track).get("exclude"))
+    return rules, Basis.of(state.basis.basis.solution, Rules.of(rules, *lists), split_of(rules))
 
 
 def record_basis(

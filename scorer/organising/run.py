@@ -122,7 +122,11 @@ def plan(
     not_kept = sources.keep(known)
     picks = import_picks(store, rules.track, scanned.picks, closed_at=entries.phases.end, last_run=before.last_run)
 
-    doubt = "" if solution is None else solution.iterations.note(rules.rules.measures)
+    doubts = []
+    if solution is not None:
+        from scorer.matching.notes import excluded_note  # noqa: PLC0415 (Arrow is slow to load)
+
+        doubts = [excluded_note(solution), solution.iterations.note(rules.rules.measures)]
     return Work(
         rules=rules,
         solution=solution,
@@ -131,7 +135,7 @@ def plan(
         known=len(known),
         skipped=scanned.skipped,
         warnings=(*scanned.left_out, *([scanned.warning] if scanned.warning else ()), *not_kept),
-        notes=_notes(rules, by_files, doubt, has_started=entries.phases.has_started(before.now)),
+        notes=_notes(rules, by_files, doubts, has_started=entries.phases.has_started(before.now)),
         picks=picks,
     )
 
@@ -153,11 +157,11 @@ def _checked_solution(store: Store, rules: RuleSet, before: Before, sources: Sou
     return None
 
 
-def _notes(rules: RuleSet, by_files: RuleSet, doubt: str, *, has_started: bool) -> tuple[str, ...]:
+def _notes(rules: RuleSet, by_files: RuleSet, doubts: Sequence[str], *, has_started: bool) -> tuple[str, ...]:
     name = rules.track.name
     changed = by_files.differences(rules)
     if not changed:
-        return (f"{name}: {doubt}",) if doubt else ()
+        return tuple(f"{name}: {doubt}" for doubt in doubts if doubt)
     verb = "differs" if len(changed) == 1 else "differ"
     if not has_started:
         return (

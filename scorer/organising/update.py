@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scorer.challenge.branding import PAGES, STATIC
+from scorer.challenge.lists import public_lists
 from scorer.challenge.settings import FILE, Challenge, Track
 from scorer.challenge.splits import exposure
 from scorer.challenge.teams import FILE as TEAMS
@@ -94,7 +95,7 @@ def _files_of_pages(challenge: Challenge) -> Iterator[AnyFile]:
     yield from (challenge.root / place for place in files_of_site(challenge.root))
     yield from (path for path in sorted(shipped_templates().rglob("*")) if path.is_file())
     for track in challenge.tracks:
-        yield from filter(None, (track.queries_path, track.items_path, track.key_path))
+        yield from filter(None, (*public_lists(track).values(), track.key_path))
 
 
 def _digest(path: AnyFile) -> str | None:

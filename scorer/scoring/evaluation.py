@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict, Union, Unpack, overload
 
 from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SolutionError, SubmissionError, SubmissionsError
 from scorer.formats.reading import memory
 from scorer.formats.reading.bytes import UnreadableError
 from scorer.formats.writing import shortest
+from scorer.matching.exclusions import Exclude, excluded
 from scorer.matching.ranked_dicts import RankedDicts
 from scorer.matching.solution import Solution
 from scorer.measures import DEFAULT, Measure, registry
@@ -111,6 +113,7 @@ class Options(TypedDict, total=False):
     ties: Ties
     nothing_relevant: NothingRelevant
     unjudged: Unjudged
+    exclude: Exclude | None
     rel: float | None
     tie_bounds: bool
     solution_format: str | None
@@ -148,6 +151,7 @@ def evaluate(
     ties: Ties = "trec",
     nothing_relevant: NothingRelevant = "skip",
     unjudged: Unjudged = "nonrelevant",
+    exclude: Exclude | None = None,
     rel: float | None = None,
     tie_bounds: bool = False,
     solution_format: str | None = None,
@@ -172,6 +176,9 @@ def evaluate(
     split, missing, ties, nothing_relevant, unjudged
         The queries that the means are taken over; how to score missing queries, equal run scores, queries without
         relevant items, and unjudged items. `scorer.options` lists the allowed words and what they mean.
+    exclude
+        The items to remove from lists before ranks are assigned: "self" for the item that has the id of its query, the
+        path of a file with items for each query, or a dict query -> items.
     rel
         The lowest grade that counts as relevant, for all measures with such a threshold whose name does not set it;
         None: any grade above 0.
@@ -195,8 +202,8 @@ def evaluate(
     MeasureError
         A name is not that of a measure, or `ties` is "expected" and a measure has no formula for it.
     SolutionError, SubmissionError
-        The solution or the submission cannot be read or is invalid, or the solution has grades that are too high for a
-        measure. All errors are reported together.
+        The solution, the submission or the list of excluded items cannot be read or is invalid, or the solution has
+        grades that are too high for a measure. All errors are reported together.
     SubmissionsError
         Some of several submissions cannot be read or are invalid; all were read. Also a SubmissionError.
 
@@ -229,6 +236,9 @@ def evaluate(
     path = shown(solution) if isinstance(solution, str | os.PathLike) else "the solution"
     graded = solution if isinstance(solution, Solution) else read_solution(solution, solution_format)
     check_gains(graded, rules.measures, path)
+    if exclude is not None:
+        graded = replace(graded, excluded=excluded(exclude))
+        policies["exclude"] = shown(exclude) if isinstance(exclude, str | os.PathLike) else "by query"
 
     def evaluated(source: Source) -> Evaluation:
         scored = score_source(graded, source, rules)
@@ -281,7 +291,7 @@ def _score_table(solution: Solution, source: memory.Source, rules: Rules) -> Out
     outcome = None
     try:
         # Dicts are matched as they are, but for rules that need all ids.
-        needs_ids = solution.candidates is not None or rules.list_length is not None
+        needs_ids = any(part is not None for part in (solution.candidates, solution.excluded, rules.list_length))
         dicts = None if needs_ids else RankedDicts.of(source, solution)
         outcome = score_parts(solution, [dicts or [memory.ranked(source, problems)]], rules, problems, notes)
     except UnreadableError as error:

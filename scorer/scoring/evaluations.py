@@ -11,6 +11,7 @@ import numpy as np
 from scorer.errors import Findings, MeasureError, Problem
 from scorer.formats.reading.arrow import take
 from scorer.matching.counts import Counts
+from scorer.matching.notes import excluded_note
 from scorer.matching.solution import Solution
 from scorer.measures import Measure, parse
 from scorer.options import Split
@@ -62,8 +63,8 @@ class Evaluation(Mapping[str, float]):
         self._per_query = per_query
         self.counts = scored.counts
         self.notes = scored.notes
-        if note := solution.iterations.note(names.values()):
-            self.notes = Findings([Problem(0, note), *scored.notes], scored.notes.count + 1)
+        for note in filter(None, (excluded_note(solution), solution.iterations.note(names.values()))):
+            self.notes = Findings([Problem(0, note), *self.notes], self.notes.count + 1)
         self.policies = dict(policies or {})
         self.variants = {name: measure.full for name, measure in names.items()}
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scorer.measures import Measure
-from scorer.options import Missing, NothingRelevant, Ties, Unjudged
+from scorer.options import SELF, Missing, NothingRelevant, Ties, Unjudged
 
 if TYPE_CHECKING:
     from scorer.challenge.settings import Track
@@ -41,6 +41,8 @@ class Rules:
     """Whether to compute the scores with ties in their worst and in their best order, too."""
     candidates: str | None = None
     """SHA-256 of the public list of candidate items; None without such a list."""
+    exclude: str | None = None
+    """"self", or the SHA-256 of the public list of excluded items; None without exclusions."""
 
     def __post_init__(self) -> None:
         """Raise MeasureError for a measure that the rule for ties does not support."""
@@ -49,8 +51,8 @@ class Rules:
                 measure.need_closed_form(cut=self.list_length is not None)
 
     @classmethod
-    def of(cls, track: Track, candidates: str | None = None) -> Rules:
-        """The rules that the settings of a track make."""
+    def of(cls, track: Track, candidates: str | None = None, excluded: str | None = None) -> Rules:
+        """The rules that the settings of a track make, with the SHA-256 of its lists of items."""
         return cls(
             measures=track.all_measures,
             list_length=track.list_length,
@@ -59,18 +61,19 @@ class Rules:
             solution_format=track.solution_format,
             submission_format=track.submission_format,
             candidates=candidates,
+            exclude=SELF if track.exclude == SELF else excluded,
         )
 
     @property
     def matching_digest(self) -> str:
         """SHA-256 in hexadecimal: equal for rules that match alike. Measures are computed from the stored match."""
-        kept = (*_OF_FILES, "unjudged", "candidates")
+        kept = (*_OF_FILES, "unjudged", "candidates", *(["exclude"] if self.exclude is not None else []))
         return _digest({"generation": MATCHING_GENERATION, **{name: getattr(self, name) for name in kept}})
 
     @property
     def version_1_digest(self) -> str:
         """The digest that databases of schema 1 store for these rules, measures included; empty if they have none."""
-        if self.candidates is not None:
+        if self.candidates is not None or self.exclude is not None:
             return ""
         kept = (*_OF_FILES, "nothing_relevant", "unjudged")
         names = [measure.full for measure in self.measures]

@@ -20,6 +20,7 @@ from scorer.formats.reading.arrow import coded
 from scorer.formats.reading.batches import Ranked
 from scorer.formats.reading.bytes import InaccessibleError, LimitError, UnreadableError, is_large
 from scorer.limits import OWN_FILES, Limits
+from scorer.matching.exclusions import Excluded
 from scorer.matching.match import ScatteredError, match
 from scorer.matching.partition import TemporarySpaceError, by_query, partitions_for, read_batches, whole_lists
 from scorer.matching.ranked_dicts import RankedDicts
@@ -133,13 +134,14 @@ def check(
     rules: Rules,
     *,
     candidates: pa.StringArray | None = None,
+    excluded: Excluded | None = None,
     limits: Limits = OWN_FILES,
 ) -> Outcome:
     """Check a submission, as `score` reads it, without a solution; the measures of the rules are not used.
 
     The known queries are those of `queries`, as from `Solution.of_queries`; None: every query of the file is known. The
-    candidate items are those given, or else those of `queries`, if any. A valid file gives a Scored with counts and
-    notes, but without scores.
+    candidate items are those given, or else those of `queries`, if any, and so are the excluded ones. A valid file
+    gives a Scored with counts and notes, but without scores.
     """
     if queries is None:
         findings = Findings()
@@ -155,6 +157,8 @@ def check(
         queries = Solution.of_queries(ids)
     if candidates is not None:
         queries = queries.with_candidates(candidates)
+    if excluded is not None:
+        queries = replace(queries, excluded=excluded)
     return score(queries, path, replace(rules, measures=()), limits=limits)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from scorer.board.board import Board
-from scorer.challenge.published import LISTS, published_settings
+from scorer.challenge.lists import LISTS, public_lists
+from scorer.challenge.published import published_settings
 from scorer.challenge.settings import FILE, Challenge
-from scorer.matching.solution import Solution, read_ids
+from scorer.matching.exclusions import excluded_pairs
+from scorer.matching.solution import read_ids
 
 
 def participants_files(challenge: Challenge, boards: Sequence[Board]) -> dict[str, str]:
@@ -15,10 +18,11 @@ def participants_files(challenge: Challenge, boards: Sequence[Board]) -> dict[st
     files = {FILE: published_settings(challenge, [board.track for board in boards])}
     for board in boards:
         track, folder = board.track, board.track.name
-        if track.queries_path is not None:
-            ids = Solution.read_queries(track.queries_path).queries.to_pylist()
-            files[f"{folder}/{LISTS['queries']}"] = "".join(f"{one}\n" for one in ids)
-        if track.items_path is not None:
-            ids = read_ids(track.items_path).to_pylist()
-            files[f"{folder}/{LISTS['items']}"] = "".join(f"{one}\n" for one in ids)
+        for key, path in public_lists(track).items():
+            if key == "exclude":
+                pairs = zip(*(ids.to_pylist() for ids in excluded_pairs(path)), strict=True)
+                lines = [json.dumps({"query": query, "items": [item]}) for query, item in pairs]
+            else:
+                lines = read_ids(path).to_pylist()
+            files[f"{folder}/{LISTS[key]}"] = "".join(f"{line}\n" for line in lines)
     return files

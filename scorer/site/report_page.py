@@ -19,6 +19,7 @@ from scorer.charts.scores_with_intervals import scores_with_intervals
 from scorer.charts.significance_map import significance_map
 from scorer.charts.svg import Chart
 from scorer.charts.tau_violin import tau_violin
+from scorer.matching.exclusions import Exclude
 from scorer.matching.solution import Solution
 from scorer.options import REPORT_FORMS, RESAMPLES, SEED, Missing, NothingRelevant, ReportForm, Split, Ties, Unjudged
 from scorer.paths import shipped_templates
@@ -176,6 +177,7 @@ def report(
     ties: Ties = "trec",
     nothing_relevant: NothingRelevant = "skip",
     unjudged: Unjudged = "nonrelevant",
+    exclude: Exclude | None = None,
     rel: float | None = None,
     solution_format: str | None = None,
     submission_format: str | None = None,
@@ -198,7 +200,7 @@ def report(
         As for `compare`.
     tukey
         Whether to add the randomised Tukey HSD test, which takes longer.
-    split, missing, ties, nothing_relevant, unjudged, rel, solution_format, submission_format
+    split, missing, ties, nothing_relevant, unjudged, exclude, rel, solution_format, submission_format
         As for `evaluate`.
 
     Returns
@@ -237,6 +239,7 @@ def report(
         ties=ties,
         nothing_relevant=nothing_relevant,
         unjudged=unjudged,
+        exclude=exclude,
         rel=rel,
         solution_format=solution_format,
         submission_format=submission_format,

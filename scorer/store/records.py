@@ -157,3 +157,9 @@ class RecordedBasis:
         """The SHA-256 of the key of the split, in hexadecimal; None without a split."""
         split = (self.settings or {}).get("split")
         return str(split["key_sha256"]) if isinstance(split, Mapping) else None
+
+    @property
+    def excluded(self) -> str | None:
+        """The SHA-256 of the list of excluded items, in hexadecimal; None without one."""
+        exclude = (self.settings or {}).get("exclude")
+        return str(exclude["sha256"]) if isinstance(exclude, Mapping) else None
