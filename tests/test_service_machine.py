@@ -24,7 +24,7 @@ from scorer.service.checking import Checks
 from scorer.service.refusals import RefusedError
 from scorer.service.state import Service
 from tests.live import CORRECTED, GOOD, OTHER, POOR, Live, day
-from tests.served import Served, served
+from tests.served import Served, checked_at_once, served
 from tests.strategies import number
 from tests.test_submit_page import Visitor
 
@@ -91,7 +91,7 @@ class Deliveries(RuleBasedStateMachine):
         """Two tabs of a team check a file each; each then presses its button, the second one first."""
         tabs = [Visitor(self.found, team), Visitor(self.found, team)]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Checks, "of", _valid)
+            patch.setattr(Checks, "of", checked_at_once)
             held = []
             for tab, text in zip(tabs, (first, second), strict=True):
                 if tab.choose(text).status_code != 303:  # no phase receives files
@@ -217,10 +217,6 @@ class Deliveries(RuleBasedStateMachine):
             assert len(set(keys)) == len(keys)
             assert {event.body["source"] for event in events} <= {SERVICE}
             assert all("source" in event.body for event in self.found.live.events("withdrawal"))
-
-
-async def _valid(*_: object) -> dict[str, Any]:
-    return {"valid": True, "messages": ["valid for track main: 1 list, 1 item"]}
 
 
 def _cut(*_: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections import OrderedDict, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import anyio
 
+from scorer.service.threads import in_thread
 from scorer.wording import printable
 
 _KEPT = 1000
@@ -18,7 +20,6 @@ _KEPT = 1000
 
 _WAIT = 600.0
 """Seconds after which a check is given up. The limits of the challenge end it before."""
-
 
 Key = tuple[str, str]
 """The track and the digest of a file."""
@@ -31,17 +32,18 @@ class Checks:
     _known: OrderedDict[Key, dict[str, Any]] = field(default_factory=OrderedDict)
     _turns: defaultdict[str, anyio.Lock] = field(default_factory=lambda: defaultdict(anyio.Lock))
     """By team."""
-    _one: anyio.Lock = field(default_factory=anyio.Lock)
     _begun: set[Key] = field(default_factory=set)
     """What is checked after an answer that did not wait for it."""
+    _process: subprocess.Popen[bytes] | None = None
+    """The last check that was started."""
+    _stopped: threading.Event = field(default_factory=threading.Event)
 
     async def of(self, root: Path, track: str, path: Path, digest: str, team: str) -> dict[str, Any] | None:
         """What the check of a file says; None if it cannot be checked now."""
         key = track, digest
         async with self._turns[team]:
             if key not in self._known:
-                async with self._one:
-                    answer = await _checked(root, track, path)
+                answer = await in_thread("check", self._checked, root, track, path)
                 if answer is None:
                     return None
                 self._known[key] = answer
@@ -63,17 +65,35 @@ class Checks:
             finally:
                 self._begun.discard(key)
 
+    def stop(self) -> None:
+        """End the check that runs, and begin no other: the service does not wait for them when it stops."""
+        self._stopped.set()
+        if self._process is not None:
+            self._process.kill()
 
-async def _checked(root: Path, track: str, path: Path) -> dict[str, Any] | None:
-    command = [sys.executable, "-P", "-m", "scorer", "check", str(path), "--track", track, "--challenge", str(root)]
-    try:
-        with anyio.fail_after(_WAIT):
-            done = await anyio.run_process(command, stdin=subprocess.DEVNULL, check=False)
-    except (OSError, TimeoutError):
-        return None
-    if done.returncode not in (0, 1):
-        return None
-    lines = (done.stderr + done.stdout).decode("utf-8", "replace").splitlines()
-    prefix = f"{printable(str(path))}:"
-    messages = [line.removeprefix(prefix).strip() for line in lines if line.startswith(prefix)]
-    return {"valid": done.returncode == 0, "messages": messages}
+    def _checked(self, root: Path, track: str, path: Path) -> dict[str, Any] | None:
+        """In a thread: check a file."""
+        if self._stopped.is_set():
+            return None
+        command = [sys.executable, "-P", "-m", "scorer", "check", str(path), "--track", track, "--challenge", str(root)]
+        try:
+            process = subprocess.Popen(  # noqa: S603
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
+        except OSError:
+            return None
+        with process:
+            self._process = process
+            if self._stopped.is_set():
+                process.kill()
+            try:
+                out, err = process.communicate(timeout=_WAIT)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                return None
+        if process.returncode not in (0, 1):
+            return None
+        lines = (err + out).decode("utf-8", "replace").splitlines()
+        prefix = f"{printable(str(path))}:"
+        messages = [line.removeprefix(prefix).strip() for line in lines if line.startswith(prefix)]
+        return {"valid": process.returncode == 0, "messages": messages}

@@ -93,6 +93,7 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: object) -> None:
         """End the server by a signal."""
         self._service.draining = True
+        self._service.checks.stop()
         super().handle_exit(sig, frame)  # type: ignore[arg-type]
 
 

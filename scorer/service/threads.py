@@ -9,9 +9,9 @@ from typing import Literal, TypeVar
 
 import anyio
 
-Kind = Literal["read", "write", "disk"]
+Kind = Literal["read", "write", "disk", "check"]
 
-COUNTS: dict[Kind, int] = {"read": 2, "write": 1, "disk": 4}
+COUNTS: dict[Kind, int] = {"read": 2, "write": 1, "disk": 4, "check": 1}
 """How many threads of each kind work at the same time."""
 
 Answer = TypeVar("Answer")

@@ -18,6 +18,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import anyio
+import psutil
 import pytest
 from starlette.requests import Request
 
@@ -36,7 +37,7 @@ from scorer.service.uploads import received
 from scorer.store.database import ReplacedError
 from tests.commands import RUN, process
 from tests.live import GOOD, POOR, Live
-from tests.served import Served, served
+from tests.served import Served, checked_at_once, served
 from tests.test_service_processes import arrivals, challenge, serving, token_of, until
 from tests.test_submit_page import Visitor
 
@@ -59,12 +60,8 @@ def found(tmp_path: Path) -> Iterator[Served]:
 
 @pytest.fixture(autouse=True)
 def checks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every file is valid, without the process of a check."""
-
-    async def of(*_: object) -> dict[str, object]:
-        return {"valid": True, "messages": ["valid for track main: 1 list, 1 item"]}
-
-    monkeypatch.setattr("scorer.service.checking.Checks.of", of)
+    """Checks start no process."""
+    monkeypatch.setattr(Checks, "of", checked_at_once)
 
 
 class TestCopies:
@@ -165,12 +162,12 @@ class TestChecks:
         monkeypatch.undo()
         checked: list[str] = []
 
-        async def slow(_root: Path, _track: str, path: Path) -> dict[str, object]:
+        def slow(_checks: Checks, _root: Path, _track: str, path: Path) -> dict[str, object]:
             checked.append(path.name)
-            await anyio.sleep(0.001)
+            time.sleep(0.001)
             return {"valid": True, "messages": []}
 
-        monkeypatch.setattr("scorer.service.checking._checked", slow)
+        monkeypatch.setattr(Checks, "_checked", slow)
         checks = Checks()
 
         async def all_at_once() -> None:
@@ -187,13 +184,14 @@ class TestChecks:
     def test_an_answer_waits_for_no_check(self, found: Served, monkeypatch: pytest.MonkeyPatch) -> None:
         """It says that the file is being checked; many questions begin one check."""
         begun: list[str] = []
+        answered = threading.Event()
 
-        async def never(_root: Path, _track: str, path: Path) -> None:
+        def never(_checks: Checks, _root: Path, _track: str, path: Path) -> None:
             begun.append(path.name)
-            await anyio.sleep(3600)
+            answered.wait()
 
         monkeypatch.undo()
-        monkeypatch.setattr("scorer.service.checking._checked", never)
+        monkeypatch.setattr(Checks, "_checked", never)
         address = f"/api/v1/tracks/main/entries/{found.put('amber', GOOD).json()['id']}"
         answers: list[dict[str, object]] = []
         app: Any = application(found.service)
@@ -220,11 +218,30 @@ class TestChecks:
                 with anyio.fail_after(60):
                     while len(answers) < 5:
                         await anyio.sleep(0.01)
-                tasks.cancel_scope.cancel()
+                answered.set()
 
         anyio.run(ask)
         assert [answer["check"] for answer in answers] == [{"valid": None, "messages": []}] * 5
         assert len(begun) == 1
+
+    def test_the_service_stops_without_them(self, tmp_path: Path) -> None:
+        """The check that runs ends, and leaves no process."""
+        folder = challenge(tmp_path / "live")
+        hanging = tmp_path / "hanging"
+        hanging.write_text("#!/bin/sh\nexec sleep 600\n")
+        hanging.chmod(0o700)
+        program = "import scorer.service.checking as checking, types\n"
+        program += f"checking.sys = types.SimpleNamespace(executable={str(hanging)!r})\n{RUN}"
+        token, delivery = token_of(folder), str(uuid.uuid4())
+        with serving(folder, "--no-runner", program=program) as server:
+            assert server.put(token, delivery, GOOD)[0] == 201
+            document = server.request("GET", f"/api/v1/tracks/main/entries/{delivery}", token)[1]
+            assert document["check"]["valid"] is None
+            service = psutil.Process(server.process.pid)
+            until(service.children)
+            (check,) = service.children()
+        assert "Cancel" not in (folder / "service.log").read_text()
+        assert not check.is_running()
 
 
 def test_a_token_that_is_revoked_during_an_upload_hands_in_nothing(
