@@ -14,6 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import scorer
+from scorer.challenge.lists import public_lists
+from scorer.challenge.portable import portable
 from scorer.errors import SolutionError
 from scorer.matching.solution import Solution
 from scorer.options import Ties
@@ -430,3 +432,14 @@ def test_a_bundle_has_the_list(tmp_path: Path, value: str) -> None:
     assert score_of(made) == 1.0
     assert made.run(START).notes == ()
     assert made.outcomes == []
+
+
+def test_other_lists_may_be_called_self(tmp_path: Path) -> None:
+    """Only of `exclude` is it a word."""
+    live = Live.of(tmp_path / "live", ONE, settings='queries = "self"\nexclude = "self"')
+    file = live.folder / "self"
+    file.write_text("q1\nq2\n")
+    assert public_lists(live.track) == {"queries": file}
+    places = portable(live.folder / "challenge.toml", live.challenge).places
+    assert {key for track, key in places if track == "main"} >= {"queries"}
+    assert ("main", "exclude") not in places

@@ -14,12 +14,11 @@ from pydantic import Field, ValidationError, create_model
 from pydantic_core import ErrorDetails
 
 from scorer.challenge.branding import NO_BRANDING, Branding
-from scorer.challenge.lists import LISTS
+from scorer.challenge.lists import LISTS, names_file
 from scorer.challenge.settings import FILE, Challenge, Track
 from scorer.challenge.tables import SettingsTable, located_in
 from scorer.errors import ChallengeError, MeasureError
 from scorer.limits import Limits
-from scorer.options import SELF
 from scorer.wording import QUOTED, quoted, shortened, suggestion
 
 Model = TypeVar("Model", bound=SettingsTable)
@@ -183,7 +182,7 @@ def _missing_files(table: object, where: Key, root: Path, *, solutions: bool) ->
     """The errors for files that the table of a track names and that do not exist."""
     for key in ("solution", *LISTS) if solutions else LISTS:
         path = table.get(key) if isinstance(table, dict) else None
-        if not isinstance(path, str) or not path.strip() or "\0" in path or (key, path) == ("exclude", SELF):
+        if not isinstance(path, str) or not path.strip() or "\0" in path or not names_file(key, path):
             continue  # no path, or an invalid value, which is reported already
         file = located_in(root, path)
         try:

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scorer.challenge.lists import LISTS
+from scorer.challenge.lists import LISTS, names_file
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
-from scorer.options import SELF
 from scorer.paths import is_url, shown
 from scorer.wording import quoted
 
@@ -89,7 +88,7 @@ def with_database(settings: bytes, address: str) -> bytes:
 def _paths(track: Track) -> Iterator[tuple[Key, str]]:
     """The paths and URLs of a track with their keys."""
     for key in ("solution", *LISTS):
-        if (path := getattr(track, key)) is not None and (key, path) != ("exclude", SELF):
+        if names_file(key, path := getattr(track, key)):
             yield (key,), path
     yield ("submissions",), track.submissions or f"submissions/{track.name}"
     if track.split is not None:

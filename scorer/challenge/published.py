@@ -16,11 +16,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from scorer.challenge.lists import LISTS
+from scorer.challenge.lists import LISTS, names_file
 from scorer.challenge.settings import FILE, Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.limits import MB, Limits
-from scorer.options import SELF
 from scorer.wording import quoted
 
 PUBLIC_KEYS = ("name", "limits", "tracks")
@@ -78,7 +77,7 @@ def _public(document: Mapping[str, Any]) -> dict[str, Any]:
     tracks = {}
     for name, table in public.get("tracks", {}).items():
         tracks[name] = {key: table[key] for key in PUBLIC_TRACK_KEYS if key in table} | {"solution": _NO_SOLUTION}
-        tracks[name] |= {key: f"{name}/{file}" for key, file in LISTS.items() if table.get(key, SELF) != SELF}
+        tracks[name] |= {key: f"{name}/{file}" for key, file in LISTS.items() if names_file(key, table.get(key))}
     return public | {"tracks": tracks}
 
 
@@ -103,7 +102,7 @@ def downloaded(address: str, track: str | None = None) -> Iterator[Path]:
             for key, file in LISTS.items():
                 if track not in (None, name):
                     table.pop(key, None)
-                elif table.get(key, SELF) != SELF:
+                elif names_file(key, table.get(key)):
                     path = folder / name / file
                     _check_inside(folder, path, site)
                     path.parent.mkdir(exist_ok=True)
