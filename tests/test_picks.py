@@ -455,6 +455,7 @@ def test_of_the_command_and_the_file_the_later_one_counts(store: Store, tmp_path
         (["main/kite/run1.txt", "--track", "main"], 2, "expected ENTRY..., or --clear"),
         (["--clear", "--track", "mai", "--team", "kite"], 2, "no track is called"),
         (["--clear", "--track", "main", "--team", "kit"], 1, 'no team is called "kit" (did you mean kite?)'),
+        (["7", "--server", "http://127.0.0.1:1", "--reason", "x"], 2, "neither --team nor --reason"),
         (["main/kite/run9.txt"], 1, 'no entry is called "main/kite/run9.txt"'),
         (
             [f"main/kite/run{number}.txt" for number in (1, 2, 3)],

@@ -45,7 +45,7 @@ def pick(
     With --server, a team picks its own entries over the service, with its token.
     """
     if server is not None:
-        return _pick_over_service(entries, clear, track, team, server, token_file)
+        return _pick_over_service(entries, clear, track, team, server, reason, token_file)
     if token_file is not None:
         raise WrongCallError("--token-file needs --server")
     from scorer.organising.picks import clear_picks
@@ -72,10 +72,16 @@ def pick(
 
 
 def _pick_over_service(
-    entries: Sequence[str], clear: bool, track: str | None, team: str | None, server: str, token_file: Path | None
+    entries: Sequence[str],
+    clear: bool,
+    track: str | None,
+    team: str | None,
+    server: str,
+    reason: str,
+    token_file: Path | None,
 ) -> int:
-    if clear == bool(entries) or team is not None:
-        raise WrongCallError("expected ENTRY... or --clear, and no --team: the token says which team picks")
+    if clear == bool(entries) or team is not None or reason:
+        raise WrongCallError("expected ENTRY... or --clear, and neither --team nor --reason: the token says who picks")
     client = client_of(server, token_file)
     track = track or client.only_track()
     picked = client.pick(track, entries)
