@@ -147,8 +147,9 @@ def _arrived(event: Event) -> SubmissionState:
     submission = Submission(event.track, team, file, body["digest"], received)
     absent_at = datetime.fromisoformat(body["absent_at"]) if "absent_at" in body else None
     misdated = body["source"] != SERVICE and is_misdated(received, event.at)
-    source, since = body["source"], event.index
-    return SubmissionState(event.index, event.at, submission, True, source, misdated, was_escaped, since, absent_at)
+    return SubmissionState(
+        event.index, event.at, submission, True, body["source"], misdated, was_escaped, event.index, absent_at
+    )
 
 
 def _changed(state: SubmissionState, event: Event) -> SubmissionState:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from scorer.executors import GoOn, always
 from scorer.limits import MB, Limits
-from scorer.live.presence import SubmissionState, key_of, present_digests
+from scorer.live.presence import Key, SubmissionState, key_of, present_digests
 from scorer.organising.rules import RuleSet
 from scorer.organising.submission_files import SubmissionFile, WithFile
 from scorer.scoring.outcomes import Failed
@@ -54,7 +54,7 @@ class Sources:
         """
         by_key = {key_of(submission): (file, submission) for file, submission in self.files}
         by_digest = {submission.digest: (file, submission) for file, submission in self.files}
-        wanted, failed = {}, set()
+        wanted: dict[Key, tuple[bool, WithFile]] = {}
         for state in unscored:
             recorded = state.submission
             # A name that schema 1 recorded escaped is found by the content.
@@ -63,13 +63,12 @@ class Sources:
                 path = self.kept.file(recorded.digest)
                 source = SubmissionFile(path, recorded.file, recorded.team, recorded.received, None), recorded
             if source is not None:
-                wanted[key_of(source[1])] = source
-                failed |= {key_of(source[1])} if state.failure else set()
+                wanted[key_of(source[1])] = state.failure is not None, source
         turns: Counter[str] = Counter()
         in_turn: list[tuple[bool, int, WithFile]] = []
-        for key, source in wanted.items():
+        for has_failed, source in wanted.values():
             turns[source[1].team] += 1
-            in_turn.append((key in failed, turns[source[1].team], source))
+            in_turn.append((has_failed, turns[source[1].team], source))
         return tuple(source for *_, source in sorted(in_turn, key=lambda turn: turn[:2]))
 
     @contextmanager

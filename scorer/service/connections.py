@@ -24,6 +24,8 @@ _TOO_MANY = (
 class BoundedProtocol(H11Protocol):
     """A connection that ends if no request is complete in its headers, or being answered, for `SILENCE` seconds."""
 
+    _timer: asyncio.TimerHandle | None = None
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Serve a new connection, or end it at once."""
         super().connection_made(transport)
@@ -38,8 +40,8 @@ class BoundedProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
-        if timer := getattr(self, "_timer", None):
-            timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         super().connection_lost(exc)
 
     def on_response_complete(self) -> None:

@@ -15,7 +15,6 @@ class Site(StaticFiles):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(directory=folder, html=True, check_dir=False)
-        self._folder = folder
 
     async def check_config(self) -> None:
         """Check nothing at the first request: the folder may be made later."""
@@ -24,12 +23,14 @@ class Site(StaticFiles):
         """The response for a path."""
         if any(part.startswith(".") for part in Path(path).parts if part != "."):
             raise HTTPException(404)
-        if not self._folder.is_dir():
-            raise HTTPException(503, "the site is not rendered yet; reload the page in a moment")
         try:
             response = await super().get_response(path, scope)
         except ValueError:  # no file can have this name
             raise HTTPException(404) from None
+        except HTTPException:
+            if not Path(self.directory or "").is_dir():
+                raise HTTPException(503, "the site is not rendered yet; reload the page in a moment") from None
+            raise
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Cache-Control"] = "no-cache"  # a browser asks whether its copy is the present one
         return response
