@@ -175,7 +175,8 @@ def format_named(text: str) -> DetectedFormat:
     if name not in FORMATS:
         raise UnreadableError(f"no format is called {quoted(name)}; there are {', '.join(reversed(FORMATS))}")
     options: dict[str, str] = {}
-    for setting in chosen.split(",") if chosen else ():
+    # A run tag may have commas; it is the only option of a run.
+    for setting in [chosen] if chosen.startswith("tag=") else chosen.split(",") if chosen else ():
         option, _, value = setting.partition("=")
         if option not in FORMATS[name].OPTIONS or not value:
             known = "; ".join(f"{option}={meaning}" for option, meaning in FORMATS[name].OPTIONS.items())
@@ -262,10 +263,14 @@ def _is_read(reader: Callable[[Block], Reader[Batch]], head: Block) -> bool:
 def run_tag(path: str | os.PathLike[str], format_name: str | None = None) -> str | None:
     """Return the tag of a run in TREC's format, which is detected or named: the sixth column of its first row.
 
-    None for a file of another format, and for one that cannot be read twice, such as standard input.
+    The tag that the name of the format chooses, if it does. None for a file of another format, and for one that cannot
+    be read twice, such as standard input.
     """
-    if not is_regular(path) or format_name not in (None, trec.NAME):
+    named = format_named(format_name) if format_name else None
+    if not is_regular(path) or (named is not None and named.format is not trec):
         return None
+    if named is not None and named.options.get("tag", "*") != "*":
+        return named.options["tag"]
     try:
         start = _start(path)
     except (UnreadableError, OSError, EOFError, zlib.error):
@@ -274,8 +279,8 @@ def run_tag(path: str | os.PathLike[str], format_name: str | None = None) -> str
     if len(start) == TAG_BYTES:
         text = text.rpartition("\n")[0]  # the last line may go on
     lines = [line for line in text.split("\n") if line.strip()][:SAMPLE_LINES]
-    detected = recognised(lines, "from") if format_name is None else None
-    if format_name is None and (detected is None or detected.format is not trec):
+    detected = named or recognised(lines, "from")
+    if detected is None or detected.format is not trec:
         return None
     rows = (line.split() for line in lines if not line.startswith("#"))
     first = next(rows, [])

@@ -5,7 +5,7 @@ The items are those that the solution lists for any query, and those that are no
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -13,13 +13,16 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings, Problem
-from scorer.formats.reading.arrow import take
+from scorer.formats.reading.arrow import run_starts, take
+from scorer.formats.reading.batches import Ranked
+from scorer.formats.reading.bytes import UnreadableError
+from scorer.formats.reading.stated_ranks import StatedRanks
 from scorer.matching.counts import FEW_KNOWN, NO_LIST
 from scorer.matching.finding import FoundItems
 from scorer.matching.ranked_lists import RankedLists
 from scorer.matching.solution import UNKNOWN, Solution
 from scorer.measures.arrays import Bools, Ints, ranges
-from scorer.options import Missing
+from scorer.options import Missing, Ties
 from scorer.wording import counted, quoted
 
 FEW_OF_ITEMS = 100
@@ -199,6 +202,48 @@ def check_lengths(length: Ints, list_length: int | None, short: Findings, notes:
     longer = int((length > list_length).sum())
     if longer:
         notes.add(0, f"{_lists(longer)} longer than {list_length} items; later items are ignored")
+
+
+ALL_EQUAL = "all run scores are equal"
+"""Begins the note about a run whose lists have no order but that of ties."""
+
+
+@dataclass(slots=True)
+class Order:
+    """What the batches of a submission say about the order of its lists."""
+
+    stated: StatedRanks = field(default_factory=StatedRanks)
+    score: float | None = None
+    """The run score of the first row."""
+    is_tied: bool = True
+    """Whether all rows have that run score."""
+    has_several: bool = False
+    """Whether a list has several items."""
+
+    def of(self, batches: Iterable[Ranked], tag: str) -> Iterator[Ranked]:
+        """Yield the batches, and look at each. Raises UnreadableError without rows of a chosen run tag; *: any tag."""
+        for batch in batches:
+            if batch.stated is not None:
+                self.stated.add(batch.stated)
+            if self.is_tied and len(batch.item):
+                scores = batch.run_score
+                self.score = float(scores[0]) if self.score is None and scores is not None else self.score
+                self.is_tied = scores is not None and bool((scores == self.score).all())
+                self.has_several |= len(batch.item) > len(run_starts(batch.query))
+            yield batch
+        if tag != "*" and self.score is None:
+            raise UnreadableError(f"no row has the run tag {quoted(tag)}; choose a tag of the file")
+
+    def check(self, ties: Ties, notes: Findings) -> None:
+        """Report ranks that contradict the run scores, and run scores that are all equal."""
+        if self.is_tied and self.has_several and ties == "trec":
+            notes.add(
+                0,
+                f"{ALL_EQUAL} ({self.score:g}), so the rule for ties alone orders the lists, by item id, descending; "
+                "write scores that fall with the rank",
+            )
+        elif noted := self.stated.note():
+            notes.add(*noted)
 
 
 def check_items(members: Membership, in_solution: int | None, items: int, possible: int, notes: Findings) -> bool:
