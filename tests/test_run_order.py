@@ -15,7 +15,7 @@ from scorer.errors import SubmissionError
 from scorer.formats.detection import run_tag
 from scorer.formats.reading.arrow import texts
 from scorer.formats.reading.bytes import BLOCK
-from scorer.formats.reading.stated_ranks import StatedRanks
+from scorer.formats.reading.stated_ranks import contradiction
 from scorer.matching.solution import Solution
 from scorer.scoring.outcomes import Scored
 from scorer.scoring.rules import Rules
@@ -53,7 +53,7 @@ def csv(run: str) -> str:
     ("run", "value", "line", "note"),
     [
         pytest.param(DISTANCES, 0.5, "", "the run scores rise with the rank, as distances do; negate", id="distances"),
-        pytest.param(SWAPPED, 0.5, "", "so rank and score look swapped", id="swapped"),
+        pytest.param(SWAPPED, 0.5, "", "the two look swapped", id="swapped"),
         pytest.param(SWAPPED.replace("0.9", "30").replace("0.", ""), 0.5, "", "look swapped", id="swapped, whole"),
         pytest.param(EQUAL, 0.5, "", "all run scores are equal (1), so the rule for ties alone", id="equal"),
         pytest.param(OUT_OF_ORDER, 0.75, ":5", "rank 3 has a higher run score, 2, than the rank", id="out of order"),
@@ -141,20 +141,33 @@ def test_a_participant_reads_the_contradiction_without_the_bounds(challenge: Pat
         lambda rows: sorted(rows, key=lambda row: row[0])
     )
 )
-def test_counts_of_contradictions_equal_a_loop(rows: list[tuple[str, int, int]]) -> None:
+def test_contradictions_equal_a_loop(rows: list[tuple[str, int, int]]) -> None:
     """Rows of a query are sorted by rank, then by their place; neighbours with different ranks are compared."""
     queries, ranks, scores = zip(*rows, strict=True)
-    stated = StatedRanks.of(
-        texts(queries), texts(map(str, ranks)), np.array(scores, dtype=float), np.arange(1, len(rows) + 1)
-    )
+    line = np.arange(1, len(rows) + 1)
+    note = contradiction(texts(queries), texts(map(str, ranks)), np.array(scores, dtype=float), line)
     rising = falling = 0
+    steps = []
     for query in "ab":
-        listed = sorted((row for row in rows if row[0] == query), key=lambda row: row[1])
-        for (_, rank, value), (_, next_rank, next_value) in pairwise(listed):
+        listed = [row for row in rows if row[0] == query]
+        steps += [(after[1] - row[1], after[2] - row[2]) for row, after in pairwise(listed)]
+        for (_, rank, value), (_, next_rank, next_value) in pairwise(sorted(listed, key=lambda row: row[1])):
             rising += next_rank > rank and next_value > value
             falling += next_rank > rank and next_value < value
 
-    assert (stated.rising, stated.falling) == (rising, falling)
+    if (
+        steps
+        and all(up == 1 for _, up in steps)
+        and len({abs(step) for step, _ in steps} - {1})
+        and any(step for step, _ in steps)
+    ):
+        expected = "look swapped"
+    elif rising:
+        expected = f"so in {rising} of the first {len(rows)} row" if falling else "as distances do"
+    else:
+        expected = ""
+    assert (note is None) == (not expected)
+    assert note is None or expected in note.text
 
 
 def test_ranks_are_compared_in_the_first_block(folder: Path) -> None:

@@ -19,7 +19,7 @@ from scorer.formats.reading.arrow import booleans, list_lengths, take, text_leng
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block, Lines, trimmed
 from scorer.formats.reading.bytes import UnreadableError
-from scorer.formats.reading.stated_ranks import StatedRanks
+from scorer.formats.reading.stated_ranks import contradiction
 from scorer.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
 from scorer.measures.arrays import Ints
 from scorer.wording import quoted
@@ -113,7 +113,7 @@ def _ranked(header: Header, block: Block, findings: Findings) -> Ranked:
     rows = tables.ranked_rows(held, line, findings)
     if rows.run_score is None or "rank" not in held or len(rows.query) < line.size:
         return rows
-    return replace(rows, stated=StatedRanks.of(rows.query, held["rank"], rows.run_score, line))
+    return replace(rows, note=contradiction(rows.query, held["rank"], rows.run_score, line))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +167,8 @@ class Header:
         if not (text_lengths(query).all() and text_lengths(item).all()):
             return None
         line = block.first_line + skip + np.arange(score.size)
-        stated = StatedRanks.of(query, held["rank"], score, line) if "rank" in held else None
-        return Ranked(query, line, None, item, score, stated=stated)
+        note = contradiction(query, held["rank"], score, line) if "rank" in held else None
+        return Ranked(query, line, None, item, score, note=note)
 
     def rows(self, block: Block, findings: Findings) -> tuple[tables.Columns, Ints]:
         """Return the rows below the header, by column, and their lines; those of another length are reported."""

@@ -17,7 +17,7 @@ from scorer.formats.reading.arrow import equal, keep, list_lengths, numbers, tak
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block, Lines
 from scorer.formats.reading.bytes import UnreadableError, open_bytes, read_chunk
-from scorer.formats.reading.stated_ranks import StatedRanks
+from scorer.formats.reading.stated_ranks import contradiction
 from scorer.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
 from scorer.measures.arrays import Floats, Ints
 from scorer.wording import quoted
@@ -174,8 +174,8 @@ def _ranked(
         kept = equal(held["tag"], chosen)
         held = {name: keep(column, kept) for name, column in held.items()}
         score, line = score[kept], line[kept]
-    stated = StatedRanks.of(held["query"], held["rank"], score, line) if "rank" in held else None
-    return Ranked(held["query"], line, None, held["item"], score, stated=stated)
+    note = contradiction(held["query"], held["rank"], score, line) if "rank" in held else None
+    return Ranked(held["query"], line, None, held["item"], score, note=note)
 
 
 def _check_tag(tag: pa.StringArray, line: Ints, only: str, first: int) -> None:

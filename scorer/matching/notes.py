@@ -16,7 +16,6 @@ from scorer.errors import Findings, Problem
 from scorer.formats.reading.arrow import run_starts, take
 from scorer.formats.reading.batches import Ranked
 from scorer.formats.reading.bytes import UnreadableError
-from scorer.formats.reading.stated_ranks import StatedRanks
 from scorer.matching.counts import FEW_KNOWN, NO_LIST
 from scorer.matching.finding import FoundItems
 from scorer.matching.ranked_lists import RankedLists
@@ -212,7 +211,8 @@ ALL_EQUAL = "all run scores are equal"
 class Order:
     """What the batches of a submission say about the order of its lists."""
 
-    stated: StatedRanks = field(default_factory=StatedRanks)
+    note: Problem | None = None
+    """The first note of a batch."""
     score: float | None = None
     """The run score of the first row."""
     is_tied: bool = True
@@ -223,8 +223,7 @@ class Order:
     def of(self, batches: Iterable[Ranked], tag: str) -> Iterator[Ranked]:
         """Yield the batches, and look at each. Raises UnreadableError without rows of a chosen run tag; *: any tag."""
         for batch in batches:
-            if batch.stated is not None:
-                self.stated.add(batch.stated)
+            self.note = self.note or batch.note
             if self.is_tied and len(batch.item):
                 scores = batch.run_score
                 self.score = float(scores[0]) if self.score is None and scores is not None else self.score
@@ -242,8 +241,8 @@ class Order:
                 f"{ALL_EQUAL} ({self.score:g}), so the rule for ties alone orders the lists, by item id, descending; "
                 "write scores that fall with the rank",
             )
-        elif noted := self.stated.note():
-            notes.add(*noted)
+        elif self.note is not None:
+            notes.add(self.note.line, self.note.text)
 
 
 def check_items(members: Membership, in_solution: int | None, items: int, possible: int, notes: Findings) -> bool:
