@@ -15,6 +15,7 @@ from scorer.challenge.quotas import NO_QUOTA, Quota
 from scorer.challenge.settings import Challenge, Track
 from scorer.challenge.splits import KeySplit, check_stage
 from scorer.challenge.starter import FILES, write_new
+from scorer.challenge.tables import IGNORED
 from scorer.errors import ChallengeError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -80,6 +81,7 @@ def test_defaults_are_the_documented_ones(challenge_file: Write) -> None:
         queries=None,
         items=None,
         submissions=None,
+        ignore=IGNORED,
         list_length=30,
         cutoffs=(),
         primary="AP",
@@ -111,7 +113,7 @@ def test_every_value_is_read(challenge_file: Write) -> None:
     file = challenge_file(
         TOP + 'description = "All of it."\ndatabase = "data/scores.db"\nsite = "../site"\n' + TRACK + "description = "
         '"Thirty."\nqueries = "solution.txt"\nitems = "solution.txt"\nsubmissions = "sent"\n'
-        'measures = ["nDCG@10", "RR"]\ndecimals = 0\n'
+        'ignore = ["*.log"]\nmeasures = ["nDCG@10", "RR"]\ndecimals = 0\n'
         'missing = "reject"\nties = "order"\nequal_ranks = "earlier"\nentry = "last"\nstage = "preliminary"\n'
         'final = "rest"\nbaselines = ["random", "007"]\nper_query = "public"\nstatistics = "all"\n'
         'reveal_solution = true\nsolution_format = "vlnet"\nsubmission_format = "trec"\n'
@@ -128,6 +130,7 @@ def test_every_value_is_read(challenge_file: Write) -> None:
         "queries": "solution.txt",
         "items": "solution.txt",
         "submissions": "sent",
+        "ignore": ("*.log",),
         "measures": ("nDCG@10", "RR"),
         "decimals": 0,
         "missing": "reject",
@@ -268,8 +271,8 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
         (
             "decimal = 4",
             "decimal: unknown key (did you mean decimals?); known: title, description, solution, queries, items, "
-            "submissions, list_length, cutoffs, primary, measures, decimals, missing, ties, equal_ranks, entry, picks, "
-            "stage, split, final, baselines, phases, late_board, trusted_times, quota, per_query, statistics, "
+            "submissions, ignore, list_length, cutoffs, primary, measures, decimals, missing, ties, equal_ranks, "
+            "entry, picks, stage, split, final, baselines, phases, late_board, trusted_times, quota, per_query, statistics, "
             "reveal_solution, solution_format, submission_format",
         ),
     ],

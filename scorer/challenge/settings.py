@@ -17,6 +17,7 @@ from scorer.challenge.splits import KeySplit
 from scorer.challenge.tables import (
     AUTO,
     FULL_DECIMALS,
+    IGNORED,
     MARKDOWN,
     TEXT,
     Decimals,
@@ -89,6 +90,7 @@ class Track(SettingsTable):
     queries: PathText | None = Field(None, description="the path or URL of a file with one query id a line")
     items: PathText | None = Field(None, description="the path or URL of a file with one item id a line")
     submissions: PathText | None = Field(None, description="the path or URL of a folder")
+    ignore: tuple[Stated, ...] = Field(IGNORED, strict=False, description='names of files, as in ["README*", "*.log"]')
     list_length: int = Field(ge=1, description="a whole number from 1")
     cutoffs: tuple[Annotated[int, Field(ge=1)], ...] = Field(
         (), strict=False, description="ascending whole numbers from 1 to list_length"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from scorer.cli.arguments import WrongCallError, add_form, add_row_names, format_name, number
 from scorer.cli.console import print_message, print_result, row_names, with_progress
 from scorer.cli.evaluating import MEASURES_HELP, add_policies, check_standard_input
-from scorer.cli.hints import challenge_hint, solution_message, stray_measures, submission_message
+from scorer.cli.hints import challenge_hint, solution_message, stray_measures, submission_message, swapped_note
 from scorer.errors import MeasureError, SolutionError, SubmissionError
 from scorer.paths import is_regular, shown
 from scorer.wording import counted, printable, quoted
@@ -150,7 +150,8 @@ def _scored(
             continue
         except SolutionError as error:
             raise SolutionError(shown(solution), error.findings) from error
-        print_message(*result.notes.lines(shown(path)), *_tie_bounds(graded, path, measures, settings, result))
+        print_message(*swapped_note(graded, solution, path), *result.notes.lines(shown(path)))
+        print_message(*_tie_bounds(graded, path, measures, settings, result))
         results.append((path, result))
     for _, result in results[:1]:  # undefined scores depend on the solution, so one submission is enough
         _complain_of_undefined(result)

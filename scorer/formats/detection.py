@@ -15,8 +15,8 @@ from scorer.errors import Findings
 from scorer.formats import delimited, json_document, jsonl, letor, parquet, trec, vlnet
 from scorer.formats.reading.arrow import longest
 from scorer.formats.reading.batches import Batch, Graded, Ranked, Reader
-from scorer.formats.reading.blocks import BYTE_ORDER_MARK, Block, blocks
-from scorer.formats.reading.bytes import Digest, LimitError, UnreadableError, open_bytes, read_chunk
+from scorer.formats.reading.blocks import BYTE_ORDER_MARK, Block, blocks, checked
+from scorer.formats.reading.bytes import Digest, InaccessibleError, LimitError, UnreadableError, open_bytes, read_chunk
 from scorer.formats.writing import SolutionContent, SubmissionContent
 from scorer.limits import MB, OWN_FILES, Limits
 from scorer.options import Role
@@ -66,6 +66,14 @@ FORMATS: dict[str, Format] = {
     module.NAME: module for module in (parquet, json_document, jsonl, delimited, letor, trec, vlnet)
 }
 """The formats by name, in the order of detection: the most distinctive first."""
+
+FOREIGN: Mapping[str, str] = {
+    r"version https://git-lfs\.github\.com": "a pointer of Git LFS, not the file itself; fetch that with git lfs pull",
+    r"<": "a page in HTML or XML, not the file itself; download the file, as by the link to its raw content",
+    r"[{\[(]\s*('|\()": "a value printed by Python; write it as JSON, with json.dump",
+    r"[{\[]": 'JSON of no known form; expected {"query": {"item": number}}, two levels deep, or an object a line',
+}
+"""What a file is that no format recognises, by the beginning of its first line."""
 
 Setting = Literal["solution_format", "submission_format", "from"]
 
@@ -195,6 +203,9 @@ def _detected(first: Block, setting: Setting) -> DetectedFormat:
     examples = ", ".join(f"{getattr(known, example)} ({name})" for name, known in reversed(FORMATS.items()))
     # White space beyond ASCII is blank here only: the readers would take it as an id.
     found = lines[0] if lines else first.content[:SAMPLE_BYTES].decode(errors="ignore").strip("\r\n")
+    foreign = next((what for pattern, what in FOREIGN.items() if re.match(pattern, found.strip(), re.IGNORECASE)), "")
+    if foreign:
+        raise UnreadableError(f"found {quoted(found)}: {foreign}", first.first_line)
     raise UnreadableError(
         f"the format cannot be detected from {quoted(found)}; expected lines like {examples}; {_hint(setting)}",
         first.first_line,
@@ -222,6 +233,23 @@ def _hint(setting: Setting) -> str:
     if setting == "from":
         return "name it with --from NAME"
     return f"name it with --{setting.replace('_', '-')} NAME, or {setting} in challenge.toml"
+
+
+def why_unreadable(path: str | os.PathLike[str], format_name: str | None, limits: Limits) -> str:
+    """Why nothing of a submission can be read, by its beginning; empty if that may be read, or is inaccessible now."""
+    try:
+        with open_bytes(path, None, limits) as stream:
+            start = read_chunk(stream).removeprefix(BYTE_ORDER_MARK)
+        if _is_blank(start):
+            return "the file is empty"
+        if not format_name and recognised(_sample(start), "submission_format", one_block=True) is None:
+            whole = start[: start.rfind(b"\n", 0, SAMPLE_BYTES) + 1]
+            _detected(Block(checked(whole, 1) or start, 1), "submission_format")
+    except InaccessibleError:
+        return ""
+    except UnreadableError as error:
+        return str(error)
+    return ""
 
 
 if TYPE_CHECKING:
@@ -284,7 +312,7 @@ def run_tag(path: str | os.PathLike[str], format_name: str | None = None) -> str
         return None
     rows = (line.split() for line in lines if not line.startswith("#"))
     first = next(rows, [])
-    return first[trec.RUN_COLUMNS - 1] if len(first) >= trec.RUN_COLUMNS else None
+    return first[trec.RUN_COLUMNS - 1].strip('"') if len(first) >= trec.RUN_COLUMNS else None
 
 
 def _start(path: str | os.PathLike[str]) -> bytes:

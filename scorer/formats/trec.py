@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -45,6 +46,7 @@ SHOWN_TAGS = 5
 TAIL = 1 << 16
 """The bytes at either end of a run that are searched for its first or last row."""
 
+QUOTED = re.compile(rb'\s*"[^"\s]+"\s')
 UNFIT_QUERY = re.compile(r"^$|^#|^\ufeff|[ \t\n\v\f\r\0]")
 UNFIT_ITEM = re.compile(r"^$|[ \t\n\v\f\r\0]")
 
@@ -64,25 +66,33 @@ def _is_row(columns: list[str]) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    """Whether Python reads a number, including ``nan``, which the reader reports with its line."""
+    """Whether Python reads a number, including ``nan``; the reader reports that, or a decimal comma, with its line."""
     try:
-        float(text)
+        float(text.strip('"').replace(",", ".", 1))
     except ValueError:
         return False
     return True
 
 
-def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
+def _unquoted(block: Block, head: Block) -> Block:
+    """The block without quotes, if the first id of the file is in quotes, as R writes texts."""
+    if not QUOTED.match(head.content):
+        return block
+    return replace(block, content=block.content.replace(b'"', b""))
+
+
+def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read relevance judgements (qrels); an option says that the iteration is the subtopic, as in ndeval."""
     if options.get("subtopic", "iteration") != "iteration":
         raise UnreadableError(f"found {quoted(options['subtopic'])} as the subtopic; expected iteration")
-    return partial(_graded, "subtopic" not in options)
+    return lambda block, findings: _graded("subtopic" not in options, _unquoted(block, head), findings)
 
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read a run with one run tag, or the rows with the tag of an option; what follows the tag is ignored."""
     tag = options.get("tag")
-    return partial(_ranked, _first_tag(head) if tag is None else None, tag, head.first_line)
+    read = partial(_ranked, _first_tag(_unquoted(head, head)) if tag is None else None, tag, head.first_line)
+    return lambda block, findings: read(_unquoted(block, head), findings)
 
 
 def _first_tag(head: Block) -> tuple[str, int] | None:

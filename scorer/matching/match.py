@@ -69,7 +69,7 @@ def match(
             raise LimitError(limits, "queries", f"the file has {seen.lists:,} lists or more")
     problems.extend(seen.problems)
     lengths = np.concatenate([np.zeros(0, dtype=np.int64), *seen.lengths])
-    check_queries(solution, seen.answered, lengths.size, missing, problems, notes)
+    check_queries(solution, seen.answered, lengths.size, missing, problems, notes, seen.unknown)
     check_lengths(lengths, list_length, seen.short, notes)
     limit = np.iinfo(np.int64).max if list_length is None else list_length
     retrieved = np.minimum(seen.length, limit)

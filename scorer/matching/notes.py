@@ -5,9 +5,10 @@ The items are those that the solution lists for any query, and those that are no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from unicodedata import category, normalize
 
 import numpy as np
 import pyarrow as pa
@@ -147,19 +148,42 @@ EXAMPLES = 5
 """The number of queries or items that a message names."""
 
 
+def _spelled_alike(solution: Solution, unknown: Collection[str]) -> str:
+    """How many unknown queries differ from known ones by Unicode's form or invisible characters only, as a message."""
+
+    def plain(query: str) -> str:
+        return query if query.isascii() else normalize("NFC", "".join(each for each in query if category(each) != "Cf"))
+
+    known = {plain(query) for query in solution.queries.to_pylist()} if unknown else set()
+    alike = sum(plain(query) in known for query in unknown)
+    queries = counted(alike, "unknown query", "unknown queries")
+    return f"{queries} would be known in Unicode's form NFC without invisible characters" if alike else ""
+
+
 def check_queries(
-    solution: Solution, answered: Bools, lists: int, missing: Missing, problems: Findings, notes: Findings
+    solution: Solution,
+    answered: Bools,
+    lists: int,
+    missing: Missing,
+    problems: Findings,
+    notes: Findings,
+    unknown: Collection[str] = (),
 ) -> None:
-    """Report queries without a list, unless the file has other problems."""
+    """Report queries without a list, and unknown ones like known ones, unless the file has other problems."""
     if problems:
         return
     if not lists:
         problems.add(0, "the file has no rows")
         return
     lacking = np.flatnonzero(~answered)
+    alike = _spelled_alike(solution, unknown)
     if lacking.size == answered.size:
-        problems.add(0, "none of its queries is known; check that the file is a submission for this track")
-    elif lacking.size:
+        expected = alike or "check that the file is a submission for this track"
+        problems.add(0, f"none of its queries is known; {expected}")
+        return
+    if alike:
+        notes.add(0, alike)
+    if lacking.size:
         names = ", ".join(quoted(solution.queries[number].as_py()) for number in lacking[:EXAMPLES].tolist())
         names += ", ..." if lacking.size > EXAMPLES else ""
         found = f"{lacking.size:,} of {answered.size:,}{NO_LIST}{names})"

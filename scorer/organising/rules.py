@@ -128,9 +128,9 @@ class RuleSet:
 
 def settings(track: Track) -> Mapping[str, object]:
     """All settings of a track, as they are recorded: of the key of a split, its SHA-256; without the phases, and
-    without the choice of statistics, which changes no score.
+    without the choice of statistics and the files to ignore, which change no score.
     """
-    recorded = track.model_dump(mode="json", exclude={*Track.not_keys, "phases", "statistics"})
+    recorded = track.model_dump(mode="json", exclude={*Track.not_keys, "phases", "statistics", "ignore"})
     if track.phases:
         recorded["stage"] = None
     if track.entry != "picks":

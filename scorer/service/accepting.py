@@ -10,6 +10,7 @@ from pathlib import Path
 
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
+from scorer.formats.detection import why_unreadable
 from scorer.limits import MB
 from scorer.live.entries import Entries, entries
 from scorer.live.following import Followed
@@ -74,6 +75,8 @@ def accept(store: Store, challenge: Challenge, followed: Followed, delivery: Del
     Raises RefusedError, StoreError if the database fails, and OSError if the file cannot get its name.
     """
     track = track_called(challenge, delivery.track)
+    if reason := why_unreadable(delivery.path, track.submission_format, challenge.limits):
+        raise RefusedError("invalid", f"the file cannot be read: {reason}")
     key = delivery.track, delivery.team, delivery.id
     solutions = solution_digests(store, challenge)
     is_new = True
