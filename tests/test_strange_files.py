@@ -167,6 +167,7 @@ def test_the_beginning_of_a_file_says_that_it_cannot_be_read(text: str, tmp_path
     [
         (b"q1:d1\nq2:\xc3\xa9\n", ""),
         (b"q1 Q0 d1 1 1 t\nq1 Q0 d2 2 x t\n", ""),
+        (b"not a list\n", ""),
         (b'{"q1": ["d1"]', ""),
         (b"\n\n \n", "the file is empty"),
         (b"q\0" * 40 + b"\n", "a NUL byte"),

@@ -203,13 +203,18 @@ def _detected(first: Block, setting: Setting) -> DetectedFormat:
     examples = ", ".join(f"{getattr(known, example)} ({name})" for name, known in reversed(FORMATS.items()))
     # White space beyond ASCII is blank here only: the readers would take it as an id.
     found = lines[0] if lines else first.content[:SAMPLE_BYTES].decode(errors="ignore").strip("\r\n")
-    foreign = next((what for pattern, what in FOREIGN.items() if re.match(pattern, found.strip(), re.IGNORECASE)), "")
-    if foreign:
-        raise UnreadableError(f"found {quoted(found)}: {foreign}", first.first_line)
+    if foreign := _foreign(found):
+        raise UnreadableError(foreign, first.first_line)
     raise UnreadableError(
         f"the format cannot be detected from {quoted(found)}; expected lines like {examples}; {_hint(setting)}",
         first.first_line,
     )
+
+
+def _foreign(line: str) -> str:
+    """What a file is that begins with a line and is of no format, as a message; empty for any other file."""
+    what = (what for pattern, what in FOREIGN.items() if re.match(pattern, line.strip(), re.IGNORECASE))
+    return next((f"found {quoted(line)}: {each}" for each in what), "")
 
 
 def recognised(lines: list[str], setting: Setting, *, one_block: bool = False) -> DetectedFormat | None:
@@ -236,15 +241,16 @@ def _hint(setting: Setting) -> str:
 
 
 def why_unreadable(path: str | os.PathLike[str], format_name: str | None, limits: Limits) -> str:
-    """Why nothing of a submission can be read, by its beginning; empty if that may be read, or is inaccessible now."""
+    """Why a submission can certainly not be read, by its beginning; empty for any other, and if it is inaccessible."""
     try:
         with open_bytes(path, None, limits) as stream:
             start = read_chunk(stream).removeprefix(BYTE_ORDER_MARK)
         if _is_blank(start):
             return "the file is empty"
-        if not format_name and recognised(_sample(start), "submission_format", one_block=True) is None:
-            whole = start[: start.rfind(b"\n", 0, SAMPLE_BYTES) + 1]
-            _detected(Block(checked(whole, 1) or start, 1), "submission_format")
+        lines = _sample(start)
+        if not format_name and recognised(lines, "submission_format", one_block=True) is None:
+            checked(start[: start.rfind(b"\n", 0, SAMPLE_BYTES) + 1], 1)
+            return "" if recognised(lines, "submission_format") else _foreign(lines[0] if lines else "")
     except InaccessibleError:
         return ""
     except UnreadableError as error:
