@@ -272,8 +272,8 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
             "decimal = 4",
             "decimal: unknown key (did you mean decimals?); known: title, description, solution, queries, items, "
             "submissions, ignore, list_length, cutoffs, primary, measures, decimals, missing, ties, equal_ranks, "
-            "entry, picks, stage, split, final, baselines, phases, late_board, trusted_times, quota, per_query, statistics, "
-            "reveal_solution, solution_format, submission_format",
+            "entry, picks, stage, split, final, baselines, phases, late_board, trusted_times, quota, per_query, "
+            "statistics, reveal_solution, solution_format, submission_format",
         ),
     ],
 )

@@ -46,6 +46,7 @@ solution = "{SECRET}/solution.txt"
 queries = "{SECRET}/queries.txt"
 items = "{SECRET}/items.txt"
 submissions = "{SECRET}/submissions"
+ignore = ["*.log"]
 list_length = 3
 cutoffs = [1, 3]
 primary = "nDCG@3"

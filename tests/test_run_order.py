@@ -22,22 +22,12 @@ from scorer.scoring.rules import Rules
 from scorer.scoring.submission import score
 from tests.commands import Terminal
 
-SOLUTION = "q1 0 d1 1\nq2 0 d3 1\n"
-
 DISTANCES = "q1 Q0 d1 1 0.1 t\nq1 Q0 d2 2 0.9 t\nq2 Q0 d3 1 0.2 t\nq2 Q0 d1 2 0.7 t\n"
 SWAPPED = "q1 Q0 d1 0.9 1 t\nq1 Q0 d2 0.8 2 t\nq2 Q0 d3 0.9 1 t\nq2 Q0 d1 0.7 2 t\n"
 EQUAL = "q1 Q0 d1 1 1 t\nq1 Q0 d2 2 1 t\nq2 Q0 d3 1 1 t\nq2 Q0 d4 2 1 t\n"
 OUT_OF_ORDER = "q1 Q0 d1 1 3 t\nq1 Q0 d2 2 1 t\nq2 Q0 d4 1 3 t\nq2 Q0 d5 2 1 t\nq2 Q0 d3 3 2 t\n"
 TWO_RUNS = "q1 Q0 d1 1 2 a\nq2 Q0 d3 1 2 a\nq1 Q0 d2 1 3 b\nq2 Q0 d4 1 3 b\n"
 SPACE = "q1 Q0 d9 1 3 t\nq1 Q0 d1 x 2 2 t\nq2 Q0 d3 1 2 t\n"
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with the solution `q.txt`."""
-    (tmp_path / "q.txt").write_text(SOLUTION, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def csv(run: str) -> str:
@@ -71,11 +61,11 @@ def csv(run: str) -> str:
 )
 @pytest.mark.parametrize("form", ["trec", "csv"])
 def test_a_contradiction_is_noted(
-    run: str, value: float, line: str, note: str, form: str, folder: Path, terminal: Terminal
+    run: str, value: float, line: str, note: str, form: str, qrels_folder: Path, terminal: Terminal
 ) -> None:
     """By `evaluate` and in the notes of a result; the scores count as before, and the exit code is 0."""
     text = run if form == "trec" else f"query,item,rank,score\n{csv(run)}"
-    (folder / "run").write_text(text, encoding="utf-8")
+    (qrels_folder / "run").write_text(text, encoding="utf-8")
     answer = terminal.run("evaluate", "q.txt", "run", "-m", "RR", "--format", "trec")
     result = scorer.evaluate("q.txt", "run", "RR")
 
@@ -98,23 +88,23 @@ def test_a_contradiction_is_noted(
         pytest.param("q1 Q0 d2 3 1 t\nq1 Q0 d1 2 2 t\nq1 Q0 d4 1 3 t\n", id="the last rank first"),
     ],
 )
-def test_ranks_that_agree_with_the_scores_give_no_note(run: str, folder: Path) -> None:
+def test_ranks_that_agree_with_the_scores_give_no_note(run: str, qrels_folder: Path) -> None:
     """Whatever the order of the rows."""
-    (folder / "run").write_text(run, encoding="utf-8")
+    (qrels_folder / "run").write_text(run, encoding="utf-8")
 
     assert [note for note in scorer.evaluate("q.txt", "run", "RR").notes if "no list" not in note.text] == []
 
 
-def test_a_column_for_a_place_is_no_rank_beside_a_score(folder: Path) -> None:
+def test_a_column_for_a_place_is_no_rank_beside_a_score(qrels_folder: Path) -> None:
     """It may be a place on a map."""
-    (folder / "run").write_text("query,item,place,score\nq1,d1,Ljubljana,2\nq2,d3,Bled,1\n", encoding="utf-8")
+    (qrels_folder / "run").write_text("query,item,place,score\nq1,d1,Ljubljana,2\nq2,d3,Bled,1\n", encoding="utf-8")
 
     assert not scorer.evaluate("q.txt", "run", "RR").notes
 
 
-def test_equal_scores_are_noted_with_the_bounds_of_the_means(folder: Path, terminal: Terminal) -> None:
+def test_equal_scores_are_noted_with_the_bounds_of_the_means(qrels_folder: Path, terminal: Terminal) -> None:
     """As `--tie-bounds` computes them; only where ties are ordered by id, and not twice."""
-    (folder / "run").write_text(EQUAL, encoding="utf-8")
+    (qrels_folder / "run").write_text(EQUAL, encoding="utf-8")
     bounds = "run: by the order of ties: RR 0.5000 to 1.0000, P@1 0.0000 to 1.0000\n"
 
     assert terminal.run("evaluate", "q.txt", "run", "-m", "RR,P@1").err.endswith(bounds)
@@ -170,12 +160,12 @@ def test_contradictions_equal_a_loop(rows: list[tuple[str, int, int]]) -> None:
     assert note is None or expected in note.text
 
 
-def test_ranks_are_compared_in_the_first_block(folder: Path) -> None:
+def test_ranks_are_compared_in_the_first_block(qrels_folder: Path) -> None:
     """That is what it costs little for; every row still counts for the scores."""
     row = "q1 Q0 d%07d %d %d t\n"
     rows = [row % (number, number, -number) for number in range(1, BLOCK // 20)]
-    (folder / "run").write_text("".join([*rows, row % (0, len(rows) + 1, 1)]), encoding="utf-8")
-    assert (folder / "run").stat().st_size > BLOCK
+    (qrels_folder / "run").write_text("".join([*rows, row % (0, len(rows) + 1, 1)]), encoding="utf-8")
+    assert (qrels_folder / "run").stat().st_size > BLOCK
 
     result = scorer.evaluate({"q1": {"d0000000": 1}}, "run", "RR")
     assert result["RR"] == 1
@@ -185,9 +175,9 @@ def test_ranks_are_compared_in_the_first_block(folder: Path) -> None:
 # Run tags
 
 
-def test_several_run_tags_are_refused_with_their_lines(folder: Path, terminal: Terminal) -> None:
+def test_several_run_tags_are_refused_with_their_lines(qrels_folder: Path, terminal: Terminal) -> None:
     """Merged they scored 0.5; alone they score 1.0 and 0.0."""
-    (folder / "two.run").write_text(TWO_RUNS, encoding="utf-8")
+    (qrels_folder / "two.run").write_text(TWO_RUNS, encoding="utf-8")
     refused = terminal.run("evaluate", "q.txt", "two.run", "-m", "RR")
     alone = [terminal.run("evaluate", "q.txt", "two.run", "-m", "RR", "--tag", tag).out for tag in "ab"]
     merged = terminal.run("evaluate", "q.txt", "two.run", "-m", "RR", "--tag", "*")
@@ -212,11 +202,11 @@ def test_several_run_tags_are_refused_with_their_lines(folder: Path, terminal: T
     ],
 )
 def test_every_command_refuses_several_tags_and_reads_one(
-    command: tuple[str, ...], folder: Path, terminal: Terminal
+    command: tuple[str, ...], qrels_folder: Path, terminal: Terminal
 ) -> None:
     """But `trec_eval`, which reads as trec_eval does."""
-    (folder / "two.run").write_text(TWO_RUNS, encoding="utf-8")
-    (folder / "one.run").write_text(TWO_RUNS[: len(TWO_RUNS) // 2], encoding="utf-8")
+    (qrels_folder / "two.run").write_text(TWO_RUNS, encoding="utf-8")
+    (qrels_folder / "one.run").write_text(TWO_RUNS[: len(TWO_RUNS) // 2], encoding="utf-8")
     refused, chosen = terminal.run(*command), terminal.run(*command, "--tag", "a")
 
     assert refused.code == 1
@@ -225,9 +215,9 @@ def test_every_command_refuses_several_tags_and_reads_one(
     assert terminal.run("trec_eval", "-m", "recip_rank", "q.txt", "two.run").out.split()[-1] == "0.5000"
 
 
-def test_a_tag_is_chosen_by_its_whole_text(folder: Path, terminal: Terminal) -> None:
+def test_a_tag_is_chosen_by_its_whole_text(qrels_folder: Path, terminal: Terminal) -> None:
     """It may have commas; one that no row has is an error."""
-    (folder / "two.run").write_text(TWO_RUNS.replace(" b", " bm25,k1=0.9"), encoding="utf-8")
+    (qrels_folder / "two.run").write_text(TWO_RUNS.replace(" b", " bm25,k1=0.9"), encoding="utf-8")
     arguments = ("evaluate", "q.txt", "two.run", "-m", "RR", "--tag")
 
     assert terminal.run(*arguments, "bm25,k1=0.9").out.split()[-1] == "0.0000"
@@ -235,12 +225,12 @@ def test_a_tag_is_chosen_by_its_whole_text(folder: Path, terminal: Terminal) -> 
     assert (unknown.code, unknown.err) == (1, 'two.run: no row has the run tag "c"; choose a tag of the file\n')
 
 
-def test_another_tag_far_down_is_found(folder: Path) -> None:
+def test_another_tag_far_down_is_found(qrels_folder: Path) -> None:
     """In a later block, after rows that are read as columns and after a comment."""
     row = "q%06d Q0 d1 1 1 %s\n"
     rows = ["# a run\n", *(row % (number, "first") for number in range(BLOCK // 20))]
-    (folder / "run").write_text("".join([*rows, row % (len(rows), "second")]), encoding="utf-8")
-    assert (folder / "run").stat().st_size > BLOCK
+    (qrels_folder / "run").write_text("".join([*rows, row % (len(rows), "second")]), encoding="utf-8")
+    assert (qrels_folder / "run").stat().st_size > BLOCK
 
     with pytest.raises(SubmissionError, match='"first" from line 2, "second" from line') as refused:
         scorer.evaluate("q.txt", "run", "RR")
@@ -261,9 +251,9 @@ def test_a_challenge_rejects_several_tags_with_this_reason(challenge: Path, term
 # Seven columns
 
 
-def test_a_tag_may_have_spaces(folder: Path) -> None:
+def test_a_tag_may_have_spaces(qrels_folder: Path) -> None:
     """What follows its first word is ignored."""
-    (folder / "run").write_text("q1 Q0 d1 1 2 BM25 + RM3\nq2 Q0 d3 1 2 BM25 + RM3\n", encoding="utf-8")
+    (qrels_folder / "run").write_text("q1 Q0 d1 1 2 BM25 + RM3\nq2 Q0 d3 1 2 BM25 + RM3\n", encoding="utf-8")
     result = scorer.evaluate("q.txt", "run", "RR")
 
     assert result["RR"] == 1
@@ -271,9 +261,9 @@ def test_a_tag_may_have_spaces(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["q1 Q0 d1 x 2 2 t", "q 1 Q0 d1 2 2 t"])
-def test_an_id_with_a_space_is_refused(line: str, folder: Path, terminal: Terminal) -> None:
+def test_an_id_with_a_space_is_refused(line: str, qrels_folder: Path, terminal: Terminal) -> None:
     """`d1 x` was credited as `d1`: 0.75 instead of 0.5. trec_eval reads it in that way."""
-    (folder / "run").write_text(f"{line}\n{SPACE}".replace("q1 Q0 d1 x 2 2 t\nq2", "q2"), encoding="utf-8")
+    (qrels_folder / "run").write_text(f"{line}\n{SPACE}".replace("q1 Q0 d1 x 2 2 t\nq2", "q2"), encoding="utf-8")
     answer = terminal.run("evaluate", "q.txt", "run", "-m", "RR")
 
     assert answer.code == 1

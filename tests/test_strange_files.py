@@ -15,17 +15,6 @@ from scorer.formats.detection import why_unreadable
 from scorer.limits import OWN_FILES
 from tests.commands import Terminal
 
-SOLUTION = "q1 0 d1 1\nq2 0 d3 1\n"
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with the solution `q.txt`."""
-    (tmp_path / "q.txt").write_text(SOLUTION, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 STRANGE = {
     "HTML": ('<!DOCTYPE html>\n<a href="q1:d1">x:y</a>\n<b>q2:d3</b>\n', "a page in HTML or XML, not the file itself"),
     "an old page": ("\n<html lang=en><p>a:b\n", "a page in HTML or XML"),
@@ -43,10 +32,10 @@ STRANGE = {
 @pytest.mark.parametrize(("text", "message"), STRANGE.values(), ids=STRANGE.keys())
 @pytest.mark.parametrize("role", ["submission", "solution"])
 def test_a_strange_file_is_called_what_it_is(
-    text: str, message: str, role: str, folder: Path, terminal: Terminal
+    text: str, message: str, role: str, qrels_folder: Path, terminal: Terminal
 ) -> None:
     """It was called vlnet, or its first line was shown."""
-    (folder / "run").write_text(text, encoding="utf-8")
+    (qrels_folder / "run").write_text(text, encoding="utf-8")
     files = ("q.txt", "run") if role == "submission" else ("run", "q.txt")
     answer = terminal.run("evaluate", *files, "-m", "RR")
 
@@ -57,15 +46,15 @@ def test_a_strange_file_is_called_what_it_is(
 
 
 @pytest.mark.parametrize("text", ["(q1:d1\nq2:d3\n", "q1:d1\nq2:d3\n"])
-def test_lists_are_still_lists(text: str, folder: Path) -> None:
+def test_lists_are_still_lists(text: str, qrels_folder: Path) -> None:
     """A bracket of another kind is part of an id."""
-    (folder / "run").write_text(text, encoding="utf-8")
+    (qrels_folder / "run").write_text(text, encoding="utf-8")
     assert scorer.evaluate("q.txt", "run", "RR")["RR"] == (0.5 if text[0] == "(" else 1)
 
 
-def test_nested_json_is_told_the_depth(folder: Path) -> None:
+def test_nested_json_is_told_the_depth(qrels_folder: Path) -> None:
     """As mteb writes it: the name of a subset, then queries, then items."""
-    (folder / "run.json").write_text('{"default": {"q1": {"d1": 0.5}}}', encoding="utf-8")
+    (qrels_folder / "run.json").write_text('{"default": {"q1": {"d1": 0.5}}}', encoding="utf-8")
     expected = (
         'found an object as the score of item "q1"; expected a finite number; the file is nested too deeply: write '
         "query -> item -> number"
@@ -83,11 +72,11 @@ def test_nested_json_is_told_the_depth(folder: Path) -> None:
         '"q1" "Q0" "d1" "1" "0.9" "r"\n"q2" "Q0" "d3" "1" "0.9" "r"\n',
     ],
 )
-def test_a_run_in_quotes_is_read_without_them(run: str, folder: Path, terminal: Terminal) -> None:
+def test_a_run_in_quotes_is_read_without_them(run: str, qrels_folder: Path, terminal: Terminal) -> None:
     """As R writes texts; none of its queries was known. Quotes within an id stay."""
-    (folder / "run").write_text(run, encoding="utf-8")
-    (folder / "quoted.qrels").write_text('"q1" 0 "d1" 1\n"q2" 0 "d3" 1\n', encoding="utf-8")
-    (folder / "inch").write_text('q1 Q0 d"1 1 0.9 r\nq2 Q0 d3 1 0.9 r\n', encoding="utf-8")
+    (qrels_folder / "run").write_text(run, encoding="utf-8")
+    (qrels_folder / "quoted.qrels").write_text('"q1" 0 "d1" 1\n"q2" 0 "d3" 1\n', encoding="utf-8")
+    (qrels_folder / "inch").write_text('q1 Q0 d"1 1 0.9 r\nq2 Q0 d3 1 0.9 r\n', encoding="utf-8")
 
     answer = terminal.run("evaluate", "q.txt", "run", "-m", "RR")
     assert answer.out.split()[2:] == [run.split()[5].strip('"'), "1.0000"]
@@ -98,9 +87,9 @@ def test_a_run_in_quotes_is_read_without_them(run: str, folder: Path, terminal: 
 @pytest.mark.parametrize(
     ("name", "text"), [("run", "q1 Q0 d1 1 0,9 t\n"), ("run.csv", 'query,item,score\nq1,d1,"0,9"\n')]
 )
-def test_a_decimal_comma_is_named(name: str, text: str, folder: Path) -> None:
+def test_a_decimal_comma_is_named(name: str, text: str, qrels_folder: Path) -> None:
     """Where a number is expected."""
-    (folder / name).write_text(text, encoding="utf-8")
+    (qrels_folder / name).write_text(text, encoding="utf-8")
     with pytest.raises(SubmissionError, match='"0,9" as the score; expected a finite number; write a decimal point'):
         scorer.evaluate("q.txt", name, "RR")
 
@@ -139,10 +128,10 @@ def test_a_list_is_no_grade(solution: Any) -> None:
         scorer.evaluate({"q1": {"d1": 1}}, {"q1": np.array("d1")}, "RR")
 
 
-def test_swapped_files_that_can_be_read_either_way_are_noted(folder: Path, terminal: Terminal) -> None:
+def test_swapped_files_that_can_be_read_either_way_are_noted(qrels_folder: Path, terminal: Terminal) -> None:
     """Grades that are no whole numbers, and run scores that are."""
-    (folder / "run.json").write_text('{"q1": {"d1": 0.7, "d2": 0.3}}', encoding="utf-8")
-    (folder / "qrels.json").write_text('{"q1": {"d1": 1, "d2": 0}}', encoding="utf-8")
+    (qrels_folder / "run.json").write_text('{"q1": {"d1": 0.7, "d2": 0.3}}', encoding="utf-8")
+    (qrels_folder / "qrels.json").write_text('{"q1": {"d1": 1, "d2": 0}}', encoding="utf-8")
     note = "run.json: looks like a submission, and qrels.json like a solution, so they look swapped"
 
     assert note in terminal.run("evaluate", "run.json", "qrels.json", "-m", "RR").err
