@@ -48,7 +48,7 @@ stage = "final"
 """
 
 OTHERS = 20
-"""The teams that hand in a file each beside a team with many slow ones."""
+"""The teams that hand in a file each while one team hands in many slow ones."""
 
 SLOW_ITEMS = 3000
 """The items of each list of a slow file, which is compressed: it takes about a second."""

@@ -74,7 +74,7 @@ def test_texts_are_numbered_as_in_a_dict(rounds: int, parts: list[list[str]]) ->
     assert distinct.to_pylist() == [*number]
 
 
-def test_texts_with_one_fingerprint_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_with_one_fingerprint_stay_different(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bytes decide."""
     listed = [*colliding_ids(50), *reversed(colliding_ids(50)), "a"]
     monkeypatch.setattr(arrow, "fingerprints", lambda values: np.zeros(len(values), dtype=np.uint64))

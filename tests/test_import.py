@@ -29,7 +29,7 @@ from scorer.scoring.rules import Rules
 from scorer.scoring.submission import score
 from scorer.site.pages import site_files
 from scorer.store.records import Basis, Submission
-from scorer.store.store import Store
+from scorer.store.store import GENERATIONS, Store
 from tests.commands import Terminal, here, process
 
 TOML = """\
@@ -307,7 +307,7 @@ def test_bases_are_recorded_with_all_settings(folder: Path, terminal: Terminal) 
         bases = [event for event in store.read(lambda view: view.events()) if event.kind == "basis"]
     assert [event.body["settings"]["decimals"] for event in bases] == [4, 2]
     assert bases[0].body["settings"]["primary"] == "MARp"
-    assert bases[0].body["generations"] == {"matching": 1, "measures": 1}
+    assert bases[0].body["generations"] == GENERATIONS
     assert all(event.at is not None for event in bases)
 
 

@@ -790,7 +790,7 @@ def test_a_gain_for_grade_0_is_none_for_a_negative_grade(name: str, expected: fl
 
 @pytest.mark.parametrize("measure", ALL_VARIANTS, ids=str)
 def test_a_lower_negative_grade_changes_no_score(measure: Measure) -> None:
-    """-1 and -7 are alike in every measure, beside grades of 0 and items that are not judged."""
+    """-1 and -7 are alike in every measure, next to grades of 0 and items that are not judged."""
     lists = {"q": ["b", "x", "a", "c", "d"], "r": ["d", "b"]}
     scores = [
         scorer.evaluate({query: {"a": 2, "b": grade, "c": 0, "d": 1} for query in lists}, lists, [measure]).per_query

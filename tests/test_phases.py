@@ -581,7 +581,7 @@ def test_an_entry_is_superseded_only_if_its_file_has_another_content(
 
 
 def test_a_disk_that_is_not_mounted_withdraws_no_file_with_a_name_of_an_earlier_phase(tmp_path: Path) -> None:
-    """The entry of the earlier phase stays whatever happens; that of the present phase needs a confirmation."""
+    """The entry of the earlier phase stays in any case; that of the present phase needs a confirmation."""
     live = Live.of(tmp_path, ONE, TWO)
     live.run(ANNOUNCED)
     for start in START, SECOND_START:

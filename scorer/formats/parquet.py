@@ -137,7 +137,7 @@ def errors_in_words() -> Iterator[None]:
 
 
 def _opened(content: bytes) -> Any:
-    """Return the file without columns of dictionaries, which only Arrow's own schema can ask for.
+    """Return the file without columns of dictionaries, which only Arrow's own schema can request.
 
     Arrow makes a table of their texts, which takes quadratic time for texts with the same hash.
     """

@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -89,8 +88,8 @@ def replace_content(path: Path, content: bytes, *, mode: int = 0o666) -> bool:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = part_of(path)
     try:
-        with open(part, "wb", opener=partial(os.open, mode=mode)) as file:
-            file.write(content)
+        part.touch(mode)
+        part.write_bytes(content)
         part.replace(path)
     except OSError:
         part.unlink(missing_ok=True)
