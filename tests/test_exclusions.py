@@ -131,7 +131,7 @@ def test_ranks_are_assigned_after_the_items_are_removed() -> None:
 
 
 def test_the_ideal_list_keeps_an_excluded_item() -> None:
-    """As in BEIR. Who has the solution is told, once for each submission."""
+    """As in BEIR. Who has the solution gets a note, once for each submission."""
     found = scorer.evaluate({"q": {"q": 1, "a": 1}}, {"q": ["q", "a"]}, ["nDCG", "R"], exclude="self")
 
     assert found["R"] == 0.5
@@ -211,7 +211,7 @@ def test_the_command_names_the_invalid_list(tmp_path: Path, terminal: Terminal) 
     for call in calls:
         answer = terminal.run(*call, "--exclude", tmp_path / "list")
         assert (answer.code, answer.out) == (1, "")
-        assert answer.err.startswith(f"{tmp_path / 'list'}:1: the format cannot be detected")
+        assert answer.err.startswith(f'{tmp_path / "list"}:1: found "<html>": a page in HTML')
 
 
 def test_comparisons_and_reports_exclude_as_well(tmp_path: Path, terminal: Terminal) -> None:
@@ -347,7 +347,7 @@ def test_an_erratum_removes_the_list(tmp_path: Path, after: str) -> None:
     assert live.run(START).notes == ()
 
 
-def test_the_organiser_is_told_of_relevant_items_that_are_excluded(tmp_path: Path) -> None:
+def test_the_organiser_gets_a_note_on_relevant_items_that_are_excluded(tmp_path: Path) -> None:
     """The run has the note; the entry, whose notes are public, does not."""
     live = Live.of(tmp_path, ONE, settings='exclude = "list"')
     (tmp_path / "list").write_text('{"q0": ["a"], "q1": ["a", "b"]}')
@@ -392,7 +392,7 @@ def test_check_excludes_as_the_run_does(with_site: Path) -> None:
 
 
 def test_the_site_has_the_rule_and_the_list(with_site: Path) -> None:
-    """The list in one notation, whatever the notation of the file."""
+    """The list in one notation, regardless of that of the file."""
     site = with_site / "site" / "main"
     is_self = 'exclude = "self"' in (with_site / "challenge.toml").read_text()
     sentence = "that has the id of the query" if is_self else "by a public list"

@@ -45,7 +45,7 @@ def csv(run: str) -> str:
         pytest.param(DISTANCES, 0.5, "", "the run scores rise with the rank, as distances do; negate", id="distances"),
         pytest.param(SWAPPED, 0.5, "", "the two look swapped", id="swapped"),
         pytest.param(SWAPPED.replace("0.9", "30").replace("0.", ""), 0.5, "", "look swapped", id="swapped, whole"),
-        pytest.param(EQUAL, 0.5, "", "all run scores are equal (1), so the rule for ties alone", id="equal"),
+        pytest.param(EQUAL, 0.5, "", "all run scores are equal (1), so only the rule for ties", id="equal"),
         pytest.param(OUT_OF_ORDER, 0.75, ":5", "rank 3 has a higher run score, 2, than the rank", id="out of order"),
         pytest.param(
             "q1 Q0 d1 1 3 t\nq2 Q0 d2 1.5 2 t\n", 0.5, ":2", "the rank is no whole number, in 1 of", id="odd rank"
@@ -89,13 +89,13 @@ def test_a_contradiction_is_noted(
     ],
 )
 def test_ranks_that_agree_with_the_scores_give_no_note(run: str, qrels_folder: Path) -> None:
-    """Whatever the order of the rows."""
+    """For any order of the rows."""
     (qrels_folder / "run").write_text(run, encoding="utf-8")
 
     assert [note for note in scorer.evaluate("q.txt", "run", "RR").notes if "no list" not in note.text] == []
 
 
-def test_a_column_for_a_place_is_no_rank_beside_a_score(qrels_folder: Path) -> None:
+def test_a_column_for_a_place_is_no_rank_next_to_a_score(qrels_folder: Path) -> None:
     """It may be a place on a map."""
     (qrels_folder / "run").write_text("query,item,place,score\nq1,d1,Ljubljana,2\nq2,d3,Bled,1\n", encoding="utf-8")
 
@@ -116,7 +116,7 @@ def test_a_participant_reads_the_contradiction_without_the_bounds(challenge: Pat
     """`check` needs no solution, so it does not say what the orders of ties give; a scored entry has the same note."""
     file = challenge / "tied.run"
     file.write_text(EQUAL, encoding="utf-8")
-    note = "all run scores are equal (1), so the rule for ties alone orders the lists, by item id, descending; "
+    note = "all run scores are equal (1), so only the rule for ties orders the lists, by item id, descending; "
     expected = [f"{note}write scores that fall with the rank"]
     checked = terminal.run("check", file, "--challenge", challenge)
     outcome = score(Solution.read(challenge / "solutions" / "main.txt"), file, Rules(()))
@@ -176,7 +176,7 @@ def test_ranks_are_compared_in_the_first_block(qrels_folder: Path) -> None:
 
 
 def test_several_run_tags_are_refused_with_their_lines(qrels_folder: Path, terminal: Terminal) -> None:
-    """Merged they scored 0.5; alone they score 1.0 and 0.0."""
+    """Merged they scored 0.5; each run has 1.0 or 0.0."""
     (qrels_folder / "two.run").write_text(TWO_RUNS, encoding="utf-8")
     refused = terminal.run("evaluate", "q.txt", "two.run", "-m", "RR")
     alone = [terminal.run("evaluate", "q.txt", "two.run", "-m", "RR", "--tag", tag).out for tag in "ab"]

@@ -52,7 +52,7 @@ def test_lists_are_still_lists(text: str, qrels_folder: Path) -> None:
     assert scorer.evaluate("q.txt", "run", "RR")["RR"] == (0.5 if text[0] == "(" else 1)
 
 
-def test_nested_json_is_told_the_depth(qrels_folder: Path) -> None:
+def test_nested_json_is_refused_with_the_depth(qrels_folder: Path) -> None:
     """As mteb writes it: the name of a subset, then queries, then items."""
     (qrels_folder / "run.json").write_text('{"default": {"q1": {"d1": 0.5}}}', encoding="utf-8")
     expected = (

@@ -156,7 +156,7 @@ class Header:
         skip = max(0, self.line - block.first_line + 1)
         if "score" not in self.places or block.holds(b'"') or skip > 1:
             return None
-        # Ranks beside scores are looked at in the first block only, because they decide nothing.
+        # Ranks next to scores are compared in the first block only, because they decide nothing.
         names = ("query", "item", "score", "rank") if skip else ("query", "item", "score")
         places = {name: self.places[name] for name in names if name in self.places}
         read = regular.columns(block, self.delimiter, self.count, places, "score", skip=skip)

@@ -263,7 +263,7 @@ class Order:
         if self.is_tied and self.has_several and ties == "trec":
             notes.add(
                 0,
-                f"{ALL_EQUAL} ({self.score:g}), so the rule for ties alone orders the lists, by item id, descending; "
+                f"{ALL_EQUAL} ({self.score:g}), so only the rule for ties orders the lists, by item id, descending; "
                 "write scores that fall with the rank",
             )
         elif self.note is not None:
