@@ -262,10 +262,11 @@ def gain_of(gain: str | GainMap, rel: float | str = "positive") -> Gain:
     def gain_of_grade(grade: float) -> float:
         if rel != "positive" and grade < float(rel):
             return 0.0
-        if grade < 0:
-            return 0.0
+        if isinstance(gain, tuple) and grade in dict(gain):
+            return float(dict(gain)[grade])
+        grade = max(grade, 0.0)
         if isinstance(gain, tuple):
-            return float(dict(gain).get(grade, grade))
+            return grade
         return float({"linear": grade, "exp": 2.0 ** min(grade, 1000.0) - 1, "binary": grade > 0}[gain])
 
     return gain_of_grade

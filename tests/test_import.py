@@ -11,14 +11,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from scorer.challenge.loading import read_challenge
 from scorer.challenge.settings import Challenge, Track
+from scorer.executors.base import Serial
 from scorer.limits import Limits
 from scorer.live.presence import arrival, submissions
 from scorer.matching.solution import Solution
-from scorer.measures import parse
+from scorer.measures import gain, parse
 from scorer.organising.boards import boards
 from scorer.organising.run import carry_out, plan
 from scorer.organising.scan import import_submissions, rechecking, scan
@@ -28,8 +30,10 @@ from scorer.reports.leaderboard import to_json
 from scorer.scoring.rules import Rules
 from scorer.scoring.submission import score
 from scorer.site.pages import site_files
+from scorer.store import rows as rows_of_store
+from scorer.store import writing
 from scorer.store.records import Basis, Submission
-from scorer.store.store import GENERATIONS, Store
+from scorer.store.store import Store
 from tests.commands import Terminal, here, process
 
 TOML = """\
@@ -227,6 +231,41 @@ def test_a_render_shows_a_new_measure_before_the_next_run(folder: Path, terminal
     assert "RR" in before["columns"]
 
 
+def test_means_of_earlier_versions_are_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Version 1 gave a negative grade the gain of grade 0. The board has the right score before the next run and after.
+
+    The judged items are as they were, so nothing is scored again.
+    """
+    toml = '[tracks.main]\ntitle = "Main"\nsolution = "solution.csv"\nlist_length = 5\nstage = "final"\n'
+    toml += 'primary = "nDCG(gain={0:1,1:4})"\n'
+    (tmp_path / "challenge.toml").write_text(f'name = "Gains"\n{toml}', encoding="utf-8")
+    (tmp_path / "solution.csv").write_text("query,item,grade\nq,a,1\nq,b,-1\nq,c,0\n", encoding="utf-8")
+    (tmp_path / "submissions/main").mkdir(parents=True)
+    (tmp_path / "submissions/main/amber.txt").write_text("q:b,a\n", encoding="utf-8")
+    challenge = read_challenge(tmp_path)
+
+    def shown() -> float | None:
+        with Store.open(tmp_path / "scores.db") as store:
+            (board,) = store.read(lambda view: boards(view, challenge.tracks))
+        return board.shown_scores(board.rows[0].entry)[0]
+
+    def run() -> int:
+        with Store.open(tmp_path / "scores.db") as store:
+            work = plan(store, challenge, challenge.tracks[0])
+            return len(list(carry_out(store, work, Serial())))
+
+    with monkeypatch.context() as earlier:
+        mapped = gain._mapped_gains
+        earlier.setattr(gain, "_mapped_gains", lambda table, grade: mapped(table, np.maximum(grade, 0)))
+        for module in (writing, rows_of_store):
+            earlier.setattr(module, "MEASURE_GENERATION", 1)
+        assert run() == 1
+        assert shown() == 0.6868
+    assert shown() == 0.545
+    assert run() == 0
+    assert shown() == 0.545
+
+
 def test_all_entries_of_a_track_are_read_in_one_go(folder: Path) -> None:
     """The per-query scores are those of scoring each file."""
     challenge = read_challenge(folder)
@@ -307,7 +346,7 @@ def test_bases_are_recorded_with_all_settings(folder: Path, terminal: Terminal) 
         bases = [event for event in store.read(lambda view: view.events()) if event.kind == "basis"]
     assert [event.body["settings"]["decimals"] for event in bases] == [4, 2]
     assert bases[0].body["settings"]["primary"] == "MARp"
-    assert bases[0].body["generations"] == GENERATIONS
+    assert bases[0].body["generations"] == {"matching": 1, "measures": 2}
     assert all(event.at is not None for event in bases)
 
 

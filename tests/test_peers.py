@@ -571,6 +571,18 @@ def test_t9_fractional_gains(ir_measures: Any) -> None:
     assert [one(GRADED, GRADED_RUN, "nDCG(gain={1:0.2,2:0.5,3:1.2345})@6")] == pytest.approx(list(peer.values()))
 
 
+@pytest.mark.parametrize("ranking", ["ba", "abc", "xa", "ca", "bca", "cxb"])
+@pytest.mark.parametrize("gains", [{0: 1, 1: 4}, {-1: 2, 1: 4}, {-1: 2, 0: 1, 1: 4}, {-1: 0, 1: 4}, {1: 4}])
+def test_gains_of_grades_that_are_not_positive(ir_measures: Any, gains: dict[int, int], ranking: str) -> None:
+    """As in ir_measures, a gain for grade 0 is not one for negative grades nor for unjudged items."""
+    judgements: Qrels = {"q": {"a": 1, "b": -1, "c": 0}}
+    run = untied({"q": [*ranking]})
+    (peer,) = ir_measures.calc_aggregate([ir_measures.nDCG(gains=gains)], judgements, run).values()
+    table = ",".join(f"{grade}:{gain}" for grade, gain in gains.items())
+
+    assert one(judgements, run, f"nDCG(gain={{{table}}})") == pytest.approx(peer, abs=EXACT)
+
+
 def test_t10_negative_grades(pytrec_eval: Any, ranx: Any, sklearn: Any) -> None:
     """T10: scikit-learn refuses a negative grade; trec_eval, ranx and we give the item no gain."""
     judgements, run = {"q": {"a": -2, "b": 2, "c": 1}}, untied({"q": ["a", "b", "c"]})

@@ -197,7 +197,7 @@ def _file_rules(track: Track) -> Iterator[str]:
         yield (
             "A look into the folder that did not find a file shows that it came later. If its time of receipt is "
             "earlier, and the look was outside of that phase or on another day of the quota, the entry does not count "
-            "until the organiser corrects the time, also if it was really there in time."
+            "until the organiser corrects the time."
         )
     closed = " before its phase has closed" if track.phases else ""
     yield (

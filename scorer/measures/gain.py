@@ -15,8 +15,8 @@ from scorer.measures.parameters import About, GainMap
 Gain = Annotated[
     Literal["linear", "exp", "binary"] | GainMap,
     About(
-        "the gain of an item of grade g: g; 2^g - 1; 1 if g is positive; or the gain that a map has for g (g if it has "
-        "none)",
+        "the gain of an item of grade g: g; 2^g - 1; 1 if g is positive; or the gain that a map has for g. A grade for "
+        "which the map has none has gain g, and a negative one 0",
         also={"gains": {}, "dcg": {"log2": "linear", "exp-log2": "exp"}},
     ),
 ]
@@ -72,14 +72,14 @@ def ndcg(
     """The discounted cumulated gain of the list, divided by that of the ideal list.
 
     Without a cut-off, the whole list is compared with the whole ideal list, as in trec_eval's ndcg. An item with a
-    negative grade has gain 0, and so has an item that the solution does not list. With ideal=retrieved, a list can
-    score 1 although better items are missing, and a list without relevant items scores 0. With ideal=full, a query with
-    few relevant items keeps every list below 1; without a cut-off, the ideal list is as long as the list. Under the
-    same name, trec_eval, ranx and scikit-learn have gain=linear, and gdeval and others have gain=exp. Undefined where
-    the query has no positive grade, or none of at least rel.
+    negative grade has gain 0 unless a map has a gain for it; an item that the solution does not list always has gain 0.
+    With ideal=retrieved, a list can score 1 although better items are missing, and a list without relevant items scores
+    0. With ideal=full, a query with few relevant items keeps every list below 1; without a cut-off, the ideal list is
+    as long as the list. Under the same name, trec_eval, ranx and scikit-learn have gain=linear, and gdeval and others
+    have gain=exp. Undefined where the query has no positive grade, or none of at least rel.
     """
     gains = above_threshold(share_of_best(matched, gain), rel)
-    defined = matched.relevant_items(rel) > 0 if rel != "positive" else best_grades(matched) > 0
+    defined = (matched.relevant_items(rel) > 0) & (best_grades(matched) > 0)
     found = discounted_sum(matched, matched.found, gains, k, discount)
     if ideal == "full":
         best = highest_gains(matched, gains) * _discount_sums(matched, k, discount)
@@ -130,10 +130,10 @@ def dcg(
 ) -> Floats:
     """The sum of the gains of the items in the list, each discounted by its rank.
 
-    Scores of different queries, or of different scales of grades, cannot be compared. A negative grade has gain 0.
-    Undefined where the query has no positive grade, or none of at least rel, and where the sum of the best possible
-    list exceeds the largest floating-point number (with gain=exp from grade 1024 on). A solution with such a query is
-    refused; nDCG has no such limit.
+    Scores of different queries, or of different scales of grades, cannot be compared. A negative grade has gain 0
+    unless a map has a gain for it. Undefined where the query has no positive grade, or none of at least rel, and where
+    the sum of the best possible list exceeds the largest floating-point number (with gain=exp from grade 1024 on). A
+    solution with such a query is refused; nDCG has no such limit.
     """
     with np.errstate(over="ignore"):
         sums = discounted_sum(matched, matched.found, above_threshold(absolute_gains(gain), rel), k, discount)
@@ -232,12 +232,12 @@ def _shares_of_mapped(matched: Matched, gain: Literal["binary"] | GainMap) -> Ga
 
 
 def _mapped_gains(gain: Literal["binary"] | GainMap, grade: Floats) -> Floats:
-    """The gain that a map has for each grade, or 1 for each positive grade; 0 for each negative one."""
+    """The gain that a map has for each grade, or else the grade, at least 0; or 1 for each positive grade."""
     if gain == "binary":
         return (grade > 0).astype(np.float64)
     grades, gains = np.array(gain).T
     at = np.minimum(np.searchsorted(grades, grade), grades.size - 1)
-    return np.where(grade < 0, 0, np.where(grades[at] == grade, gains[at], grade))
+    return np.where(grades[at] == grade, gains[at], np.maximum(grade, 0))
 
 
 def by_gain(hits: JudgedItems, gains: Gains) -> JudgedItems:

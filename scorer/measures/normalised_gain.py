@@ -15,7 +15,7 @@ from scorer.measures.parameters import About, GainMap, Relevant
 
 GradeGain = Annotated[
     Literal["linear"] | GainMap,
-    About("the gain of an item of grade g: g; or the gain that a map has for g (g if it has none)"),
+    About("the gain of an item of grade g: g, at least 0; or the gain that a map has for g, if it has one"),
 ]
 
 _experimental = partial(
@@ -37,8 +37,8 @@ _experimental = partial(
 def ndcg_over_relevant(matched: Matched, *, gain: GradeGain = "linear") -> Floats:
     """The mean of nDCG at the ranks of all items with a positive gain.
 
-    For an item that is not in the list, it is the nDCG of the whole list. An item with a negative grade has gain 0.
-    Undefined where the query has no positive grade.
+    For an item that is not in the list, it is the nDCG of the whole list. An item with a negative grade has gain 0
+    unless a map has a gain for it. Undefined where the query has no positive grade.
     """
     sums = _Sums(matched, gain)
     hits = sums.found
@@ -89,7 +89,7 @@ def normalised_gain(matched: Matched, *, gain: GradeGain = "linear") -> Floats:
 
     An item is discounted by how much more gain the ideal list has up to its rank, where each rank of the ideal list
     counts at least 1. So a perfect list scores 1 if no gain is between 0 and 1. An item with a negative grade has gain
-    0. Undefined where the query has no positive grade.
+    0 unless a map has a gain for it. Undefined where the query has no positive grade.
     """
     gains = absolute_gains(gain)
     highest = highest_gains(matched, gains)

@@ -82,11 +82,12 @@ def rank_biased_precision(
     change RBP, as in trec_eval. Undefined where the query has no relevant item.
     """
     gains = {
-        "share": share_of_best(matched, "linear" if rel == "positive" else "binary"),
+        "share": share_of_best(matched, "linear"),
         "binary": lambda hits: np.ones(len(hits)),
         "linear": lambda hits: np.maximum(hits.grade, 0),
     }
-    ranked = matched.values_by_rank(matched.found.relevant(rel), gains[gain], k)
+    chosen = gains["binary" if gain == "share" and rel != "positive" else gain]
+    ranked = matched.values_by_rank(matched.found.relevant(rel), chosen, k)
     sums = matched.total(ranked, ranked.value * (1 - p) * p ** (ranked.rank - 1.0))
     return ratio(sums, 1, matched.relevant_items(rel) > 0)
 
