@@ -87,6 +87,14 @@ def terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.fixture
+def qrels_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with the solution of two queries in `q.txt`."""
+    (tmp_path / "q.txt").write_text("q1 0 d1 1\nq2 0 d3 1\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def new_challenge(tmp_path: Path, terminal: Terminal) -> Path:
     """The folder of a new challenge, as `scorer init` writes it: one track, two submissions, preliminary scores."""
     folder = tmp_path / "challenge"

@@ -19,7 +19,7 @@ Read = tuple[object, ...]
 
 def read(content: bytes, name: str, *, solution: bool) -> Read:
     """Return all that the format reads from the content: rows with their lines, or findings, or the error."""
-    findings = Findings()
+    findings, note = Findings(), None
     try:
         head = Block(checked(content, 1), 1)
         detected = format_named(name)
@@ -30,6 +30,7 @@ def read(content: bytes, name: str, *, solution: bool) -> Read:
         else:
             batch = detected.ranked(head)(head, findings)
             values = (batch.run_score, batch.rank)
+            note = batch.note
     except UnreadableError as error:
         return ("unreadable", str(error), error.line)
     if findings:
@@ -39,7 +40,7 @@ def read(content: bytes, name: str, *, solution: bool) -> Read:
     texts = (batch.query.to_pylist(), batch.item.to_pylist(), None if named is None else named.to_pylist())
     # repr tells -0.0 from 0.0.
     numbers = [None if each is None else repr(each.tolist()) for each in (*values, batch.line, batch.row_of_item)]
-    return ("valid", texts, numbers)
+    return ("valid", texts, numbers, note)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from scorer.challenge.quotas import NO_QUOTA, Quota
 from scorer.challenge.settings import Challenge, Track
 from scorer.challenge.splits import KeySplit, check_stage
 from scorer.challenge.starter import FILES, write_new
+from scorer.challenge.tables import IGNORED
 from scorer.errors import ChallengeError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -81,6 +82,7 @@ def test_defaults_are_the_documented_ones(challenge_file: Write) -> None:
         items=None,
         exclude=None,
         submissions=None,
+        ignore=IGNORED,
         list_length=30,
         cutoffs=(),
         primary="AP",
@@ -112,7 +114,7 @@ def test_every_value_is_read(challenge_file: Write) -> None:
     file = challenge_file(
         TOP + 'description = "All of it."\ndatabase = "data/scores.db"\nsite = "../site"\n' + TRACK + "description = "
         '"Thirty."\nqueries = "solution.txt"\nitems = "solution.txt"\nexclude = "self"\nsubmissions = "sent"\n'
-        'measures = ["nDCG@10", "RR"]\ndecimals = 0\n'
+        'ignore = ["*.log"]\nmeasures = ["nDCG@10", "RR"]\ndecimals = 0\n'
         'missing = "reject"\nties = "order"\nequal_ranks = "earlier"\nentry = "last"\nstage = "preliminary"\n'
         'final = "rest"\nbaselines = ["random", "007"]\nper_query = "public"\nstatistics = "all"\n'
         'reveal_solution = true\nsolution_format = "vlnet"\nsubmission_format = "trec"\n'
@@ -130,6 +132,7 @@ def test_every_value_is_read(challenge_file: Write) -> None:
         "items": "solution.txt",
         "exclude": "self",
         "submissions": "sent",
+        "ignore": ("*.log",),
         "measures": ("nDCG@10", "RR"),
         "decimals": 0,
         "missing": "reject",
@@ -270,9 +273,9 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
         (
             "decimal = 4",
             "decimal: unknown key (did you mean decimals?); known: title, description, solution, queries, items, "
-            "exclude, submissions, list_length, cutoffs, primary, measures, decimals, missing, ties, equal_ranks, "
-            "entry, picks, stage, split, final, baselines, phases, late_board, trusted_times, quota, per_query, "
-            "statistics, reveal_solution, solution_format, submission_format",
+            "exclude, submissions, ignore, list_length, cutoffs, primary, measures, decimals, missing, ties, "
+            "equal_ranks, entry, picks, stage, split, final, baselines, phases, late_board, trusted_times, quota, "
+            "per_query, statistics, reveal_solution, solution_format, submission_format",
         ),
     ],
 )

@@ -260,7 +260,7 @@ def test_hostile_names_harm_nobody(inbox: Inbox, tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text(GOOD)
     inbox.put("brass/one.txt", POOR)
-    inbox.put("amber/deep/one.txt")
+    inbox.put("amber/deep/er/one.txt")
     inbox.put("amber/.hidden.txt")
     inbox.put(".team/one.txt")
     inbox.put("top.txt")
@@ -554,7 +554,7 @@ def test_an_object_that_is_uploaded_in_parts_has_the_time_of_the_look(remote: In
 def test_hostile_keys_harm_nobody(remote: Inbox, tmp_path: Path) -> None:
     """Keys are texts; none becomes a path outside of the folder of a team."""
     root = remote.source.rpartition("/")[2]
-    for key in ("../up/one.txt", "amber/../../one.txt", "amber//one.txt", "amber/deep/one.txt", "a\tb/one.txt"):
+    for key in ("../up/one.txt", "amber/../../one.txt", "amber//one.txt", "amber/deep/er/one.txt", "a\tb/one.txt"):
         remote.store.call_s3(
             "put_object", Bucket="challenge-inbox", Key=f"{root.rpartition('/')[2]}/{key}", Body=b"q:a"
         )

@@ -213,7 +213,7 @@ def test_the_command_names_the_invalid_list(tmp_path: Path, terminal: Terminal) 
     for call in calls:
         answer = terminal.run(*call, "--exclude", tmp_path / "list")
         assert (answer.code, answer.out) == (1, "")
-        assert answer.err.startswith(f"{tmp_path / 'list'}:1: the format cannot be detected")
+        assert answer.err.startswith(f'{tmp_path / "list"}:1: found "<html>": a page in HTML')
 
 
 def test_comparisons_and_reports_exclude_as_well(tmp_path: Path, terminal: Terminal) -> None:

@@ -286,8 +286,8 @@ def test_run_skips_what_is_not_a_file(challenge: Path) -> None:
     os.mkfifo(folder / "pipe.txt")
     (folder / "broken.txt").symlink_to("nowhere")
     (folder / "loop.txt").symlink_to("loop.txt")
-    (folder / "team" / "deep").mkdir(parents=True)
-    (folder / "team" / "deep" / "lost.txt").write_text(GOOD, encoding="utf-8")
+    (folder / "team" / "deep" / "deeper").mkdir(parents=True)
+    (folder / "team" / "deep" / "deeper" / "lost.txt").write_text(GOOD, encoding="utf-8")
     (folder / ".hidden.txt").write_text("no list at all", encoding="utf-8")
     with closing(socket.socket(socket.AF_UNIX)) as listening:
         home = Path.cwd()
@@ -304,7 +304,8 @@ def test_run_skips_what_is_not_a_file(challenge: Path) -> None:
         "main/loop.txt: a link; links are not followed: submit the file itself; skipped",
         "main/pipe.txt: not a regular file; skipped",
         "main/socket.txt: not a regular file; skipped",
-        "main/team/deep: a folder in the folder of a team; move its files up into the folder of the team; skipped",
+        "main/team/deep/deeper: a folder in a folder of a team's folder; move its files up into the folder of the "
+        "team; skipped",
         "main: 2 scored, 0 known, 0 rejected",
     ]
     assert board(challenge).keys() == {"first-team", "most-popular"}

@@ -48,6 +48,7 @@ queries = "{SECRET}/queries.txt"
 items = "{SECRET}/items.txt"
 exclude = "{SECRET}/excluded.jsonl"
 submissions = "{SECRET}/submissions"
+ignore = ["*.log"]
 list_length = 3
 cutoffs = [1, 3]
 primary = "nDCG@3"

@@ -258,6 +258,34 @@ def test_the_next_day_is_the_first_minute_with_another_date(now: datetime, zone:
 
 
 @pytest.mark.parametrize(
+    ("zone", "known"),
+    [
+        ("AoE", "Etc/GMT+12"),
+        ("UTC-12", "Etc/GMT+12"),
+        ("UTC+2", "Etc/GMT-2"),
+        ("GMT-03:00", "Etc/GMT+3"),
+        ("UTC", "UTC"),
+    ],
+)
+def test_an_offset_is_a_zone(zone: str, known: str) -> None:
+    """In the names of the IANA database, the sign is the opposite."""
+    assert quota(zone=zone).zone == known
+
+
+def test_the_last_day_ends_anywhere_on_earth() -> None:
+    """At noon of the next day in UTC."""
+    noon = datetime(2027, 1, 12, 12, tzinfo=UTC)
+    assert (quota(zone="AoE").day(noon - SECOND), quota(zone="AoE").day(noon)) == ("2027-01-11", "2027-01-12")
+
+
+@pytest.mark.parametrize("zone", ["UTC+99", "UTC+5:30", "utc12", "AOE12"])
+def test_an_unknown_zone_is_refused(zone: str) -> None:
+    """Etc has whole hours only."""
+    with pytest.raises(ValueError, match="is not the name of a time zone"):
+        quota(zone=zone)
+
+
+@pytest.mark.parametrize(
     ("value", "message"),
     [
         ("{per_day = 0}", "tracks.main.quota.per_day: found 0; allowed: a whole number from 1"),

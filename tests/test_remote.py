@@ -158,11 +158,17 @@ def track(folder: Path, submissions: str) -> Any:
 
 def test_submissions_are_listed_with_teams_and_times(memory: Any, tmp_path: Path) -> None:
     """As on this machine, in order of names. The time is that of the name, or else of the last change."""
-    for name in ("tea-kettle/20110418T100000Z-a.txt", "tea-kettle/deep/x.txt", "paper-boats.txt", ".hidden"):
+    for name in (
+        "tea-kettle/20110418T100000Z-a.txt",
+        "tea-kettle/deep/x.txt",
+        "tea-kettle/deep/down/x.txt",
+        "paper-boats.txt",
+        ".hidden",
+    ):
         memory.pipe(f"/all/{name}", SUBMISSION)
     before = datetime.now(UTC).replace(microsecond=0)
 
-    upload, boats, kettle, deep = submission_files(track(tmp_path, "memory://all/"))
+    upload, boats, kettle, deep, deepest = submission_files(track(tmp_path, "memory://all/"))
 
     assert upload == UploadInProgress("main/.hidden")
     assert isinstance(boats, SubmissionFile)
@@ -171,8 +177,11 @@ def test_submissions_are_listed_with_teams_and_times(memory: Any, tmp_path: Path
     assert isinstance(kettle, SubmissionFile)
     assert (kettle.team, kettle.file) == ("tea-kettle", "main/tea-kettle/20110418T100000Z-a.txt")
     assert kettle.received == datetime(2011, 4, 18, 10, tzinfo=UTC)
+    assert isinstance(deepest, SubmissionFile)
+    assert (deepest.team, deepest.file) == ("tea-kettle", "main/tea-kettle/deep/x.txt")
     assert deep == SkippedFile(
-        "main/tea-kettle/deep", "a folder in the folder of a team; move its files up into the folder of the team"
+        "main/tea-kettle/deep/down",
+        "a folder in a folder of a team's folder; move its files up into the folder of the team",
     )
 
 

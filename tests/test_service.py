@@ -133,6 +133,22 @@ class TestAccepting:
         assert outcomes.count("accepted") == 2  # the limit of rejected files may be reached by open ones
         assert outcomes.count("quota") == 198
 
+    def test_what_cannot_be_read_at_all_is_refused_and_takes_nothing_of_the_quota(self, tmp_path: Path) -> None:
+        """By its beginning; a list with an error is an entry, as before."""
+        with served(Live.graded(tmp_path / "live", rules="quota = {per_day = 3, rejected_per_day = 1}\n")) as found:
+            for content in (
+                "<!DOCTYPE html>\n<p>a:b\n",
+                "version https://git-lfs.github.com/spec/v1\noid a\n",
+                "[1]\n",
+            ):
+                refused = found.put("amber", content)
+                assert (refused.status_code, problem(refused)) == (400, "invalid")
+                assert refused.json()["detail"].startswith("the file cannot be read: found ")
+            assert found.live.events("arrival") == []
+            assert found.files() == []
+            assert {limit["used"] for limit in found.get("amber", "/quota").json()["limits"]} == {0}
+            assert found.put("amber", f"{GOOD}no list\n").status_code == 201
+
     def test_a_challenge_with_a_quota_says_what_is_left_and_when_it_begins_again(self, tmp_path: Path) -> None:
         with served(Live.graded(tmp_path / "live", rules="quota = {per_day = 3}\n")) as found:
             for number in range(3):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, time, timedelta
 from typing import Annotated
 from zoneinfo import ZoneInfo
@@ -14,6 +15,10 @@ COUNT = "a whole number from 1"
 
 
 def _known_zone(name: str) -> str:
+    """The name in the IANA database, where the sign of an offset is the opposite: "AoE" is UTC-12, "Etc/GMT+12"."""
+    offset = re.fullmatch(r"(?:UTC|GMT)([+-])0?(\d{1,2})(?::?00)?", "UTC-12" if name == "AoE" else name)
+    if offset:
+        name = f"Etc/GMT{'-' if offset[1] == '+' else '+'}{offset[2]}"
     try:
         ZoneInfo(name)
     except (LookupError, ValueError, OSError):
@@ -29,7 +34,7 @@ class Quota(SettingsTable):
 
     per_day: Count | None = Field(None, description=COUNT)
     zone: Annotated[str, AfterValidator(_known_zone)] = Field(
-        "UTC", description='the name of a time zone, as in "UTC" or "Europe/Ljubljana"'
+        "UTC", description='the name of a time zone, as in "UTC", "Europe/Ljubljana", "UTC-12" or "AoE"'
     )
     per_phase: Count | None = Field(None, description=COUNT)
     total: Count | None = Field(None, description=COUNT)

@@ -17,6 +17,7 @@ from scorer.challenge.splits import KeySplit
 from scorer.challenge.tables import (
     AUTO,
     FULL_DECIMALS,
+    IGNORED,
     MARKDOWN,
     TEXT,
     Decimals,
@@ -90,6 +91,7 @@ class Track(SettingsTable):
     items: PathText | None = Field(None, description="the path or URL of a file with one item id a line")
     exclude: PathText | None = Field(None, description='"self", or the path or URL of a file with items by query')
     submissions: PathText | None = Field(None, description="the path or URL of a folder")
+    ignore: tuple[Stated, ...] = Field(IGNORED, strict=False, description='names of files, as in ["README*", "*.log"]')
     list_length: int = Field(ge=1, description="a whole number from 1")
     cutoffs: tuple[Annotated[int, Field(ge=1)], ...] = Field(
         (), strict=False, description="ascending whole numbers from 1 to list_length"

@@ -55,6 +55,9 @@ def absolute(root: Path, path: str) -> Path:
     return Path(os.path.normpath(root.absolute() / path))
 
 
+IGNORED = ("README", "README.*", "LICENSE", "LICENSE.*", "metadata.json", "Thumbs.db", "desktop.ini", "__MACOSX")
+"""Names of files and folders, in upper or lower case, that people and systems add to submissions."""
+
 Stated = Annotated[str, _valid(str.strip, "is blank")]
 PathText = Annotated[str, _valid(lambda path: path.strip() and "\0" not in path, "is not a path")]
 FormatText = Annotated[str, _valid(lambda name: name.partition(":")[0] in FORMAT_NAMES, "is not a format")]

@@ -252,6 +252,17 @@ def format_name(name: str, option: str) -> str:
     return name
 
 
+def add_tag(parser: ArgumentParser, of_format: str) -> None:
+    """Add the option for one run of a TREC file with several; it sets the format that the option `of_format` sets."""
+    parser.add_argument(
+        "--tag",
+        dest=of_format,
+        type=lambda tag: f"trec:tag={tag}",
+        metavar="TAG",
+        help="of a file with several runs in TREC's format, read the rows with this run tag; *: all rows as one run",
+    )
+
+
 def open_challenge(folder: Path, track: str | None = None) -> tuple[Challenge, Sequence[Track]]:
     """Read a challenge, whose solutions may be missing; return it with the requested track, or all of its tracks."""
     from scorer.challenge.loading import read_challenge

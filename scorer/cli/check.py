@@ -11,6 +11,7 @@ from scorer.cli.arguments import (
     Parser,
     WrongCallError,
     add_challenge,
+    add_tag,
     format_name,
     only_track,
     open_challenge,
@@ -33,6 +34,7 @@ def add_file(parser: Parser) -> None:
     add_challenge(parser, sites=True)
     parser.add_argument("--team", metavar="TEAM", help="also print what is left of the quota of this team's folder")
     parser.add_argument("--submission-format", metavar="FORMAT", help=f"the format of the file, {FORMAT_HELP}")
+    add_tag(parser, "submission_format")
 
 
 def check(

@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser
 from typing import TYPE_CHECKING, Literal
 
-from scorer.cli.arguments import FORMAT_HELP, WrongCallError
+from scorer.cli.arguments import FORMAT_HELP, WrongCallError, add_tag
 from scorer.errors import ConversionError
 from scorer.options import TIE_RULE
 
@@ -34,6 +34,7 @@ def add_conversion(parser: ArgumentParser) -> None:
         "--to", dest="target_format", metavar="FORMAT", help="the format to write, if the name does not determine it"
     )
     parser.add_argument("--from", dest="source_format", metavar="FORMAT", help=f"the format to read, {FORMAT_HELP}")
+    add_tag(parser, "source_format")
     parser.add_argument("--kind", choices=("solution", "submission"), help="what IN is, if it could be either")
     parser.add_argument(
         "--ties",

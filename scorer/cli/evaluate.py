@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from scorer.cli.arguments import WrongCallError, add_form, add_row_names, format_name, number
 from scorer.cli.console import print_message, print_result, row_names, with_progress
 from scorer.cli.evaluating import MEASURES_HELP, add_policies, check_standard_input
-from scorer.cli.hints import challenge_hint, solution_message, stray_measures, submission_message
+from scorer.cli.hints import challenge_hint, solution_message, stray_measures, submission_message, swapped_note
 from scorer.errors import MeasureError, SolutionError, SubmissionError
-from scorer.paths import shown
-from scorer.wording import counted, quoted
+from scorer.paths import is_regular, shown
+from scorer.wording import counted, printable, quoted
 
 if TYPE_CHECKING:
     from scorer.matching.solution import Solution
@@ -154,11 +154,26 @@ def _scored(
             continue
         except SolutionError as error:
             raise SolutionError(shown(solution), error.findings) from error
-        print_message(*result.notes.lines(shown(path)))
+        print_message(*swapped_note(graded, solution, path), *result.notes.lines(shown(path)))
+        print_message(*_tie_bounds(graded, path, measures, settings, result))
         results.append((path, result))
     for _, result in results[:1]:  # undefined scores depend on the solution, so one submission is enough
         _complain_of_undefined(result)
     return results
+
+
+def _tie_bounds(
+    graded: Solution, path: str, measures: Mapping[str, Measure], settings: Mapping[str, Any], result: Evaluation
+) -> list[str]:
+    """Return the bounds of the means of a run whose scores are all equal, as a message; nothing for any other run."""
+    from scorer.matching.notes import ALL_EQUAL
+    from scorer.scoring.evaluation import evaluate as evaluated
+
+    if settings["tie_bounds"] or not is_regular(path) or not any(ALL_EQUAL in note.text for note in result.notes):
+        return []
+    bounds = evaluated(graded, path, measures, **{**settings, "tie_bounds": True}).bounds() or {}
+    ranges = ", ".join(f"{measure} {worst:.4f} to {best:.4f}" for measure, (worst, best) in bounds.items())
+    return [f"{printable(shown(path))}: by the order of ties: {ranges}"]
 
 
 def _check_files(solution: str, submissions: Sequence[str], requested: Sequence[str] | None) -> None:

@@ -6,7 +6,7 @@ from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scorer.cli.arguments import FORMAT_HELP, WrongCallError, number, whole_number
+from scorer.cli.arguments import FORMAT_HELP, WrongCallError, add_tag, number, whole_number
 from scorer.options import MISSING, NOTHING_RELEVANT, SPLIT, TIES, UNJUDGED
 from scorer.paths import shown
 from scorer.wording import counted, quoted
@@ -38,6 +38,7 @@ def add_policies(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--solution-format", metavar="FORMAT", help=f"the solution's format, {FORMAT_HELP}")
     parser.add_argument("--submission-format", metavar="FORMAT", help=f"the submissions' format, {FORMAT_HELP}")
+    add_tag(parser, "submission_format")
 
 
 def check_no_policies(values: Mapping[str, Any], problem: str) -> None:

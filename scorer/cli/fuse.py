@@ -7,7 +7,7 @@ from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import FORMAT_HELP, WrongCallError, format_name, whole_number
+from scorer.cli.arguments import FORMAT_HELP, WrongCallError, add_tag, format_name, whole_number
 from scorer.cli.console import print_message
 from scorer.cli.evaluating import check_standard_input
 from scorer.errors import FusionError, MeasureError, ScorerError
@@ -61,6 +61,7 @@ def add_fusion(parser: ArgumentParser) -> None:
         "--depth", type=whole_number(1), metavar="N", help="the number of items to keep in each list; default: all"
     )
     parser.add_argument("--submission-format", metavar="FORMAT", help=f"the runs' format, {FORMAT_HELP}")
+    add_tag(parser, "submission_format")
     parser.add_argument("--methods", action="store_true", help="list the methods and the normalisations, and exit")
     tuning = parser.add_argument_group("tuning")
     tuning.add_argument(

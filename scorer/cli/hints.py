@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scorer.cli.arguments import challenge_folder, is_challenge
-from scorer.errors import FileError, MeasureError
+from scorer.errors import FileError, Findings, MeasureError
 from scorer.paths import is_regular, shown
 from scorer.wording import printable, quoted
+
+if TYPE_CHECKING:
+    from scorer.matching.solution import Solution
 
 
 def did_you_mean(typed: str, known: Iterable[str]) -> str:
@@ -90,6 +94,20 @@ def stray_measures(requested: Sequence[str], files: Iterable[str]) -> str:
         with suppress(MeasureError, OSError):  # no measure, or too long to be the name of a file
             names += [file] if not Path(file).exists() and parse(file) else []
     return f"no file is called {quoted(names[0])}; write {','.join([*requested, *names])}" if names else ""
+
+
+def swapped_note(graded: Solution, solution: str, submission: str) -> list[str]:
+    """Return a message if grades look like run scores, and the run scores, of the first block, like grades."""
+    from scorer.formats.detection import opened
+    from scorer.formats.reading.bytes import UnreadableError
+
+    grade = graded.ideal.grade
+    if 2 * int((grade % 1 != 0).sum()) <= grade.size or not is_regular(submission):
+        return []
+    with suppress(UnreadableError), opened(submission, None, "from") as (detected, head, _):
+        score = detected.ranked(head)(head, Findings()).run_score
+        return [_swapped(solution, submission)] if score is not None and not (score % 1).any() else []
+    return []
 
 
 def _swapped(solution: str, submission: str) -> str:

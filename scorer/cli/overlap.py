@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import FORMAT_HELP, WrongCallError, add_form, format_name, whole_number
+from scorer.cli.arguments import FORMAT_HELP, WrongCallError, add_form, add_tag, format_name, whole_number
 from scorer.cli.console import print_message, print_result
 from scorer.cli.evaluating import check_several, check_standard_input
 from scorer.errors import MeasureError
@@ -43,6 +43,7 @@ def add_overlap(parser: ArgumentParser) -> None:
     add_form(parser, FORMS, "of the similarities")
     parser.add_argument("-q", "--per-query", action="store_true", help="print a row for each query of each pair")
     parser.add_argument("--submission-format", metavar="FORMAT", help=f"the runs' format, {FORMAT_HELP}")
+    add_tag(parser, "submission_format")
     parser.add_argument(
         "--measures", action="store_true", help="list the measures of similarity with their parameters, and exit"
     )

@@ -221,7 +221,7 @@ def _score_track(scoring: Scoring, track: Track, go_on: GoOn, leaves: Callable[[
     from scorer.live.entry import UNRANKED
     from scorer.organising.run import carry_out, hint, plan, present_entries
     from scorer.organising.status import number_in_state
-    from scorer.organising.submission_files import UploadInProgress
+    from scorer.organising.submission_files import SkippedFile
     from scorer.scoring.outcomes import Failed, Rejected
 
     store, options, messages = scoring.store, scoring.options, scoring.messages
@@ -259,7 +259,7 @@ def _score_track(scoring: Scoring, track: Track, go_on: GoOn, leaves: Callable[[
     counts += [number_in_state(states, state) for state in UNRANKED if states[state]]
     if not messages.are_quiet:
         print_message(f"{track.name}: {', '.join(counts)}")
-    unreadable = any(not isinstance(skipped, UploadInProgress) for skipped in work.skipped)
+    unreadable = any(isinstance(skipped, SkippedFile) and not skipped.is_ignored for skipped in work.skipped)
     if options.strict and (rejected_ever or work.given_up):
         return False
     return not (failed or unreadable or work.warnings or rejected_now)

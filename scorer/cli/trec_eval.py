@@ -138,7 +138,7 @@ def trec_eval(
     rules = Rules(
         tuple(dict.fromkeys(measures)),
         list_length=most,
-        submission_format=_FORMAT,
+        submission_format=f"{_FORMAT}:tag=*",
         unjudged="drop" if judged_only else "nonrelevant",
     )
     with _saved(run) as path:

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -19,6 +19,7 @@ from scorer.formats.reading.arrow import booleans, list_lengths, take, text_leng
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block, Lines, trimmed
 from scorer.formats.reading.bytes import UnreadableError
+from scorer.formats.reading.stated_ranks import contradiction
 from scorer.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
 from scorer.measures.arrays import Ints
 from scorer.wording import quoted
@@ -92,8 +93,12 @@ def _written(heads: list[str], options: Mapping[str, str], rows: Iterable[list[s
 
 
 def _header(head: Block, wanted: tuple[str, ...], options: Mapping[str, str]) -> Header:
-    find = partial(_delimiter, options=options)
-    return Header.of(head, find, lambda names: tables.needed_places(names, wanted, options))
+    def places(names: Sequence[str]) -> Mapping[str, int]:
+        found = tables.needed_places(names, wanted, options)
+        has_both = "score" in found and names.count("rank") == 1
+        return {**found, "rank": names.index("rank")} if has_both else found
+
+    return Header.of(head, partial(_delimiter, options=options), places)
 
 
 def _graded(header: Header, block: Block, findings: Findings) -> Graded:
@@ -102,7 +107,13 @@ def _graded(header: Header, block: Block, findings: Findings) -> Graded:
 
 def _ranked(header: Header, block: Block, findings: Findings) -> Ranked:
     fast = header.regular(block)
-    return tables.ranked_rows(*header.rows(block, findings), findings) if fast is None else fast
+    if fast is not None:
+        return fast
+    held, line = header.rows(block, findings)
+    rows = tables.ranked_rows(held, line, findings)
+    if rows.run_score is None or "rank" not in held or len(rows.query) < line.size:
+        return rows
+    return replace(rows, note=contradiction(rows.query, held["rank"], rows.run_score, line))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +156,19 @@ class Header:
         skip = max(0, self.line - block.first_line + 1)
         if "score" not in self.places or block.holds(b'"') or skip > 1:
             return None
-        places = {name: self.places[name] for name in ("query", "item", "score")}
+        # Ranks next to scores are compared in the first block only, because they decide nothing.
+        names = ("query", "item", "score", "rank") if skip else ("query", "item", "score")
+        places = {name: self.places[name] for name in names if name in self.places}
         read = regular.columns(block, self.delimiter, self.count, places, "score", skip=skip)
         if read is None:
             return None
-        query, item = (trimmed(read[0][name], block) for name in ("query", "item"))
+        held, score = read
+        query, item = (trimmed(held[name], block) for name in ("query", "item"))
         if not (text_lengths(query).all() and text_lengths(item).all()):
             return None
-        return Ranked(query, block.first_line + skip + np.arange(read[1].size), None, item, read[1])
+        line = block.first_line + skip + np.arange(score.size)
+        note = contradiction(query, held["rank"], score, line) if "rank" in held else None
+        return Ranked(query, line, None, item, score, note=note)
 
     def rows(self, block: Block, findings: Findings) -> tuple[tables.Columns, Ints]:
         """Return the rows below the header, by column, and their lines; those of another length are reported."""

@@ -15,8 +15,8 @@ from scorer.errors import Findings
 from scorer.formats import delimited, json_document, jsonl, letor, parquet, trec, vlnet
 from scorer.formats.reading.arrow import longest
 from scorer.formats.reading.batches import Batch, Graded, Ranked, Reader
-from scorer.formats.reading.blocks import BYTE_ORDER_MARK, Block, blocks
-from scorer.formats.reading.bytes import Digest, LimitError, UnreadableError, open_bytes, read_chunk
+from scorer.formats.reading.blocks import BYTE_ORDER_MARK, Block, blocks, checked
+from scorer.formats.reading.bytes import Digest, InaccessibleError, LimitError, UnreadableError, open_bytes, read_chunk
 from scorer.formats.writing import SolutionContent, SubmissionContent
 from scorer.limits import MB, OWN_FILES, Limits
 from scorer.options import Role
@@ -66,6 +66,14 @@ FORMATS: dict[str, Format] = {
     module.NAME: module for module in (parquet, json_document, jsonl, delimited, letor, trec, vlnet)
 }
 """The formats by name, in the order of detection: the most distinctive first."""
+
+FOREIGN: Mapping[str, str] = {
+    r"version https://git-lfs\.github\.com": "a pointer of Git LFS, not the file itself; fetch that with git lfs pull",
+    r"<": "a page in HTML or XML, not the file itself; download the file, as by the link to its raw content",
+    r"[{\[(]\s*('|\()": "a value printed by Python; write it as JSON, with json.dump",
+    r"[{\[]": 'JSON of no known form; expected {"query": {"item": number}}, two levels deep, or an object a line',
+}
+"""What a file is that no format recognises, by the beginning of its first line."""
 
 Setting = Literal["solution_format", "submission_format", "exclude", "from"]
 
@@ -175,7 +183,8 @@ def format_named(text: str) -> DetectedFormat:
     if name not in FORMATS:
         raise UnreadableError(f"no format is called {quoted(name)}; there are {', '.join(reversed(FORMATS))}")
     options: dict[str, str] = {}
-    for setting in chosen.split(",") if chosen else ():
+    # A run tag may have commas; it is the only option of a run.
+    for setting in [chosen] if chosen.startswith("tag=") else chosen.split(",") if chosen else ():
         option, _, value = setting.partition("=")
         if option not in FORMATS[name].OPTIONS or not value:
             known = "; ".join(f"{option}={meaning}" for option, meaning in FORMATS[name].OPTIONS.items())
@@ -194,10 +203,18 @@ def _detected(first: Block, setting: Setting) -> DetectedFormat:
     examples = ", ".join(f"{getattr(known, example)} ({name})" for name, known in reversed(FORMATS.items()))
     # White space beyond ASCII is blank here only: the readers would take it as an id.
     found = lines[0] if lines else first.content[:SAMPLE_BYTES].decode(errors="ignore").strip("\r\n")
+    if foreign := _foreign(found):
+        raise UnreadableError(foreign, first.first_line)
     raise UnreadableError(
         f"the format cannot be detected from {quoted(found)}; expected lines like {examples}; {_hint(setting)}",
         first.first_line,
     )
+
+
+def _foreign(line: str) -> str:
+    """What a file is that begins with a line and is of no format, as a message; empty for any other file."""
+    what = (what for pattern, what in FOREIGN.items() if re.match(pattern, line.strip(), re.IGNORECASE))
+    return next((f"found {quoted(line)}: {each}" for each in what), "")
 
 
 def recognised(lines: list[str], setting: Setting, *, one_block: bool = False) -> DetectedFormat | None:
@@ -223,6 +240,24 @@ def _hint(setting: Setting) -> str:
     if setting == "exclude":
         return 'write the items of each query as {"query": "q", "items": ["a", "b"]}'
     return f"name it with --{setting.replace('_', '-')} NAME, or {setting} in challenge.toml"
+
+
+def why_unreadable(path: str | os.PathLike[str], format_name: str | None, limits: Limits) -> str:
+    """Why a submission can certainly not be read, by its beginning; empty for any other, and if it is inaccessible."""
+    try:
+        with open_bytes(path, None, limits) as stream:
+            start = read_chunk(stream).removeprefix(BYTE_ORDER_MARK)
+        if _is_blank(start):
+            return "the file is empty"
+        lines = _sample(start)
+        if not format_name and recognised(lines, "submission_format", one_block=True) is None:
+            checked(start[: start.rfind(b"\n", 0, SAMPLE_BYTES) + 1], 1)
+            return "" if recognised(lines, "submission_format") else _foreign(lines[0] if lines else "")
+    except InaccessibleError:
+        return ""
+    except UnreadableError as error:
+        return str(error)
+    return ""
 
 
 if TYPE_CHECKING:
@@ -264,10 +299,14 @@ def _is_read(reader: Callable[[Block], Reader[Batch]], head: Block) -> bool:
 def run_tag(path: str | os.PathLike[str], format_name: str | None = None) -> str | None:
     """Return the tag of a run in TREC's format, which is detected or named: the sixth column of its first row.
 
-    None for a file of another format, and for one that cannot be read twice, such as standard input.
+    The tag that the name of the format chooses, if it does. None for a file of another format, and for one that cannot
+    be read twice, such as standard input.
     """
-    if not is_regular(path) or format_name not in (None, trec.NAME):
+    named = format_named(format_name) if format_name else None
+    if not is_regular(path) or (named is not None and named.format is not trec):
         return None
+    if named is not None and named.options.get("tag", "*") != "*":
+        return named.options["tag"]
     try:
         start = _start(path)
     except (UnreadableError, OSError, EOFError, zlib.error):
@@ -276,12 +315,12 @@ def run_tag(path: str | os.PathLike[str], format_name: str | None = None) -> str
     if len(start) == TAG_BYTES:
         text = text.rpartition("\n")[0]  # the last line may go on
     lines = [line for line in text.split("\n") if line.strip()][:SAMPLE_LINES]
-    detected = recognised(lines, "from") if format_name is None else None
-    if format_name is None and (detected is None or detected.format is not trec):
+    detected = named or recognised(lines, "from")
+    if detected is None or detected.format is not trec:
         return None
     rows = (line.split() for line in lines if not line.startswith("#"))
     first = next(rows, [])
-    return first[trec.RUN_COLUMNS - 1] if len(first) >= trec.RUN_COLUMNS else None
+    return first[trec.RUN_COLUMNS - 1].strip('"') if len(first) >= trec.RUN_COLUMNS else None
 
 
 def _start(path: str | os.PathLike[str]) -> bytes:

@@ -14,17 +14,22 @@ import pyarrow as pa
 from scorer.errors import Findings
 from scorer.formats.reading import compute as pc
 from scorer.formats.reading import regular, tables
-from scorer.formats.reading.arrow import keep, list_lengths, numbers, take, text_buffers, texts
+from scorer.formats.reading.arrow import equal, keep, list_lengths, numbers, take, text_buffers, texts
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block, Lines
 from scorer.formats.reading.bytes import UnreadableError, open_bytes, read_chunk
+from scorer.formats.reading.stated_ranks import contradiction
 from scorer.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
+from scorer.measures.arrays import Floats, Ints
 from scorer.wording import quoted
 
 NAME = "trec"
 SOLUTION = "query iteration item grade"
 SUBMISSION = "query Q0 item rank score tag"
-OPTIONS: Mapping[str, str] = {"subtopic": "iteration (for qrels whose iteration is the subtopic)"}
+OPTIONS: Mapping[str, str] = {
+    "subtopic": "iteration (for qrels whose iteration is the subtopic)",
+    "tag": "the run tag of the rows to read (of a file with several runs), or * (all rows, as in trec_eval)",
+}
 ONE_BLOCK = False
 QUERY_ONCE = False
 LISTED_IS_RELEVANT = False
@@ -35,9 +40,13 @@ RUN_COLUMNS = 6
 TAG = "scorer"
 """The tag of written runs."""
 
-TAIL = 1 << 16
-"""The bytes at the end of a run that are searched for its last row."""
+SHOWN_TAGS = 5
+"""So many of the other tags of a file are named."""
 
+TAIL = 1 << 16
+"""The bytes at either end of a run that are searched for its first or last row."""
+
+QUOTED = re.compile(rb'\s*"[^"\s]+"\s')
 UNFIT_QUERY = re.compile(r"^$|^#|^\ufeff|[ \t\n\v\f\r\0]")
 UNFIT_ITEM = re.compile(r"^$|[ \t\n\v\f\r\0]")
 
@@ -57,24 +66,43 @@ def _is_row(columns: list[str]) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    """Whether Python reads a number, including ``nan``, which the reader reports with its line."""
+    """Whether Python reads a number, including ``nan``; the reader reports that, or a decimal comma, with its line."""
     try:
-        float(text)
+        float(text.strip('"').replace(",", ".", 1))
     except ValueError:
         return False
     return True
 
 
-def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
+def _unquoted(block: Block, head: Block) -> Block:
+    """The block without quotes, if the first id of the file is in quotes, as R writes texts."""
+    if not QUOTED.match(head.content):
+        return block
+    return replace(block, content=block.content.replace(b'"', b""))
+
+
+def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read relevance judgements (qrels); an option says that the iteration is the subtopic, as in ndeval."""
     if options.get("subtopic", "iteration") != "iteration":
         raise UnreadableError(f"found {quoted(options['subtopic'])} as the subtopic; expected iteration")
-    return partial(_graded, "subtopic" not in options)
+    return lambda block, findings: _graded("subtopic" not in options, _unquoted(block, head), findings)
 
 
-def ranked(_head: Block, _options: Mapping[str, str]) -> Reader[Ranked]:
-    """Read a run; the rank and everything after the score are ignored."""
-    return _ranked
+def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
+    """Read a run with one run tag, or the rows with the tag of an option; what follows the tag is ignored."""
+    tag = options.get("tag")
+    read = partial(_ranked, _first_tag(_unquoted(head, head)) if tag is None else None, tag, head.first_line)
+    return lambda block, findings: read(_unquoted(block, head), findings)
+
+
+def _first_tag(head: Block) -> tuple[str, int] | None:
+    """Return the tag of the first row and its line; None without a row."""
+    for at, line in enumerate(head.content[:TAIL].split(b"\n")):
+        columns = line.decode(errors="replace").split()
+        has_space = len(columns) > RUN_COLUMNS and not _is_number(columns[3]) and _is_number(columns[5])
+        if len(columns) >= RUN_COLUMNS and not has_space and not line.startswith(b"#"):
+            return columns[RUN_COLUMNS - 1], head.first_line + at
+    return None
 
 
 def last_tag(path: str | os.PathLike[str]) -> str:
@@ -113,57 +141,109 @@ def _check(pairs: Iterable[tuple[str, str]]) -> None:
         fitting([item], UNFIT_ITEM, "an item", NAME)
 
 
+QRELS = {"query": 0, "item": 2, "value": 3}
+RUN = {"query": 0, "item": 2, "value": 4, "tag": 5}
+"""The columns to read."""
+
+Rows = tuple[Mapping[str, pa.Array], Floats, Ints]
+"""The columns but the value, as text, or the rank as numbers; the values; and the lines."""
+
+
 def _graded(is_iteration: bool, block: Block, findings: Findings) -> Graded:
-    rows = _rows(block, findings, QRELS_COLUMNS, (0, 2, 3), "grade", f'four columns, "{SOLUTION}"', tail=False)
-    return replace(rows, is_iteration=is_iteration)
+    rows = _regular(block, QRELS_COLUMNS, QRELS)
+    if rows is None:
+        with_iteration = {**QRELS, "subtopic": 1}
+        held, value, line = _rows(
+            block, findings, QRELS_COLUMNS, with_iteration, "grade", f'four columns, "{SOLUTION}"'
+        )
+        return Graded(held["query"], line, None, None, held["item"], value, held["subtopic"], is_iteration)
+    held, value, line = rows
+    iteration = _one_iteration(block, held["query"], held["item"])
+    if iteration is None:
+        varying = _regular(block, QRELS_COLUMNS, {**QRELS, "subtopic": 1})
+        iteration = None if varying is None else varying[0]["subtopic"]
+    return Graded(held["query"], line, None, None, held["item"], value, iteration, is_iteration)
 
 
-def _ranked(block: Block, findings: Findings) -> Ranked:
-    rows = _rows(block, findings, RUN_COLUMNS, (0, 2, 4), "score", f'six columns, "{SUBMISSION}"', tail=True)
-    return Ranked(rows.query, rows.line, None, rows.item, rows.grade)
+def _ranked(
+    only: tuple[str, int] | None, chosen: str | None, first_line: int, block: Block, findings: Findings
+) -> Ranked:
+    """Read the rows of a run, of which `only` is the one tag and its line; or those with the chosen tag.
+
+    Ranks are read in the first block only, which begins at `first_line`: they cost time, and decide nothing.
+    """
+    places = RUN if block.first_line > first_line else {**RUN, "rank": 3}
+    rows = _regular(block, RUN_COLUMNS, places)
+    if rows is None:
+        expected = f'six columns, "{SUBMISSION}"'
+        rows = _rows(block, findings, RUN_COLUMNS, places, "score", expected, are_ids_checked=chosen != "*")
+    held, score, line = rows
+    if only is not None:
+        _check_tag(held["tag"], line, *only)
+    if chosen is not None and chosen != "*":
+        kept = equal(held["tag"], chosen)
+        held = {name: keep(column, kept) for name, column in held.items()}
+        score, line = score[kept], line[kept]
+    note = contradiction(held["query"], held["rank"], score, line) if "rank" in held else None
+    return Ranked(held["query"], line, None, held["item"], score, note=note)
+
+
+def _check_tag(tag: pa.StringArray, line: Ints, only: str, first: int) -> None:
+    """Raise UnreadableError where a row has another tag than the first row of the file."""
+    same = equal(tag, only)
+    if same.all():
+        return
+    others = keep(tag, ~same)
+    number = {name: line[~same][np.argmax(equal(others, name))] for name in pc.unique(others)[:SHOWN_TAGS].to_pylist()}
+    found = [f"{quoted(name)} from line {at:,}" for name, at in {only: first, **number}.items()]
+    raise UnreadableError(
+        f"the file has several runs, with the run tags {', '.join(found)}; submit one run, or choose the tag to read "
+        "with --tag TAG (--tag '*' reads all rows as one run)",
+        int(line[np.argmin(same)]),
+    )
 
 
 def _rows(
-    block: Block, findings: Findings, count: int, places: tuple[int, int, int], value: str, expected: str, *, tail: bool
-) -> Graded:
-    """Read lines with `count` columns, or more with `tail`; the rows of a run have their scores as grades."""
-    fast = _regular(block, count, dict(zip(("query", "item", "value"), places, strict=True)))
-    if fast is not None:
-        return fast
+    block: Block,
+    findings: Findings,
+    count: int,
+    places: Mapping[str, int],
+    value: str,
+    expected: str,
+    *,
+    are_ids_checked: bool = False,
+) -> Rows:
+    """Read lines with `count` columns; the lines of a run may have more, but where an id seems to have a space."""
     lines = Lines.of(block, comments=True)
     split = pc.ascii_split_whitespace(lines.text)
     lengths, words = list_lengths(split), pc.list_flatten(split)
-    wrong = lengths < count if tail else lengths != count
+    wrong = lengths < count if "tag" in places else lengths != count
+    if are_ids_checked:
+        more = np.flatnonzero(lengths > count)
+        at = np.cumsum(lengths)[more] - lengths[more]
+        # A space in an id moves the rank and the score one column further.
+        moved = np.isnan(numbers(take(words, at + 3))) & ~np.isnan(numbers(take(words, at + 5)))
+        wrong[more[moved]] = True
+        expected += "; ids have no spaces"
     lines = lines.sound(wrong, findings, expected)
     starts = (np.cumsum(lengths) - lengths)[~wrong]
-    query, item, text, second = (take(words, starts + column) for column in (*places, 1))
-    number = numbers(text)
+    held = {name: take(words, starts + place) for name, place in places.items()}
+    number = numbers(held["value"])
     kept = ~np.isnan(number)
-    tables.report_wrong(text, ~kept, lines.number, findings, f"the {value}; expected a finite number")
-    subtopic = keep(second, kept) if count == QRELS_COLUMNS else None
-    return Graded(keep(query, kept), lines.number[kept], None, None, keep(item, kept), number[kept], subtopic)
+    tables.report_wrong(held["value"], ~kept, lines.number, findings, f"the {value}; expected a finite number")
+    held = {name: keep(column, kept) for name, column in held.items()}
+    return held, number[kept], lines.number[kept]
 
 
-def _regular(block: Block, count: int, places: dict[str, int]) -> Graded | None:
+def _regular(block: Block, count: int, places: Mapping[str, int]) -> Rows | None:
     """Return the rows of a block without comments, with one character between columns; None for any other block."""
     tabs, spaces = block.holds(b"\t"), block.holds(b" ")
     if tabs == spaces or block.holds(b"\v", b"\f") or (block.holds(b"#") and b"\n#" in b"\n" + block.content):
         return None
     if regular.has_empty_column(block):
         return None
-    delimiter = "\t" if tabs else " "
-    read = regular.columns(block, delimiter, count, places, "value")
-    if read is None:
-        return None
-    held, value = read
-    line = block.first_line + np.arange(value.size)
-    if count != QRELS_COLUMNS:
-        return Graded(held["query"], line, None, None, held["item"], value)
-    iteration = _one_iteration(block, held["query"], held["item"])
-    if iteration is None:
-        varying = regular.columns(block, delimiter, count, {**places, "subtopic": 1}, "value")
-        iteration = None if varying is None else varying[0]["subtopic"]
-    return Graded(held["query"], line, None, None, held["item"], value, iteration)
+    read = regular.columns(block, "\t" if tabs else " ", count, places, "value")
+    return None if read is None else (*read, block.first_line + np.arange(read[1].size))
 
 
 def _one_iteration(block: Block, query: pa.StringArray, item: pa.StringArray) -> pa.StringArray | None:

@@ -44,8 +44,8 @@ RARE = (b" ", b"\t", b"\v", b"\f", b";", b"[", b"]", b"{", b"}", b'"', b"'", b"(
 
 
 def recognises(lines: list[str]) -> bool:
-    """Whether half of the lines have a colon after the first word, before any comma."""
-    return 2 * sum(map(_starts_with_query, lines)) >= len(lines)
+    """Whether half of the lines have a colon after the first word, before any comma; not in JSON, Python and HTML."""
+    return not lines[0].lstrip().startswith(("{", "[", "<")) and 2 * sum(map(_starts_with_query, lines)) >= len(lines)
 
 
 def _starts_with_query(line: str) -> bool:

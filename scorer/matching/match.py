@@ -69,7 +69,7 @@ def match(
             raise LimitError(limits, "queries", f"the file has {seen.lists:,} lists or more")
     problems.extend(seen.problems)
     lengths = np.concatenate([np.zeros(0, dtype=np.int64), *seen.lengths])
-    check_queries(solution, seen.answered, lengths.size, missing, problems, notes)
+    check_queries(solution, seen.answered, lengths.size, missing, problems, notes, seen.unknown)
     if seen.excluded:  # in all lists, so that the number shows nothing about the queries of the solution
         be = "is" if seen.excluded == 1 else "are"
         notes.add(0, f"{counted(seen.excluded, 'item')} {be} excluded, and removed before ranks are assigned")

@@ -5,22 +5,25 @@ The items are those that the solution lists for any query, and those that are no
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from unicodedata import category, normalize
 
 import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings, Problem
-from scorer.formats.reading.arrow import take
+from scorer.formats.reading.arrow import run_starts, take
+from scorer.formats.reading.batches import Ranked
+from scorer.formats.reading.bytes import UnreadableError
 from scorer.matching.counts import FEW_KNOWN, NO_LIST
 from scorer.matching.exclusions import is_excluded
 from scorer.matching.finding import FoundItems
 from scorer.matching.ranked_lists import RankedLists
 from scorer.matching.solution import UNKNOWN, Solution
 from scorer.measures.arrays import Bools, Ints, ranges
-from scorer.options import Missing
+from scorer.options import Missing, Ties
 from scorer.wording import counted, quoted
 
 FEW_OF_ITEMS = 100
@@ -146,19 +149,42 @@ EXAMPLES = 5
 """The number of queries or items that a message names."""
 
 
+def _spelled_alike(solution: Solution, unknown: Collection[str]) -> str:
+    """How many unknown queries differ from known ones by Unicode's form or invisible characters only, as a message."""
+
+    def plain(query: str) -> str:
+        return query if query.isascii() else normalize("NFC", "".join(each for each in query if category(each) != "Cf"))
+
+    known = {plain(query) for query in solution.queries.to_pylist()} if unknown else set()
+    alike = sum(plain(query) in known for query in unknown)
+    queries = counted(alike, "unknown query", "unknown queries")
+    return f"{queries} would be known in Unicode's form NFC without invisible characters" if alike else ""
+
+
 def check_queries(
-    solution: Solution, answered: Bools, lists: int, missing: Missing, problems: Findings, notes: Findings
+    solution: Solution,
+    answered: Bools,
+    lists: int,
+    missing: Missing,
+    problems: Findings,
+    notes: Findings,
+    unknown: Collection[str] = (),
 ) -> None:
-    """Report queries without a list, unless the file has other problems."""
+    """Report queries without a list, and unknown ones like known ones, unless the file has other problems."""
     if problems:
         return
     if not lists:
         problems.add(0, "the file has no rows")
         return
     lacking = np.flatnonzero(~answered)
+    alike = _spelled_alike(solution, unknown)
     if lacking.size == answered.size:
-        problems.add(0, "none of its queries is known; check that the file is a submission for this track")
-    elif lacking.size:
+        expected = alike or "check that the file is a submission for this track"
+        problems.add(0, f"none of its queries is known; {expected}")
+        return
+    if alike:
+        notes.add(0, alike)
+    if lacking.size:
         names = ", ".join(quoted(solution.queries[number].as_py()) for number in lacking[:EXAMPLES].tolist())
         names += ", ..." if lacking.size > EXAMPLES else ""
         found = f"{lacking.size:,} of {answered.size:,}{NO_LIST}{names})"
@@ -200,6 +226,48 @@ def check_lengths(length: Ints, list_length: int | None, short: Findings, notes:
     longer = int((length > list_length).sum())
     if longer:
         notes.add(0, f"{_lists(longer)} longer than {list_length} items; later items are ignored")
+
+
+ALL_EQUAL = "all run scores are equal"
+"""Begins the note about a run whose lists have no order but that of ties."""
+
+
+@dataclass(slots=True)
+class Order:
+    """What the batches of a submission say about the order of its lists."""
+
+    note: Problem | None = None
+    """The first note of a batch."""
+    score: float | None = None
+    """The run score of the first row."""
+    is_tied: bool = True
+    """Whether all rows have that run score."""
+    has_several: bool = False
+    """Whether a list has several items."""
+
+    def of(self, batches: Iterable[Ranked], tag: str) -> Iterator[Ranked]:
+        """Yield the batches, and look at each. Raises UnreadableError without rows of a chosen run tag; *: any tag."""
+        for batch in batches:
+            self.note = self.note or batch.note
+            if self.is_tied and len(batch.item):
+                scores = batch.run_score
+                self.score = float(scores[0]) if self.score is None and scores is not None else self.score
+                self.is_tied = scores is not None and bool((scores == self.score).all())
+                self.has_several |= len(batch.item) > len(run_starts(batch.query))
+            yield batch
+        if tag != "*" and self.score is None:
+            raise UnreadableError(f"no row has the run tag {quoted(tag)}; choose a tag of the file")
+
+    def check(self, ties: Ties, notes: Findings) -> None:
+        """Report ranks that contradict the run scores, and run scores that are all equal."""
+        if self.is_tied and self.has_several and ties == "trec":
+            notes.add(
+                0,
+                f"{ALL_EQUAL} ({self.score:g}), so only the rule for ties orders the lists, by item id, descending; "
+                "write scores that fall with the rank",
+            )
+        elif self.note is not None:
+            notes.add(self.note.line, self.note.text)
 
 
 def check_items(members: Membership, in_solution: int | None, items: int, possible: int, notes: Findings) -> bool:

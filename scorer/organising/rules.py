@@ -139,9 +139,10 @@ class RuleSet:
 
 def settings(track: Track, excluded: str | None = None) -> Mapping[str, object]:
     """All settings of a track, as they are recorded: of the key of a split, its SHA-256, as of the list of excluded
-    items, which is `excluded`; without the phases, and without the choice of statistics, which changes no score.
+    items, which is `excluded`; without the phases, and without the choice of statistics and the files to ignore, which
+    change no score.
     """
-    recorded = track.model_dump(mode="json", exclude={*Track.not_keys, "phases", "statistics"})
+    recorded = track.model_dump(mode="json", exclude={*Track.not_keys, "phases", "statistics", "ignore"})
     if track.phases:
         recorded["stage"] = None
     if track.entry != "picks":

@@ -22,7 +22,7 @@ from scorer.organising.deliveries import put_in_place
 from scorer.organising.phases import announce
 from scorer.organising.picks import import_picks
 from scorer.organising.rules import RuleSet, record_basis, rules_in_force
-from scorer.organising.scan import Before, before_scan, record, scan
+from scorer.organising.scan import Before, before_scan, record, same_bytes, scan
 from scorer.organising.splits import check_preliminary
 from scorer.organising.submission_files import SkippedFile, UploadInProgress, WithFile
 from scorer.organising.waves import Sources, score
@@ -53,7 +53,7 @@ class Work:
     warnings: tuple[str, ...]
     """What is wrong with the folder of submissions, and what to do."""
     notes: tuple[str, ...]
-    """What the organiser should know about the rules."""
+    """What the organiser should know about the rules, and about files of several teams with the same bytes."""
     picks: tuple[str, ...]
     """What is wrong with the picks of teams."""
 
@@ -135,7 +135,10 @@ def plan(
         known=len(known),
         skipped=scanned.skipped,
         warnings=(*scanned.left_out, *([scanned.warning] if scanned.warning else ()), *not_kept),
-        notes=_notes(rules, by_files, doubts, has_started=entries.phases.has_started(before.now)),
+        notes=(
+            *_notes(rules, by_files, doubts, has_started=entries.phases.has_started(before.now)),
+            *same_bytes(scanned.submissions),
+        ),
         picks=picks,
     )
 

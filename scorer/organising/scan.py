@@ -28,6 +28,7 @@ from scorer.live.state import track_state
 from scorer.live.times import NewScan, content_mark, folder_of
 from scorer.organising.rules import RuleSet
 from scorer.organising.submission_files import (
+    IN_TEAM,
     Listed,
     PicksFile,
     SkippedFile,
@@ -140,6 +141,16 @@ def scan(
     )
 
 
+def same_bytes(submissions: Iterable[WithFile]) -> Iterator[str]:
+    """A message for the organiser about each content that several teams have."""
+    by_digest: dict[str, dict[str, str]] = defaultdict(dict)
+    for _, submission in submissions:
+        by_digest[submission.digest].setdefault(submission.team, printable_name(submission.file))
+    for files in by_digest.values():
+        if len(files) > 1:
+            yield f"{', '.join([*files.values()][:SHOWN])}: the same bytes from {counted(len(files), 'team')}"
+
+
 def _bounded(skipped: Iterable[SkippedFile | UploadInProgress]) -> Iterator[SkippedFile | UploadInProgress]:
     """The first `SHOWN` of each kind in the folder of each team, and how many more there are."""
     counts: Counter[tuple[str, bool]] = Counter()
@@ -156,7 +167,8 @@ def _first(
     """The first of each kind in the folder of each team; `counts` receives how many there are."""
     counts = Counter() if counts is None else counts
     for file in skipped:
-        kind = folder_of(file.file), isinstance(file, UploadInProgress)
+        folder = "/".join(folder_of(file.file).split("/")[:IN_TEAM])
+        kind = folder, isinstance(file, UploadInProgress)
         counts[kind] += "/" in kind[0]
         if counts[kind] <= limit:
             yield file

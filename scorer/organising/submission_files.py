@@ -11,6 +11,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import PurePath
 
@@ -63,6 +64,8 @@ class SkippedFile:
 
     file: str
     reason: str
+    is_ignored: bool = False
+    """Whether its name is one of those that the track ignores."""
 
     def __str__(self) -> str:
         return f"{printable_name(self.file)}: {self.reason}; skipped"
@@ -141,7 +144,8 @@ class Listing:
 def submission_files(track: Track) -> Listing:
     """List the files of a track's teams, ``<team>.txt`` or ``<team>/<file>``, in order of their names.
 
-    Hidden files of systems and tools are ignored. Links are skipped, never followed. A missing folder is empty.
+    The files in a folder of a team's folder are the team's, too. Files with names that the track ignores are skipped,
+    and hidden files of systems and tools. Links are skipped, never followed. A missing folder is empty.
     """
     folder = track.submissions_path
     try:
@@ -156,9 +160,19 @@ def submission_files(track: Track) -> Listing:
             f"{folder}: cannot be read: {error.strerror}; expected the folder of submissions"
         ) from error
     return Listing(
-        tuple(file for file in listed if not isinstance(file, PicksFile)),
+        tuple(_unless_ignored(file, track.ignore) for file in listed if not isinstance(file, PicksFile)),
         tuple(file for file in listed if isinstance(file, PicksFile)),
     )
+
+
+def _unless_ignored(file: Listed, ignored: Iterable[str]) -> Listed:
+    """The file, skipped if its name, or that of a folder in its team's folder, matches one of those to ignore."""
+    parts = file.file.lower().split("/")
+    if isinstance(file, SubmissionFile) and any(
+        fnmatchcase(part, name.lower()) for part in (*parts[2:-1], parts[-1]) for name in ignored
+    ):
+        return SkippedFile(file.file, "no submission by its name (the key ignore)", is_ignored=True)
+    return file
 
 
 def _in_folder(
@@ -168,15 +182,15 @@ def _in_folder(
         file = f"{shown}/{below.name}"
         if below.name.startswith("."):
             yield from _hidden(_listed(below, file, team, status))
-        elif team is not None and below.name == PICKS:
+        elif team is not None and below.name == PICKS and file.count("/") == IN_TEAM:
             yield PicksFile(below, file, team)
         elif isinstance(status, OSError) or not stat.S_ISDIR(status.st_mode):
             yield _listed(below, file, team, status)
-        elif team is not None:
+        elif file.count("/") > IN_TEAM:
             yield SkippedFile(file, A_FOLDER)
         else:
             try:
-                yield from _in_folder(below.list(), file, below.name)
+                yield from _in_folder(below.list(), file, team or below.name)
             except OSError as error:
                 yield SkippedFile(file, why_skipped(error))
 
@@ -197,12 +211,12 @@ def _in_remote(folder: Remote, shown: str, team: str | None) -> Iterator[Listed 
         if path.name.startswith("."):
             yield from _hidden(SubmissionFile(path, file, team or "", received(path.name, 0.0), None))
             continue
-        if team is not None and path.name == PICKS:
+        if team is not None and path.name == PICKS and file.count("/") == IN_TEAM:
             yield PicksFile(path, file, team)
             continue
         try:
-            if path.is_dir() and team is None:
-                yield from _in_remote(path, file, path.name)
+            if path.is_dir() and file.count("/") <= IN_TEAM:
+                yield from _in_remote(path, file, team or path.name)
             elif path.is_dir():
                 yield SkippedFile(file, A_FOLDER)
             elif path.is_file():
@@ -213,7 +227,10 @@ def _in_remote(folder: Remote, shown: str, team: str | None) -> Iterator[Listed 
             yield SkippedFile(file, why_skipped(error))
 
 
-A_FOLDER = "a folder in the folder of a team; move its files up into the folder of the team"
+A_FOLDER = "a folder in a folder of a team's folder; move its files up into the folder of the team"
+
+IN_TEAM = 2
+"""The slashes in the path of a file in the folder of a team: that of the track comes before."""
 
 
 def _hidden(file: Listed) -> Iterator[UploadInProgress]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -100,8 +101,8 @@ def _is_whole(value: object, element: object) -> bool | None:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether a value is a number, bytes or None."""
-    return value is None or isinstance(value, int | float | bytes | np.generic)
+    """Whether a value is a number, as of `decimal` or an array without dimensions, bytes or None."""
+    return value is None or isinstance(value, Number | bytes | np.generic) or getattr(value, "ndim", 1) == 0
 
 
 def _refuse_list_of_paths(source: object) -> None:

@@ -22,6 +22,7 @@ from scorer.formats.reading.bytes import InaccessibleError, LimitError, Unreadab
 from scorer.limits import OWN_FILES, Limits
 from scorer.matching.exclusions import Excluded
 from scorer.matching.match import ScatteredError, match
+from scorer.matching.notes import Order
 from scorer.matching.partition import TemporarySpaceError, by_query, partitions_for, read_batches, whole_lists
 from scorer.matching.ranked_dicts import RankedDicts
 from scorer.matching.solution import Solution
@@ -115,9 +116,12 @@ def _score_file(
     outcome, read = None, None if digest is None else hashlib.sha256()
     try:
         with opened(path, rules.submission_format, "submission_format", read, limits) as (detected, head, blocks):
-            batches = read_batches(detected.ranked(head), blocks, problems, pool, limits)
+            order = Order()
+            rows = read_batches(detected.ranked(head), blocks, problems, pool, limits)
+            batches = order.of(rows, detected.options.get("tag", "*"))
             once = detected.format.QUERY_ONCE
             outcome = score_parts(solution, parted(batches), rules, problems, notes, once, pool, limits)
+            order.check(rules.ties, notes)
     except InaccessibleError:
         raise
     except UnreadableError as error:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
+from scorer.formats.detection import why_unreadable
 from scorer.limits import MB
 from scorer.live.entries import Entries, entries
 from scorer.live.following import Followed
@@ -95,6 +96,8 @@ def accept(store: Store, challenge: Challenge, followed: Followed, delivery: Del
 
 def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: Delivery, ready: Path) -> Accepted:
     track = track_called(challenge, delivery.track)
+    if reason := why_unreadable(delivery.path, track.submission_format, challenge.limits):
+        raise RefusedError("invalid", f"the file cannot be read: {reason}")
     key = delivery.track, delivery.team, delivery.id
     solutions = solution_digests(store, challenge)
     is_new = True

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from scorer.errors import Findings
+from scorer.errors import Findings, Problem
 from scorer.formats.reading import compute as pc
 from scorer.formats.reading.arrow import booleans, joined, keep, take, texts
 from scorer.formats.reading.blocks import Block
@@ -56,6 +56,8 @@ class Ranked:
     """[item]: the run score, which orders lists, highest first; None: lists are in the order of the file."""
     rank: Ints | None = None
     """[item]: the rank in the file, where the file has ranks and no run scores."""
+    note: Problem | None = None
+    """About ranks in the file that contradict its run scores; of a whole batch only."""
 
     @property
     def row_of_item(self) -> Ints:

@@ -109,7 +109,9 @@ def numbered(pairs: Pairs, what: str, line: int, findings: Findings) -> tuple[li
         if not item:
             findings.add(line, 'found "" as an item; expected an id')
         elif number is None:
-            findings.add(line, f"found {shown(value)} as the {what} of item {quoted(item)}; expected a finite number")
+            depth = "; the file is nested too deeply: write query -> item -> number" if isinstance(value, list) else ""
+            found = f"found {shown(value)} as the {what} of item {quoted(item)}"
+            findings.add(line, f"{found}; expected a finite number{depth}")
         else:
             items.append(item)
             numbers.append(number)

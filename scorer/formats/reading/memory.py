@@ -103,7 +103,10 @@ def _by_query(source: Any) -> Any:
 
 def _lists(source: ListsByQuery) -> list[Any]:
     lists = list(source.values())
-    if any(isinstance(listed, str) or not isinstance(listed, Mapping | Sequence | np.ndarray) for listed in lists):
+    kinds = (Mapping, Sequence, np.ndarray)
+    if any(
+        isinstance(listed, str) or not isinstance(listed, kinds) or getattr(listed, "ndim", 1) == 0 for listed in lists
+    ):
         raise UnreadableError("expected a dict whose values are dicts (item -> number) or lists of items")
     return lists
 
@@ -225,9 +228,12 @@ def _ids(values: Iterable[Any], what: str) -> pa.StringArray:
 
 def _numbers(values: Any, what: str) -> Floats:
     try:
-        return np.asarray(values, dtype=np.float64)
+        read = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise UnreadableError(f"not every {what} is a number ({error})") from error
+    if read.ndim != 1:
+        raise UnreadableError(f"not every {what} is a number (found a list)")
+    return read
 
 
 def _finite(values: Iterable[Any], what: str, findings: Findings) -> Floats:

@@ -20,15 +20,15 @@ def columns(
 ) -> tuple[dict[str, pa.Array], Floats] | None:
     """Read the columns at these positions, of `count`, all but the one called `number` as text; and the numbers.
 
-    None where a line is not like the others: then the block must be read line by line, which also finds what is wrong
-    with it, if anything is.
+    A column called rank has numbers, too, which need not be finite. None where a line is not like the others: then the
+    block must be read line by line, which also finds what is wrong with it, if anything is.
     """
     from pyarrow import csv  # noqa: PLC0415 (many files need no more than the lines)
 
     if block.content.startswith(BYTE_ORDER_MARK):  # Arrow would remove it
         return None
     names = [str(at) for at in range(count)]
-    types = {**dict.fromkeys(places, pa.string()), number: pa.float64()}
+    types = {**dict.fromkeys(places, pa.string()), number: pa.float64(), "rank": pa.float64()}
     try:
         table = csv.read_csv(
             pa.BufferReader(block.content),

@@ -255,6 +255,8 @@ def report_wrong(column: pa.Array, wrong: Bools, line: Ints, findings: Findings,
 
     def found(number: int) -> str:
         value: Any = column[at[number]].as_py()
-        return f"found {quoted(value) if isinstance(value, str) else value} as {role}"
+        has_comma = isinstance(value, str) and value.count(",") == 1 and value.replace(",", "").lstrip("+-").isdigit()
+        comma = "; write a decimal point, not a comma" if has_comma else ""
+        return f"found {quoted(value) if isinstance(value, str) else value} as {role}{comma}"
 
     findings.add_each(line[at], found)
