@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from scorer.errors import Findings, system_failure
+from scorer.formats.reading import column_names, tables
 from scorer.formats.reading import compute as pc
-from scorer.formats.reading import tables
 from scorer.formats.reading.arrow import texts
 from scorer.formats.reading.batches import Batch, Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block
@@ -25,7 +25,7 @@ from scorer.wording import printable
 NAME = "parquet"
 SOLUTION = "columns query, item, grade"
 SUBMISSION = "columns query, item, score"
-OPTIONS: Mapping[str, str] = tables.OPTIONS
+OPTIONS: Mapping[str, str] = column_names.OPTIONS
 ONE_BLOCK = True
 QUERY_ONCE = False
 LISTED_IS_RELEVANT = False
@@ -46,12 +46,22 @@ def recognises(lines: list[str]) -> bool:
 
 def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a solution; the line of a finding is the number of the row."""
-    return partial(_read, tables.graded, tables.SOLUTION, options)
+    return partial(_read, tables.graded, column_names.SOLUTION, options)
 
 
 def ranked(_head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read a submission; the line of a finding is the number of the row."""
-    return partial(_read, tables.ranked, tables.SUBMISSION, options)
+    return partial(_read, tables.ranked, column_names.SUBMISSION, options)
+
+
+def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
+    """Return the names of the columns that are read from a submission, by what they are for."""
+    from pyarrow import parquet  # noqa: PLC0415 (few files need it)
+
+    with errors_in_words():
+        names = parquet.read_schema(pa.BufferReader(head.content)).names
+    places = column_names.needed_places(names, column_names.SUBMISSION, options)
+    return {column: names[at] for column, at in places.items()}
 
 
 def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> bytes:
@@ -88,23 +98,21 @@ def _read(
 
 def _table(block: Block, wanted: tuple[str, ...], options: Mapping[str, str]) -> pa.Table:
     """Return the wanted columns that the file has."""
-
-    def chosen(names: Sequence[str]) -> list[int]:
-        places = {tables.place(names, name, options) for name in wanted}
-        return sorted(place for place in places if place is not None)
-
-    return read_columns(block, chosen)
+    return read_columns(block, lambda names: sorted(column_names.needed_places(names, wanted, options).values()))
 
 
 def read_columns(block: Block, chosen: Callable[[Sequence[str]], Sequence[int]]) -> pa.Table:
-    """Return the columns that `chosen` picks from all names in lower case. Raises LimitError for too large a table."""
+    """Return the columns that `chosen` picks from all names. Raises LimitError for too large a table."""
     from pyarrow import parquet  # noqa: PLC0415 (few files need it)
 
     file = parquet.ParquetFile(pa.BufferReader(block.content))
-    names = [file.schema_arrow.names[at] for at in chosen([name.strip().lower() for name in file.schema_arrow.names])]
+    names = [file.schema_arrow.names[at] for at in chosen(file.schema_arrow.names)]
     if file.metadata.num_rows > block.limits.items:
         raise LimitError(block.limits, "items", f"the table has {file.metadata.num_rows:,} rows")
     _check_dictionaries(file, names, block)
+    lists = [name for name in names if tables.is_list(file.schema_arrow.field(name).type)]
+    if lists:
+        file = _with_dictionaries(file, lists, block)
     schema = pa.schema([file.schema_arrow.field(name) for name in names])
     return pa.Table.from_batches(_bounded(file.iter_batches(ROWS, columns=names), block), schema)
 
@@ -141,6 +149,22 @@ def _check_dictionaries(file: Any, names: Sequence[str], block: Block) -> None:
             break
 
 
+def _with_dictionaries(file: Any, lists: Sequence[str], block: Block) -> Any:
+    """Return the file so that texts in these lists are read with dictionaries, which take little memory.
+
+    Raises LimitError where the lists have too many values.
+    """
+    from pyarrow import parquet  # noqa: PLC0415
+
+    leaves = {at: file.schema.column(at).path for at in range(len(file.schema))}
+    leaves = {at: path for at, path in leaves.items() if path.startswith(tuple(f"{name}." for name in lists))}
+    groups = [file.metadata.row_group(group) for group in range(file.metadata.num_row_groups)]
+    items = sum(group.column(at).num_values for group in groups for at in leaves)
+    if items > block.limits.items:
+        raise LimitError(block.limits, "items", f"the lists of the table have {items:,} values")
+    return parquet.ParquetFile(pa.BufferReader(block.content), read_dictionary=[*leaves.values()])
+
+
 def _is_plain_text(type_: pa.DataType) -> bool:
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
 
@@ -168,6 +192,8 @@ def _bounded(batches: Iterable[Any], block: Block) -> Iterator[Any]:
 
 def _plain_size(column: pa.Array, block: Block) -> int:
     """The bytes that a column takes without its dictionary. Raises LimitError for a text that is too long in it."""
+    if tables.is_list(column.type):
+        return _plain_size(pc.list_flatten(column), block) + 8 * len(column)
     if not pa.types.is_dictionary(column.type):
         return int(column.nbytes)
     values = column.dictionary

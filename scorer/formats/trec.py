@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
+from scorer.formats import delimited, headerless
 from scorer.formats.reading import compute as pc
 from scorer.formats.reading import regular, tables
 from scorer.formats.reading.arrow import keep, list_lengths, numbers, take, text_buffers, texts
 from scorer.formats.reading.batches import Graded, Ranked, Reader
-from scorer.formats.reading.blocks import Block, Lines
+from scorer.formats.reading.blocks import Block, Lines, sample
 from scorer.formats.reading.bytes import UnreadableError, open_bytes, read_chunk
 from scorer.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
 from scorer.wording import quoted
@@ -72,9 +73,14 @@ def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     return partial(_graded, "subtopic" not in options)
 
 
-def ranked(_head: Block, _options: Mapping[str, str]) -> Reader[Ranked]:
-    """Read a run; the rank and everything after the score are ignored."""
-    return _ranked
+def ranked(head: Block, _options: Mapping[str, str]) -> Reader[Ranked]:
+    """Read a run, where the rank and everything after the score are ignored; or ColBERT's four columns."""
+    return _ranked if headerless.layout(sample(head.content)) is None else delimited.ranked(head, {})
+
+
+def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
+    """Return what `delimited` reads from ColBERT's columns; nothing for a run, whose columns have no names."""
+    return {} if headerless.layout(sample(head.content)) is None else delimited.columns(head, options)
 
 
 def last_tag(path: str | os.PathLike[str]) -> str:
