@@ -218,8 +218,7 @@ def test_layouts_without_a_header_are_read(text: str, end: str, tmp_path: Path) 
     assert scorer.evaluate(QRELS, tmp_path / "converted.json", "RR@10")["RR@10"] == RR
     outcome = check(Solution.of_queries(QRELS), path, Rules(()))
     assert isinstance(outcome, Scored)
-    (note,) = outcome.notes.lines()
-    assert note.startswith('how the columns are read: "column 1" is the query, "column 2" is the item')
+    assert outcome.notes.lines() == []
 
 
 @pytest.mark.parametrize(
@@ -352,10 +351,8 @@ def test_no_column_is_read_that_check_did_not_name(tmp_path: Path) -> None:
             continue
         assert isinstance(outcome, Scored)
         notes = [note for note in outcome.notes.lines() if note.startswith("how the columns are read")]
-        assert len(notes) == 1, names
-        if '"column 1"' in notes[0]:
-            assert one == "others" or other == "others" or "timestamp" in names
-            assert not NAMES.intersection(map(plain, names))
+        if not notes:
+            assert not NAMES.intersection(map(plain, names)), names  # so it has no header
             continue
         read = dict(reversed(pair) for pair in re.findall(r'"([^"]+)" is the (\w+)', notes[0]))
         kept = {name: name for name in names if name in read.values()}
@@ -468,6 +465,10 @@ WRONG_ARCHIVES = {
         "the compressed file is damaged",
     ),
     "a hostile name": (zipped({"\x1b[2J": b"", "b": b""}), '"\\u001b[2J"'),
+    "a size below 0": (
+        tarred({"run": PLAIN}).replace(b"00000000074", b"-0000001000"),
+        "the archive is cut short; send the whole file",
+    ),
     "a size that is no number": (
         tarred({"run": PLAIN}).replace(b"00000000074", b"x0000000074"),
         "the archive cannot be read",

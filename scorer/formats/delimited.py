@@ -52,7 +52,7 @@ def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
 def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
     """Return the names of the columns that are read from a submission, by what they are for."""
     header = _header(head, column_names.SUBMISSION, options)
-    return {column: header.names[at] if header.line else f"column {at + 1}" for column, at in header.places.items()}
+    return {column: header.names[at] for column, at in header.places.items()} if header.line else {}
 
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:

@@ -69,9 +69,9 @@ FORMATS: dict[str, Format] = {
 """The formats by name, in the order of detection: the most distinctive first."""
 
 COLUMNS_READ: Mapping[str, Callable[[Block, Mapping[str, str]], Mapping[str, str]]] = {
-    module.NAME: module.columns for module in (parquet, json_document, jsonl, delimited, trec)
+    module.NAME: module.columns for module in (parquet, json_document, jsonl, delimited)
 }
-"""What formats read whose columns may have names, by the name of the format."""
+"""What formats with named columns read, by the name of the format."""
 
 WORD = re.compile(r"[^\s,;:|{}\[\]\"]+")
 SHAPE = 200

@@ -11,8 +11,8 @@ LAYOUTS = (("query", "items"), ("query", "item", "rank"), ("query", "item", "ran
 """The columns of a submission."""
 EXAMPLES = (*map(" ".join, LAYOUTS[1:]), 'query,"item item ..."')
 
-MARKS = ("\t", ",", ";", " ")
-"""What may separate columns, by precedence; commas and semicolons separate a query and its items only."""
+MARKS = ("\t", ",", " ")
+"""What may separate columns, by precedence; commas separate a query and its items only."""
 
 
 def layout(lines: Sequence[str], most: int = 4) -> tuple[str, tuple[str, ...]] | None:

@@ -78,11 +78,6 @@ def ranked(head: Block, _options: Mapping[str, str]) -> Reader[Ranked]:
     return _ranked if headerless.layout(sample(head.content)) is None else delimited.ranked(head, {})
 
 
-def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
-    """Return what `delimited` reads from ColBERT's columns; nothing for a run, whose columns have no names."""
-    return {} if headerless.layout(sample(head.content)) is None else delimited.columns(head, options)
-
-
 def last_tag(path: str | os.PathLike[str]) -> str:
     """Return the tag of the last row of a run, as trec_eval prints it; empty without one. Raises UnreadableError."""
     end = b""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Iterator
+from itertools import islice
 from typing import IO
 
 from scorer.errors import system_failure
@@ -23,9 +23,6 @@ MOST = 1_000
 """The files that an archive may have."""
 SHOWN = 5
 
-Files = list[tuple[str, Callable[[], IO[bytes]]]]
-"""Names and how to open each."""
-
 
 class ArchiveError(Exception):
     """The archive has not exactly one file, or cannot be read."""
@@ -39,44 +36,48 @@ def is_archive(start: bytes) -> bool:
 def only_file(content: bytes) -> IO[bytes]:
     """Return the content of the only file in an archive. Raises ArchiveError."""
     try:
-        files = _in_zip(content) if content.startswith(ZIP) else _in_tar(content)
-        files = [(name, opened) for name, opened in files if not LEFT_OVER.search(name)]
-        if len(files) == 1:
-            return files[0][1]()
+        return _in_zip(content) if content.startswith(ZIP) else _in_tar(content)
     except Exception as error:
         if isinstance(error, ArchiveError) or system_failure(error):
             raise
         raise ArchiveError(f"the archive cannot be read ({printable(str(error))[:QUOTED]}); pack it again") from error
-    names = ", ".join(quoted(name) for name, _ in files[:SHOWN]) + (", ..." if len(files) > SHOWN else "")
-    raise ArchiveError(f"found an archive of {counted(len(files), 'file')}{': ' if files else ''}{names}; expected one")
 
 
-def _in_zip(content: bytes) -> Files:
-    if content.count(ZIP_ENTRY) > MOST:
-        raise ArchiveError(f"the archive has more than {MOST:,} files; expected one")
+def _only(names: list[str]) -> int:
+    """Return the position of the only name that is no left-over. Raises ArchiveError."""
+    files = [at for at, name in enumerate(names) if not LEFT_OVER.search(name)]
+    if len(files) == 1 and len(names) <= MOST:
+        return files[0]
+    listed = ", ".join(quoted(names[at]) for at in files[:SHOWN]) + ", ..." * (len(files) > SHOWN)
+    count = counted(len(files), "file") if len(names) <= MOST else f"more than {MOST:,} files"
+    raise ArchiveError(f"found an archive of {count}{': ' * bool(files)}{listed}; expected one")
+
+
+def _in_zip(content: bytes) -> IO[bytes]:
     import zipfile  # noqa: PLC0415 (few files need it)
 
+    if content.count(ZIP_ENTRY) > MOST:  # before an object is made of each
+        raise ArchiveError(f"found an archive of more than {MOST:,} files; expected one")
     archive = zipfile.ZipFile(io.BytesIO(content))
-    return [(info.filename, partial(archive.open, info)) for info in archive.infolist()]
+    return archive.open(archive.infolist()[_only(archive.namelist())])
 
 
-def _in_tar(content: bytes) -> Files:
-    files: Files = []
+def _in_tar(content: bytes) -> IO[bytes]:
+    files = list(islice(_tar_files(content), MOST + 1))
+    _, start, end = files[_only([name for name, _, _ in files])]
+    return io.BytesIO(content[start:end])
+
+
+def _tar_files(content: bytes) -> Iterator[tuple[str, int, int]]:
+    """Yield the name, the start and the end of each file. `tarfile` may recurse or loop on hostile headers."""
     at = 0
     while any(head := content[at : at + TAR_BLOCK]):  # a block of zeros is the end
         name = b"/".join(filter(None, (head[345:500].rstrip(b"\0"), head[:100].rstrip(b"\0")))).decode(errors="replace")
         is_binary = head[124] & 0x80
         size = int.from_bytes(head[125:136], "big") if is_binary else int(head[124:136].strip(b" \0") or b"0", 8)
         at += TAR_BLOCK
-        if at + size > len(content):
+        if size < 0 or at + size > len(content):
             raise ArchiveError("the archive is cut short; send the whole file")
-        if head[156:157] in b"\x000":
-            files.append((name, partial(_part, content, at, at + size)))
-        if len(files) > MOST:
-            raise ArchiveError(f"the archive has more than {MOST:,} files; expected one")
+        if head[156:157] in (b"\0", b"0"):
+            yield name, at, at + size
         at += -(-size // TAR_BLOCK) * TAR_BLOCK
-    return files
-
-
-def _part(content: bytes, start: int, end: int) -> IO[bytes]:
-    return io.BytesIO(content[start:end])
